@@ -188,9 +188,7 @@ class EditablePipeline:
         """
         late = [name for name in _SELECTORS if name in settings]
         if late:
-            raise UserError(
-                f"Set {late[0]} in gb.method(NAME, {late[0]}=...), not in a later call."
-            )
+            raise UserError(f"Set {late[0]} in gb.method(NAME, {late[0]}=...), not later.")
         data = dataset(data) if isinstance(data, str) else data
         rest = {**self.settings, **settings}
         chosen, shared = [], ProcessCache()

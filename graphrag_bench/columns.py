@@ -1,4 +1,4 @@
-"""Columns: arrays, texts and sparse matrices stored on disk and loaded as memory maps.
+"""Arrays, texts and sparse matrices (columns) that are stored on disk and loaded as memory maps.
 
 Everything is plain `.npy`, written without pickles and read with `allow_pickle=False`.
 """
@@ -20,12 +20,12 @@ _BLOCK = 65536
 
 
 def save_array(folder: Path, name: str, array: ArrayLike) -> None:
-    """Write one column as `name.npy`."""
+    """Write an array to the file `name.npy` of a folder."""
     np.save(folder / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
 
 
 def load_array(folder: Path, name: str) -> NDArray[Any]:
-    """Return the column as a read-only memory map."""
+    """Return the array of the file `name.npy` of a folder as a read-only memory map."""
     path = folder / f"{name}.npy"
     mapped = np.load(path, mmap_mode="r", allow_pickle=False)
     return np.asarray(mapped)  # indexing a plain array takes a third of the time
@@ -33,7 +33,7 @@ def load_array(folder: Path, name: str) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """A column of texts: one UTF-8 blob and the offsets of its rows, int64 (n + 1,).
+    """A sequence of n texts, stored as one UTF-8 blob and the offsets of its texts, int64 (n + 1,).
 
     >>> names = Texts.of(["Ada", "Norvik", "Tarn"])
     >>> len(names), names[1], names.take([2, 0])
@@ -45,7 +45,7 @@ class Texts:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Texts":
-        """Return a column of the given texts; lone surrogates are replaced."""
+        """Return `Texts` with the given texts; lone surrogates are replaced."""
         encoded = [text.encode("utf-8", errors="replace") for text in texts]
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(row) for row in encoded], out=offsets[1:])
@@ -53,11 +53,11 @@ class Texts:
 
     @classmethod
     def load(cls, folder: Path, name: str) -> "Texts":
-        """Return the column that `save` wrote."""
+        """Return the texts that `save` wrote under this name."""
         return cls(load_array(folder, f"{name}.blob"), load_array(folder, f"{name}.offsets"))
 
     def save(self, folder: Path, name: str) -> None:
-        """Write the column as two arrays."""
+        """Write the blob and the offsets as two files that begin with this name."""
         save_array(folder, f"{name}.blob", self.blob)
         save_array(folder, f"{name}.offsets", self.offsets)
 
@@ -77,11 +77,11 @@ class Texts:
                 yield block[begin - ends[0] : end - ends[0]].decode()
 
     def take(self, rows: ArrayLike) -> list[str]:
-        """Return the texts of the given rows, in the order of these rows."""
+        """Return the texts with these numbers, in this order."""
         return [self[int(row)] for row in np.asarray(rows)]
 
     def join_rows(self, matrix: Any, separator: str) -> "Texts":
-        """Return a text for each row of a CSR matrix: the texts at its columns, joined."""
+        """Return one text for each row of a CSR matrix: the texts of its columns, joined."""
         texts = list(self)
         rows = pairwise(matrix.indptr.tolist())
         columns = matrix.indices.tolist()
@@ -89,7 +89,7 @@ class Texts:
 
 
 def save_sparse(folder: Path, name: str, matrix: Any) -> None:
-    """Write a SciPy CSR matrix as three arrays and its shape."""
+    """Write a SciPy CSR matrix as four files: three arrays, and the shape."""
     for part in ("data", "indices", "indptr"):
         save_array(folder, f"{name}.{part}", getattr(matrix, part))
     save_array(folder, f"{name}.shape", np.asarray(matrix.shape, np.int64))
@@ -108,14 +108,14 @@ NOT_STORED = {"stored": False}
 
 
 class Columns:
-    """A dataclass of arrays, texts and CSR matrices, each stored under its field name.
+    """Base of dataclasses of arrays, texts and CSR matrices, stored in files named like the fields.
 
     A field with `save` and `load` methods is stored in a subfolder. A field that is None, or whose
     metadata are `NOT_STORED`, is not stored.
     """
 
     def save(self, folder: Path) -> None:
-        """Write every column into a folder."""
+        """Write every field into a folder."""
         for name in _stored(self):
             column = getattr(self, name)
             if isinstance(column, Texts):
@@ -130,7 +130,7 @@ class Columns:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Return the columns that `save` wrote, as memory maps."""
+        """Return the object that `save` wrote, with its arrays as memory maps."""
         columns: dict[str, Any] = {}
         for name, default in _stored(cls).items():
             if (folder / name).is_dir():
@@ -152,11 +152,10 @@ def _stored(columns: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class TextRows(Columns, Mapping[str, int]):
-    """A mapping from texts to numbers that is kept on disk.
+    """A mapping from texts to numbers that stays on disk, where texts are found by check sums.
 
-    `texts` are distinct and in the order of the mapping, `numbers` int64 (n,) are their values.
-    `sums` uint32 (n,) are the CRC-32 check sums of the texts, ascending; `order` int64 (n,) is the
-    row of each sum.
+    `texts` are the distinct keys, `numbers` int64 (n,) their values. `sums` uint32 (n,) are the
+    CRC-32 check sums of the texts, ascending; `order` int64 (n,) is the row of each sum's text.
     """
 
     texts: Texts
@@ -166,12 +165,12 @@ class TextRows(Columns, Mapping[str, int]):
 
     @classmethod
     def of(cls, rows: Mapping[str, int]) -> "TextRows":
-        """Build a TextRows from a mapping, keeping the order of the mapping."""
+        """Return the TextRows of a mapping, in the order of the mapping."""
         return cls.of_columns(Texts.of(list(rows)), np.array(list(rows.values()), np.int64))
 
     @classmethod
     def of_columns(cls, keys: Texts, values: NDArray[np.int64]) -> "TextRows":
-        """Return a table of distinct keys with their values."""
+        """Return the TextRows of distinct keys and their values."""
         sums = np.array([crc32(key.encode()) for key in keys], np.uint32)
         order = np.argsort(sums, kind="stable")
         return cls(keys, values, sums[order], order)
@@ -196,7 +195,7 @@ class TextRows(Columns, Mapping[str, int]):
 
 
 def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
-    """Return a bool CSR with one row for each list of column numbers; columns are sorted.
+    """Return a boolean CSR matrix from the list of the true columns of each row.
 
     >>> incidence([[2, 0], [], [1, 1]], 3).toarray().astype(int).tolist()
     [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
@@ -208,14 +207,14 @@ def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
 
 
 def bool_csr(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> Any:
-    """Return a bool CSR that is true at the given cells, which may repeat; columns are sorted."""
+    """Return the boolean CSR matrix that is true at some rows and columns, which may repeat."""
     from scipy.sparse import csr_matrix
 
     return sorted_csr(csr_matrix((np.ones(len(rows), bool), (rows, columns)), shape=shape))
 
 
 def count_csr(counts: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> Any:
-    """Return the int64 CSR of counts by (row, column)."""
+    """Return the int64 CSR matrix of counts, given by (row, column)."""
     from scipy.sparse import csr_matrix
 
     rows, columns = np.array(list(counts), np.int64).reshape(-1, 2).T
@@ -224,14 +223,14 @@ def count_csr(counts: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> 
 
 
 def sorted_csr(matrix: Any) -> Any:
-    """Return a sparse matrix as CSR with the columns of each row sorted."""
+    """Return a sparse matrix in CSR format, in which the columns of each row are sorted."""
     csr = matrix.tocsr()
     csr.sort_indices()
     return csr
 
 
 def row_ids(matrix: Any, row: int) -> NDArray[np.int64]:
-    """Return the columns of a row of a CSR matrix, in the order stored."""
+    """Return the column numbers that a CSR matrix stores for a row, in stored order."""
     return np.asarray(matrix.indices[slice(*matrix.indptr[row : row + 2])], np.int64)
 
 

@@ -109,9 +109,7 @@ class Operator(Registered):
             return [self.function(*row, **named) for row in rows]
         results: list[Any] = self.function(*map(list, zip(*rows, strict=True)), **named)
         if len(results) != len(rows):
-            raise ValueError(
-                f"{self.origin} returned {len(results)} results for {len(rows)} questions"
-            )
+            raise ValueError(f"{self.origin}: {len(results)} results for {len(rows)} questions")
         return results
 
     @property
@@ -267,7 +265,7 @@ def artifact(
     def register(function: F) -> F:
         _, needs, settings, produces = _parameters(function, fixed=fixed)
         if not isinstance(produces, type) or not hasattr(produces, "load"):
-            raise ContractError(f"{function.__qualname__} must return a type with save and load")
+            raise ContractError(f"{function.__qualname__} must return a class with save and load")
         builders.add(Builder(
             name, function, needs, settings, produces, frozenset(provides), calls, tokens,
             dict(fixed), trained_on,
@@ -327,13 +325,11 @@ def _written(
         inner, optional = _strip_none(part)
         slot = slot_of(inner)
         if slot is None:
-            raise ContractError(
-                f"{function.__qualname__} returns {part}, which is not a value type"
-            )
+            raise ContractError(f"{function.__qualname__} returns {part}, not a value type")
         returns[slot] = inner
         sometimes += [slot] * optional
     if len(returns) < len(parts):
-        raise ContractError(f"{function.__qualname__} writes one slot twice")
+        raise ContractError(f"{function.__qualname__} returns values for one slot twice")
     always = tuple(slot for slot in returns if slot not in sometimes)
     return returns, always, tuple(sometimes)
 

@@ -67,9 +67,8 @@ def read_yaml(text: str, where: str) -> object:
         problem = ", ".join(part for part in (error.context, error.problem) if part)
         raise UserError(f"{where}{place}: {problem}.") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: an invalid number or character
-        raise UserError(
-            f"{where} cannot be read as YAML: {' '.join(str(error).split())}."
-        ) from None
+        problem = " ".join(str(error).split())
+        raise UserError(f"{where} cannot be read as YAML: {problem}.") from None
 
 
 def expand_home(value: Any) -> Any:

@@ -63,7 +63,7 @@ class Prompt:
 
     @property
     def files(self) -> "tuple[Prompt, ...]":
-        """The prompts of one file each that this prompt consists of."""
+        """The template files of this prompt, each as a prompt of its own."""
         return (self,)
 
     @property
@@ -130,8 +130,8 @@ Filling = Literal["", "chunk", "node"]
 class ContextBudget:
     """A limit on the tokens of a prompt's context; None means no limit.
 
-    *equal*: every method gets the same number of tokens, filled with rows of the kind `filling`.
-    *native*: a method keeps its own top-k and its own budget, within the window of the reader.
+    *equal*: every method gets the same number of tokens, filled with chunks or nodes (`filling`).
+    *native*: a method keeps its own top-k and its own budget, within the answering model's window.
     """
 
     tokens: int | None = None
@@ -161,7 +161,7 @@ FormName = Literal["short", "free", "list", "choice", "paragraph", "summary"]
 Regime = Literal["house", "published"]
 """Conditions of a run: `house` (equal for all methods) or `published` (the source's prompts)."""
 OPEN: tuple[FormName, ...] = ("free", "list", "paragraph", "summary")
-"""Forms of answers of any length."""
+"""Forms whose answers may have any length."""
 FORMS_FILE = Path(__file__).with_name("answer_forms.yaml")
 REFUSAL = "unanswerable"
 """The answer that every `licence` asks for if the context does not contain the answer."""

@@ -25,13 +25,9 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     if not inspect.isfunction(function):
         return found
     hints = get_type_hints(function, include_extras=True)  # evaluates quotes within brackets, too
-    return found.replace(
-        parameters=[
-            one.replace(annotation=hints.get(one.name, one.empty))
-            for one in found.parameters.values()
-        ],
-        return_annotation=hints.get("return", found.empty),
-    )
+    parameters = found.parameters.values()
+    evaluated = [one.replace(annotation=hints.get(one.name, one.empty)) for one in parameters]
+    return found.replace(parameters=evaluated, return_annotation=hints.get("return", found.empty))
 
 
 @dataclass(frozen=True)

@@ -98,9 +98,8 @@ def check_server(name: str, url: str) -> None:
     except ValueError:  # an invalid port
         good = False
     if not good or any(sign.isspace() for sign in url):
-        raise UserError(
-            f"{name}={without_secrets(url)}: expected an address like http://localhost:8000/v1."
-        )
+        shown = without_secrets(url)
+        raise UserError(f"{name}={shown}: expected an address like http://localhost:8000/v1.")
 
 
 def is_local(url: str) -> bool:

@@ -133,7 +133,7 @@ def _pairs(word: str) -> Iterator[str]:
 
 
 def join_unspaced(text: str) -> str:
-    """Return the text in NFC, without white space beside characters of scripts without spaces."""
+    """Return the text in NFC; next to characters of scripts without spaces, spaces are removed."""
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", _NEXT_TO_UNSPACED.sub("", text))
@@ -238,7 +238,7 @@ def show_briefly(*kinds: type) -> None:
 
 _TOKEN_END = re.compile(r"[^\W\d_](?=[\s.,;:!?\u3001\u3002\uff0c])")
 _AT_ONCE = 50_000
-"""Characters, 200,000 tokens at most: a character has up to four bytes, a token at least one."""
+"""Characters encoded at a time: at most 200,000 tokens, because each has up to four bytes."""
 
 
 @lru_cache(maxsize=2)

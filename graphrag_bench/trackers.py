@@ -70,7 +70,7 @@ class Job:
 
 
 class MLflow(Callback):
-    """Log every job to MLflow; failed jobs get the status FAILED and the tag `error`."""
+    """Callback that logs jobs to MLflow; failed jobs get the status FAILED and the tag `error`."""
 
     def __init__(self, tracking_uri: str, experiment: str) -> None:
         _require("mlflow")
@@ -111,7 +111,7 @@ class MLflow(Callback):
 
 
 class WandB(Callback):
-    """Log every job to Weights & Biases; failed jobs get exit code 1 and the error as notes.
+    """Callback that logs jobs to Weights & Biases; failed jobs get exit code 1 and their error.
 
     With `mode="offline"` nothing is sent until `wandb sync`.
     """

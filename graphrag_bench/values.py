@@ -46,19 +46,19 @@ class Question:
 
 
 class Node:
-    """Type of rows in `Ranked[Node]`: a ranking of nodes."""
+    """Type parameter of a ranking of nodes: `Ranked[Node]`."""
 
 
 class Relationship:
-    """Type of rows in `Ranked[Relationship]`: a ranking of relationships."""
+    """Type parameter of a ranking of relationships: `Ranked[Relationship]`."""
 
 
 class Chunk:
-    """Type of rows in `Ranked[Chunk]`: a ranking of chunks."""
+    """Type parameter of a ranking of chunks: `Ranked[Chunk]`."""
 
 
 class Community:
-    """Type of rows in `Ranked[Community]`: a ranking of communities."""
+    """Type parameter of a ranking of communities: `Ranked[Community]`."""
 
 
 T = TypeVar("T")
@@ -334,7 +334,7 @@ show_briefly(*(kind for kind in _slots if isinstance(kind, type) and is_dataclas
 
 
 def value(slot: str) -> Any:
-    """Return a class decorator that makes `slot` the slot of a plug-in's value type.
+    """Return a class decorator: values of the decorated type are kept in the slot `slot`.
 
     Raises ValueError if the slot belongs to another type.
     """

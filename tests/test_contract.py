@@ -52,7 +52,7 @@ def walk(
 
 def walks(
     nodes: Sequence[Ranked[Node]],
-    query: Sequence[Query | None],
+    query: Sequence["Query | None"],
     *,
     graph: Graph,
     damping: Damping = 0.5,

@@ -85,7 +85,7 @@ def graphml(
 
 
 def graphml_variant(path: Path) -> str:
-    """Return which variant of `graph` a file suits: graphml, graphml_tkg or graphml_rkg."""
+    """Return the builder variant that fits a file: graphml, graphml_tkg or graphml_rkg."""
     keys = _read(path).keys
     if not {("node", "description"), ("all", "description")} & keys:
         return "graphml"

@@ -42,11 +42,6 @@ class PlannedArtifact:
         return digest(*self._parts.values(), dict(self.inputs))
 
     @property
-    def all_settings(self) -> dict[str, Any]:
-        """The settings of the builder and those of `thinning`."""
-        return {**self.settings, **self.thinning}
-
-    @property
     def resource(self) -> str:
         """The name of the resource that the artifact provides."""
         return self.builder.resource

@@ -65,7 +65,7 @@ class Store:
         return read_recipe(self.folder(planned))
 
     def ledgers(self, planned: PlannedArtifact) -> list[Path]:
-        """Return the file that lists the model calls of an artifact's build; [] without calls."""
+        """Return the file with the model calls of an artifact's build, [] if there is none."""
         folder = self.folder(planned)
         path = (folder if is_stored(folder) else Path(f"{folder}.scratch")) / LEDGER
         return [path] if path.is_file() else []
@@ -162,7 +162,7 @@ class Store:
             )
         if share:
             self.progress.say(
-                f"{planned.resource}: {n_cut:.0f} of {n:.0f} replies ({share:.1%}) were cut"
+                f"{planned.resource}: {n_cut:.0f} of {n:.0f} replies ({share:.1%}) were truncated"
             )
 
 

@@ -204,7 +204,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def exists(path: Path) -> bool:
-    """Return whether a path stands for any file, in the way of `files_of`."""
+    """Return whether `files_of` would find a file for a path."""
     return bool(_files_of(path))
 
 

@@ -55,7 +55,7 @@ def split_by_leiden(
 
 
 def communities_of(rows: Sequence[CommunityRow], graph: Graph) -> Communities:
-    """Return communities given by their levels, parents and nodes, with the chunks of the nodes."""
+    """Return the communities with these levels, parents and nodes, and the chunks of the nodes."""
     nodes = incidence((members for _, _, members in rows), graph.n_nodes)
     chunks = sorted_csr(nodes @ graph.node_chunk.astype(bool, copy=False))
     level, parent = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))

@@ -1,7 +1,4 @@
-"""Builders of extractions with texts, by spaCy or by a language model.
-
-Entities and relationships have descriptions; facts are sentences about any number of entities.
-"""
+"""Builders of entities, relationships and facts with texts, by spaCy or by a language model."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Builders of textual and rich knowledge graphs from entities and relationships with texts."""
+"""Builders of textual and rich knowledge graphs, which have descriptions of nodes and edges."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -9,7 +9,7 @@ from graphrag_bench.values import slot_names
 
 @dataclass
 class Checker:
-    """What is known at one point of a pipeline, before it runs, and the problems found so far.
+    """Check of a pipeline before it runs: what is known at one point, and the problems so far.
 
     `written` are the slots that earlier steps always write. `maybe` are the slots that they may
     write; only combinators may read these. `unread` maps each slot that was written but not read

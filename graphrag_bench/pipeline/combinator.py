@@ -1,7 +1,7 @@
 """Combinators: steps that contain lists of other steps, e.g. to branch or to repeat.
 
-A combinator is a frozen dataclass. In a method's file it is a mapping, whose keys are the names of
-the fields. Plug-ins may register their own.
+A combinator is a frozen dataclass. In a method file it is written as a mapping, whose keys are the
+names of the fields. Plug-ins may register combinators of their own.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -153,7 +153,7 @@ class Each(Nested):
         inner = checker_after(self.steps, checker)
         for slot in sorted(checker.unread_of(inner)):
             if slot not in MERGEABLE:
-                checker.problem(f"{self.label}: '{slot}' cannot be merged over items.")
+                checker.problem(f"{self.label}: '{slot}' of several items cannot be merged.")
         checker.join([inner])
         new = inner.written - checker.written
         checker.written |= {s for s in new if s not in MERGEABLE or empty(s) is not None}

@@ -40,7 +40,7 @@ class Pipeline:
     generate: Steps = ()
 
     def steps(self, answering: bool = True) -> Steps:
-        """Return all steps in order, without `answering` only until the context is packed."""
+        """Return all steps in order; without `answering`, they end with packing the context."""
         return (*self.convert, *self.retrieve, *(self.generate if answering else self.packing))
 
     @property
@@ -80,7 +80,7 @@ class Pipeline:
         attributes: frozenset[str] | None = None,
         slots: frozenset[str] = frozenset(),
     ) -> list[str]:
-        """Return the problems with slots, resources, attributes and prompts that need no run.
+        """Return the problems with slots, resources, attributes and prompts, found before a run.
 
         `slots` are filled before the first step.
         """
@@ -168,7 +168,6 @@ class _Builder:
             self.lists = lists
 
     def _lists_read(self, operator: Operator, items: Any, label: str) -> dict[str, str]:
-        """Return the list that each parameter reads, for named lists and optional parameters."""
         if isinstance(items, str) or not isinstance(items, Sequence):
             self.problems.append(f"{label}: use: expected a list, not {items!r}.")
             items = ()
@@ -206,7 +205,6 @@ class _Builder:
             )
 
     def _list_name(self, operator: Operator, name: Any, label: str) -> str:
-        """Return the name of the list that a step writes."""
         kind = operator.main
         if not isinstance(name, str) or (name and not name.isidentifier()):
             self.problems.append(f"{label}: as: expected a name, not {name!r}.")

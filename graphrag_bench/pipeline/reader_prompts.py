@@ -70,7 +70,7 @@ def reader_prompt(prompt: Prompt, operator: Operator, stage: str, regime: Regime
 
 
 def common_forms(regime: Regime, forms: Iterable[FormName]) -> list[FormName]:
-    """Return the forms that the common prompt asks for under a regime."""
+    """Return those of the answer forms that a regime asks for by the common prompt."""
     return [form for form in forms if regime == "house" and answer_form(form).prose]
 
 

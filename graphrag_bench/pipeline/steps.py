@@ -87,7 +87,7 @@ _Result = tuple[Any, float, Sequence[Meter]]
 
 @dataclass
 class Execution:
-    """What the steps of a run share: resources, ledger, limits, and what is recorded by question.
+    """Shared state of a run's steps: resources, ledger, limits, and records of each question.
 
     A run stops if more than the share `failure_limit` of a step's calls failed, after at least
     `failure_after` calls.
@@ -158,7 +158,7 @@ Steps = tuple[Step, ...]
 
 
 def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
-    """Return a copy of the checker after checking some steps, for which `written` is written."""
+    """Return a copy of the checker after checking steps that can also read the slots `written`."""
     arm = checker.copy()
     arm.written.update(written)
     for step in steps:
@@ -188,7 +188,7 @@ class OperatorStep(Step):
         return [(read, source) for read, source in sources if source is not None]
 
     def writes(self, slot: str) -> str:
-        """Return where a value that the operator returns for a slot goes: the slot, or its list."""
+        """Return where the operator's value for a slot is written: that slot, or a named list."""
         return self.list_name if self.list_name and slot == self.operator.main else slot
 
     def _source(self, read: Read) -> str | None:
@@ -200,10 +200,7 @@ class OperatorStep(Step):
         return [self._record(state, one, execution) for state, one in done]
 
     def _compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Result]:
-        """Call a batched operator for all states at once; call other operators state by state.
-
-        After a failed batch, the batched operator is called state by state too.
-        """
+        """After a failed batch, call the operator state by state, so that only some states fail."""
         if self.operator.batched and len(states) > 1 and not _MODELS & {*self.operator.needs}:
             done = self._call(states, execution)
             if not isinstance(done[0][0], Failure):
@@ -315,7 +312,7 @@ class OperatorStep(Step):
 def run_steps(
     steps: Sequence[Step], states: Sequence[Outcome], execution: Execution
 ) -> list[Outcome]:
-    """Return each state after a list of steps, or its first failure, which ends its steps."""
+    """Run a list of steps on each state; after a failure, a state skips the remaining steps."""
     outcomes: list[Outcome] = list(states)
     for step in steps:
         alive = [row for row, outcome in enumerate(outcomes) if isinstance(outcome, RetrievalState)]

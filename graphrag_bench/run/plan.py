@@ -78,7 +78,7 @@ def _artifact_lines(experiment: Experiment) -> Iterator[str]:
         yield f"  one set of artifacts for each of {len(experiment.dataset.scopes())} scopes:"
     for item in experiment.plan:
         state = "reuse" if store.holds(item) else "build"
-        own = ", ".join(f"{k}={v}" for k, v in item.all_settings.items())
+        own = ", ".join(f"{k}={v}" for k, v in {**item.settings, **item.thinning}.items())
         yield f"  {state}  {item.builder.name:<26} {item.key}  {own}"
         if item.trained_on:
             yield f"         trained on {item.trained_on}"

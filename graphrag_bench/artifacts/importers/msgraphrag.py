@@ -98,9 +98,8 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
         for row in rows
     ]
     if rows and not any(members):
-        raise UserError(
-            f"The graph has none of the entities of {import_from}. Set build.graph=msgraphrag."
-        )
+        hint = "Set build.graph=msgraphrag."
+        raise UserError(f"The graph has none of the entities of {import_from}. {hint}")
     units = _unit_chunks(import_from, chunk_table)
     place = {int(row["community"]): number for number, row in enumerate(rows)}
     return Communities(

@@ -1,4 +1,4 @@
-"""Readers of questions whose gold documents are named: by web address or by time stamp."""
+"""Readers of questions whose evidence is given by web addresses or by time stamps."""
 
 import re
 from pathlib import Path

@@ -71,7 +71,7 @@ class _Question(_Named):
 
 
 _NAMES = ("passage_id", "psg_id", "doc_id", "docid", "_id", "id", "title", "text")
-"""Fields of an object that identifies a document, e.g. a passage of DPR."""
+"""Fields by which an evidence object names its document, e.g. a passage of DPR."""
 
 
 def jsonl(corpus: Path, questions: Path) -> Rows:

@@ -48,8 +48,9 @@ class _QualitySet(FileRow):
 def quality(corpus: Path, questions: Path) -> Rows:
     """Read QuALITY: each line has an article and multiple-choice questions by one writer.
 
-    Two lines have the same article. Types are `hard` and `easy`. Labels count from 1; the test
-    split has none. Source: Pang et al. 2022, v1.0.1 (htmlstripped files).
+    An article may have two lines. The question types are `hard` and `easy`. The labels of right
+    options count from 1; the test split has none. Source: Pang et al. 2022, v1.0.1 (htmlstripped
+    files).
     """
     rows = Rows()
     for place, row in records(questions, _QualitySet):
@@ -130,8 +131,8 @@ class _LongBook(FileRow):
 def infinitebench(corpus: Path, questions: Path) -> Rows:
     """Read InfiniteBench's En.QA or En.MC: lines of id, context, input, answer and options.
 
-    Equal contexts are one book; books are `book-1`, `book-2`, ... in order of appearance. En.MC
-    gives the text of the right option. Source: Zhang et al. 2024.
+    Equal contexts are one book; books are `book-1`, `book-2`, ... in order of appearance. In En.MC
+    the answer is the text of the right option. Source: Zhang et al. 2024.
     """
     rows = Rows()
     books: dict[str, str] = {}
@@ -200,9 +201,8 @@ def novelqa(corpus: Path, questions: Path) -> Rows:
     """Read NovelQA: novels (`Books/**/*.txt`) and questions (`Data/**/*.json`).
 
     A JSON file has the name of its novel, which is the scope, and a list of questions with QID, or
-    an object of questions by QID. Types are the complexities. Only some novels have the right
-    letter (`Gold`) and the evidence, which becomes spans.
-    Source: Wang et al. 2024.
+    an object of questions by QID. The question types are the complexities. Only some novels have
+    the right letter (`Gold`) and the evidence, which becomes spans. Source: Wang et al. 2024.
     """
     rows = Rows()
     for book in sorted(corpus.rglob("*.txt")):
