@@ -239,7 +239,7 @@ def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
 
 
 def _distances(points: FloatArray, centres: FloatArray) -> FloatArray:
-    """Return squared distances (n, k) without the squared norms of points, rounded for ties."""
+    """Return squared distances (n, k) minus the squared norms of the points, rounded for ties."""
     return np.asarray(
         np.round((centres**2).sum(axis=1)[None] - 2.0 * points @ centres.T, DECIMALS), np.float64
     )

@@ -140,7 +140,7 @@ class ChunkFacts:
 
 @dataclass(frozen=True)
 class FactExtraction(Extracted[ChunkFacts]):
-    """Facts of every chunk that may link more than two entities."""
+    """Facts of every chunk; a fact may link more than two entities."""
 
     kind = ChunkFacts
     counted: ClassVar[Mapping[str, str]] = {"fact_records": "facts", "entity_records": "entities"}

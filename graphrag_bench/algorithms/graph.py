@@ -228,12 +228,12 @@ class Graph(Columns):
 
     @cached_property
     def walks(self) -> dict[tuple[object, ...], Any]:
-        """Cache of the walks of `algorithms.pagerank` on this graph, by their settings."""
+        """Cache of random walks on this graph, by their settings (see `algorithms.pagerank`)."""
         return {}
 
     @cached_property
     def pair_chunk(self) -> Any:
-        """Chunks that state a relationship of each of the `pairs`, bool CSR (n_pairs, n_chunks)."""
+        """Chunks that state a relationship of each pair of nodes, bool CSR (n_pairs, n_chunks)."""
         rows = np.arange(self.n_relationships)
         group = bool_csr(self.pairs.of, rows, (len(self.pairs.source), len(rows)))
         summed = group.astype(np.int64) @ self.relationship_chunk.astype(np.int64)
@@ -270,8 +270,8 @@ class Graph(Columns):
     def chunks_of_node(self, node: int) -> tuple[int, ...]:
         """Return the chunks from which the description of a node is taken, ascending.
 
-        If fragments are unknown, that is the node's chunk, if it has only one. A node without a
-        description has no such chunk.
+        If the fragments are unknown, that is the node's chunk if it is in a single chunk, else ().
+        A node without a description gives ().
         """
         described = self.descriptions[node] if self.descriptions else ""
         return _quoted(self.node_fragments, node, described, self.node_chunk)

@@ -81,7 +81,7 @@ class Pairs(Columns):
 
 
 def transition_of(adjacency: Any) -> Any:
-    """Return the row-normalised adjacency, transposed: float64 CSR, same sparsity pattern."""
+    """Return the transpose of the row-normalised `adjacency`, with the same sparsity pattern."""
     from scipy.sparse import csr_matrix
 
     ids, starts = adjacency.indices, adjacency.indptr

@@ -14,7 +14,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray
 
 _AT_ONCE = 256
-"""Number of pairs per batch on a GPU; a processor gets 32."""
+"""Number of pairs per batch on a GPU; on processors it is 32."""
 
 
 class CrossEncoder:

@@ -56,7 +56,7 @@ class EmbedderWrapper:
 
     @property
     def dimension(self) -> int:
-        """Number of components of a vector of `inner`."""
+        """Vector dimension of the embedder `inner`."""
         return self.inner.dimension
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:

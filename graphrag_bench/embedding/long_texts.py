@@ -17,7 +17,7 @@ OVERLAP = 8
 _AT_ONCE = 1024
 
 Vectors = NDArray[np.float32]
-"""Float32 (n, dimension)."""
+"""Float32 array (n, dimension), one vector per row."""
 Embed = Callable[[list[str]], Vectors]
 LongTexts = Literal["windows", "cut"]
 _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"}
@@ -62,11 +62,11 @@ class TextLengths:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "TextLengths":
-        """Return the text lengths among the stored statistics of an index."""
+        """Return the text lengths that the stored statistics of an index contain."""
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
     def plus(self, other: "TextLengths") -> "TextLengths":
-        """Return the text lengths of two lists of texts together."""
+        """Return the text lengths of both lists of texts combined."""
         return replace(
             self,
             n_texts=self.n_texts + other.n_texts,
@@ -103,7 +103,7 @@ class WindowEncoder:
         return TextLengths(self.size, self.mode, len(texts), n_long, max(lengths, default=0))
 
     def encode(self, texts: Sequence[str], prefix: str, embed: Embed) -> Vectors:
-        """Return one unit vector per text; `embed` encodes texts that fit the window.
+        """Return one unit vector per text; `embed` encodes a list of texts with their prefixes.
 
         In mode `windows`, the vector of a long text is the normalised mean of the unit vectors of
         its windows, weighted by their numbers of tokens.
@@ -125,7 +125,8 @@ class WindowEncoder:
         room = self.size - self.tokens.n_special - self.tokens.counts([prefix])[0]
         if room < 1:
             raise UserError(
-                f"The prefix {prefix!r} fills the embedder's window of {self.size} tokens."
+                f"The prefix {prefix!r} fills the embedder's window of {self.size} tokens. Shorten "
+                "the prefix."
             )
         spans = self.tokens.spans(text)
         begins = [

@@ -19,7 +19,7 @@ _NO_BOUND = 1_000_000
 _READ = (".json", ".txt", ".model", ".safetensors", ".bin", ".pt", ".py", ".jinja")
 """Endings of the files in the digest of a model folder: weights, tokenizer, settings and code."""
 _OFFSET_BY_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
-"""Model types that number positions from the padding token's number on."""
+"""Model types whose first position follows the id of the padding token."""
 
 
 def dimension_in_files(folder: Path) -> int | None:

@@ -163,7 +163,7 @@ def takes_tokens(model: Any) -> bool:
 
 
 def autocast(device: str, precision: NumberFormat) -> AbstractContextManager[Any]:
-    """Return a context in which matrix products use this precision and sums use float32."""
+    """Return a context manager for matrix products in this precision and sums in float32."""
     import torch
 
     if precision == "float32":

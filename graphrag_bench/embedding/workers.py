@@ -46,7 +46,7 @@ class Workers:
 
     @property
     def size(self) -> int:
-        """Number of workers; counting the CPUs of a Ray cluster joins the cluster."""
+        """Number of workers; to count the CPUs of a Ray cluster, this process joins the cluster."""
         if self.count is not None:
             return self.count
         if self.backend == "local":
@@ -83,7 +83,7 @@ def _register_ray() -> None:
     try:
         from ray.util.joblib import register_ray
     except ModuleNotFoundError:
-        raise UserError("parallel=ray needs: pip install 'graphrag-bench[ray]'.") from None
+        raise UserError("parallel=ray needs Ray: pip install 'graphrag-bench[ray]'.") from None
     register_ray()
 
 

@@ -80,7 +80,7 @@ def _wordnet() -> Any:
 def meteor(answer: str, golds: Sequence[str]) -> float:
     """Return the highest METEOR over the gold answers, with exact and stem matches.
 
-    If WordNet is installed, synonyms match too, which changes the values; `notes` tells which.
+    If WordNet is installed, synonyms match too, which changes values; `notes` says whether it is.
     Source: Lavie & Agarwal 2007, computed by nltk (alpha 0.9, beta 3, gamma 0.5).
     """
     from nltk.translate.meteor_score import meteor_score

@@ -222,7 +222,7 @@ def _judge(
 
 
 def judging_lock(folder: Path, lock: str) -> AbstractContextManager[None]:
-    """Return a context that locks a folder, so that no second process judges its answers."""
+    """Return a context manager that locks a folder while this process judges its answers."""
     return file_lock(folder / lock, f"Another process is judging {folder}: wait until it ends.")
 
 

@@ -161,7 +161,7 @@ def head_to_head(
     scopes: Sequence[str | None] | None = None,
     names: tuple[str, str, str] = ("", "", ""),
 ) -> HeadToHead:
-    """Return the comparison of A and B from A's points by question, shown first and shown second.
+    """Return the comparison of A and B from A's points by question, when shown first and second.
 
     Points are 1 for a win, 0 for a loss, 0.5 for equal answers, NaN without a verdict. `longer` is
     positive for questions on which A's answer is longer, negative if B's is longer.

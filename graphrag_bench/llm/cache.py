@@ -224,7 +224,7 @@ class Cache:
         return {row.key: row for row in starmap(_row, rows)}
 
     def get(self, key: str) -> StoredReply | None:
-        """Return the stored reply with this key, whatever its verdict; None without one."""
+        """Return the stored reply with this key, whatever its verdict; None if there is none."""
         return self.get_many(StoredReply, [key]).get(key)
 
     def put(self, *rows: CacheRow) -> int:

@@ -215,7 +215,7 @@ def _valid_part(candidate: Any, error: ValidationError, texts_only: bool) -> tup
 
 
 def _item(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Return the path to the innermost item of a named list; a row is one item."""
+    """Return the path to the innermost item of a named list at a place; lists in it are parts."""
     for at in range(len(place) - 1, -1, -1):
         if isinstance(place[at], int) and (at == 0 or isinstance(place[at - 1], str)):
             return place[: at + 1]

@@ -56,7 +56,7 @@ class Ledger:
     def logger(
         self, stage: str, step: str, item: str = "", kind: str = "chat"
     ) -> Callable[[CallOutcome, str], None]:
-        """Return a function that logs a call of a step; `item` is for calls that name no item."""
+        """Return a function that logs the calls of a step; `item` is the default item of a call."""
 
         def log(outcome: CallOutcome, own_item: str) -> None:
             if isinstance(outcome, CallFailed):

@@ -39,7 +39,7 @@ _CHANNEL = re.compile(
 )
 _FINAL = re.compile(r"(?s:.*)(?:<\|channel\|>\s*final[^<\n]*(?:<\|constrain\|>\w+\s*)?<\|message\|>"
                     r"|assistantfinal)")  # fmt: skip
-"""Channels of gpt-oss; some servers leave their tags out."""
+"""Text of gpt-oss before its final answer; some servers omit the tags of channels."""
 _OUTER = re.compile(
     r"\A\s*<\|begin_of_solution\|>|(?:\s*<\|(?:return|end|im_end|eot_id|end_of_solution)\|>)+\s*\Z"
 )
@@ -100,7 +100,7 @@ class OpenAICompatible(ChatModel):
 
     @cached_property
     def concurrency(self) -> int:  # type: ignore[override]
-        """Largest number of calls at a time, from the settings; else 256 on this machine, or 16.
+        """Largest number of calls at a time: from the settings, else 256 on this machine, else 16.
 
         Ollama and llama.cpp also get 16, because waiting calls would reach their timeout there.
         """

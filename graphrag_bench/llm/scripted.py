@@ -76,7 +76,7 @@ class Scripted(ChatModel):
         answered = self.answer(prompt) if self.answer else None
         if answered is None:
             raise RunStopped(
-                f"No pattern of the scripted model ({len(self.replies)}) is in this prompt: "
+                f"The scripted model has {len(self.replies)} patterns, but none is in this prompt: "
                 f"{text[:300]!r}."
             )
         return answered

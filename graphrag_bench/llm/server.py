@@ -100,7 +100,7 @@ def stated_wait(text: str) -> float | None:
 
 
 def _state_wait(response: Any) -> None:
-    """Set the header `Retry-After`, which `openai` obeys, to the wait in the text of a 429."""
+    """Set the header `Retry-After`, which `openai` obeys, to the wait that a 429 error states."""
     if response.status_code != 429 or {"retry-after", "retry-after-ms"} & {*response.headers}:
         return
     response.read()

@@ -49,7 +49,7 @@ _CAUSES = {
     "than the derived max_model_len": "Lower llm.window to the model's window.",
     _PORT_TAKEN: "", "Error.*:": "", "": "",
 }  # fmt: skip
-"""Advice by patterns of log lines after a failed start. Source: issues of vLLM 0.6 to 0.11."""
+"""Log lines that explain a failed start, with advice. Source: issues of vLLM 0.6 to 0.11."""
 
 
 class Vllm(ChatModel):
@@ -75,7 +75,7 @@ class Vllm(ChatModel):
         self.decoding = parse_settings(Decoding, decoding)
         self._version = version
         if any("api-key" in one or not one.startswith("--") for one in self.args):
-            raise UserError("llm.args is a list of [--FLAG=VALUE,--FLAG], without --api-key.")
+            raise UserError("llm.args must be a list [--FLAG=VALUE,--FLAG] without --api-key.")
         self._lock = threading.Lock()
         self._client: OpenAICompatible | None = None
         self._process: subprocess.Popen[bytes] | None = None
