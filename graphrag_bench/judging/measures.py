@@ -310,9 +310,9 @@ class _Recalled(BaseModel):
 
 
 def recall(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the share of the gold answer's statements in the context; an empty context gives 0.
+    """Judge the share of the gold answer's statements that the context has, as in ragas.
 
-    Source: ragas.
+    An empty context scores 0.
     """
     if not case.passages:
         return 0.0

@@ -168,10 +168,7 @@ class Server:
 
     @contextmanager
     def _client(self) -> Iterator[Any]:
-        """Lend an idle client, or a new one; each has one connection.
-
-        A pool of 256 connections is searched at each call, which doubles its processor time.
-        """
+        # one connection each: to search a pool of 256 at each call doubles the processor time
         try:
             client = self._idle.pop()
         except IndexError:
