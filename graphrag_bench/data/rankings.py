@@ -130,7 +130,7 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
             if row.scores is not None:
                 keys = [_negative(score) for score in row.scores]
                 if len(keys) != len(row.documents) or keys != sorted(keys):
-                    raise UserError(f"{place}: expected a score for each passage, highest first.")
+                    raise UserError(f"{place}: expected scores of all passages, highest first.")
             yield place, row.question, [[one] for one in row.documents], row.answer
         elif "retrieved_docs" in item:
             every = checked_row(place, item, _AllQuestions)
