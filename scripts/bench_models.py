@@ -6,8 +6,8 @@ with embedding.
 
 `llm`: calls of a local OpenAI-compatible server over HTTP, with cache, ledger, budget, failure gate
 and validation; the reference is the ideal rate of that number of parallel calls of that latency.
-`p50_s` and `p95_s` are seconds of one call; `grown_mb` is the memory added by all calls but the
-first.
+`p50_s` and `p95_s` are seconds of one call, `cpu_ms` is the processor time of a call without the
+server's. `tenth_mb` and `after_mb` are the peak memory after a tenth of the calls and after all.
 """
 
 import itertools
@@ -47,7 +47,7 @@ PLAIN = (
     "may years more most only over city world would where later up such used many can state about "
     "national out known university united then made under team year season war people being"
 )
-N_CALLS = 5000
+SECONDS, N_CALLS = 20, 12_800
 
 
 def names() -> list[str]:
@@ -111,7 +111,8 @@ class Answer(BaseModel):
 
 def calls(latency: float, concurrency: int) -> Measurement:
     """Measure calls; raises AssertionError for a lost, repeated or mixed-up reply."""
-    n_calls = min(N_CALLS, round(10 * concurrency / latency))
+    n_rounds = min(N_CALLS // concurrency, round(SECONDS / latency))
+    n_calls = n_rounds * concurrency  # a last round of few calls would take as long as a full one
     words, items = " ".join(["word"] * 300), [str(n) for n in range(n_calls)]
     prompts = [(Message("user", f"Question #{n}. {words}"),) for n in items]
     with running() as server, TemporaryDirectory() as folder:
@@ -123,11 +124,14 @@ def calls(latency: float, concurrency: int) -> Measurement:
         reading = json_format(Answer, "bench")
         warm = [(Message("user", f"Warm #{n}. {words}"),) for n in range(2 * concurrency)]
         client.complete(warm, max_tokens=50)
-        before, began = getrusage(RUSAGE_SELF).ru_maxrss, time.perf_counter()
-        replies = ask_each(model, prompts, reading, max_tokens=50, items=items)
-        took = time.perf_counter() - began
+        peaks: list[int] = []
+        cpu, began = time.process_time(), time.perf_counter()
+        replies = ask_each(
+            model, prompts, reading, max_tokens=50, items=items,
+            advance=lambda _: peaks.append(getrusage(RUSAGE_SELF).ru_maxrss),
+        )  # fmt: skip
+        took, cpu = time.perf_counter() - began, time.process_time() - cpu
         cache.close()
-        grown = (getrusage(RUSAGE_SELF).ru_maxrss - before) / 1024
         lines, paid = list(read_ledger(ledger.path)), server.stats(url).answered
         paid -= Counter(str(n) for n in range(2 * concurrency))
     if [getattr(reply, "answer", None) for reply in replies] != items:
@@ -135,7 +139,8 @@ def calls(latency: float, concurrency: int) -> Measurement:
     if paid != Counter(items) or Counter(line.item for line in lines) != paid:
         raise AssertionError("a call is missing in the ledger, or was made twice")
     p50, p95 = np.percentile([line.seconds for line in lines], [50, 95]).tolist()
-    more = {"p50_s": p50, "p95_s": p95, "grown_mb": grown}
+    more = {"p50_s": p50, "p95_s": p95, "cpu_ms": 1000 * cpu / n_calls,
+            "tenth_mb": peaks[n_calls // 10] / 1024, "after_mb": peaks[-1] / 1024}  # fmt: skip
     return n_calls / took, concurrency / latency, "calls/s", more
 
 

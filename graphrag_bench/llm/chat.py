@@ -174,14 +174,12 @@ class ChatModel(ABC):
                 yield position, self._outcome(*call)
             return
         positions: dict[Future[CallOutcome], int] = {}
-        begun: list[threading.Event] = []
+        begun: list[threading.Lock] = []
 
         def work(call: tuple[Request, str]) -> CallOutcome:
-            begun.append(ended := threading.Event())
-            try:
+            with (running := threading.Lock()):
+                begun.append(running)
                 return self._outcome(*call)
-            finally:
-                ended.set()
 
         try:
             for position, call in enumerate(calls):
@@ -190,8 +188,9 @@ class ChatModel(ABC):
                 yield positions[future], future.result()
         finally:
             wait([future for future in reversed(positions) if not future.cancel()])
-            for ended in begun:  # a signal during `submit` loses the future, not the call
-                ended.wait()
+            for running in begun:  # a signal during `submit` loses the future, not the call
+                with running:
+                    pass
 
     def report(self, ok: bool, outcome: CallOutcome) -> None:
         """Count a call toward the limit on failures; raises RunStopped after too many failures."""
