@@ -1,7 +1,7 @@
-"""Export of a run as a row of a public board, and the check of such a row.
+"""Results board: export a run as an entry, and check an entry.
 
-A row is a small JSON file and a CSV file with the metrics of each question, from which the check
-recomputes the means. They have no texts of the corpus, no paths, no addresses and no keys.
+An entry is a small JSON file, and a CSV file with the metrics of each question from which the check
+recomputes the means. They have no texts of the corpus, no paths, no addresses and no API keys.
 """
 
 import csv
@@ -26,7 +26,7 @@ from graphrag_bench.run.stored import StoredRun, scored_questions
 from graphrag_bench.text import safe_name
 
 BOARD = "docs/results/board"
-"""The folder of the files in a checkout."""
+"""The folder of the entries in the repository."""
 _METRIC_FIELDS = (
     "dataset", "card", "corpus", "method", "title", "key", "profile", "fidelity", "regime", "limit",
     "split", "answer", "selected", "n", "answered", "failed", "llm", "llm_build", "embedder",
@@ -41,16 +41,16 @@ _WITHOUT_EFFECT = re.compile(
 )
 """Settings that do not affect results, and addresses."""
 _ROUNDING = 2e-6
-"""Largest difference of two figures that are rounded to 6 decimals on different machines."""
+"""Maximum difference of two numbers that are rounded to 6 decimals on different machines."""
 _STEPS = re.compile(r"method\.(convert|retrieve|generate)\b.*")
 _PATH_OR_ADDRESS = re.compile(r"(?<![\w.-])(~?/\w|~|[A-Za-z]:[\\/]|\\\\\w|[a-z]+://).*", re.DOTALL)
 _SECRET = re.compile(r"(?i)\b(sk|hf|gsk|ghp|xai|pk)[-_][\w-]{16,}|\bbearer\s")
 
 
 def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
-    """Return a run's board entry: settings, metrics with n and interval, command, digests.
+    """Return the entry of a run: settings, metrics with n and interval, command and digests.
 
-    `command` repeats the run; `records` is the sha256 of its rows, `questions` that of
+    `command` repeats the run; `records` is the sha256 of its stored results, `questions` that of
     `question_metrics`, and `sha256` is the digest of the other fields. Raises UserError for an
     imported or unfinished run, or if no command can repeat the run.
     """
@@ -77,10 +77,7 @@ def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
 
 
 def question_metrics(run: StoredRun) -> str:
-    """Return CSV with the metrics of each question that did not fail, in the order of scoring.
-
-    `scope` numbers the scopes, whose questions are resampled together; it is empty without scopes.
-    """
+    """Return CSV with the metrics and the scope's number of each question that did not fail."""
     names = [name for name in scored_questions(run) if name in run.scores]
     heads = sorted(run.metrics["metrics"])
     scopes = list(dict.fromkeys(one for one in map(run.scopes.get, names) if one is not None))
@@ -95,10 +92,7 @@ def question_metrics(run: StoredRun) -> str:
 
 
 def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
-    """Write a run's board entry and its CSV file; return the entry's path.
-
-    Raises UserError like `result_of` and `read_result`.
-    """
+    """Write and check the entry of a run and its CSV file; return the path of the entry."""
     values = result_of(run, home)
     path = Path(folder) / _name(values)
     write_whole(path.with_suffix(".csv"), question_metrics(run))
@@ -108,7 +102,7 @@ def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """Read and check a board entry and its CSV file.
+    """Check an entry and its CSV file, and return the entry.
 
     Raises UserError if a file is missing, was changed after `write_result` or contains private
     text, or if a mean, an n or an interval differs from the CSV file.
@@ -119,7 +113,7 @@ def read_result(path: Path) -> dict[str, Any]:
         wrong = sorted(FIELDS ^ values.keys())
         same = not wrong and values["sha256"] == _digest(values) and path.name == _name(values)
     except (ValueError, AttributeError, TypeError) as error:
-        raise UserError(f"{path.name} is not a file of the board: {error}.") from None
+        raise UserError(f"{path.name} is not an entry of the board: {error}.") from None
     if wrong:
         raise UserError(f"{path.name} has missing or unknown fields: {', '.join(wrong)}.")
     if not same:
@@ -183,7 +177,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def public(value: Any) -> Any:
-    """The value with paths replaced by their last part, and addresses by ADDRESS."""
+    """Return a value with each path replaced by its last part, and each address by ADDRESS."""
     if isinstance(value, Mapping):
         return {name: public(one) for name, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -201,22 +195,22 @@ def _last_part(place: re.Match[str]) -> str:
 
 
 def _overrides(run: StoredRun, home: Path) -> list[str]:
-    """The overrides that reproduce a run's settings; overrides of steps only if needed."""
+    """Return the overrides that reproduce a run's settings."""
     own = run.config
     words = [f"dataset={own['dataset']['name']}", f"method={own['method']['name']}"]
     words += [f"{one}={own[one]}" for one in ("profile", "fidelity") if own[one] != "default"]
     if own["plugins"]:
         load_plugins(own["plugins"])
-        words.insert(0, _override("plugins", own["plugins"]))
+        words.insert(0, f"plugins={_text(own['plugins'])}")
     default = check_settings(compose_settings(words)).model_dump()
     words += [_choice(one, own[one]) for one in _GROUPS if own[one] != default[one]]
     whole = {path: value for path, value in paths_of(own).items() if not _STEPS.fullmatch(path)}
     paths = {**paths_of(own, lists=True), **whole}
-    words += [_override(path, paths[path]) for path in own["given"] if path in paths]
+    words += [f"{path}={_text(paths[path])}" for path in own["given"] if path in paths]
     for _ in range(3):
         if not (changes := _changes(run, words, home)):
             return words
-        words += [_override(path, value) for path, value in changes.items()]
+        words += [f"{path}={_text(value)}" for path, value in changes.items()]
     first = next(iter(changes))
     raise UserError(f"No command reproduces '{first}' of {run.folder.path} with this version.")
 
@@ -231,8 +225,8 @@ def _choice(group: str, own: Any) -> str:
 
 
 def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]:
-    """The settings that a run's overrides do not give; settings of steps if all others agree."""
-    values = compose_settings([*words, _override("paths.home", str(home))])
+    """Return a run's settings that the overrides do not give; of steps only if all others agree."""
+    values = compose_settings([*words, f"paths.home={_text(str(home))}"])
     experiment = Experiment.prepare(values, run.dataset, swept=True)
     settings = experiment.settings.model_dump()
     for lists in (False, True):
@@ -247,10 +241,6 @@ def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]
         if changes:
             return changes
     return {}
-
-
-def _override(path: str, value: Any) -> str:
-    return f"{path}={_text(value)}"
 
 
 def _text(value: Any) -> str:

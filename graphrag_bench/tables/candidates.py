@@ -1,8 +1,8 @@
 """Select a stored run for each row of a paper's table.
 
 A run qualifies for a row if it has the row's method and settings. Runs on the paper's data with the
-paper's model come first. All other runs of a table belong to the same group (data set, model,
-number of questions, judge) for each model of the paper, so that the methods are comparable.
+paper's model come first. The other selected runs have one data set, model, number of questions and
+judge (their *group*) for each model of the paper, so that the methods are comparable.
 """
 
 from collections import Counter
@@ -16,25 +16,19 @@ from graphrag_bench.judging.pairs import StoredVerdicts
 from graphrag_bench.papers.names import PrintedMetric
 from graphrag_bench.papers.printed import PaperTable, Part, PrintedCell, Recipe, TableRow
 from graphrag_bench.run.stored import StoredRun
-from graphrag_bench.tables.grading import (
-    Grade,
-    Mismatch,
-    RunConditions,
-    grade,
-    has_setting,
-    is_model,
-)
+from graphrag_bench.tables import grading
+from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
 
 
 def qualifying(recipe: Recipe, conditions: Sequence[RunConditions]) -> list[RunConditions]:
-    """Return the runs with the settings of a recipe."""
+    """Return the runs that have the settings behind a printed figure (its recipe)."""
     wanted = recipe.required
     if wanted is None:
         return []
     return [
         one
         for one in conditions
-        if all(has_setting(one.settings, text) for text in wanted)
+        if all(grading.has_setting(one.settings, text) for text in wanted)
         and not _of_another_row(recipe, one.run.metrics["llm"])
         and not _of_another_set(recipe, one)
     ]
@@ -49,24 +43,24 @@ def _of_another_set(recipe: Recipe, one: RunConditions) -> bool:
 
 
 def _of_another_row(recipe: Recipe, llm: str) -> bool:
-    """Whether the model belongs to another row; an unknown model belongs to the first row."""
+    """Return whether the model is of another row; an unknown model is of the first row."""
     own, listed, known = recipe.cell.llm, recipe.table.llms, recipe.table.paper.llms
-    if len(listed) < 2 or not own or is_model(llm, known[own]):
+    if len(listed) < 2 or not own or grading.is_model(llm, known[own]):
         return False
-    return own != listed[0] or any(is_model(llm, known[name]) for name in listed)
+    return own != listed[0] or any(grading.is_model(llm, known[name]) for name in listed)
 
 
 GradedRow = tuple[TableRow, str]
-"""Row of the paper, with the kind of metric if that kind is graded separately."""
+"""Row of a paper's table, with a kind of metric if a run is selected for this kind alone."""
 RunGroup = tuple[str, str, int, str, str]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Run that qualifies for a row, with its grade; a win rate also has the `other` run.
+    """Run that qualifies for a row of a paper's table, with its grade of comparability.
 
-    A row of several runs has a candidate or None for each in `parts` (`PaperTable.parts`); the
-    other fields then describe the first run.
+    A win rate also has the `other` run. If a row averages several runs, `parts` has a candidate or
+    None for each, and the other fields describe the first run.
     """
 
     run: StoredRun
@@ -78,13 +72,13 @@ class Candidate:
 
     @property
     def group(self) -> RunGroup:
-        """Data set, answering model, number of questions, judge and protocol."""
+        """What comparable runs share: data set, model, number of questions, judge and protocol."""
         metrics, how = self.run.metrics, (self.judge, self.protocol)
         return metrics["dataset"], metrics["llm"], metrics["selected"], *how
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
-        """Sort key: nearest to the paper, then most questions, then the run key."""
+        """Sort key: runs nearest to the paper first, then with most questions, then by key."""
         metrics, other = self.run.metrics, self.other.metrics["key"] if self.other else ""
         near = self.grade.letter, len(self.grade.major), len(self.grade.mismatches)
         return *near, -metrics["n"], metrics["key"], other, self.judge, self.protocol
@@ -96,10 +90,7 @@ def candidates(
     conditions: Sequence[RunConditions],
     verdicts: StoredVerdicts,
 ) -> list[Candidate]:
-    """Return the runs that qualify for a cell; for a judged metric only judged runs.
-
-    The parts of a cell belong to the same group: data set, model, questions and judge.
-    """
+    """Return the runs that qualify for a printed figure; for a judged metric only judged runs."""
     parts = [list(_of_part(part, conditions, verdicts)) for part in table.parts(cell)]
     if len(parts) == 1:
         return parts[0]
@@ -130,7 +121,7 @@ def _of_part(
 def _judges(
     metric: PrintedMetric, runs: Sequence[RunConditions], verdicts: StoredVerdicts
 ) -> list[tuple[str, str]]:
-    """The judges of the runs with their protocols; ("", "") if the metric needs no judge."""
+    """Return the judges of runs with their protocols; ("", "") if the metric needs no judge."""
     folders = [one.run.folder.path for one in runs]
     if metric.criteria:
         first, second = (folder.name for folder in folders)
@@ -142,13 +133,13 @@ def _judges(
 
 
 def grade_of(part: Part, runs: Sequence[RunConditions], judge: str = "", how: str = "") -> Grade:
-    """Return the grade of a figure, with all mismatches of every run of its part."""
-    sides = zip(runs, part.sides, strict=True)
-    return Grade.of(one for run, of in sides for one in grade(run, of, judge, how).mismatches)
+    """Return the grade of a figure; for a win rate, with the mismatches of both runs."""
+    grades = [grading.grade(run, of, judge, how) for run, of in zip(runs, part.sides, strict=True)]
+    return Grade.of(mismatch for one in grades for mismatch in one.mismatches)
 
 
 def stored_of(part: Part, conditions: Sequence[RunConditions]) -> list[tuple[RunConditions, ...]]:
-    """Return the stored runs of a part; for a win rate, pairs with one data set and one model."""
+    """Return the stored runs for a figure, each alone, or in pairs for a win rate."""
     cell, own = part.own.cell, qualifying(part.own, conditions)
     if not part.own.metric.criteria:
         return [(one,) for one in own]
@@ -163,10 +154,10 @@ def stored_of(part: Part, conditions: Sequence[RunConditions]) -> list[tuple[Run
 
 
 def selected_runs(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
-    """Select a run for each row from its candidates.
+    """Select a run for each row of a paper's table from its candidates.
 
-    The nearest run of grade A or B is preferred, then the nearest run of the group that fills most
-    rows.
+    It is the run of grade A or B nearest to the paper, else the nearest run of the group that has
+    runs for most rows.
     """
     groups = {
         llm: _largest_group({row: runs for row, runs in rows.items() if row[0][2] == llm})

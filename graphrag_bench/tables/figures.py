@@ -1,4 +1,4 @@
-"""Figures of stored runs for the cells of a paper's table, and the inputs that other cells lack."""
+"""Our figures beside the figures of a paper's table, and what missing figures need."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,25 +10,15 @@ from graphrag_bench.papers.printed import PaperTable, Part, PrintedCell, Printed
 from graphrag_bench.report.rendering import MISSING
 from graphrag_bench.report.rows import group_by
 from graphrag_bench.run.stored import StoredRun
-from graphrag_bench.tables.candidates import (
-    Candidate,
-    GradedRow,
-    RunGroup,
-    candidates,
-    grade_of,
-    selected_runs,
-    stored_of,
-)
+from graphrag_bench.tables import candidates
+from graphrag_bench.tables.candidates import Candidate, grade_of, stored_of
 from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
 from graphrag_bench.tables.measures import FigureSource, FigureValue, reason_without_figure
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Figure over `n` questions, in the unit of the paper, with its interval if known.
-
-    `metrics` and the folder `run` belong to the first run; `judge` includes the protocol.
-    """
+    """Figure of a stored run over `n` questions, in the paper's unit; an interval if known."""
 
     value: float
     low: float | None
@@ -42,10 +32,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class CellEntry:
-    """Content next to a printed cell: a figure, the missing inputs, or the reason for no figure.
+    """Our figure beside a printed figure, with what is missing, or the reason for no figure.
 
-    `runs` are the settings of missing runs, `missing_parts` names other parts, `unjudged` are the
-    keys of stored runs, or pairs of runs, without verdicts. A mean over several runs may have a
+    `runs` has the settings of missing runs, `missing_parts` names other missing inputs, `unjudged`
+    has the keys of runs, or pairs of runs, without verdicts. A mean over several runs may have a
     figure although some runs are missing.
     """
 
@@ -63,11 +53,11 @@ def count_of_runs(n_runs: int) -> str:
 
 Cells = Mapping[PrintedCell, CellEntry]
 Gap = tuple[Part, Candidate | None]
-"""Part of a cell without a figure, and the stored run that lacks only the metric."""
+"""Missing part of a printed figure, and the stored run that lacks only the metric, if any."""
 
 
 def difference(cell: PrintedCell, filled: Cells) -> str:
-    """Return our figure minus the paper's, signed, for grades A and B; else "–"."""
+    """Return our figure minus the paper's, with its sign, for grades A and B; else "–"."""
     figure = filled[cell].figure
     if figure is None or figure.grade.major or cell.value is None:
         return MISSING
@@ -77,7 +67,7 @@ def difference(cell: PrintedCell, filled: Cells) -> str:
 _TIMES = ("time", "seconds")
 _SERIAL = "seconds need a run with workers=1 cache.mode=off"
 _WITHOUT_ANSWERS = ("count", "graph", "build")
-"""Kinds of figures that do not depend on the answers; they are graded separately."""
+"""Kinds of figures that do not depend on answers; runs are selected for each kind alone."""
 _SHARES = ("judged", "judged_answer", "metric", "layers")
 """Kinds of figures in 0..1, which papers print in percent."""
 
@@ -89,9 +79,9 @@ def cell_entries(
     *,
     papers_prompts: bool = False,
 ) -> dict[PrintedCell, CellEntry]:
-    """Return the entry next to each printed cell of a table."""
+    """Return our entry beside each printed figure of a paper's table."""
 
-    def row_of(cell: PrintedCell) -> GradedRow:
+    def row_of(cell: PrintedCell) -> candidates.GradedRow:
         kind = table.metric(cell).kind
         return cell.row, kind if kind in _WITHOUT_ANSWERS else ""
 
@@ -104,7 +94,8 @@ def cell_entries(
     filled: dict[PrintedCell, CellEntry] = {}
     for name in table.datasets:
         rows = group_by((cell for cell in table.cells if cell.dataset == name), row_of)
-        picked = selected_runs({row: collection.with_figure(cells) for row, cells in rows.items()})
+        having = {row: collection.with_figure(cells) for row, cells in rows.items()}
+        picked = candidates.selected_runs(having)
         for row, cells in rows.items():
             filled |= {cell: collection.filled(cell, picked.get(row)) for cell in cells}
     return filled
@@ -117,11 +108,12 @@ class _Collection:
     source: FigureSource
 
     def with_figure(self, row: Sequence[PrintedCell]) -> list[Candidate]:
-        """The candidates of a row with a figure for at least one of its cells."""
+        """Return the candidates of a row that have a figure for at least one of its cells."""
+        table, verdicts = self.table, self.source.verdicts
         having: dict[tuple[object, ...], Candidate] = {}
         for cell in row:
-            for one in candidates(self.table, cell, self.conditions, self.source.verdicts):
-                if one.sort_key not in having and self.source.figure(self.table, cell, one):
+            for one in candidates.candidates(table, cell, self.conditions, verdicts):
+                if one.sort_key not in having and self.source.figure(table, cell, one):
                     having[one.sort_key] = one
         return list(having.values())
 
@@ -148,7 +140,7 @@ class _Collection:
         return rest
 
     def lacking(self, recipe: Recipe, gaps: Sequence[Gap]) -> CellEntry:
-        """The inputs that a cell lacks: runs, or scores, timings and verdicts of stored runs."""
+        """Return what a figure needs: runs, or scores, timings and verdicts of stored runs."""
         metric = recipe.metric
         unscored = [run.run.folder.path for _, run in gaps if run]
         if metric.kind == "metric" and unscored:
@@ -168,7 +160,7 @@ class _Collection:
         return CellEntry(reason=_SERIAL) if timed and not words else CellEntry(runs=words)
 
     def nearest(self, part: Part, stored: Sequence[tuple[RunConditions, ...]]) -> tuple[str, ...]:
-        """The keys of the runs to judge: nearest to the paper, then of the largest group."""
+        """Return the keys of the runs to judge: nearest to the paper, then of the largest group."""
 
         def place(runs: tuple[RunConditions, ...]) -> tuple[object, ...]:
             one = Candidate(runs[0].run, grade_of(part, runs), runs[-1].run)
@@ -177,13 +169,13 @@ class _Collection:
         return tuple(one.run.folder.path.name for one in min(stored, key=place))
 
     @cached_property
-    def sizes(self) -> Counter[RunGroup]:
-        """The number of stored runs per group."""
+    def sizes(self) -> Counter[candidates.RunGroup]:
+        """The number of stored runs in each group of comparable runs."""
         return Counter(Candidate(one.run, Grade()).group for one in self.conditions)
 
 
 def criteria_of_table(table: PaperTable) -> list[str]:
-    """Return the distinct criteria of a table's win rates."""
+    """Return the distinct criteria, such as `diversity`, of the win rates in a table."""
     metrics = (table.paper.metrics[cell.metric] for cell in table.cells)
     return list(dict.fromkeys(name for metric in metrics for name in metric.criteria))
 

@@ -1,4 +1,4 @@
-"""Grades of comparability between a figure of a stored run and a printed figure."""
+"""Grades that tell how comparable a figure of a stored run is with a printed figure."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,11 +20,11 @@ from graphrag_bench.text import model_name
 
 REGIME = "regime"
 BUDGET, NATIVE = "budget_context", "native"
-"""The setting of the context budget, and its value if each method has its own."""
+"""The setting of the context budget, and its value if each method has its own budget."""
 CHUNK_SIZE = 1200
-"""Default of `chunk_table.token`, in tokens."""
+"""Default tokens of a chunk with `chunking=token`."""
 _PACKAGED = ("methods", "operators", "graphrag_bench")
-"""The folders of this project's prompts."""
+"""The packages with this project's prompts."""
 _QUANTISED = re.compile(r"\b(I?Q[2-8]_\w+|AWQ|GPTQ|int[48]|bnb)\b", re.IGNORECASE)
 
 
@@ -32,9 +32,10 @@ _QUANTISED = re.compile(r"\b(I?Q[2-8]_\w+|AWQ|GPTQ|int[48]|bnb)\b", re.IGNORECAS
 class RunConditions:
     """Stored run with the fields that grades compare.
 
-    `card` and `sizes` (documents, tokens) are of its corpus; `sizes` may be empty.
-    `abstract` means generated questions, or a card of abstract questions. `papers_prompts` is true
-    if the user says so and the run uses no prompt of this project.
+    `card` names its data set, and `sizes` has the documents and tokens of its corpus, if known.
+    `verified` is true if the card's format was checked against original files. `abstract` is true
+    for abstract questions (about the whole corpus). `papers_prompts` is true if the user says that
+    the run has the paper's prompts, and it uses none of this project.
     """
 
     run: StoredRun
@@ -47,7 +48,7 @@ class RunConditions:
 
     @classmethod
     def of(cls, run: StoredRun, papers_prompts: bool, sizes: Mapping[str, int]) -> "RunConditions":
-        """Return the conditions of a run, with the sizes of its corpus."""
+        """Collect the fields of a run that grades compare; `sizes` are those of its corpus."""
         metrics = run.metrics
         name = metrics.get("card", metrics["dataset"])
         settings = with_chunking(metrics["settings"], name)
@@ -63,10 +64,7 @@ class RunConditions:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Field in which a run and a paper's row differ; `theirs` is "" if the paper states no value.
-
-    If it is `major`, the two figures are not comparable.
-    """
+    """Field in which a run and a paper differ; a `major` one makes figures incomparable."""
 
     field: str
     ours: str
@@ -89,22 +87,22 @@ class Grade:
 
     @classmethod
     def of(cls, mismatches: Iterable[Mismatch]) -> "Grade":
-        """Return the grade with these distinct mismatches, major mismatches first."""
+        """Return the grade with these mismatches, without duplicates and major ones first."""
         return cls(tuple(sorted(dict.fromkeys(mismatches), key=lambda one: not one.major)))
 
     @property
     def major(self) -> tuple[Mismatch, ...]:
-        """The mismatches that make the grade C."""
+        """The mismatches for which the grade is C."""
         return tuple(one for one in self.mismatches if one.major)
 
     @property
     def letter(self) -> str:
-        """A, B or C."""
+        """The grade as a letter: A, B or C."""
         return "C" if self.major else "B" if self.mismatches else "A"
 
     @property
     def sentence(self) -> str:
-        """All mismatches, each with the run's and the paper's value; empty for grade A."""
+        """All mismatches as text, each with the run's and the paper's value; "" for grade A."""
         return "; ".join(map(str, self.mismatches))
 
 
@@ -113,7 +111,7 @@ def grade(one: RunConditions, recipe: Recipe, judge: str = "", protocol: str = "
 
     C if the data set, corpus size, language model, judge or part of the questions differs or is
     unknown, or if the regime is not `published`. A if data, models, settings and prompts are equal;
-    else B. Counts compare only the size of the corpus; questions do not affect figures of a graph.
+    else B. For counts only the size of the corpus matters, for figures of a graph no questions.
     """
     if recipe.metric.kind == "count":
         return Grade.of(_corpus(one, recipe, silent=True))
@@ -151,7 +149,7 @@ def _data(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
 
 
 def _corpus(one: RunConditions, recipe: Recipe, *, silent: bool = False) -> Iterator[Mismatch]:
-    """Mismatches in the size of the corpus; with `silent`, a paper may print no size."""
+    """Yield mismatches in the size of the corpus; with `silent`, a paper may print no size."""
     if recipe.place.card != one.card:
         return
     sizes = printed_sizes(recipe.table.paper_name, one.card)
@@ -166,7 +164,7 @@ def _corpus(one: RunConditions, recipe: Recipe, *, silent: bool = False) -> Iter
 
 
 def _questions(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
-    """Mismatches in the questions; a number of questions within 2 % is not a major mismatch."""
+    """Yield mismatches in the questions; a difference of up to 2 % in number is minor."""
     metrics, n, same = one.run.metrics, recipe.n_questions, recipe.place.card == one.card
     whole = same and not _corpus_alone(recipe)
     if n is None:
@@ -183,12 +181,12 @@ def _questions(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
 
 
 def is_model(identity: str, model: PrintedModel | None) -> bool:
-    """Return whether an identity matches a printed model."""
+    """Return whether the name of a run's model is that of a model in a paper."""
     return model is not None and re.search(model.pattern, identity.lower()) is not None
 
 
 def _models(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
-    """Mismatches in the models; only a different answering model is a major mismatch."""
+    """Yield mismatches in the models; only a different answering model is a major mismatch."""
     llm, build, embedder = (one.run.metrics[name] for name in ("llm", "llm_build", "embedder"))
     paper, theirs = recipe.table.paper, recipe.llm
     model = paper.llms.get(theirs)
@@ -212,11 +210,7 @@ def _judge(recipe: Recipe, judge: str, protocol: str) -> Iterator[Mismatch]:
 def different_settings(
     ours: Mapping[str, object], theirs: Mapping[str, object]
 ) -> Iterator[Mismatch]:
-    """Yield the settings that differ, sorted by path; a missing value is –.
-
-    Titles and the regime are left out. Settings of steps are included only if no other setting
-    differs.
-    """
+    """Yield the settings that differ; those of steps only if no other setting differs."""
     undecided = {"method.title", REGIME}
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
         undecided |= {"chunking.variant", "chunking.size"}
@@ -233,14 +227,13 @@ def different_settings(
 
 def _settings(recipe: Recipe) -> dict[str, Any]:
     words = recipe.words or recipe.required or ()
+    settings = settings_of_words(words, recipe.place.card)
     budget = [word.partition("=")[2] for word in words if word.startswith(f"{BUDGET}=")]
-    return settings_of_words(words, recipe.place.card) | (
-        {BUDGET: _value(budget[0])} if budget else {}
-    )
+    return settings | ({BUDGET: _value(budget[0])} if budget else {})
 
 
 def settings_of_words(words: Sequence[str], dataset: str | None) -> dict[str, Any]:
-    """Return the settings, by path, of a run with these command-line words, without models."""
+    """Return the settings by path of a run with these command-line words, without models."""
     apart = ("dataset", "llm", "llm_build", "embedder")
     own = [text for text in words if re.split(r"[.=]", text, maxsplit=1)[0] not in apart]
     return with_chunking(_composed(tuple(own)), dataset)
@@ -252,7 +245,7 @@ def _composed(words: tuple[str, ...]) -> dict[str, Any]:
 
 
 def with_chunking(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
-    """Return a run's settings, with `chunking=auto` replaced by the card's chunking."""
+    """Return settings by path, with `chunking=auto` replaced by the chunking of the data set."""
     named = dict(settings)
     if named.get("chunking.variant") == "auto" and dataset in card_names():
         named["chunking.variant"] = load_card(str(dataset)).chunking
@@ -262,7 +255,7 @@ def with_chunking(settings: Mapping[str, Any], dataset: str | None) -> dict[str,
 
 
 def has_setting(settings: Mapping[str, Any], word: str) -> bool:
-    """Return whether a run's settings (`with_chunking`) have the value of a word like `a.b=3`."""
+    """Return whether settings by path have the value in a word such as `method.top_k=3`."""
     name, _, text = word.partition("=")
     if name == "pooling":
         return bool(settings.get("pooling.mode", "off") == text)

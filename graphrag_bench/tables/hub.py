@@ -1,7 +1,7 @@
-"""Runs and artifacts as a data set repository of the Hugging Face hub.
+"""Share runs and artifacts in a data set repository of the Hugging Face hub.
 
-A run is the folder runs/DATASET/METHOD/KEY with a sha256 of each file and its row of the board; an
-artifact is artifacts/KEY.tar.gz. The token is that of HF_TOKEN or `hf auth login`.
+A run is the folder runs/DATASET/METHOD/KEY with a sha256 of each file, and its entry of the results
+board; an artifact is artifacts/KEY.tar.gz. The token is that of HF_TOKEN or `hf auth login`.
 """
 
 import hashlib
@@ -39,10 +39,10 @@ _FILE = re.compile(
 
 
 def push_runs(runs: Sequence[StoredRun], home: str | Path, repo: str, *, texts: bool) -> list[str]:
-    """Upload runs with their card and rows of the board; return a line for each run.
+    """Upload runs with a card and their entries of the results board; return a line for each run.
 
-    Without `texts`, traces and contexts that hold texts are left out; ids, answers and metrics
-    are not. Paths and addresses are removed from settings. Raises UserError like `write_result`.
+    Without `texts`, traces and contexts with texts are left out; ids, answers and metrics are
+    uploaded. Paths and addresses are removed from settings. Raises UserError like `write_result`.
     """
     with TemporaryDirectory() as scratch:
         folder, sections, lines = Path(scratch), {}, []
@@ -61,8 +61,8 @@ def push_runs(runs: Sequence[StoredRun], home: str | Path, repo: str, *, texts: 
 def pull_runs(repo: str, home: Path) -> list[str]:
     """Download all runs of a repository into HOME/runs; return a line for each run.
 
-    Raises UserError for a file with another digest or an unsafe name, and for a different run in
-    the same folder; then no run is stored.
+    Raises UserError, and stores no run, if a file differs from its sha256 or has an unsafe name, or
+    if another run has the same folder.
     """
     home.mkdir(parents=True, exist_ok=True)
     with _hub(repo) as api, TemporaryDirectory(prefix=".pull-", dir=home) as scratch:
@@ -95,7 +95,7 @@ def pull_runs(repo: str, home: Path) -> list[str]:
 
 
 def push_artifact(artifacts: Path, key: str, repo: str) -> str:
-    """Upload an artifact with its inputs; return the digest of their content."""
+    """Upload an artifact with its inputs; return the digest of the content."""
     one = find_artifact(artifacts, key)
     items = with_inputs(artifacts, one)
     with TemporaryDirectory() as scratch:
@@ -103,16 +103,14 @@ def push_artifact(artifacts: Path, key: str, repo: str) -> str:
         file.parent.mkdir()
         content = export_artifacts(items, file)
         names = "\n".join(f"- {item.resource} `{item.key}`" for item in items)
-        text = (
-            f"{one.resource} of {one.dataset} with its inputs. {_licence(one.dataset)}\n\n{names}"
-        )
-        text += f"\n\nContent: `{content}`. It contains texts of the data set."
+        text = f"{one.resource} of {one.dataset} with its inputs. {_licence(one.dataset)}\n\n"
+        text += f"{names}\n\nContent: `{content}`. It contains texts of the data set."
         _upload(repo, Path(scratch), {f"artifacts/{one.key}": text})
     return content
 
 
 def pull_artifact(repo: str, key: str, artifacts: Path) -> tuple[list[str], list[str], str]:
-    """Download and import an artifact; return as `import_artifacts` does."""
+    """Download an artifact with its inputs, and import them as `import_artifacts` does."""
     with _hub(repo) as api, TemporaryDirectory() as scratch:
         names = [re.fullmatch(rf"artifacts/({_PART})\.tar\.gz", one) for one in _names(api, repo)]
         files = {match[1]: match[0] for match in names if match}
@@ -121,7 +119,7 @@ def pull_artifact(repo: str, key: str, artifacts: Path) -> tuple[list[str], list
 
 
 def _copy(source: Path, target: Path, texts: bool) -> int:
-    """Copy the files of a run without private settings; return the number of contexts left out."""
+    """Copy a run's files without paths and addresses; return how many contexts are left out."""
     left = 0
     for path in sorted(source.rglob("*")):
         name = path.relative_to(source).as_posix()
@@ -181,7 +179,7 @@ def _sha256(path: Path) -> str:
 
 @contextmanager
 def _hub(repo: str) -> Iterator[Any]:
-    """Give the hub's client; failures of the hub are raised as UserError in one line."""
+    """Return a client of the hub, whose failures are raised as a UserError of one line."""
     import httpx2
     from huggingface_hub import HfApi
 
@@ -208,7 +206,7 @@ def _download(api: Any, repo: str, name: str, scratch: str) -> Path:
 
 
 def _upload(repo: str, folder: Path, sections: dict[str, str]) -> None:
-    """Upload a folder, with a card that keeps the repository's other sections."""
+    """Upload a folder, and add its sections to the card of the repository."""
     with _hub(repo) as api:
         api.create_repo(repo, repo_type="dataset", private=True, exist_ok=True)
         if CARD in _names(api, repo):

@@ -1,4 +1,4 @@
-"""Figures of stored runs: means, costs, win rates, corpus sizes, and time and tokens per step."""
+"""Figures of stored runs, as papers print them: means, costs, win rates, sizes, times, tokens."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,12 +23,12 @@ from graphrag_bench.tables.candidates import Candidate
 from graphrag_bench.text import count_tokens
 
 _SUMS = ("calls", "prompt_tokens", "completion_tokens")
-"""Sums over the questions in a run's usage; the other values are means."""
+"""Usage of a run that is a sum over questions; other values of the usage are means."""
 
 
 @dataclass(frozen=True)
 class FigureValue:
-    """A figure over `n` questions, with its interval if it is a mean over these questions."""
+    """A number measured over `n` questions, with the interval if it is a mean over them."""
 
     value: float
     n: int
@@ -57,7 +57,7 @@ def seconds(timing: Sequence[Row], cost: Mapping[str, Any], what: str = "") -> F
     """Return the mean seconds per question of all steps, or of the stage or operator `what`.
 
     Returns None if questions ran in parallel, if replies came from the cache, or if no step matches
-    `what`. A question without a matching step counts as 0.
+    `what`. A question without a matching step counts as 0 seconds.
     """
     if not timing or any(row.get("workers") != 1 for row in timing):
         return None
@@ -75,17 +75,14 @@ def _is_of(step: str, what: str) -> bool:
 
 
 def step_tokens(rows: Iterable[Row], what: str) -> FigureValue | None:
-    """Return the mean prompt and completion tokens per question of a stage or operator."""
+    """Return the mean tokens per question (prompt and completion) of a stage or operator."""
     answered = [row["steps"] for row in rows if row["status"] != "failed"]
     of_step = [[part for name, part in steps.items() if _is_of(name, what)] for steps in answered]
     return _mean_of([sum(part.get(one, 0) for part in of for one in TOKENS) for of in of_step])
 
 
 def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
-    """Return the mean share of retrieved nodes in a tree's layer (`0`, `1` or `>1`), in 0..1.
-
-    Nodes cut by the context budget are counted. None if a node belongs to no tree.
-    """
+    """Return the mean share of retrieved nodes in a layer (`0`, `1` or `>1`) of a tree, or None."""
     shares = []
     for row in rows:
         context = row.get("context") or {}
@@ -102,7 +99,7 @@ def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
 
 
 def reason_without_figure(table: PaperTable, cell: PrintedCell) -> str:
-    """Return the reason why no figure can be compared with a cell; "" if there is none."""
+    """Return why no figure can be compared with a printed figure; "" if one can."""
     metric = table.metric(cell)
     if metric.kind == "none":
         return metric.value
@@ -114,21 +111,18 @@ def reason_without_figure(table: PaperTable, cell: PrintedCell) -> str:
 
 @dataclass
 class FigureSource:
-    """Reader of figures of the stored runs in `home`; verdicts and corpora are read once."""
+    """Figures of the stored runs in `home`; verdicts and corpora are read once."""
 
     home: Path
     _sizes: dict[str, Mapping[str, int]] = field(default_factory=dict)
 
     @cached_property
     def verdicts(self) -> StoredVerdicts:
-        """The verdicts of judges on the runs."""
+        """The stored verdicts and grades that judges gave the runs."""
         return StoredVerdicts(self.home)
 
     def sizes(self, run: StoredRun) -> Mapping[str, int]:
-        """Return the number of `documents` and `tokens` (cl100k, without titles) of a run's corpus.
-
-        Empty if the data set is gone or its corpus has changed.
-        """
+        """Return the `documents` and `tokens` of a run's corpus; {} if unknown or changed."""
         digest = str(run.metrics.get("corpus") or "")
         file = self.home / "runs" / ".tables" / f"{digest}.json"
         if not digest or digest in self._sizes:
@@ -144,7 +138,7 @@ class FigureSource:
         return self._sizes.setdefault(digest, sizes)
 
     def figure(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """Return a candidate's figure for a cell, or None if the run lacks it."""
+        """Return a candidate's figure for a printed figure; None if its runs do not have it."""
         metric = table.metric(cell)
         run, metrics, what = one.run, one.run.metrics, metric.value
         match metric.kind:
@@ -177,7 +171,7 @@ class FigureSource:
         return None
 
     def _win_rate(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """The mean over the seeds of a level; for several levels, the lowest or highest mean."""
+        """Return the mean over the seeds of a level; of several levels, the lowest or highest."""
         levels: dict[str, list[VerdictKey]] = {}
         for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
             if run is not None and run.other is not None:

@@ -1,4 +1,4 @@
-"""A paper's table next to figures of stored runs, and the commands for missing runs."""
+"""A paper's table beside our figures, and the commands that run what is missing."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ def comparison_notes(
     filled: Cells,
     named: Mapping[TableRow, str],
 ) -> tuple[str, ...]:
-    """Return the notes of the cells of one data set; `named` are the titles of the rows."""
+    """Return the notes under the table of one data set; `named` has the titles of its rows."""
 
     def by_words(texts: Iterable[tuple[PrintedCell, str]], what: str) -> list[str]:
         notes = []
@@ -91,7 +91,7 @@ def _about(table: PaperTable, dataset: str, cells: Sequence[PrintedCell]) -> lis
 
 
 def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
-    """Notes on the mismatches that all grades share, then on the other mismatches of each grade."""
+    """Return notes on the mismatches of all grades, then the other mismatches of each grade."""
     if not grades:
         return [], []
     every = set.intersection(*({*one.mismatches} for one in grades))
@@ -105,10 +105,10 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
 
 
 def comparison_tables(table: PaperTable, filled: Cells, home: Path = Path()) -> list[Table]:
-    """Return a table for each data set: the rows of the paper, metrics as columns.
+    """Return a table for each data set, with the paper's rows, and metrics as columns.
 
     Differences are printed for grades A and B. For a data set without runs, only printed figures
-    are shown. The last table ends with `commands`.
+    are shown. The last table ends with the commands that fill the table.
     """
     blocks = [_block(table, name, filled) for name in table.datasets]
     last = (f"next: {line}" for line in commands(table, filled, home))
@@ -129,9 +129,7 @@ def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
     if not any(filled[cell].figure for cell in cells):
         by_place = {(cell.row, cell.metric): _beside(cell, filled)[0] for cell in cells}
         bare = [(named[row], *(by_place.get((row, name), "") for name in metrics)) for row in rows]
-        return Table(
-            _caption(table, dataset), ("method", *metrics), tuple(bare), notes, ("method",)
-        )
+        return Table(_caption(table, dataset), ("method", *metrics), tuple(bare), notes)
     compared = {cell.metric for cell in cells if difference(cell, filled) != MISSING}
     heads = ["method"]
     for name in metrics:
@@ -153,7 +151,7 @@ def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
 
 
 def row_name(table: PaperTable, row: TableRow) -> str:
-    """Return the title of a row: method, opponent, settings, and model if there are several."""
+    """Return the title of a row: method, opponent, settings, and model if the table has several."""
     method, versus, llm, setting = row
     parts = [f"{method} > {versus}" if versus else method]
     if len(table.llms) > 1:
@@ -167,18 +165,18 @@ def _run_cells(figures: Sequence[Figure | None]) -> tuple[str, ...]:
     known = [figure for figure in figures if figure]
     if not known:
         return (MISSING,) * 5
+
+    def graded(figure: Figure) -> str:
+        other = any(one.field == "data" for one in figure.grade.major)
+        return figure.grade.letter + f" ({figure.metrics['dataset']})" * other
+
     run = known[0].metrics
     counts = dict.fromkeys(str(figure.n) for figure in known)
-    grades = dict.fromkeys(map(_graded, known))
+    grades = dict.fromkeys(map(graded, known))
     profile = run["profile"] + ", paper" * (run["fidelity"] == "paper")
     regimes = dict.fromkeys(regime_of(figure.metrics) for figure in known)
     last = " / ".join(regimes), " / ".join(grades)
     return " / ".join(counts), model_name(run["llm"]) or "none", profile, *last
-
-
-def _graded(figure: Figure) -> str:
-    other = any(one.field == "data" for one in figure.grade.major)
-    return figure.grade.letter + f" ({figure.metrics['dataset']})" * other
 
 
 def _beside(cell: PrintedCell, filled: Cells) -> list[str]:
@@ -208,7 +206,7 @@ _OF_RUN = ("failed", "dataset", "llm", "embedder", "profile", "fidelity")
 
 
 def long_table(table: PaperTable, filled: Cells) -> Table:
-    """Return one CSV row per printed cell, with all known fields."""
+    """Return a table for CSV with a row for each printed figure, and all known fields."""
     rows = tuple(_long_row(table, cell, filled) for cell in table.cells)
     return Table(_caption(table, ""), _LONG, rows, (), texts=_LONG)
 
@@ -232,7 +230,7 @@ def _long_row(table: PaperTable, cell: PrintedCell, filled: Cells) -> tuple[str,
 
 
 def commands(table: PaperTable, filled: Cells, home: Path) -> list[str]:
-    """Return the commands for missing questions and runs, then the commands that judge runs."""
+    """Return the commands that generate questions, run methods and judge answers for a table."""
     missing = {cell.dataset for cell, one in filled.items() if one.runs}
     of_sets = [[cell for cell in table.cells if cell.dataset == name] for name in table.datasets]
     below = "" if home == Path() else f" --home {home}"
@@ -261,7 +259,7 @@ def _compare(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> 
 
 
 def whole_groups(pairs: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return one group with all keys if every two keys form a pair, else each pair as a group."""
+    """Return one group with all keys if every two of them form a pair, else the pairs."""
     keys = tuple(dict.fromkeys(key for pair in pairs for key in pair))
     whole = bool(keys) and len(pairs) == len(keys) * (len(keys) - 1) // 2
     return [keys] if whole else list(pairs)
