@@ -244,7 +244,7 @@ def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
             shown = ", ".join(f"{one['title']} {length(one):.0f} tokens" for one in (short, long))
             reason = "budget_context=N sets one budget for all"
             if "published" in {regime_of(short), regime_of(long)}:
-                reason = "regime=published keeps each method's k, and a budget is only a cap"
+                reason = "with regime=published each method has its own k, and a budget is a cap"
             elif budget:
                 reason = f"not all fill {budget:,} tokens"
             text = f"{dataset}: contexts differ by more than 10 % ({shown}): {reason}"
