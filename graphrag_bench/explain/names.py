@@ -43,7 +43,7 @@ class ArtifactNames:
 
     @classmethod
     def of(cls, resources: Mapping[str, Any]) -> "ArtifactNames":
-        """Return the names in loaded artifacts, given by the names of the artifacts."""
+        """Return the names in loaded artifacts; `resources` is keyed by the kind of artifact."""
         table, graph, reports = (resources.get(name) for name in _KINDS)
         return cls(table, graph, reports)
 
@@ -76,7 +76,7 @@ class ArtifactNames:
 
 
 class RunArtifacts:
-    """The artifacts of a stored run; `home` has them if the run folder is not inside a home."""
+    """The artifacts of a stored run; `home` has the artifacts of a run outside a home folder."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self._references = read_references(run.folder) or References("", {})
@@ -86,7 +86,7 @@ class RunArtifacts:
         self._loaded: tuple[Mapping[str, str], ArtifactNames] = ({}, ArtifactNames())
 
     def of_scope(self, scope: str | None) -> ArtifactNames:
-        """Return the names in the artifacts of a scope (part of the corpus); the last is cached."""
+        """Return the names in the artifacts of a scope, the part of the corpus of a question."""
         keys = self._references.keys_for(scope)
         if keys != self._loaded[0]:
             artifacts: dict[str, Any] = dict.fromkeys(_KINDS)

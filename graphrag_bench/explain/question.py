@@ -33,7 +33,7 @@ _USAGE = ("calls", "prompt_tokens", "completion_tokens")
 
 
 class RunQuestions:
-    """The questions of a stored run; `home` has its artifacts if it is not inside a home folder."""
+    """The questions of a stored run; `home` has the artifacts of a run outside a home folder."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self.run, self.home = run, run.home or home
@@ -182,7 +182,7 @@ class AnsweringFailed(UserError):
 class TracedAnswer:
     """An answer with its context and the trace of its steps.
 
-    `fallbacks` names the fallbacks that the method used; `plain` is the `explanation`.
+    `fallbacks` names the fallbacks that the method used; `plain` is what `explanation` returns.
     """
 
     answer: str

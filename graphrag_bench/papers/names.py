@@ -96,7 +96,10 @@ class QuestionMaking(_Entry):
 
 
 class PrintedModel(_Entry):
-    """What a printed model means here: settings of a run, and a pattern of the model's identity."""
+    """What a printed model means here: the settings that select it.
+
+    `pattern` is a regular expression that matches the model's identity in runs.
+    """
 
     pattern: str = Field(alias="is")
     run: list[str]
@@ -122,7 +125,7 @@ class PrintedMetric(_Entry):
     @classmethod
     def _of_one_source(cls, source: dict[str, Any]) -> dict[str, Any]:
         if len(source) != 1:
-            raise ValueError("exactly one source was expected")
+            raise ValueError("a metric needs exactly one source, KIND: VALUE")
         ((kind, value),) = source.items()
         if kind in ("judged", "judged_mean"):
             return {"kind": "judged", "criteria": [value] if kind == "judged" else value}

@@ -215,7 +215,7 @@ class Recipe:
         return int(self.sampled) if self.sampled else self.place.questions
 
     def on(self, *extra: str) -> "Recipe":
-        """Return the recipe of one of several runs, with those of the settings that apply to it."""
+        """Return the recipe of one of the cell's runs, with the `extra` settings for its method."""
         return replace(self, extra=self.relevant(extra))
 
     @property

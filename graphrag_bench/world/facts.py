@@ -116,7 +116,7 @@ class World:
     chains: tuple[Chain, ...]
 
     def evidence(self, chain: Chain) -> tuple[str, ...]:
-        """Return the passage id of each fact of a chain, in order; `removed-N` for removed ones."""
+        """Return the passage id of each fact of a chain, in order; `removed-N` if removed."""
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)
 

@@ -1,4 +1,4 @@
-"""A scripted language model that answers a question exactly if its prompt states the facts."""
+"""A scripted language model that answers a question if and only if its prompt has the facts."""
 
 import json
 import re
@@ -41,7 +41,7 @@ class WorldReader(Scripted):
 
     @property
     def identity(self) -> str:
-        """`world_reader:` and a digest of its code."""
+        """The text `world_reader:` followed by a digest of the reader's code."""
         return f"world_reader:{digest(code(WorldReader))}"
 
     def _respond(self, chat: Chat) -> str:

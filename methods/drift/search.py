@@ -110,7 +110,7 @@ class DriftReply(BaseModel):
 
 @lru_cache(maxsize=64)
 def reply_of(most: int) -> type[DriftReply]:
-    """Return a reply type whose schema limits the follow-ups to `most`; a longer list is read."""
+    """Return a reply type whose schema admits at most `most` follow-ups."""
     bounded: Any = Field(default=[], json_schema_extra={"maxItems": most})
     return create_model("Bounded", __base__=DriftReply, follow_ups=(list[FollowUpText], bounded))
 

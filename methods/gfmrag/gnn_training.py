@@ -50,7 +50,7 @@ N_BEST = 20
 
 
 def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
-    """Draw parameters uniformly within 1 / sqrt(inputs), as torch does; norms stay 1 and 0."""
+    """Draw parameters uniformly within 1 / sqrt(inputs), as torch does, except layer norms."""
     import torch
 
     most = 1.0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torch.nn import ModuleDict
 
 EQUIVALENT, INVERSE = "equivalent", "inverse_"
-"""The released code's relation of synonymy edges, and its prefix of inverse relations."""
+"""Names in the released code: the relation of synonymy edges, and the prefix of inverse ones."""
 _WEIGHTS = "weights.npz"
 _SHAPE, _SHORT_CUT = "shape", "short_cut"
 _BLOCK = 1 << 16
@@ -136,7 +136,7 @@ def edges_of(graph: Graph) -> tuple[KindedEdges, tuple[str, ...]]:
 
 
 def mention_weights(graph: Graph) -> FloatArray:
-    """Return 1 / (number of chunks) of each node, float64 (n_nodes,); 0 for a node without one."""
+    """Return 1 / (number of chunks) of each node, (n_nodes,); 0 for a node without chunks."""
     return inverse(np.diff(graph.node_chunk.indptr))
 
 

@@ -32,7 +32,10 @@ class Thoughts:
 @value("finished")
 @dataclass(frozen=True)
 class EndOfThought:
-    """The end of a chain of thought; `reason` is its last sentence, or "no thought"."""
+    """The end of a chain of thought.
+
+    `reason` is the last sentence, or "no thought" after an empty reply.
+    """
 
     reason: str
 

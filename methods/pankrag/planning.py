@@ -94,7 +94,10 @@ LongText = Annotated[str, BeforeValidator(_text), _schema_limit(maxLength=400)]
 
 
 class _Lenient(BaseModel):
-    """Reply whose fields may have other names; a value that is no object is the field `BARE`."""
+    """A reply whose fields may have other names.
+
+    A reply that is not a JSON object is taken as the value of the field that `BARE` names.
+    """
 
     BARE: ClassVar[str]
 
@@ -164,7 +167,7 @@ class PlanReply(BaseModel):
 
 @lru_cache(maxsize=64)
 def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
-    """Return a reply type whose schema has at most these sequences and sub-questions in each."""
+    """Return a reply type whose schema limits the sequences, and the sub-questions in each."""
     items = BeforeValidator(_items)
     hops = Annotated[list[HopReply], items, _schema_limit(maxItems=max_hops)]
     sequence = create_model("Sequence", __base__=SequenceReply, hop=(hops, ...))

@@ -31,7 +31,7 @@ class Likeness(NamedTuple):
 
     @classmethod
     def of(cls, graph: Graph, similarity: FloatArray) -> "Likeness":
-        """Return it for the similarity of each relationship to the question, (n,), -1..1."""
+        """Find these relationships by `similarity` to the question, float64 (n_relationships,)."""
         from scipy.sparse import csr_matrix
 
         millionths = np.rint(similarity * MILLION).astype(np.int64)

@@ -32,7 +32,7 @@ NodePair = tuple[int, int]
 Dedup = Literal["reversal", "node_set"]
 NOBODY = -1
 SLACK = 1e-12
-"""A share must be this far below theta to be pruned, so that rounding never prunes."""
+"""A node is pruned if its share is below theta by more than this, not by a rounding error."""
 
 
 class _Rules(NamedTuple):

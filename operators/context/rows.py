@@ -326,7 +326,7 @@ def fitting(
 ) -> Ranked[Relationship]:
     """Return the first relationships that `context.relationships` adds with the same settings.
 
-    A later operator can reorder these relationships; the prompt then has the same relationships.
+    So an operator can reorder them without changing which relationships fit into the prompt.
     Source: this project, for path pooling over prompts with a budget.
     """
     limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k

@@ -29,7 +29,10 @@ def degrees_of_ends(graph: Graph, rows: IntArray) -> IntArray:
 
 
 def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArray:
-    """Return positions sorted by `degrees_of_ends`, then weight, highest first, then by `ties`."""
+    """Sort relationships by `degrees_of_ends`, then by weight, highest first, then by `ties`.
+
+    Positions in `rows` are returned.
+    """
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((ties, -weight, -degrees_of_ends(graph, rows)))
 
