@@ -1,13 +1,13 @@
 """Measure what each step of a method contributes.
 
-Without --set and --drop, each step is left out in turn. A setting from 0 to 1 is set to 0, a switch
-is fixed to each case, and a branch loses each arm. Each row has the evidence retrieved, the paired
-difference from the whole method, its interval and p. With --set or --drop, the changed method is
-compared with the whole one on every metric.
+By default each step is left out in turn; settings between 0 and 1 are set to 0, switches are fixed
+to each of their cases, and branches lose each of their arms. A row of the table has the metric of
+one such change, the paired difference from the full method, its interval and p-value. With --set or
+--drop, the changed method is compared with the full method on every metric.
 
 The questions are those of a stored run, or of the run that the settings describe. No answer is
 generated. Stored artifacts, vectors and replies are reused, and no model is called without --calls.
-Name a step by its operator (node.ppr) or by its place, as `plan` prints it
+Name a step by its operator (node.ppr) or by its position, as `plan` prints it
 (retrieve.1.cases.otherwise.0).
 
 examples
@@ -24,13 +24,8 @@ from graphrag_bench.cli.parsing import RUN, Parser, add_settings_help, runs_and_
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
-from graphrag_bench.explain.ablation import (
-    Change,
-    MethodVariants,
-    ablation,
-    check_metric,
-    parse_change,
-)
+from graphrag_bench.explain import ablation
+from graphrag_bench.explain.ablation import Change, MethodVariants
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import difference_table, flipped_line
 from graphrag_bench.report.rendering import show_tables
@@ -41,30 +36,26 @@ from graphrag_bench.run.stored import find_run
 def declare(parser: Parser) -> None:
     add_settings_help(parser, "RUN [OPTIONS]\n[GROUP=NAME ...] [SETTING=VALUE ...] [OPTIONS]")
     parser.add_word("words", "RUN", f"{RUN}; or the groups and settings of a run", "+")
-    for name, shown, meaning in (
-        ("--set", "STEP.SETTING=VALUE", "change a setting of a step (repeatable)"),
-        ("--drop", "STEP", "leave a step out (repeatable)"),
-    ):
-        parser.add_option(name, shown, meaning, [], action="append")
-    parser.add_option(
-        "--metric",
-        "NAME",
-        "a metric of evidence or context; default: evidence_recall@5",
-        "evidence_recall@5",
-    )
+    meaning = "change a setting of a step (repeatable)"
+    parser.add_option("--set", "STEP.SETTING=VALUE", meaning, [], action="append")
+    parser.add_option("--drop", "STEP", "leave a step out (repeatable)", [], action="append")
+    default = "evidence_recall@5"
+    meaning = f"a metric of evidence or context; default: {default}"
+    parser.add_option("--metric", "NAME", meaning, default)
     parser.add_flag("--calls", "allow model calls for replies that are not stored")
     parser.add_home()
     parser.add_json()
 
 
 def main(options: Namespace) -> None:
-    changes = [*map(parse_change, options.set), *(Change("drop", step) for step in options.drop)]
+    changes = [ablation.parse_change(text) for text in options.set]
+    changes += [Change("drop", step) for step in options.drop]
     variants = _variants(options)
     if not changes:
-        show_tables([ablation(variants, options.metric)], as_json=options.json)
+        show_tables([ablation.ablation(variants, options.metric)], as_json=options.json)
         return
     before, after = variants.variant(), variants.variant(changes)
-    check_metric(options.metric, before)
+    ablation.check_metric(options.metric, before)
     scopes = {question.id: question.scope for question in variants.questions}
     caption = f"A: {variants.experiment.method.title}, B: {', '.join(map(str, changes))}"
     table = difference_table(caption, before.scores, after.scores, scopes)
@@ -78,9 +69,8 @@ def _variants(options: Namespace) -> MethodVariants:
     named, settings = runs_and_settings(options.words)
     if not named:
         words = [*settings, f"paths.home={options.home}"]
-        variants = MethodVariants.of_settings(
-            compose_settings(words), Progress(), calls=options.calls
-        )
+        values = compose_settings(words)
+        variants = MethodVariants.of_settings(values, Progress(), calls=options.calls)
         refuse_unused(words, [variants.experiment])
         return variants
     if named[1:] or settings:

@@ -1,8 +1,8 @@
 """List, export, import and verify graphs, indices and other artifacts.
 
-Artifacts are built once and stored in HOME/artifacts, keyed by code, settings and inputs. Export an
-expensive graph to share it; import verifies the sha256 of each file. paths.shared_artifacts=FOLDER
-adds a second, read-only store to a run.
+Artifacts are built once and stored in HOME/artifacts under a key, a digest of code, settings and
+inputs. Export an expensive graph to share it; import verifies the sha256 of each file.
+paths.shared_artifacts=FOLDER lets a run also read the artifacts in another folder.
 
 examples
   graphrag-bench artifacts ls
@@ -31,33 +31,29 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.rendering import MISSING, Table, show, show_tables
 
-_FILE = "FILE.tar.gz, for import; or FILE.graphml, a graph for other tools or graph.import_from"
+_FILE = "FILE.tar.gz to import elsewhere, or FILE.graphml for other tools and graph.import_from"
 _REPO = "a data set repository of the Hugging Face hub: OWNER/NAME; a new one is private"
-_FORMS = ("gfmrag", "neo4j")
-_FORM = (
-    "write the CSV files of a graph to the folder FILE, as GFM-RAG 2 (gfmrag) or Neo4j reads them"
-)
+_FORM = "write a graph as CSV files to the folder FILE, as GFM-RAG 2 (gfmrag) or Neo4j reads them"
 
 
 def declare(parser: Parser) -> None:
     meaning = "list artifacts with key, size and build time (default)"
     listing = parser.add_action("ls", _list, meaning, default=True)
-    meaning = "measure a graph without gold: isolated nodes, hubs, nodes in one chunk, ..."
+    meaning = "measure a graph without gold data: isolated nodes, hubs, nodes in one chunk, ..."
     measuring = parser.add_action("health", _health, meaning)
     exporting = parser.add_action("export", _export, "export an artifact with its inputs")
     importing = parser.add_action("import", _import, "import artifacts into HOME/artifacts")
-    verifying = parser.add_action(
-        "verify", _verify, "check the sha256 of every file; exit code 1 if one differs"
-    )
+    meaning = "check the sha256 of every file; exit code 1 if one differs"
+    verifying = parser.add_action("verify", _verify, meaning)
     pushing = parser.add_action("push", _push, "upload an artifact with its inputs to the hub")
-    pulling = parser.add_action("pull", _pull, "download an artifact from the hub, as import does")
+    pulling = parser.add_action("pull", _pull, "download an artifact from the hub, and import it")
     pulling.add_word("repo", "REPO", _REPO)
     for action in (measuring, exporting, pushing, pulling):
         action.add_word("key", "KEY", "the key of the artifact, or its beginning")
     pushing.add_word("repo", "REPO", _REPO)
     pushing.add_flag("--with-texts", "agree to publish texts of the data set (required)")
     exporting.add_word("file", "FILE", _FILE)
-    exporting.add_option("--form", "FORM", _FORM, choices=_FORMS)
+    exporting.add_option("--form", "FORM", _FORM, choices=("gfmrag", "neo4j"))
     importing.add_word("file", "FILE.tar.gz", "an archive written by export")
     for action in (listing, measuring, verifying):
         action.add_json()
@@ -114,10 +110,8 @@ def _health(options: Namespace) -> None:
 
 def _verify(options: Namespace) -> int:
     folder = _folder(options)
-    rows = tuple(
-        (path.relative_to(folder).as_posix(), wrong or "ok")
-        for path, wrong in sharing.verify(folder)
-    )
+    states = sharing.verify(folder)
+    rows = tuple((path.relative_to(folder).as_posix(), wrong or "ok") for path, wrong in states)
     n_wrong = sum(state != "ok" for _, state in rows)
     heads = ("artifact", "state")
     caption = f"{folder}: {len(rows)} artifacts, {n_wrong} damaged"
@@ -164,11 +158,11 @@ def _export(options: Namespace) -> None:
         raise UserError(f"'{file}' must end in .tar.gz or .graphml. For other formats add --form.")
     if artifact.resource != "graph":
         form = options.form or file.suffix
-        what = f"{artifact.key} is a {artifact.resource}, not a graph"
-        raise UserError(f"{what}, which {form} needs. Export it to a .tar.gz file.")
+        what = f"{form} needs a graph, but {artifact.key} is a {artifact.resource}"
+        raise UserError(f"{what}. Export it to a .tar.gz file.")
     chunks = next((item for item in items if item.resource == "chunk_table"), None)
     if chunks is None:
-        raise UserError("The chunk table of the graph is missing. Import or build the table.")
+        raise UserError("The chunk table of the graph is missing. Import or build it.")
     graph, table = load_artifact(Graph, artifact.folder), load_artifact(ChunkTable, chunks.folder)
     if options.form is None:
         export_graphml(graph, table, file)

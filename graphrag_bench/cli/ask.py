@@ -1,8 +1,8 @@
 """Answer one question with one or more methods.
 
-It prints the answer, its model and the first pieces of context; --details adds every step with the
-nodes, relationships and chunks that it found. The graph and the replies are stored, so asking again
-is free.
+It prints the answer, the model and the first chunks (or nodes, ...) of the context; --details adds
+every step with the nodes, relationships and chunks that it found. The graph and the replies of the
+model are stored, so asking again is free.
 
 examples
   graphrag-bench ask dataset=sample method=hipporag "Who taught the discoverer of the neutron?"
@@ -38,7 +38,7 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> None:
-    words = [word for word in options.words if is_setting(word)]
+    words = list(filter(is_setting, options.words))
     questions = [word for word in options.words if not is_setting(word)]
     if len(questions) != 1 or not questions[0].strip():
         raise UserError(

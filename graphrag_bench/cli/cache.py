@@ -2,14 +2,14 @@
 
 HOME/cache/replies.sqlite has every reply of a language model and every vector of an embedding API,
 so no call is paid for twice. Export the replies behind a paper to let other researchers reproduce
-its tables without a model. vectors.sqlite (local embedders) and sentences.sqlite (tagger) can be
-deleted: they are computed again.
+its tables without a model. The caches of local embedders (vectors.sqlite) and of the tagger
+(sentences.sqlite) can be deleted: their content is computed again.
 
 examples
   graphrag-bench cache stats
   graphrag-bench cache export replies.jsonl.gz
   graphrag-bench run llm=replay llm.path=replies.jsonl.gz ...    the same run without a model
-  graphrag-bench cache import replies.jsonl.gz                   then runs call only what is missing
+  graphrag-bench cache import replies.jsonl.gz                   then runs make only missing calls
   graphrag-bench cache import replies.jsonl                      replies of a batch (cache.batch)
 """
 
@@ -32,20 +32,17 @@ _NOTE = (
 
 def declare(parser: Parser) -> None:
     counting = parser.add_action("stats", _show, "print replies, tokens and price by model")
-    exporting = parser.add_action(
-        "export", _export, "write all replies to FILE.jsonl or FILE.jsonl.gz"
-    )
-    importing = parser.add_action(
-        "import", _import, "import an export, or replies of a batch; readable ones are kept"
-    )
+    meaning = "write all replies to FILE.jsonl or FILE.jsonl.gz"
+    exporting = parser.add_action("export", _export, meaning)
+    meaning = "import replies from an export or a batch; readable replies in the cache stay"
+    importing = parser.add_action("import", _import, meaning)
     counting.add_json()
     for action in (exporting, importing):
         action.add_word("file", "FILE", "the file of replies")
     for action in (counting, exporting, importing):
         action.add_home(None, "the folder with cache/ (paths.home of a run); default: .")
-        action.add_option(
-            "--path", "STORE", "the cache file (cache.path); for stats also an export"
-        )
+        meaning = "the cache file (cache.path); for stats also an export"
+        action.add_option("--path", "STORE", meaning)
 
 
 def _store(options: Namespace) -> Path:

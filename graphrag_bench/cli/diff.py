@@ -1,8 +1,7 @@
 """Compare two runs question by question and setting by setting.
 
-Over the questions scored in both runs, it prints the paired difference of every metric with its
-interval, and the questions gained and lost. It also prints the settings that differ. No model is
-called.
+It prints the paired difference of every metric with its interval, the questions gained and lost,
+and the settings that differ. Only questions that both runs scored are compared. No model is called.
 
 example
   graphrag-bench diff 0a1b2c3d4e5f f5e4d3c2b1a0
@@ -16,12 +15,7 @@ from typing import Any
 
 from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.errors import UserError
-from graphrag_bench.report.comparisons import (
-    difference_table,
-    flipped_line,
-    paired_differences,
-    settings_that_differ,
-)
+from graphrag_bench.report import comparisons
 from graphrag_bench.report.notes import same_contexts, scored_again
 from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.report.rows import check_one_corpus
@@ -49,35 +43,33 @@ def main(options: Namespace) -> None:
 
 
 def diff_lines(first: StoredRun, second: StoredRun) -> Iterator[str | Table]:
-    """Yield the lines and tables of the comparison, over the questions scored in both runs.
+    """Yield the lines and tables that compare two runs over the questions that both scored.
 
     Raises UserError for different corpora, a missing data set, or no common question.
     """
-    rules = first.metrics, second.metrics
+    settings = comparisons.settings_that_differ(first.metrics, second.metrics)
     first, second, before, after = _compared(first, second)
     yield f"A: {first.folder.path}\nB: {second.folder.path}\n"
     caption = f"A: {first.metrics['title']}, B: {second.metrics['title']}"
-    yield difference_table(caption, before, after, first.scopes)
+    yield comparisons.difference_table(caption, before, after, first.scopes)
     shared = set(before) & set(after)
-    with_one_rule = same_contexts([
+    yield from map(str, same_contexts([
         {**run.metrics, "title": title, "contexts": contexts(run.rows[q] for q in shared)}
         for title, run in (("A", first), ("B", second))
-    ])  # fmt: skip
-    yield from map(str, with_one_rule)
+    ]))  # fmt: skip
     for name in _FLIPS:
         if any(name in of_question for of_question in before.values()):
-            yield flipped_line(name, before, after)
+            yield comparisons.flipped_line(name, before, after)
     yield from map(str, scored_again([first.metrics, second.metrics]))
     yield "\nsettings that differ"
-    for path, a, b in settings_that_differ(*rules):
-        yield f"  {path}: {a} -> {b}"
+    yield from (f"  {path}: {a} -> {b}" for path, a, b in settings)
 
 
 def _values(first: StoredRun, second: StoredRun) -> dict[str, Any]:
-    settings = settings_that_differ(first.metrics, second.metrics)
+    settings = comparisons.settings_that_differ(first.metrics, second.metrics)
     first, second, before, after = _compared(first, second)
     names = dict.fromkeys(name for of_question in before.values() for name in of_question)
-    differences = paired_differences(before, after, first.scopes, names)
+    differences = comparisons.paired_differences(before, after, first.scopes, names)
     return {
         "runs": [str(first.folder.path), str(second.folder.path)],
         "metrics": {name: asdict(difference) for name, difference in differences},
@@ -86,12 +78,11 @@ def _values(first: StoredRun, second: StoredRun) -> dict[str, Any]:
 
 
 def _compared(first: StoredRun, second: StoredRun) -> tuple[StoredRun, StoredRun, _Scores, _Scores]:
-    """Score both runs by one rule; return them with the scores of each question."""
     check_one_corpus([first.metrics, second.metrics], of_each_set=False)
     for run in (first, second):
         run.require_dataset()
     first, second = with_one_rule([first, second])
     before, after = scores_of(first), scores_of(second)
     if not set(before) & set(after):
-        raise UserError("The runs have no question in common.")
+        raise UserError("The runs have no scored question in common. Compare other runs.")
     return first, second, before, after

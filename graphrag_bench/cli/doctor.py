@@ -1,7 +1,7 @@
 r"""Test the models of a run with a few small calls.
 
-Each language model gets a chat with a long prompt and a request for JSON; the embedder embeds one
-text, the tagger tags one sentence. Nothing is written, and no API key is printed.
+Each language model answers a long prompt and a request for JSON; the embedder embeds one text, and
+the tagger tags one sentence. Nothing is written, and no API key is printed.
 
 examples
   graphrag-bench doctor                            the packaged models
@@ -27,18 +27,15 @@ _SETTINGS = (*_MODELS, "llm_judge", "nlp", "profile", "paths", "plugins", "exper
 def declare(parser: Parser) -> None:
     parser.set_usage("[MODEL=NAME ...] [SETTING=VALUE ...]")
     parser.add_word("words", "WORD", "a model or a setting of a run", "*")
-    parser.add_section(
-        "models",
-        [(f"{group}=", ", ".join(names(group)) or "the choices of llm=") for group in _MODELS],
-    )
+    choices = [(f"{one}=", ", ".join(names(one)) or "the choices of llm=") for one in _MODELS]
+    parser.add_section("models", choices)
     parser.add_json()
 
 
 def main(options: Namespace) -> int:
     refuse_other_settings("doctor", options.words, _SETTINGS)
     checks = check_models(check_settings(compose_settings(options.words)))
-    results = {True: "pass", False: "fix"}
-    rows = tuple((check.part, check.name, results[check.passed], check.text) for check in checks)
+    rows = tuple((one.part, one.name, "pass" if one.passed else "fix", one.text) for one in checks)
     n_fix = sum(not check.passed for check in checks)
     note = f"failed: {n_fix}" if n_fix else "all checks pass"
     heads = ("model", "check", "result", "reply, or what to fix")

@@ -3,8 +3,8 @@
 The files go to HOME/data/NAME, where `run dataset=NAME` finds them. With dataset.root=DIR they go
 to DIR, and `run` needs the same setting. Repeat the command to resume. Each file is checked against
 the sha256 on the data set's card or on the hub; without either, its own sha256 is stored in
-fetched.json. A warning is printed for a format that was not checked against the original, and for
-wrong counts. The publisher's licence applies.
+fetched.json. It warns if this project has never compared its reader with original files, and if the
+number of documents or questions is wrong. The publisher's licence applies.
 
 example
   graphrag-bench fetch dataset=musique
@@ -44,12 +44,10 @@ def main(options: Namespace) -> None:
     settings = vars(options)
     name, root, home = settings["dataset"], settings["dataset.root"], settings["paths.home"]
     if not name:
-        raise UserError(
-            "`fetch` needs dataset=NAME. `graphrag-bench list datasets` prints the names."
-        )
+        raise UserError("`fetch` needs dataset=NAME. `graphrag-bench list datasets` has the names.")
     card, member = load_card(name), settings["dataset.name"]
     if (card.reader == "beir") != bool(member):
-        raise UserError("fetch needs dataset.name=SET with dataset=beir, and only there.")
+        raise UserError("dataset.name=SET is needed with dataset=beir, and allowed only there.")
     card = beir_card(card, member) if member else card
     folder = Path(root) if root else data_folder(card.name, home, member)
     print(f"{card.name}: {card.title}\nlicence: {card.license}")

@@ -1,15 +1,15 @@
 r"""Grade answers with a language model, or compare runs pairwise.
 
-One run is graded answer by answer; with --each several runs are. Values are stored in judged.jsonl
-of the run. An unreadable reply is a missing value and enters no mean. The judge reads the contexts
-that the run stored (none with trace=off).
+The answers of one run are graded one by one; add --each to grade several runs. The values are
+stored in judged.jsonl in the run's folder. A reply that cannot be read is left out of all means.
+The judge reads the contexts that the run stored (none with trace=off).
 
 Two or more runs are compared pairwise over the questions that all of them answered, each pair in
-both orders: win rates with intervals, and the position and length bias of the judge. Verdicts are
-stored in HOME/comparisons/<key>/verdicts.jsonl.
+both orders. The tables have win rates with intervals, and the position and length bias of the
+judge. Verdicts are stored in HOME/comparisons/<key>/verdicts.jsonl.
 
---sheet writes pairs for people to judge, the answers in random order; --read prints the agreement
-(Cohen's kappa) of people and judge.
+--sheet writes pairs of answers for people to judge, in random order; --read prints the agreement
+(Cohen's kappa) between people and judge.
 
 Repeat the command to resume; no call is repeated. With --batch, repeat it with --replies until no
 request is left (OpenAI's batch API or `vllm run-batch`).
@@ -30,13 +30,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import (
-    RUNS,
-    Parser,
-    positive_int,
-    refuse_other_settings,
-    runs_and_settings,
-)
+from graphrag_bench.cli import parsing
+from graphrag_bench.cli.parsing import RUNS, Parser
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.settings import RunSettings, check_settings
 from graphrag_bench.config.sources import names
@@ -56,7 +51,7 @@ from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.run.sweep import find_runs
 
 _SETTINGS = ("llm_judge", "embedder", "cache", "budget", "failures", "seed")
-"""The groups of a run's settings that judging reads."""
+"""Groups of settings that the command accepts."""
 _DEFAULT_CRITERIA = "zhou2025"
 _CRITERIA = (
     "pairwise criteria: comprehensiveness, diversity, empowerment, logicality, relevance, "
@@ -73,29 +68,26 @@ def declare(parser: Parser) -> None:
     parser.set_usage("RUN [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]")
     parser.add_word("words", "RUN", f"{RUNS}; or a setting of the judge", "+")
     parser.add_flag("--each", "grade several runs answer by answer")
-    parser.add_option(
-        "--metrics", "A,B", "metrics of single answers; default: all that the run allows", ""
-    )
+    meaning = "metrics of single answers; default: all metrics for which the run has the data"
+    parser.add_option("--metrics", "A,B", meaning, "")
     parser.add_option("--criteria", "A,B", _CRITERIA, "")
     parser.add_settings([("protocol", "|".join(pairs.PROTOCOLS), "", _PROTOCOL)])
     parser.add_section("models and limits", [
         ("llm@llm_judge=", f"{', '.join(names('llm'))} (required)"),
         ("embedder= cache.* budget.* failures.*", "as in a run; budget.usd=1 stops before 1 USD"),
     ])  # fmt: skip
-    parser.add_option(
-        "--limit", "N", "judge only N questions, stratified by type", type=positive_int
-    )
+    meaning = "judge only N questions, stratified by type"
+    parser.add_option("--limit", "N", meaning, type=parsing.positive_int)
     parser.add_option("--batch", "FILE", "write the requests to FILE.jsonl instead of sending them")
     parser.add_option("--replies", "FILE", "import the replies of a batch first")
-    parser.add_option(
-        "--sheet", ("N", "FILE.csv"), "write N pairs with blank verdicts, for people", nargs=2
-    )
-    parser.add_option("--read", "FILE.csv", "compare the verdicts of a sheet with the judge's")
+    meaning = "write N pairs of answers with blank verdicts, for people"
+    parser.add_option("--sheet", ("N", "FILE.csv"), meaning, nargs=2)
+    parser.add_option("--read", "FILE.csv", "print how far a filled sheet agrees with the judge")
     parser.add_flag("--plan", "print the maximum number of calls, and make none")
     named = {name: "only with --metrics: " * one.named for name, one in answers.MEASURES.items()}
     judged = [one for one in metrics() if one.source == "judge"]
     parser.add_section("metrics", [(one.name, named[one.name] + one.meaning) for one in judged])
-    parser.add_home(None, "the folder with runs/; default: that of the first run")
+    parser.add_home(None, "the folder with runs/; default: the home of the first run")
     parser.add_json()
 
 
@@ -107,17 +99,17 @@ def main(options: Namespace) -> None:
     one_by_one = options.each or bool(wanted) or len(runs) == 1
     if one_by_one and (criteria or options.protocol):
         raise UserError(
-            "--criteria and protocol= are for pairwise comparisons of two or more runs. Leave them "
-            "out, or judge several runs without --each and --metrics."
+            "--criteria and protocol= compare runs pairwise. Leave them out, or judge two or more "
+            "runs without --each and --metrics."
         )
     models = Models(settings, runs[0].require_dataset())
     models.identity("llm_judge")
     if options.replies:
         if models.replies is None:
-            raise UserError("--replies stores them in the cache. Remove cache.mode=off.")
+            raise UserError("--replies imports replies into the cache. Remove cache.mode=off.")
         Progress().say(import_replies(options.replies, models.replies.path))
     if (options.sheet or options.read) and (one_by_one or len(runs) != 2):
-        raise UserError("--sheet and --read compare two runs.")
+        raise UserError("--sheet and --read need two runs, without --each and --metrics.")
     if one_by_one:
         _grade(runs, models, wanted, options)
     else:
@@ -130,9 +122,8 @@ def main(options: Namespace) -> None:
 
 
 def _runs_and_settings(options: Namespace) -> tuple[list[StoredRun], RunSettings]:
-    """Return the distinct runs among the words, and the checked settings with their home."""
-    named, settings = runs_and_settings(options.words)
-    refuse_other_settings("judge", settings, _SETTINGS, ("protocol",))
+    named, settings = parsing.runs_and_settings(options.words)
+    parsing.refuse_other_settings("judge", settings, _SETTINGS, ("protocol",))
     checked = check_settings(compose_settings(settings))
     if not named:
         raise UserError(f"`graphrag-bench judge` needs a RUN: {RUNS}.")
@@ -168,8 +159,7 @@ def _grade(
 
 def _people(judging: pairs.PairJudging, options: Namespace) -> None:
     if options.read:
-        people, n_blank = read_sheet(judging, Path(options.read))
-        table = agreement_table(judging, people, n_blank)
+        table = agreement_table(judging, *read_sheet(judging, Path(options.read)))
         show_tables([table], as_json=options.json)
         return
     n, file = options.sheet
@@ -190,15 +180,12 @@ def _compare(judging: pairs.PairJudging, options: Namespace) -> None:
         judging.models.batch.stop()
     rates = answered.win_rates(rows, criteria)
     judge, n = judging.models.identity("llm_judge"), len(answered.questions)
-    matched = tables.match_table(
-        f"{n} questions, judged by {judge}, protocol {protocol.name}", rates
-    )
+    caption = f"{n} questions, judged by {judge}, protocol {protocol.name}"
+    matched = tables.match_table(caption, rates)
     titled = zip(answered.runs, answered.titles.values(), strict=True)
     regimes = mixed_regimes({**run.metrics, "title": title} for run, title in titled)
-    printed = [
-        replace(matched, notes=(*matched.notes, *map(str, regimes))),
-        tables.audit_table(rates),
-    ]
+    matched = replace(matched, notes=(*matched.notes, *map(str, regimes)))
+    printed = [matched, tables.audit_table(rates)]
     show_tables(printed, as_json=options.json)
     RunFolder(judging.folder).write_json(
         "comparison.json",

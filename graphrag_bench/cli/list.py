@@ -1,7 +1,7 @@
 """List methods, data sets, models, operators and other choices.
 
-Without KIND it prints the number of choices of each kind. Operators are listed with the slots that
-they read and write, your own choices with their files.
+Without KIND it prints the number of choices of each kind. Operators are listed with their inputs
+and outputs, your own choices with their files.
 
 examples
   graphrag-bench list
@@ -27,7 +27,7 @@ GROUPS = {
     "chunkings": "chunking", "poolings": "pooling", "profiles": "profile",
     "fidelities": "fidelity", "experiments": "experiment", "rows": "row",
 }  # fmt: skip
-"""Kinds to list, with the group of each."""
+"""Kinds of choices, with the group of settings of each."""
 KINDS = (*GROUPS, "operators", "builders")
 _MARGIN = 26
 
@@ -62,9 +62,9 @@ def main(options: Namespace) -> None:
 
 
 def entries(kind: str) -> Iterator[tuple[str, str, str]]:
-    """Yield name, description and file of each choice of a kind, built-in choices first.
+    """Yield the name, description and file of each choice of a kind, built-in choices first.
 
-    Only your own choices have a file. The operators of Zhou et al. 2025, Table 3, come first.
+    Only the user's own choices have a file. Operators of Zhou et al. 2025, Table 3, come first.
     """
     if kind == "operators":
         for one in paper_first(operators.all()):

@@ -41,8 +41,6 @@ GROUPS: dict[str, dict[str, str]] = {
     },
 }
 """The commands by group, each with its short help; the docstring of its module is its long help."""
-_GC_THRESHOLD = 50_000
-"""Allocations before a garbage collection: imports allocate much and leave few cycles."""
 _HELP = """
 usage: graphrag-bench COMMAND [ARGUMENTS]
 
@@ -65,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: all is done. 1: part of it failed or was stopped. 2: wrong input. 130 and 143: SIGINT and
     SIGTERM, after pending replies were stored; a second signal stops at once.
     """
-    gc.set_threshold(_GC_THRESHOLD)
+    gc.set_threshold(50_000)  # imports allocate much and leave few cycles
     atexit.register(gc.freeze)  # skip the collection at exit
     name, *words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if name in ("--shell-completion", "-sc"):  # Hydra completes the words of `run` in COMP_LINE

@@ -1,10 +1,10 @@
 """Create a package with a new operator, a method that uses it, and a test.
 
-The package is written to the current directory and runs as it is; then edit the operator. Its test
-has a graph of six nodes. --package adds to a package, or creates it.
+The package is written to the current directory and runs unchanged, so that you can start by editing
+the operator. Its test has a graph of six nodes. --package names an existing or a new package.
 
-kinds: chunk (nodes to chunks), rerank (chunks to chunks), node (nodes to nodes), relationship
-(nodes to relationships), question (the names in a question to search texts)
+kinds of operators, with input and output: chunk (nodes to chunks), rerank (chunks to chunks), node
+(nodes to nodes), relationship (nodes to relationships), question (names in a question to queries)
 
 examples
   graphrag-bench new operator chunk.mine
@@ -29,15 +29,13 @@ next
 
 def declare(parser: Parser) -> None:
     kinds = ", ".join(KINDS)
-    of_operator = parser.add_action(
-        "operator", _write, "create an operator KIND.NAME and a method NAME"
-    )
+    meaning = "create an operator KIND.NAME and a method NAME"
+    of_operator = parser.add_action("operator", _write, meaning)
     of_method = parser.add_action("method", _write, "create a method NAME with its own operator")
     of_operator.add_word("name", "KIND.NAME", f"KIND is one of {kinds}")
     of_method.add_word("name", "NAME", "lower-case letters, digits and _")
-    of_method.add_option(
-        "--kind", "KIND", f"the kind of its operator: {kinds}; default: chunk", "chunk"
-    )
+    meaning = f"the kind of its operator: {kinds}; default: chunk"
+    of_method.add_option("--kind", "KIND", meaning, "chunk")
     for action in (of_operator, of_method):
         action.add_option("--package", "PACKAGE", "an existing or a new package; default: NAME")
 
@@ -47,10 +45,7 @@ def _write(options: Namespace) -> None:
     name = f"{options.kind}.{options.name}" if "kind" in options else options.name
     skeleton = Skeleton.of_operator(name, options.package)
     print(*skeleton.write(Path()), sep="\n")
-    if f'{skeleton.package} = "{skeleton.package}"' not in Path("pyproject.toml").read_text(
-        "utf-8"
-    ):
-        print(
-            f"! pyproject.toml has no entry point of '{skeleton.package}': add it for pip install."
-        )
+    package, project = skeleton.package, Path("pyproject.toml").read_text("utf-8")
+    if f'{package} = "{package}"' not in project:
+        print(f"! pyproject.toml has no entry point of '{package}': add it for pip install.")
     print(_NEXT.format(new=skeleton), end="")

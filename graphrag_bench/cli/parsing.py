@@ -17,7 +17,7 @@ from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.report.tables import COLUMNS
 
 WIDTH, COLUMN = 100, 36
-"""The width of a help text, and the column where descriptions begin."""
+"""Width of a help text, and the column at which descriptions begin."""
 HOME = "the folder with runs/ and artifacts/ (paths.home of a run); default: ."
 RUN = "a run's folder, the beginning of its key, or a method with one stored run"
 RUNS = f"{RUN}; or a folder of runs or of a sweep"
@@ -34,10 +34,10 @@ _FOLDERS = ("--config-dir", "-cd", "--config-path", "-cp")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser of options, words and settings NAME=VALUE, without abbreviations.
+    """A parser of options, words and settings NAME=VALUE; options cannot be abbreviated.
 
-    The help shows `about` above the options; the part that begins with "example" follows them.
-    Errors are UserErrors that name the nearest valid name.
+    `about` is the help text; its part from "example" on is printed below the options. Errors are
+    UserErrors that suggest the nearest valid name.
     """
 
     def __init__(self, command: str, about: str) -> None:
@@ -58,11 +58,11 @@ class Parser(argparse.ArgumentParser):
         self._default: Parser | None = None
 
     def set_usage(self, usage: str) -> None:
-        """Set the usage, one line per form of the command."""
+        """Set the usage, with a line for each form of the command."""
         self.usage = f"%(prog)s {usage}".replace("\n", "\n       %(prog)s ")
 
     def add_section(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
-        """Add a section to the help; its rows are not parsed."""
+        """Add a section to the help, with a term and its meaning in each row."""
         wrapped = textwrap.TextWrapper(WIDTH - 2, break_on_hyphens=False)
         wrapped.subsequent_indent = " " * (COLUMN - 2)
         lines = []
@@ -72,15 +72,14 @@ class Parser(argparse.ArgumentParser):
         self.add_argument_group(title, "\n".join(lines))
 
     def add_settings(self, rows: Sequence[tuple[str, str, str | None, str]]) -> None:
-        """Accept settings: (name, value in the help, default, meaning); values stay texts."""
-        self.add_section(
-            "settings", [(f"{name}={shown}", meaning) for name, shown, _, meaning in rows]
-        )
+        """Accept settings, given as (name, value in the help, default, meaning), as texts."""
+        shown = [(f"{name}={value}", meaning) for name, value, _, meaning in rows]
+        self.add_section("settings", shown)
         self.set_defaults(**{name: default for name, _, default, _ in rows})
         self._settings |= {name: name for name, *_ in rows}
 
     def add_word(self, name: str, shown: str, meaning: str, n: str | None = None) -> None:
-        """Accept positional words; `n` is argparse's nargs, `shown` their name in the help."""
+        """Accept positional words; `shown` is their name in the help, `n` argparse's `nargs`."""
         self.add_argument(name, metavar=shown, help=meaning, nargs=n)
 
     def add_flag(self, name: str, meaning: str, *short: str) -> None:
@@ -89,19 +88,14 @@ class Parser(argparse.ArgumentParser):
         self._names.append(name)
 
     def add_option(
-        self,
-        name: str,
-        shown: str | tuple[str, ...],
-        meaning: str,
-        default: object = None,
-        **more: Any,
+        self, name: str, shown: str | tuple[str, ...], about: str, default: Any = None, **more: Any
     ) -> None:
-        """Accept an option with a value; `more` are arguments of argparse."""
-        self.add_argument(name, metavar=shown, help=meaning, default=default, **more)
+        """Accept an option with a value, called `shown` in the help; `more` is for argparse."""
+        self.add_argument(name, metavar=shown, help=about, default=default, **more)
         self._names.append(name)
 
     def add_home(self, default: str | None = ".", meaning: str = HOME) -> None:
-        """Accept `--home`, and `paths.home=` as `run` does."""
+        """Accept `--home`, and `paths.home=` with the same meaning."""
         self.add_option("--home", "HOME", meaning, default)
         self._settings["paths.home"] = "home"
 
@@ -125,9 +119,9 @@ class Parser(argparse.ArgumentParser):
         *,
         default: bool = False,
     ) -> "Parser":
-        """Add an action (the command's first word) that calls `work`; return its parser.
+        """Add an action, such as `ls` of `runs ls`, that calls `work`; return its parser.
 
-        A command without a first word runs the `default` action.
+        A command without an action runs the `default` action.
         """
         own = f"  {self.prog} {name} "
         examples = [line for line in (self.epilog or "").splitlines() if f"{line} ".startswith(own)]
@@ -139,10 +133,9 @@ class Parser(argparse.ArgumentParser):
         return action
 
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Parse the arguments.
+        """Parse the arguments of a command, with its action if it has actions.
 
-        Without a word, a command with actions runs its default action or shows its help. Raises
-        SystemExit after the help, UserError for unknown arguments.
+        Raises SystemExit after the help, and UserError for unknown arguments.
         """
         every = list(arguments)
         if actions := self._actions_of:
@@ -176,38 +169,37 @@ class Parser(argparse.ArgumentParser):
 
 
 def positive_int(text: str) -> int:
-    """Parse a whole number of at least 1, for argparse."""
+    """Parse a positive whole number; raises the error that argparse expects."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
 def add_settings_help(parser: Parser, usage: str, *, without: Collection[str] = ()) -> None:
-    """Add the usage, every group with its choices, and every setting of a run to a help."""
+    """Add the usage, the choices of every group and all settings of a run to the help."""
     parser.set_usage(usage)
     groups = [
         (f"{group}=", ", ".join(names(group)) if group != "row" else "PAPER.TABLE.ROW")
         for group in GROUPS
         if not _within(group, without)
     ]
-    roles = [
-        (f"llm@{role}=", "another model for this role, with the choices of llm=") for role in ROLES
-    ]
+    meaning = "another model for this role, with the choices of llm="
+    roles = [(f"llm@{role}=", meaning) for role in ROLES]
     parser.add_section("groups (chosen by name)", [*groups, *roles, CONFIG_DIR])
     parser.add_section("settings of a run (by path)", [*setting_rows(without=without), *_MORE])
 
 
 def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[str, str]]:
-    """Yield `NAME=DEFAULT` and the meaning of the settings of a run whose names begin with `of`."""
+    """Yield `NAME=DEFAULT` and the meaning of a run's settings whose names begin with `of`."""
     for name, default, meaning in described_settings():
         if name not in GROUPS and name.startswith(of) and not _within(name, without):
             yield f"{name}={default}", meaning
 
 
 def register_folders(words: Sequence[str]) -> list[str]:
-    """Register the folders of --config-dir, hydra.searchpath and plugins; return the other words.
+    """Add the config folders that the words name; return the words without --config-dir.
 
-    Plugins of the chosen experiment count too.
+    Folders are those of --config-dir, hydra.searchpath, and the command's plug-in packages.
     """
     rest, places, plugins = [], [], []
     every = iter(words)
@@ -233,7 +225,7 @@ def _as_list(name: str, text: str) -> list[str]:
 
 
 def is_setting(argument: str) -> bool:
-    """Return whether an argument is a setting rather than a text that contains `=`.
+    """Return whether an argument is a setting, not a text that contains `=`.
 
     >>> is_setting("method.top_k=5"), is_setting("Is 1 + 1 = 2?")
     (True, False)
@@ -244,7 +236,7 @@ def is_setting(argument: str) -> bool:
 
 
 def runs_and_settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split words into names of runs and settings; an existing folder is always a run."""
+    """Split words into the names of runs and the settings; an existing folder is always a run."""
     named = [word for word in words if not is_setting(word) or Path(word).is_dir()]
     return named, [word for word in words if word not in named]
 
@@ -252,9 +244,9 @@ def runs_and_settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def refuse_other_settings(
     command: str, words: Sequence[str], settings: Sequence[str], own: Sequence[str] = ()
 ) -> None:
-    """Raise one UserError for all settings that a command does not take.
+    """Raise one UserError for all settings that a command does not accept.
 
-    `settings` are the groups of a run's settings that it takes; `own` are only for the hint.
+    It accepts the groups `settings`; the names in `own` are only suggested.
     """
     problems = []
     for name in map(setting_name, filter(is_setting, words)):
@@ -266,7 +258,7 @@ def refuse_other_settings(
 
 
 def setting_name(word: str) -> str:
-    """Return the path that a setting sets.
+    """Return the path of the setting that a word sets, without `llm@`.
 
     >>> setting_name("+method.top_k=5"), setting_name("llm@llm_judge=local")
     ('method.top_k', 'llm_judge')

@@ -1,8 +1,8 @@
-"""Print what a run with the same words would build, call and cost.
+"""Print what a run would build, call and cost.
 
 Replace `run` by `plan` in any command. It reads the data set and stored results, writes nothing and
-calls no model; only your own server is asked for its context window. Each cost is printed as
-expected, and as the most that the limits on calls and tokens allow. A sweep is summed up.
+calls no model, but it may ask your own model server for its context window. Each cost is printed as
+expected, and as the maximum that the limits on calls and tokens allow. A sweep also has totals.
 
 examples
   graphrag-bench plan dataset=sample method=hipporag
@@ -24,13 +24,13 @@ from graphrag_bench.run.plan import describe, plan_values, remaining
 
 
 def declare(parser: Parser) -> None:
-    """Add the groups and settings of a run, and `--json`."""
+    """Accept the groups and settings of `run`, and `--json`."""
     application.declare(parser)
     parser.add_json()
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the plan of a run, or of each distinct cell of a sweep; return the exit code."""
+    """Print the plan of a run, or of each cell of a sweep once; return the exit code."""
     words = [word for word in arguments if word != "--json"]
     form = "Plans" if len(words) == len(arguments) else "JsonPlans"
     return application.run(words, f"{__name__}.{form}")
@@ -46,7 +46,7 @@ class Plans(Results):
         self.command.sized = True
 
     def plan(self, outcomes: Outcomes) -> int:
-        """Print the plans; return 1 if a cell cannot run."""
+        """Print the plans and their totals; return 1 if a cell has an error."""
         seen: dict[str, Experiment] = {}
         n_failed = 0
         for overrides, outcome in outcomes:
@@ -57,30 +57,26 @@ class Plans(Results):
                 seen[cell_identity(outcome)] = outcome
                 print(wrapped([describe(outcome)]), end="\n\n")
         if seen:
-            asked, cells = methods_of(outcomes), seen.values()
-            every = [
-                one
-                for cell in cells
-                for one in [cell, *self.command.reference_experiments(cell, asked)]
-            ]
-            runs = list({cell_identity(one): one for one in every}.values())
+            asked, runs = methods_of(outcomes), dict(seen)
+            for cell in seen.values():
+                references = self.command.reference_experiments(cell, asked)
+                runs |= {cell_identity(one): one for one in references}
             n_same = len(outcomes) - n_failed - len(seen)
             counts = f"cells: {len(outcomes)}" + f", duplicates: {n_same}" * (n_same > 0)
             counts += f", failed: {n_failed}" * (n_failed > 0)
-            rows = ", ".join(
-                dict.fromkeys(one.method.title for one in runs if cell_identity(one) not in seen)
-            )
-            counts += f"; runs with their reference rows: {len(runs)}" + f" ({rows})" * bool(rows)
+            titles = dict.fromkeys(runs[one].method.title for one in runs if one not in seen)
+            counts += f"; runs with their reference rows: {len(runs)}"
+            counts += f" ({', '.join(titles)})" * bool(titles)
             print(wrapped([counts]), end="\n\n")
-            print(wrapped(_work_ahead(runs)))
+            print(wrapped(_work_ahead(list(runs.values()))))
         return int(n_failed > 0)
 
 
 class JsonPlans(Plans):
-    """Hydra callback: print the plans as JSON."""
+    """Hydra callback: print the plans of cells as JSON."""
 
     def plan(self, outcomes: Outcomes) -> int:
-        """Print the plans; return 1 if a cell cannot run."""
+        """Print the plans; return 1 if a cell has an error."""
         cells = [
             {"overrides": list(overrides)}
             | ({"failed": str(cell)} if isinstance(cell, UserError) else plan_values(cell))
@@ -101,12 +97,8 @@ def _work_ahead(experiments: Sequence[Experiment]) -> Iterator[str]:
             elif row.most.calls:
                 builds[keys[row.step]] = row
     built = list(builds.values())
+    parts = {f"{len(built)} artifacts": built, f"questions of {len(experiments)} runs": questions}
     yield estimate_head("remaining, expected")
-    for name, rows in (
-        (f"{len(built)} artifacts", built),
-        (f"questions of {len(experiments)} runs", questions),
-        ("all", [*built, *questions]),
-    ):
-        yield estimate_line(
-            name, total(one.expected for one in rows), total(one.most for one in rows)
-        )
+    for name, rows in {**parts, "all": [*built, *questions]}.items():
+        loads = total(one.expected for one in rows), total(one.most for one in rows)
+        yield estimate_line(name, *loads)

@@ -1,8 +1,8 @@
-r"""Generate questions for a corpus, and write both into a folder.
+r"""Generate questions for a corpus, and write questions and corpus into a folder.
 
 To reuse stored graphs, run the questions on the same data set (dataset.questions=FOLDER). You can
-also run the folder as a new data set (dataset=jsonl dataset.root=FOLDER). The model is
-llm@llm_build=, by default llm=.
+also run the folder as a new data set (dataset=jsonl dataset.root=FOLDER). Questions are written by
+the model llm@llm_build=NAME, by default the model of llm=.
 
 examples
   graphrag-bench questions dataset=sample kind=specific wording=template n=30
@@ -32,7 +32,7 @@ _SETTINGS = (
     "dataset", "method", "llm", "llm_build", "embedder", "nlp", "chunking", "build", "graph",
     "profile", "fidelity", "seed", "cache", "budget", "failures", "paths", "plugins", "experiment",
 )  # fmt: skip
-"""The groups of a run's settings that decide the graph, the models and the sample."""
+"""Groups of settings that the command accepts."""
 _OWN = ("kind", "n", "hops", "wording", "out")
 _DEFAULT_N = {"abstract": abstract.MAX_QUESTIONS, "specific": 60}
 """The default number of questions by kind, and the maximum for abstract questions."""
@@ -47,8 +47,8 @@ def declare(parser: Parser) -> None:
          "facts in a graph built without a language model, with answers and gold documents"),
         ("n", "N", None, f"the maximum number; default: {_DEFAULT_N['abstract']} abstract (5 users "
          f"with 5 tasks of 5 questions) or {_DEFAULT_N['specific']} specific questions"),
-        ("hops", "1,2,3", "1,2,3", "lengths of the chains, equally many questions of each"),
-        ("wording", "llm|template", "llm", "word specific questions by a model or by a template"),
+        ("hops", "1,2,3", "1,2,3", "lengths of the chains, with equally many questions of each"),
+        ("wording", "llm|template", "llm", "what words specific questions: a model or a template"),
         ("out", "FOLDER", None, "default: HOME/questions/<dataset>/<kind>-<key>"),
     ])  # fmt: skip
 
@@ -72,12 +72,11 @@ def main(options: Namespace) -> None:
         found = ", ".join(f"{of_hops[n]} of {n}" for n in hops)
         why = f"the graph has no more chains with a unique answer ({found} hops)"
         if options.kind == "abstract":
-            why = "the model's other questions were empty or duplicates"
+            why = "the other questions of the model were empty or duplicates"
         print(f"fewer than n={options.n}: {why}")
 
 
 def _check(options: Namespace) -> tuple[int, ...]:
-    """Check the options, replace `n` by a number, and return the lengths of chains."""
     if options.kind is None:
         raise UserError("`graphrag-bench questions` needs kind=abstract or kind=specific.")
     for name, valid in (("kind", _DEFAULT_N), ("wording", ("llm", "template"))):

@@ -4,8 +4,8 @@ Results are stored in HOME/runs; repeat the command to resume. The command is a 
 --cfg, --info, --multirun, --config-dir and key=value, +key, ++key, ~key work as in Hydra's
 documentation (--hydra-help).
 
-In a sweep (-m) cells share artifacts and replies. A failed cell becomes a row of the table; repeat
-the command to retry it.
+A sweep (-m) runs every combination of the given values; each combination is a cell. Cells share
+artifacts and replies. A failed cell becomes a row of the table; repeat the command to retry it.
 
 examples
   graphrag-bench run dataset=sample method=hipporag limit=5
@@ -19,8 +19,8 @@ tune a setting on split=dev, and print the command that reports it on split=test
     split=dev objective=evidence_recall@5
   graphrag-bench run experiment=tuning method=hipporag 'method.damping=interval(0.1,0.9)'
 
-exit code: 0 when every question has a row; 1 when all questions, more than failures.limit, or a
-cell of a sweep failed; 2 for wrong input
+exit code: 0 when every question was run; 1 when all questions of a run, more than failures.limit of
+them, or a cell of a sweep failed; 2 for wrong input
 """
 
 import logging
@@ -44,16 +44,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from graphrag_bench.cli.parsing import Parser, add_settings_help, is_setting
-from graphrag_bench.config.compose import (
-    PRIMARY,
-    VERSION_BASE,
-    cells,
-    composition,
-    multiple_values_error,
-    parse_overrides,
-    plain_errors,
-    settings_of,
-)
+from graphrag_bench.config import compose
 from graphrag_bench.config.settings import described_settings
 from graphrag_bench.config.words import quote
 from graphrag_bench.errors import (
@@ -67,24 +58,14 @@ from graphrag_bench.errors import (
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import FORMATS, show
 from graphrag_bench.report.rows import best_run, selection_mark
+from graphrag_bench.run import sweep as sweeps
 from graphrag_bench.run.command import Command, Outcomes, methods_of, refuse_unused, run_problem
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import SELECTED, TABLE, write_whole
 from graphrag_bench.run.models import process_cache
 from graphrag_bench.run.scoring import Datasets
 from graphrag_bench.run.stored import StoredRun, extent_of
-from graphrag_bench.run.sweep import (
-    CSV,
-    Cell,
-    Sweep,
-    cell_tables,
-    cells_below,
-    refuse_overwriting,
-    setting_path,
-    sweep_in,
-    varied_settings,
-    write,
-)
+from graphrag_bench.run.sweep import Cell, Sweep
 
 T = TypeVar("T")
 _OPTIONS = ("--help", "--hydra-help", "--version", "--cfg", "--resolve", "--package", "--run",
@@ -97,31 +78,27 @@ _CALLBACK = "hydra.callbacks.results._target_"
 def declare(parser: Parser) -> None:
     """Add the groups and settings of a run to the help; Hydra parses them."""
     add_settings_help(parser, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
-    parser.add_section(
-        "options", [("--hydra-help", "list the options of Hydra: --cfg, --info, --package")]
-    )
+    options = "list the options of Hydra: --cfg, --info, --package"
+    parser.add_section("options", [("--hydra-help", options)])
 
 
 def run(arguments: Sequence[str], callback: str = "") -> int:
     """Run the Hydra application; return the exit code.
 
-    `callback` is the path of a class that replaces `Results`.
+    `callback` names a class, by its import path, that replaces `Results`.
     """
     for name in (word.partition("=")[0] for word in arguments if word.startswith("--")):
         if name not in _OPTIONS:
             own = [f"{one}=" for one, *_ in described_settings()] + ["--json"] * bool(callback)
             raise unknown("option", name, [*_OPTIONS, *own])
-    with plain_errors():
+    with compose.plain_errors():
         words = [quote(word) for word in sorted(arguments, key=is_setting)]
     words = [*_with_cell_settings(words), *[f"{_CALLBACK}={callback}"] * bool(callback)]
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # raise errors here instead of printing them
-    application = hydra.main(version_base=VERSION_BASE, config_path=None, config_name=PRIMARY)
-    before, sys.argv = (
-        sys.argv,
-        ["graphrag-bench", *words],
-    )  # the application of Hydra reads sys.argv
+    application = hydra.main(None, compose.PRIMARY, compose.VERSION_BASE)
+    before, sys.argv = sys.argv, ["graphrag-bench", *words]  # the application reads sys.argv
     try:
-        with plain_errors():
+        with compose.plain_errors():
             application(HydraJob())()
         if "--experimental-rerun" in arguments:
             return print_table(Path(HydraConfig.get().runtime.output_dir), {})
@@ -135,7 +112,7 @@ _SWEEP_SIGN = re.compile(r"[,*(]")
 
 
 def _with_cell_settings(words: list[str]) -> list[str]:
-    """Return the words; a sweep over methods moves the settings of the methods into its cells.
+    """Move parameters of methods into the cells of a sweep over methods.
 
     Hydra composes shared settings with the default method, which may lack `method.alpha`. A sweep
     over one value, `method.alpha=choice(0.8)`, is composed in each cell. null cannot be a choice:
@@ -145,20 +122,20 @@ def _with_cell_settings(words: list[str]) -> list[str]:
     chosen = [word for word in words if re.match("(method|row|experiment)=", word)]
     own = [i for i, word in enumerate(words) if re.match(r"method\.[^=]+=.", word)]
     varied = [word for word in words if is_setting(word) and _SWEEP_SIGN.search(word)]
-    several = [str(one.input_line) for one in parse_overrides(varied) if one.is_sweep_override()]
+    parsed = compose.parse_overrides(varied)
+    several = [str(one.input_line) for one in parsed if one.is_sweep_override()]
     fixed = any(not word.startswith("exp") and word not in several for word in chosen)
     in_cells = bool(own and chosen and not fixed)
     if not (several or in_cells):
         return words
     if not {"-m", "--multirun", "hydra.mode=MULTIRUN"} & set(words):
-        mode = composition([word for word in chosen if word not in several]).hydra.mode
+        mode = compose.composition([word for word in chosen if word not in several]).hydra.mode
         if mode != RunMode.MULTIRUN and several:
-            raise multiple_values_error(several[0])
+            raise compose.multiple_values_error(several[0])
         if mode != RunMode.MULTIRUN:
             return words
-    for i, override in (
-        zip(own, parse_overrides([words[i] for i in own]), strict=True) if in_cells else ()
-    ):
+    for i in own if in_cells else ():
+        (override,) = compose.parse_overrides([words[i]])
         if not override.is_sweep_override():
             name, _, value = words[i].partition("=")
             words[i] = f"{name}=choice({value})" if value != "null" else f"++{words[i]}"
@@ -166,7 +143,7 @@ def _with_cell_settings(words: list[str]) -> list[str]:
 
 
 def _outcome(work: Callable[[], T]) -> T | Exception:
-    """Return the result of `work` or its exception; print the traceback of a bug."""
+    """Return the result of `work` or its exception; print the traceback of an unexpected error."""
     try:
         result = result_or_error(work)
     except UserError as error:
@@ -178,23 +155,23 @@ def _outcome(work: Callable[[], T]) -> T | Exception:
 
 @dataclass
 class HydraJob:
-    """The task function of Hydra; `Results` sets its command."""
+    """The function that Hydra calls for each job (a single run or a cell of a sweep)."""
 
     command: Command = field(default_factory=Command)
 
     def __call__(self, config: DictConfig) -> float:
-        """Run one job and return the mean of the objective; -inf after an error."""
+        """Run one job and return its mean of the metric `objective`; -inf after an error."""
         own = HydraConfig.get()
         swept = own.mode == RunMode.MULTIRUN
         place = Path(own.runtime.cwd, own.sweep.dir)
-        sweep = (sweep_in(place) if swept else None) or Sweep()
+        sweep = (sweeps.sweep_in(place) if swept else None) or Sweep()
         folder, words = Path(own.runtime.output_dir), tuple(own.overrides.task)
         title = OmegaConf.select(config, "method.title") or OmegaConf.select(config, "method.name")
         number = int(own.job.num) if swept else 0
         cell = Cell(sweep.command, number, words, str(title), sweep.words(words))
 
         def work() -> tuple[Cell, StoredRun]:
-            settings = settings_of(config, own)
+            settings = compose.settings_of(config, own)
             if own.job.chdir:  # keep results in the original folder
                 settings["paths"]["home"] = str(Path(own.runtime.cwd, settings["paths"]["home"]))
             experiment = self.command.experiment(settings, swept=swept)
@@ -222,13 +199,13 @@ class HydraJob:
             _link(folder, stored.folder.path, own.output_subdir, f"{own.job.name}.log")
             metric = stored.metrics["metrics"].get(config.get("objective"))
             value = float(metric["mean"]) if metric and not cell.error else value
-        write(folder, cell)
+        sweeps.write(folder, cell)
         return value
 
     def _run_cell(
         self, cell: Cell, experiment: Experiment, sweep: Sweep, progress: Progress
     ) -> tuple[Cell, StoredRun]:
-        """Run a cell and its reference rows; a cell fails if all its questions fail."""
+        """Run a cell and its reference methods; a cell fails if all its questions fail."""
         every = [experiment, *self.command.reference_experiments(experiment, sweep.methods)]
         for one in every:
             self.command.run(one, progress if one is experiment else None)
@@ -247,7 +224,7 @@ class HydraJob:
 
 
 def _link(folder: Path, run: Path, subdir: str | None, log: str) -> None:
-    """Copy the files of Hydra's job into its run, and link the run from the job's folder."""
+    """Copy the files of Hydra's job into the run's folder, and link this from the job's folder."""
     if subdir is not None:
         shutil.copytree(folder / subdir, run / subdir, dirs_exist_ok=True)
     if (folder / log).is_file():
@@ -262,41 +239,42 @@ def _link(folder: Path, run: Path, subdir: str | None, log: str) -> None:
 
 
 class Results(Callback):
-    """Hydra callback: check all cells before the first job, print one table after the last.
+    """Hydra callback: check all cells before the first job, print one table after the last job.
 
-    The folder of the command gets `table.md` and `table.csv`.
+    The table is also written to the folder of the command, as `table.md` and `table.csv`.
     """
 
     name = "run"
-    """The command that error messages begin with."""
+    """Name of the command in error messages."""
 
     def __init__(self) -> None:
         self.command = Command()
 
     def on_job_start(self, config: DictConfig, *, task_function: Any, **_: Any) -> None:
-        """Share the prepared experiments with a job."""
+        """Give the prepared experiments to a job."""
         task_function.command = self.command
 
     def on_run_start(self, config: DictConfig, **_: Any) -> None:
-        """Check a run before Hydra writes its settings, which may hold a secret."""
+        """Check a single run before Hydra writes its settings, which may hold a secret."""
         self._or_exit(lambda: self._check_run(config))
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
-        """Check a sweep: unused settings, cells that do not compose, missing packages."""
+        """Check a sweep: unused settings, cells with invalid settings, missing packages."""
         self._or_exit(lambda: self._check_sweep(config))
 
     def on_run_end(self, config: DictConfig, **_: Any) -> None:
-        """Print the table of a run."""
-        self._or_exit(lambda: print_table(Path(config.hydra.run.dir), self.command.shared.datasets))
+        """Print the table of a single run."""
+        self._print_table(config.hydra.run.dir)
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
-        """Print the table of a sweep; other processes may have run its cells."""
-        self._or_exit(
-            lambda: print_table(Path(config.hydra.sweep.dir), self.command.shared.datasets)
-        )
+        """Print the table of a sweep, whose cells other processes may have run."""
+        self._print_table(config.hydra.sweep.dir)
+
+    def _print_table(self, folder: str) -> None:
+        self._or_exit(lambda: print_table(Path(folder), self.command.shared.datasets))
 
     def plan(self, outcomes: Outcomes) -> int | None:
-        """Return the exit code if the command only plans, else None."""
+        """Return the exit code if the command only prints plans; None if it runs the cells."""
         return None
 
     def _or_exit(self, work: Callable[[], int]) -> None:
@@ -310,36 +288,38 @@ class Results(Callback):
 
     def _check_run(self, config: DictConfig) -> int:
         if config.get("objective") is not None:
-            raise UserError("objective= picks the best cell of a sweep. Add -m.")
-        experiment = self.command.experiment(settings_of(config, config.hydra), swept=False)
+            raise UserError("objective= selects the best cell of a sweep. Add -m.")
+        settings = compose.settings_of(config, config.hydra)
+        experiment = self.command.experiment(settings, swept=False)
         self._check([((), experiment)], list(config.hydra.overrides.task))
-        refuse_overwriting(Path(config.hydra.run.dir))
+        sweeps.refuse_overwriting(Path(config.hydra.run.dir))
         return 0
 
     def _check_sweep(self, config: DictConfig) -> int:
         words, name = list(config.hydra.overrides.task), config.hydra.job.config_name
-        every = cells(config, words)
+        every = compose.cells(config, words)
         outcomes: Outcomes
         if every is not None:
-            varied = varied_settings(every)
+            varied = sweeps.varied_settings(every)
             outcomes = list(self.command.cells(every, name))
         elif config.get("objective") is None:
             raise UserError("This sweeper needs objective=METRIC, e.g. experiment=tuning.")
         else:
-            swept = [one.input_line for one in parse_overrides(words) if one.is_sweep_override()]
+            parsed = compose.parse_overrides(words)
+            swept = [one.input_line for one in parsed if one.is_sweep_override()]
             params = config.hydra.sweeper.get("params") or {}
-            varied = tuple(map(setting_path, [*params, *filter(None, swept)]))
-            settings = settings_of(config, config.hydra)
+            varied = tuple(map(sweeps.setting_path, [*params, *filter(None, swept)]))
+            settings = compose.settings_of(config, config.hydra)
             outcomes = [((), self.command.experiment(settings, swept=True))]
         self._check(outcomes, [word for cell in every or () for word in cell])
         launcher = str(config.hydra.launcher.get("_target_", ""))
         if launcher.endswith("SlurmLauncher") and not shutil.which("srun"):
             raise UserError("hydra/launcher=submitit_slurm needs Slurm, but `srun` was not found.")
         folder = Path(config.hydra.sweep.dir)
-        refuse_overwriting(folder)
+        sweeps.refuse_overwriting(folder)
         begun = f"{datetime.now().isoformat()} {os.getpid()}"
         asked = tuple(tuple(cell) for cell in every or ())
-        write(folder, Sweep(begun, varied, asked, methods_of(outcomes)))
+        sweeps.write(folder, Sweep(begun, varied, asked, methods_of(outcomes)))
         return 0
 
     def _check(self, outcomes: Outcomes, words: Sequence[str]) -> None:
@@ -359,21 +339,21 @@ class Results(Callback):
 def print_table(folder: Path, datasets: Datasets) -> int:
     """Print and write the table of the jobs in a folder; return the exit code.
 
-    `datasets` are the data sets in memory.
+    `datasets` has the data sets that are in memory.
     """
-    every = cells_below(folder)
-    sweep, failed = sweep_in(folder), [cell for cell in every if cell.error]
+    every = sweeps.cells_below(folder)
+    sweep, failed = sweeps.sweep_in(folder), [cell for cell in every if cell.error]
     if sweep is None and every[0].error and not every[0].runs:
         ended = UserError(every[0].error)
         ended.exit_code = every[0].exit_code
         raise ended
     lines = _best_cell_lines(every, datasets)
-    runs, tables, every_column = cell_tables(every, datasets)
+    runs, tables, every_column = sweeps.cell_tables(every, datasets)
     for table in tables:
         show(table)
     text = "\n".join(map(FORMATS["markdown"], every_column))
     write_whole(folder / TABLE, text)
-    write_whole(folder / CSV, FORMATS["csv"](every_column[0]))
+    write_whole(folder / sweeps.CSV, FORMATS["csv"](every_column[0]))
     own = [Path(cell.runs[0]) for cell in every if cell.runs]
     for path in dict.fromkeys([*own, *(run.folder.path for run in runs)]):
         write_whole(path / TABLE, text)
@@ -390,7 +370,7 @@ def print_table(folder: Path, datasets: Datasets) -> int:
 
 
 def _best_cell_lines(every: Sequence[Cell], datasets: Datasets) -> list[str]:
-    """Return lines that name the best cell by `objective`, and mark its run as selected.
+    """Return lines on the best cell by the metric `objective`, and mark its run as selected.
 
     Raises UserError for an objective that the runs do not have.
     """

@@ -6,28 +6,29 @@ gc lists artifacts that no run uses and files of interrupted builds; --delete re
 the cache, shared stores (paths.shared_artifacts), and builds that a stored run still needs.
 
 score recomputes the metrics of stored answers and contexts without a model call, writes them to
-metrics.json and prints the table. Differences are from evaluation.baseline, which must be one of
-the runs. Costs and judged values are kept.
+metrics.json and prints the table. Methods are compared with evaluation.baseline, which must be the
+method of one of the runs. Costs and judged values are kept.
 
-import reads a TREC run file; JSON or JSON lines with question ids and ranked passages (ids, or
-texts that match up to white space), with or without answers; or {"retrieved_docs": [[TEXT, ...],
-...], "answers": [...]} in the order of the questions. Imported runs are scored as other runs and
-marked `imported`.
+import reads results of another system from one of three kinds of files: a TREC run file; JSON or
+JSON lines with question ids, ranked passages (ids or texts) and possibly answers; or
+{"retrieved_docs": [[TEXT, ...], ...], "answers": [...]} in the order of the questions. Texts match
+up to white space. Imported runs are scored as other runs and marked `imported`.
 
 check compares metrics with limits and exits with code 0 if all hold, else 3. Quote each condition:
 a shell reads > as a redirection. METRIC is a metric of the table, failed, n, or a figure of usage
 (e.g. context_tokens_per_question). With --interval a limit must hold at the worse end of the 95 %
 interval: the lower end for >=, the upper end for <=.
 
-export --result writes a row of the board: a JSON file with settings, metrics with n and interval,
-command, environment and the sha256 of the rows, and a CSV file with the metrics of each question.
-They have no path, address or key.
+export --result writes the two files of a run on the results board: a JSON file with settings,
+metrics with n and interval, command, environment and the sha256 of the stored results, and a CSV
+file with the metrics of each question. They have no path, address or API key.
 
 push uploads runs with a card (method, data set, metrics, command) to a data set repository of the
-Hugging Face hub; a new one is private. Without --with-texts, traces and context texts that are not
-whole documents are left out: publish them only if the licence of the corpus allows it. Ids, answers
-and metrics are always uploaded. pull downloads all runs of a repository, compares each sha256 and
-overwrites nothing. The printed content digests must be equal. Token: HF_TOKEN or `hf auth login`.
+Hugging Face hub; a new repository is private. Ids, answers and metrics are always uploaded. Traces
+and context texts that are not whole documents need --with-texts: publish them only if the licence
+of the corpus allows it. pull downloads all runs of a repository, compares each sha256 and
+overwrites nothing. push and pull print the same digest of the content. The token is that of
+HF_TOKEN or `hf auth login`.
 
 examples
   graphrag-bench runs ls
@@ -54,50 +55,20 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.adapters.inspect_ai import export_inspect
-from graphrag_bench.cli.parsing import (
-    RUN,
-    RUNS,
-    Parser,
-    refuse_other_settings,
-    runs_and_settings,
-    setting_rows,
-)
+from graphrag_bench.cli import parsing
+from graphrag_bench.cli.parsing import RUN, RUNS, Parser
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 from graphrag_bench.files import read_yaml
 from graphrag_bench.progress import Progress
+from graphrag_bench.report import tables
 from graphrag_bench.report.notes import imported_notes
 from graphrag_bench.report.rendering import FEW, Table, csv_text, show, show_tables
-from graphrag_bench.report.tables import (
-    ListedRun,
-    checked_columns,
-    metrics_table,
-    run_sheet,
-    runs_table,
-)
-from graphrag_bench.run import cleanup
+from graphrag_bench.run import cleanup, imported, stored
 from graphrag_bench.run.command import NONE
 from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
-from graphrag_bench.run.imported import (
-    QRELS,
-    TREC,
-    ResultsFile,
-    export_beir,
-    export_trec,
-    import_run,
-)
-from graphrag_bench.run.stored import (
-    StoredRun,
-    find_run,
-    readable_runs,
-    relocate,
-    rescore,
-    stored_differences,
-    tables_of,
-    with_one_rule,
-)
 from graphrag_bench.run.stored_settings import differing_settings
 from graphrag_bench.run.sweep import find_runs
 from graphrag_bench.tables.board import BOARD, write_result
@@ -107,7 +78,7 @@ CHECK_FAILED = 3
 """Exit code of `runs check` if a condition does not hold."""
 _CONDITION = re.compile(r"([^\s<>=]+)\s*(>=|<=)\s*([^\s<>=]+)")
 _FORMATS = ("terminal", "csv")
-_FORMAT = "terminal; or csv: a row per scored run, with differing settings as columns"
+_FORMAT = "terminal; or csv: a row per scored run, with a column per setting that differs"
 
 
 def declare(parser: Parser) -> None:
@@ -117,12 +88,10 @@ def declare(parser: Parser) -> None:
     checking = parser.add_action("check", _check, "compare metrics with limits, for CI")
     removing = parser.add_action("rm", _remove, "remove runs; artifacts are kept")
     collecting = parser.add_action("gc", _collect, "list or remove artifacts that no run uses")
-    importing = parser.add_action(
-        "import", _import, "import results of another system, and score them"
-    )
-    exporting = parser.add_action(
-        "export", _export, "export a run for other tools, or for the board"
-    )
+    meaning = "import results of another system, and score them"
+    importing = parser.add_action("import", _import, meaning)
+    meaning = "export a run for other tools, or for the results board"
+    exporting = parser.add_action("export", _export, meaning)
     pushing = parser.add_action("push", _push, "upload runs to the Hugging Face hub")
     pulling = parser.add_action("pull", _pull, "download and verify runs from the hub")
     pushing.add_word("runs", "RUN", RUN, "+")
@@ -136,12 +105,11 @@ def declare(parser: Parser) -> None:
     scoring.set_usage("RUN [RUN ...] [evaluation.NAME=VALUE ...] [dataset.root=FOLDER]")
     scoring.add_word("words", "RUN", RUNS, "+")
     scoring.add_columns()
-    scoring.add_section(
-        "answer metrics", [(name, one.meaning) for name, one in ANSWER_METRICS.items()]
-    )
-    scoring.add_section("settings (default: as last scored)", [
-        *setting_rows("evaluation."), ("dataset.root=FOLDER", "the new folder of the data set"),
-    ])  # fmt: skip
+    metrics = [(name, one.meaning) for name, one in ANSWER_METRICS.items()]
+    scoring.add_section("answer metrics", metrics)
+    root = ("dataset.root=FOLDER", "the new folder of the data set")
+    settings = [*parsing.setting_rows("evaluation."), root]
+    scoring.add_section("settings (default: as last scored)", settings)
     checking.add_word("run", "RUN", RUN)
     checking.add_word("conditions", '"METRIC>=VALUE"', "a limit: >= or <=, in quotes", "+")
     meaning = "compare the worse end of the 95 %% interval instead of the mean"
@@ -156,15 +124,13 @@ def declare(parser: Parser) -> None:
         ("name", "TITLE", None, "the name of the system in tables (required)"),
         ("reference", "URL", "", "the address of the publication"),
     ])  # fmt: skip
-    importing.add_flag(
-        "--allow-unmatched", "import even if over 1 %% of passages match no document"
-    )
+    meaning = "import even if more than 1 %% of the passages match no document"
+    importing.add_flag("--allow-unmatched", meaning)
     exporting.add_option("--trec", "FOLDER", "write run.trec and qrels.trec to FOLDER")
     exporting.add_option("--beir", "FOLDER", "write the run's data set in BEIR's layout to FOLDER")
-    exporting.add_option(
-        "--inspect", "FILE", "write a log of inspect_ai, for `inspect view`: *.eval"
-    )
-    meaning = f"write the two files for the board; default folder: {BOARD}"
+    meaning = "write a log of inspect_ai, for `inspect view`: *.eval"
+    exporting.add_option("--inspect", "FILE", meaning)
+    meaning = f"write the two files for the results board; default folder: {BOARD}"
     exporting.add_option("--result", "FOLDER", meaning, nargs="?", const=BOARD)
     for action in (listing, scoring, checking, removing, collecting, importing, exporting,
                    pushing, pulling):  # fmt: skip
@@ -172,20 +138,20 @@ def declare(parser: Parser) -> None:
 
 
 def _export(options: Namespace) -> None:
-    run = find_run(options.run, options.home)
+    run = stored.find_run(options.run, options.home)
     if all(one is None for one in (options.trec, options.beir, options.inspect, options.result)):
         raise UserError("`runs export` needs --trec, --beir, --inspect or --result.")
     data, gold = run.dataset, run.folder.metrics().get("gold")
     if data and gold not in (None, data.gold_digest) and (options.trec or options.beir):
         Progress().say("! The gold changed since the run was scored: the qrels have the new gold.")
     if options.trec is not None:
-        n = export_trec(run, Path(options.trec))
-        files = f"{Path(options.trec) / TREC}" + f", {QRELS}" * bool(data)
-        print(f"{files}: {n} questions")
+        n = imported.export_trec(run, Path(options.trec))
+        qrels = imported.QRELS
+        print(f"{Path(options.trec, imported.TREC)}{f', {qrels}' * bool(data)}: {n} questions")
         if not data:
-            Progress().say(f"! No {QRELS}: the data set of {run.folder.path} cannot be read.")
+            Progress().say(f"! No {qrels}: the data set of {run.folder.path} cannot be read.")
     if options.beir is not None:
-        n = export_beir(run, Path(options.beir))
+        n = imported.export_beir(run, Path(options.beir))
         print(f"{options.beir}: {n} questions; read it: dataset=beir dataset.root={options.beir}")
     if options.inspect is not None:
         n = export_inspect(run, Path(options.inspect))
@@ -204,8 +170,8 @@ def _pull(options: Namespace) -> None:
 
 
 def _score(options: Namespace) -> None:
-    names, settings = runs_and_settings(options.words)
-    refuse_other_settings("runs score", settings, ("evaluation", "dataset"))
+    names, settings = parsing.runs_and_settings(options.words)
+    parsing.refuse_other_settings("runs score", settings, ("evaluation", "dataset"))
     changes: dict[str, dict[str, Any]] = {"evaluation": {}, "dataset": {}}
     for word in settings:
         name, _, value = word.partition("=")
@@ -213,17 +179,17 @@ def _score(options: Namespace) -> None:
         changes[group][setting] = read_yaml(value, f"'{word}'")
     if not names:
         raise UserError(f"`graphrag-bench runs score` needs a RUN: {RUNS}.")
-    columns = checked_columns(options.columns)
+    columns = tables.checked_columns(options.columns)
     runs = find_runs(names, options.home)
     if changes["dataset"]:
-        runs = [relocate(run, changes["dataset"]) for run in runs]
+        runs = [stored.relocate(run, changes["dataset"]) for run in runs]
     methods = {*(str(run.metrics["method"]) for run in runs), NONE}
     if (baseline := changes["evaluation"].get("baseline", NONE)) not in methods:
         raise unknown("baseline run", str(baseline), methods)
-    metrics = [rescore(run, changes["evaluation"]) for run in runs]
-    scored = with_one_rule([StoredRun(run.folder, run.dataset) for run in runs])
-    first, *rest = tables_of(scored, stored_differences(scored), columns)
-    show_tables([first, metrics_table(metrics), *rest], as_json=options.json)
+    metrics = [stored.rescore(run, changes["evaluation"]) for run in runs]
+    scored = stored.with_one_rule([stored.StoredRun(run.folder, run.dataset) for run in runs])
+    first, *rest = stored.tables_of(scored, stored.stored_differences(scored), columns)
+    show_tables([first, tables.metrics_table(metrics), *rest], as_json=options.json)
     for run in () if options.json else runs:
         print(f"scored: {run.folder.path}")
 
@@ -236,9 +202,9 @@ def _check(options: Namespace) -> int:
             f"'{rest[0]}' is not a condition. Write METRIC>=VALUE or METRIC<=VALUE in quotes, e.g. "
             '"evidence_recall@5>=0.9": without quotes, a shell writes the output to a file "=0.9".'
         )
-    stored = find_run(options.run, options.home).metrics
-    plain = {name: stored[name] for name in ("failed", "n")} | stored.get("usage", {})
-    known = {**{name: {"mean": value} for name, value in plain.items()}, **stored["metrics"]}
+    run = stored.find_run(options.run, options.home).metrics
+    plain = {name: run[name] for name in ("failed", "n")} | run.get("usage", {})
+    known = {**{name: {"mean": value} for name, value in plain.items()}, **run["metrics"]}
     holds = []
     for name, sign, limit, condition in conditions:
         if name not in known:
@@ -256,12 +222,12 @@ def _check(options: Namespace) -> int:
         if "n" in one:
             interval = f"95 % CI {one['low']:.3f}-{one['high']:.3f}, " * (not few)
             line += f" ({interval}n = {one['n']}"
-            left = stored["n"] - stored["failed"] - one["n"]
-            line += f"; {stored['failed']} of {stored['n']} failed" * bool(stored["failed"])
-            line += f"; {left} of {stored['n']} not scored" * bool(left) + ")"
+            left = run["n"] - run["failed"] - one["n"]
+            line += f"; {run['failed']} of {run['n']} failed" * bool(run["failed"])
+            line += f"; {left} of {run['n']} not scored" * bool(left) + ")"
         print(line)
-    if (selected := stored.get("selected", 0)) > stored["n"]:
-        print(f"FAILS  unfinished: {stored['n']} of {selected} questions are stored")
+    if (selected := run.get("selected", 0)) > run["n"]:
+        print(f"FAILS  unfinished: {run['n']} of {selected} questions are stored")
         holds.append(False)
     return 0 if all(holds) else CHECK_FAILED
 
@@ -269,11 +235,11 @@ def _check(options: Namespace) -> int:
 def _import(options: Namespace) -> None:
     if not any(word.startswith("dataset=") for word in options.words) or options.name is None:
         raise UserError("`graphrag-bench runs import` needs FILE, dataset=NAME and name=TITLE.")
-    refuse_other_settings("runs import", options.words, ("dataset",))
+    parsing.refuse_other_settings("runs import", options.words, ("dataset",))
     settings = check_settings(compose_settings([*options.words, f"paths.home={options.home}"]))
-    source = ResultsFile(Path(options.file), options.name, options.reference)
+    source = imported.ResultsFile(Path(options.file), options.name, options.reference)
     allow = options.allow_unmatched
-    run = import_run(source, settings.dataset, options.home, allow_unmatched=allow)
+    run = imported.import_run(source, settings.dataset, options.home, allow_unmatched=allow)
     print(*imported_notes([run.metrics]), f"run: {run.folder.path}", sep="\n")
 
 
@@ -281,7 +247,7 @@ def _list(options: Namespace) -> None:
     home = Path(options.home)
     runs, damaged = list_runs(home)
     if not options.json and options.format == _FORMATS[0]:
-        table = runs_table(str(home / "runs"), runs)
+        table = tables.runs_table(str(home / "runs"), runs)
         show(replace(table, notes=(*table.notes, *damaged)))
         return
     for line in damaged:
@@ -290,12 +256,12 @@ def _list(options: Namespace) -> None:
         print(json.dumps(list(map(asdict, runs)), ensure_ascii=False, indent=1))
         return
     scored = [home / "runs" / run.dataset / run.method / run.key for run in runs if run.metrics]
-    stored = readable_runs([folder / METRICS for folder in scored])
-    rows = [{**run.metrics, "folder": str(run.folder.path)} for run in stored]
-    print(csv_text(run_sheet(rows, differing_settings(stored))), end="")
+    readable = stored.readable_runs([folder / METRICS for folder in scored])
+    rows = [{**run.metrics, "folder": str(run.folder.path)} for run in readable]
+    print(csv_text(tables.run_sheet(rows, differing_settings(readable))), end="")
 
 
-def list_runs(home: Path) -> tuple[list[ListedRun], list[str]]:
+def list_runs(home: Path) -> tuple[list[tables.ListedRun], list[str]]:
     """Return the runs below a home, and a message for each damaged run."""
     runs, damaged = [], []
     for path in cleanup.run_folders(home):
@@ -309,7 +275,7 @@ def list_runs(home: Path) -> tuple[list[ListedRun], list[str]]:
         files = [path, path / METRICS, *folder.files("records"), *folder.files("journal")]
         last = max(file.stat().st_mtime for file in files if file.exists())
         changed, size = f"{datetime.fromtimestamp(last):%Y-%m-%d %H:%M}", cleanup.size(path)
-        runs.append(ListedRun(dataset, method, key, n_rows, changed, size, metrics))
+        runs.append(tables.ListedRun(dataset, method, key, n_rows, changed, size, metrics))
     return runs, damaged
 
 
@@ -333,10 +299,9 @@ def _collect(options: Namespace) -> None:
     sizes = {item: cleanup.size(item.path) / 1e6 for item in garbage}
     items = cleanup.collect(home, garbage) if options.delete else garbage
     heads = ("path", "why", "MB")
-    rows = tuple(
-        (item.path.relative_to(home).as_posix(), item.kind, f"{sizes[item]:.1f}") for item in items
-    )
+    rows = tuple((one.path.relative_to(home).as_posix(), one.kind, f"{sizes[one]:.1f}")
+                 for one in items)  # fmt: skip
     show(Table(f"not used by any run in {home}", heads, rows, (), texts=heads[:2]))
-    removed = f"{len(items)} of {len(garbage)} removed"
-    n = removed if options.delete else f"{len(garbage)} to remove with --delete"
+    n = f"{len(garbage)} to remove with --delete"
+    n = f"{len(items)} of {len(garbage)} removed" if options.delete else n
     print(f"{n}: {sum(sizes[item] for item in items):.1f} MB", *notes, sep="\n")

@@ -1,13 +1,13 @@
 """Show where runs lost evidence, or the retrieval trace of one question.
 
-RUN prints the evidence funnel and, for a single run, its questions. Each gold document is lost at
-the first stage that it did not pass:
+RUN prints the evidence funnel, which counts the gold documents that pass each stage from corpus to
+answer, and for a single run its questions. A document is lost at the first stage that it fails:
 
   in corpus      the data set has the document
   in a chunk     a chunk has text from it
   extracted      the graph has a relationship (or a node) from one of its chunks
-  linked         the first steps found one of its nodes, or a node joined to one by synonymy and by
-                 the relationships of the question's evidence
+  linked         the first steps found one of its nodes, or a node that synonymy edges and
+                 relationships of the question's evidence connect to such a node
   retrieved      one of its chunks (or relationships) was ranked, or it is in the prompt
   not cut        the context budget did not cut it
   in the prompt  the context has a text from it
@@ -15,12 +15,12 @@ the first stage that it did not pass:
   answered       the answer is right
 
 Stages that a method lacks are left out. "recovered later" counts evidence that a stage missed and a
-later stage found, as a dense fallback does.
+later stage, such as a dense fallback, found.
 
-RUN QUESTION prints answer, gold, evidence found and missed, the context as sent, every step with
-what it read and wrote, its cost, and the rank of each gold passage after each step. RUN QUESTION
-PASSAGE prints the rank and score of the passage's chunks, nodes and relationships after each step,
-and the step that lost it.
+RUN QUESTION prints the answer, the gold, the evidence found and missed, the context as sent, every
+step with its input, output and cost, and the rank of each gold passage after each step. RUN
+QUESTION PASSAGE prints the rank and score of the passage's chunks, nodes and relationships after
+each step, and the step that lost the passage.
 
 method=NAME --files prints the files of a method in reading order.
 
@@ -55,9 +55,8 @@ from graphrag_bench.text import short
 
 
 def declare(parser: Parser) -> None:
-    parser.set_usage(
-        "RUN [RUN ...] [OPTIONS]\nRUN QUESTION [PASSAGE] [OPTIONS]\nmethod=NAME --files"
-    )
+    usage = "RUN [RUN ...] [OPTIONS]\nRUN QUESTION [PASSAGE] [OPTIONS]\nmethod=NAME --files"
+    parser.set_usage(usage)
     meaning = f"{RUNS}. QUESTION: the beginning of its id or text. PASSAGE: a document id"
     parser.add_word("words", "RUN", meaning, "+")
     parser.add_flag("--calls", "also print the prompt and reply of each model call of a question")
@@ -83,15 +82,12 @@ def main(options: Namespace) -> None:
         if not rest[1:]:
             _print_question(question, questions, options)
         elif rest[2:] or options.calls or options.json:
-            raise UserError(
-                "`show RUN QUESTION PASSAGE` takes no --calls, no --json and no further words."
-            )
+            raise UserError("`show RUN QUESTION PASSAGE` takes no --calls and no --json.")
         else:
             _print_passage(rest[1], question, questions)
 
 
 def _is_run(word: str, first: str, home: Path) -> bool:
-    """Return whether the word after a run names another run rather than a question."""
     if Path(word).is_dir():
         return True
     try:
@@ -178,7 +174,6 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _gold_lines(name: str, questions: RunQuestions) -> Iterator[str]:
-    """Yield the rank of each gold passage after each step."""
     gold, table = questions.run.gold.get(name), questions.names(name).chunk_table
     for document in gold.evidence if gold and table else ():
         if table and table.chunks_of(document):

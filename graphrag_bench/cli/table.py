@@ -1,16 +1,16 @@
 """Print a paper's table beside our figures, or a table of stored runs.
 
 PAPER/TABLE prints the paper's figures beside those of stored runs; nothing is run. Each of our
-figures has its interval, n, model, profile and a grade:
+figures has its interval, n, model, profile and a grade of comparability:
   A  same data, models, settings and prompts
-  B  same data and language model; the differences are named
+  B  same data and language model; the notes name the differences
   C  different or fewer data (limit=, split=), or another language model
-Data are the same if documents, tokens and questions agree within 2 %. Differences are printed for
-grades A and B. † marks a doubtful printed figure. The last notes are the commands that fill the
-table: make questions, run, judge.
+Data are the same if documents, tokens and questions agree within 2 %. Our figure minus the paper's
+is printed for grades A and B. † marks a printed figure that seems wrong. The last notes are the
+commands that fill the table: they generate questions, run methods and judge answers.
 
-Without words it lists the papers' tables. For other tables use pandas: gb.stored_runs() has a row
-per question of each run.
+Without words it lists the papers' tables. For other tables use pandas: gb.stored_runs() returns a
+row for each question of each run.
 
 examples
   graphrag-bench table zhou2025/table5
@@ -27,13 +27,7 @@ from pathlib import Path
 from graphrag_bench.cli.parsing import RUNS, Parser, runs_and_settings
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.papers.printed import (
-    PaperTable,
-    load_paper,
-    load_table,
-    paper_names,
-    table_names,
-)
+from graphrag_bench.papers import printed
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import corpus_notes
 from graphrag_bench.report.rendering import FORMATS, Table, show_tables
@@ -52,11 +46,9 @@ RUN [RUN ...] [columns=all] [OPTIONS]"""
 
 def declare(parser: Parser) -> None:
     parser.set_usage(_USAGE.strip())
-    words = f"PAPER/TABLE; or runs, each {RUNS}"
-    parser.add_word("words", "WORD", words, "*")
-    parser.add_flag(
-        "--papers-prompts", "grade the runs as runs with the paper's own prompts (from your files)"
-    )
+    parser.add_word("words", "WORD", f"PAPER/TABLE; or runs, each {RUNS}", "*")
+    meaning = "grade the runs as runs with the paper's prompts, if they used your own prompt files"
+    parser.add_flag("--papers-prompts", meaning)
     parser.add_columns()
     formats = "markdown, latex (booktabs) or csv (a row per cell of a paper's table)"
     parser.add_option("--format", "FORMAT", formats, choices=tuple(FORMATS))
@@ -76,9 +68,9 @@ def main(options: Namespace) -> None:
     if options.papers_prompts and not of_paper:
         raise UserError("--papers-prompts needs PAPER/TABLE.")
     if of_paper:
-        tables = _of_paper(load_table(words[0]), options)
-    elif set(words) <= set(paper_names()):
-        tables = [_listing(words or paper_names())]
+        tables = _of_paper(printed.load_table(words[0]), options)
+    elif set(words) <= set(printed.paper_names()):
+        tables = [_listing(words or printed.paper_names())]
     elif options.json:
         runs = [run.metrics for run in find_runs(words, options.home)]
         print(json.dumps(runs, ensure_ascii=False, indent=1))
@@ -92,25 +84,25 @@ def main(options: Namespace) -> None:
 
 
 def _is_paper_table(word: str) -> bool:
-    paper, slash, _ = word.partition("/")
-    if Path(word).exists() and word not in table_names():
+    (paper, slash, _), known = word.partition("/"), printed.table_names()
+    if Path(word).exists() and word not in known:
         return False
-    return bool(slash) and (paper in paper_names() or bool(nearest(word, table_names())))
+    return bool(slash) and (paper in printed.paper_names() or bool(nearest(word, known)))
 
 
 def _listing(papers: Sequence[str]) -> Table:
     rows = []
     for name in papers:
-        for table, shape in load_paper(name).tables.items():
-            cells = load_table(f"{name}/{table}").cells
+        for table, shape in printed.load_paper(name).tables.items():
+            cells = printed.load_table(f"{name}/{table}").cells
             n_printed = sum(cell.value is not None for cell in cells)
             rows.append((f"{name}/{table}", shape.caption, shape.kind, str(n_printed or "none")))
     heads = ("table", "caption", "about", "printed figures")
-    notes = tuple(f"{name}: {load_paper(name).citation}" for name in papers)
+    notes = tuple(f"{name}: {printed.load_paper(name).citation}" for name in papers)
     return Table("tables and figures of the papers", heads, tuple(rows), notes, texts=heads[:3])
 
 
-def _of_paper(table: PaperTable, options: Namespace) -> list[Table]:
+def _of_paper(table: printed.PaperTable, options: Namespace) -> list[Table]:
     load_plugins()
     runs = stored_runs(options.home)
     for note in corpus_notes([run.metrics for run in runs]):
@@ -125,7 +117,7 @@ def _of_paper(table: PaperTable, options: Namespace) -> list[Table]:
 def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
     columns = checked_columns(options.columns)
     if len(names) == 1 and (every := cells_below(Path(names[0]))):
-        return list(cell_tables(every, {}, columns).tables)
+        return cell_tables(every, {}, columns)[1]
     stored = find_runs(list(names), options.home)
     check_one_corpus([run.metrics for run in stored])
     return tables_of(stored, stored_differences(stored), columns)

@@ -1,8 +1,8 @@
 """Show stored runs in a browser.
 
-The page has scores against tokens, the evidence funnel, costs, every question with its context,
-prompts, replies and answer graph, and two methods side by side. It is a folder that opens from
-disk, offline, with the texts and prompts of its runs.
+The page plots scores against tokens, shows the evidence funnel, costs, and every question with its
+context, prompts, replies and answer graph, and compares two methods side by side. It is a folder
+that opens from disk and offline; it contains the texts and prompts of its runs.
 
 examples
   graphrag-bench view --demo                        packaged runs

@@ -49,10 +49,7 @@ def compose_settings(
 
 
 def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfig:
-    """Return the configuration that Hydra composes, with the settings of Hydra under `hydra`.
-
-    Raises UserError, also for an override with several values.
-    """
+    """Return the configuration that Hydra composes, with the settings of Hydra under `hydra`."""
     for one in parse_overrides(overrides):
         if one.is_sweep_override():
             raise multiple_values_error(str(one.input_line))
@@ -109,10 +106,7 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | Non
 
 
 def parse_overrides(overrides: Sequence[str]) -> list[Override]:
-    """Parse overrides by Hydra's grammar; `method=glob(*)` matches all methods.
-
-    Raises UserError.
-    """
+    """Parse overrides by Hydra's grammar; `method=glob(*)` matches all methods."""
     with _hydra() as loader:
         parser = OverridesParser.create(config_loader=loader)
         return parser.parse_overrides([*map(quote, overrides)])
@@ -156,10 +150,7 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
 
 
 def method_values(method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a method's settings with resolved interpolations, without its chunking.
-
-    Interpolations of settings outside of the method stay as text.
-    """
+    """Return a method's settings with resolved interpolations, without its chunking."""
     return dict(resolve({"method": sources.without_chunking(method)})["method"])
 
 

@@ -37,10 +37,7 @@ def load_plugins(names: Sequence[str] = ()) -> None:
 
 
 def config_folders(names: Sequence[str]) -> list[Path]:
-    """Return the `configs` folders of installed plug-ins and of the packages `names`.
-
-    The packages are not imported.
-    """
+    """Return the `configs` folders of installed plug-ins and of the packages `names`."""
     names, here = [*entry_point_packages(), *names], str(Path.cwd())
     if names and here not in sys.path and "" not in sys.path:
         sys.path.append(here)

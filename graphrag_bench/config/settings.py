@@ -111,13 +111,13 @@ class EvaluationSettings(_Settings):
     """How stored answers and evidence are scored."""
 
     cuts: list[PositiveInt] = [2, 5, 10]
-    """The cutoffs k of evidence_recall@k."""
+    """Cutoffs k of evidence_recall@k."""
     containment: Literal["substring", "token_boundary"] = "substring"
     """How accuracy matches a gold answer; token_boundary: only whole words."""
     metrics: list[str] = []
-    """Answer metrics in addition to the metrics on the card, e.g. [rouge_l,meteor]."""
+    """Answer metrics in addition to those on the data set's card, e.g. [rouge_l,meteor]."""
     evidence_tokens: list[PositiveInt] = [500, 1000, 2000]
-    """The cutoffs B of evidence_at_tokens@B."""
+    """Numbers of context tokens B for evidence_at_tokens@B."""
     normaliser: Literal["unicode", "squad"] = "unicode"
     """Punctuation removed before comparing texts; unicode: of every script; squad: only ASCII."""
     baseline: str = "vanilla"
@@ -274,7 +274,7 @@ class RunSettings(_Settings):
 
     @property
     def answering(self) -> bool:
-        """Whether questions are answered."""
+        """Whether the run answers questions; with answer=off it only retrieves."""
         return self.answer != "off"
 
 

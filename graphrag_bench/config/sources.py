@@ -251,7 +251,7 @@ def chunking_of(method: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def profiled_method(name: str, profile: str, fidelity: str, pooling: str) -> dict[str, Any]:
-    """Return a method's file with the changes of the choices, without its chunking."""
+    """Return a method's file with the changes of these choices, without its chunking."""
     return without_chunking(with_profile(method_file(name), profile, fidelity, pooling))
 
 

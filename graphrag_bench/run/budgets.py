@@ -27,7 +27,7 @@ from graphrag_bench.run.windows import CHARACTERS_A_TOKEN, ROW, ContextWindow, r
 from graphrag_bench.text import count_tokens
 
 FEWEST_TOKENS = 50
-"""Least tokens per chunk: a budget of N tokens asks retrieval for N / 50 chunks."""
+"""Assumed minimum tokens of a chunk: N tokens of budget ask retrieval for N / 50 chunks."""
 _OWN = "method.budget"
 _SLOTS: Mapping[Filling, str] = {"chunk": "chunks", "node": "nodes"}
 
@@ -81,7 +81,7 @@ def context_budget(
 
 
 def own_budget(settings: RunSettings) -> int | None:
-    """Return the context budget of a method's file in tokens, else of its profile, else None."""
+    """Return the budget in tokens of a method's file, or else of the profile, or None."""
     own: int | None = settings.method.get("budget")
     return own or BUDGETS.get(settings.profile)
 
@@ -160,7 +160,7 @@ def _of_block(op: OperatorStep, budget: ContextBudget, settings: RunSettings) ->
 
 
 def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
-    """Return the steps with a `top_k` whose output, as far as it is read later, is this slot.
+    """Return the steps with a `top_k` from whose output later steps read only this slot.
 
     They follow the last step that gives items of this kind to a model, where longer lists would
     cost calls. Lists inside branches, `each` and `repeat` keep their length.

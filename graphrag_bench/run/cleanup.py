@@ -31,10 +31,7 @@ def size(path: Path) -> int:
 
 
 def run_folders(home: Path) -> list[Path]:
-    """Return all run folders below HOME/runs, finished or not, sorted by data set, method and key.
-
-    Links to folders elsewhere are omitted.
-    """
+    """Return the folders of all runs below HOME/runs, sorted; links to other places are skipped."""
     root = (home / "runs").resolve()
     return [
         path
@@ -46,10 +43,7 @@ def run_folders(home: Path) -> list[Path]:
 
 
 def find_folder(name: str, home: Path) -> Path:
-    """Return the folder of a run, given its path or the beginning of its key.
-
-    Raises UserError if no folder or several folders match, and for a folder outside HOME/runs.
-    """
+    """Return the folder of a run in HOME/runs, given its path or the beginning of its key."""
     root, folders = (home / "runs").resolve(), run_folders(home)
     if not Path(name).is_dir():
         keys = {path.name: path for path in folders}

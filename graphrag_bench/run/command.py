@@ -28,13 +28,13 @@ _READ_AS = {
     "graph.checkpoint_revision": "checkpoint",
     "dataset.openie": "openie",
 }
-"""Settings that one resource reads, with this resource."""
+"""Settings that only one resource reads, with the name of the resource."""
 _PAUSE = 0.5
 """Seconds between two attempts to lock a run."""
 
 
 def cell_identity(experiment: Experiment) -> str:
-    """Return a text that is equal for cells of a sweep with equal settings, which run once."""
+    """Return a text that identifies a run; cells of a sweep with the same text run once."""
     return f"{experiment.folder.path} {experiment.settings.model_dump_json(include=EXTENT)}"
 
 
@@ -79,10 +79,7 @@ class Command:
     def cells(
         self, cells: Sequence[Sequence[str]], name: str = PRIMARY
     ) -> Iterator[tuple[Sequence[str], Experiment | UserError]]:
-        """Yield the overrides of each cell with its checked experiment or its error.
-
-        Raises UserError if Hydra cannot compose some cells; the message names the first three.
-        """
+        """Yield the overrides of each cell with its checked experiment or its error."""
         settings: list[Mapping[str, Any]] = []
         wrong: list[str] = []
         for number, overrides in enumerate(cells, 1):
@@ -102,10 +99,7 @@ class Command:
     def reference_experiments(
         self, experiment: Experiment, asked: Mapping[str, Sequence[str]]
     ) -> list[Experiment]:
-        """Return the experiments of the reference methods that an experiment is compared with.
-
-        `asked` has the methods of the command by data set; they are not run again.
-        """
+        """Return an experiment's reference methods, unless the command runs them (`asked`)."""
         rows, data = [], experiment.dataset
         methods = asked.get(data.name, [experiment.method.name])
         for settings in reference_settings(experiment, methods):
@@ -134,9 +128,8 @@ def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[Run
     """Return the settings of the reference methods (built-in methods with a `role`).
 
     They have their own parameters, and the models, questions and context budget of the experiment.
-    Methods in `asked` (the methods of the command) are left out. With `reference_rows=off`, or if
-    the baseline is in `asked`, there are none. Without answers there are only baselines; a baseline
-    needs documents, and a ceiling needs gold evidence.
+    There are none if the baseline is in `asked` (the methods of the command). Without answers there
+    are only baselines; a ceiling needs gold evidence.
     """
     settings = experiment.settings
     if settings.reference_rows == "off" or settings.evaluation.baseline in asked:

@@ -1,4 +1,4 @@
-"""The settings of a run that decide its results, beside those that a paper states for its table."""
+"""The settings that decide the results of a run, beside the conditions that a paper states."""
 
 from collections.abc import Iterator, Mapping
 from os.path import commonprefix
@@ -74,7 +74,7 @@ def result_settings(settings: RunSettings) -> dict[str, Any]:
 
 
 def condition_values(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
-    """Return the settings that decide a run's results, by path, and values that follow from them.
+    """Return the settings that decide a run's results, by path, and values derived from them.
 
     These values describe the answer prompt (`prompt`, `question`, `clause`) and its limits
     (`answer_tokens`, `budget`, `window`; None means no limit), and the judge's `protocol`.
@@ -98,10 +98,7 @@ def condition_values(settings: RunSettings, pipeline: Pipeline) -> dict[str, obj
 def condition_lines(
     row: str, settings: RunSettings, pipeline: Pipeline, tokens: int | None
 ) -> Iterator[str]:
-    """Yield a line for each condition that the paper states for a row of its table.
-
-    A line has the value of the run and the statement. `tokens` is the run's context budget.
-    """
+    """Yield each condition that a paper states for a row of its table, and the run's value."""
     yield f"conditions of {row}, with the values of this run"
     values = condition_values(settings, pipeline)
     if tokens is not None and values["budget"] not in (None, tokens):

@@ -22,23 +22,10 @@ from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, build, raise
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import ContextBudget, FormName, Prompt, answer_form, sub_question_form
+from graphrag_bench.run import method
 from graphrag_bench.run.budgets import context_budget, reported_budget, sets_budget, with_budget
 from graphrag_bench.run.folder import RunFolder
-from graphrag_bench.run.method import (
-    FIRST_SLOTS,
-    RESERVED,
-    Choices,
-    Method,
-    MethodKeys,
-    able_to_pool,
-    artifact_choices,
-    check_parameters,
-    check_prompts,
-    edits_of,
-    extractions,
-    read_keys,
-    unresolved,
-)
+from graphrag_bench.run.method import Choices, Method, MethodKeys
 from graphrag_bench.run.models import Models, ProcessCache
 from graphrag_bench.run.scoring import check_scoring
 from graphrag_bench.run.windows import ContextWindow, context_window
@@ -46,7 +33,7 @@ from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
 
 BUDGET = "context_budget"
-"""Name of the resource with which steps bound a packed context."""
+"""Name under which steps receive the context budget."""
 GIVEN = frozenset({*Models.NAMES, BUDGET})
 """Names of the resources that are not built."""
 
@@ -87,22 +74,23 @@ class Experiment:
         """
         shared = shared or ProcessCache()
         settings, dataset, file = _checked_inputs(values, dataset, shared)
-        keys, profiled = read_keys(settings.method), settings.profile != "default"
+        keys, profiled = method.read_keys(settings.method), settings.profile != "default"
         options = StepOptions(keys.prompts, settings.pooling, settings.regime, all_rows=profiled)
         pipeline, choices = _checked_pipeline(settings, keys, options, dataset)
         pooling = settings.pooling if "path.pool" in pipeline.names else None
         if settings.pooling and not pooling and not swept:
             raise UserError(
                 f"pooling={settings.pooling.get('mode')}: no step of '{keys.name}' has "
-                f"`path_pooling`. Methods with path pooling: {', '.join(able_to_pool())}."
+                f"`path_pooling`. Methods with path pooling: {', '.join(method.able_to_pool())}."
             )
         models = Models(settings, dataset, shared)
         window = context_window(settings, dataset, models)
         budget = context_budget(settings, pipeline, window, file, swept=swept)
         stated = {"budget_context": reported_budget(settings, pipeline, budget), "pooling": pooling}
-        parameters = {key: value for key, value in settings.method.items() if key not in RESERVED}
+        own = settings.method
+        parameters = {key: own[key] for key in own if key not in method.RESERVED}
         pipeline_run = with_budget(pipeline, budget, settings, window)
-        edits = edits_of(settings, file, pipeline, options)
+        edits = method.edits_of(settings, file, pipeline, options)
         experiment = cls(
             settings.model_copy(update=stated),
             dataset,
@@ -114,14 +102,16 @@ class Experiment:
             sets_budget(settings),
         )
         experiment._check_choices(swept)
-        experiment._check_packages()
+        for item in experiment.plan:  # raises MissingPackage
+            if "reduction" in item.settings and not experiment.store().holds(item):
+                check_reduction(item.settings["reduction"])
         return experiment
 
     def _check_choices(self, swept: bool) -> None:
         planned = {item.resource for item in self.plan}
         known = planned | (resources() if swept else set())
         if self.settings.graph.import_from:
-            known |= extractions() - set(self.settings.build)
+            known |= method.extractions() - set(self.settings.build)
         problems = [
             f"build.{resource} is set, but the method builds no '{resource}'. "
             + did_you_mean(resource, sorted(planned))
@@ -134,12 +124,6 @@ class Experiment:
             if item.builder.variant == "planted" and not self.dataset.synthetic
         ]
         raise_problems(problems, f"the build of method '{self.method.name}'")
-
-    def _check_packages(self) -> None:
-        """Raise MissingPackage if a build that is still to do needs a package."""
-        for item in self.plan:
-            if "reduction" in item.settings and not self.store().holds(item):
-                check_reduction(item.settings["reduction"])
 
     @cached_property
     def needed_artifacts(self) -> frozenset[str]:
@@ -234,10 +218,7 @@ class Experiment:
         return RunFolder(path, f"{which}-of-{total}" if total > 1 else "")
 
     def store(self, progress: Progress | None = None) -> Store:
-        """Return the store that holds and builds the artifacts of this run.
-
-        Raises UserError if `paths.shared_artifacts` is not a folder.
-        """
+        """Return the store that holds and builds the artifacts of this run."""
         failures, shared = self.settings.failures, self.settings.paths.shared_artifacts
         if shared is not None and not Path(shared).is_dir():
             raise UserError(f"paths.shared_artifacts: there is no folder '{shared}'.")
@@ -255,7 +236,7 @@ class Experiment:
         """The variant of the builder that extracts or imports the graph; "" if there is none."""
         for item in self.plan:
             imported = item.resource == "graph" and "import_from" in item.builder.needs
-            if imported or item.resource in extractions():
+            if imported or item.resource in method.extractions():
                 return item.builder.variant
         return ""
 
@@ -268,10 +249,7 @@ class Experiment:
         return selected, frozenset(question.id for question in selected[: int(n_answers)])
 
     def trials(self) -> "list[Experiment]":
-        """Return the experiments of the repeats after the first, stored in `trial-1` and so on.
-
-        Raises UserError with answer=off.
-        """
+        """Return the experiments of the repeats after the first, stored in `trial-1` and so on."""
         n = self.settings.repeats
         if n > 1 and not self.settings.answering:
             raise UserError(f"repeats={n} repeats answers. Set answer=on.")
@@ -283,12 +261,12 @@ def _checked_pipeline(
 ) -> tuple[Pipeline, Choices]:
     errors = ErrorCollector()
     pipeline, problems = build(settings.method, options)
-    choices = errors.attempt(lambda: artifact_choices(settings, keys.build or {}, dataset))
+    choices = errors.attempt(lambda: method.artifact_choices(settings, keys.build or {}, dataset))
     graph = variants("graph").get(str((choices or {}).get("graph", {}).get("variant")))
     attributes = builders.get(graph).provides if graph else None
     errors.attempt(lambda: _check_steps(settings.method, pipeline, problems, attributes))
     if keys.prompts is not None:
-        errors.attempt(partial(check_prompts, Path(keys.prompts), pipeline))
+        errors.attempt(partial(method.check_prompts, Path(keys.prompts), pipeline))
     errors.raise_all()
     assert choices is not None
     return pipeline, choices
@@ -304,10 +282,10 @@ def _checked_inputs(
     errors = ErrorCollector()
     if isinstance(values, RunSettings):
         settings: RunSettings | None = values
-        plugins, method = values.plugins, values.method
+        plugins, config = values.plugins, values.method
     else:
         settings = errors.attempt(lambda: check_settings(values))
-        plugins, method = values.get("plugins") or [], values.get("method") or {}
+        plugins, config = values.get("plugins") or [], values.get("method") or {}
     errors.attempt(lambda: load_plugins(list(map(str, plugins))))
     if settings is not None:
         if dataset is None:
@@ -319,14 +297,14 @@ def _checked_inputs(
             errors.attempt(lambda: check_scoring(formed, settings.evaluation, settings.answering))
             dataset = dataset if formed.questions == dataset.questions else formed
     file = None
-    if isinstance(method, Mapping):
-        errors.attempt(lambda: read_keys(method))
-        if (file := raw_method(method)) is not None:
-            errors.attempt(lambda: check_parameters(file, method))
+    if isinstance(config, Mapping):
+        errors.attempt(lambda: method.read_keys(config))
+        if (file := raw_method(config)) is not None:
+            errors.attempt(lambda: method.check_parameters(file, config))
         if errors.errors:
-            prompts = method.get("prompts")
+            prompts = config.get("prompts")
             options = StepOptions(prompts if isinstance(prompts, str) else None)
-            errors.attempt(lambda: _check_steps(method, *build(method, options)))
+            errors.attempt(lambda: _check_steps(config, *build(config, options)))
     errors.raise_all()
     assert settings is not None
     assert dataset is not None
@@ -334,16 +312,16 @@ def _checked_inputs(
 
 
 def _check_steps(
-    method: Mapping[str, Any],
+    config: Mapping[str, Any],
     pipeline: Pipeline,
     problems: Sequence[str],
     attributes: frozenset[str] | None = None,
 ) -> None:
-    slots = frozenset(FIRST_SLOTS.values() if method.get("given") else ())
-    problems = [*unresolved(method), *problems] or pipeline.check(
+    slots = frozenset(method.FIRST_SLOTS.values() if config.get("given") else ())
+    problems = [*method.unresolved(config), *problems] or pipeline.check(
         resources() | GIVEN, attributes, slots
     )
-    raise_problems(list(dict.fromkeys(problems)), f"the pipeline of method '{method.get('name')}'")
+    raise_problems(list(dict.fromkeys(problems)), f"the pipeline of method '{config.get('name')}'")
 
 
 _FORM = frozenset({"form", "manner", "cue", "licence"})
@@ -357,11 +335,15 @@ def forms_of(questions: Sequence[Question]) -> dict[FormName, int]:
 
 
 def _forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any]:
-    """Return the answer form of each question and the content of the forms, for the run's key.
+    """Return the part of a run's key on answer forms; [] if no answer depends on them."""
 
-    The list is empty if no answer depends on the forms.
-    """
-    if not any(map(_follows_form, answering_steps(pipeline))):
+    def follows_form(op: OperatorStep) -> bool:
+        prompts = [value for value in op.settings.values() if isinstance(value, Prompt)]
+        return op.settings.get("max_tokens") is None or any(
+            _FORM & one.variables for one in prompts
+        )
+
+    if not any(map(follows_form, answering_steps(pipeline))):
         return []
     used: set[FormName] = {question.form for question in questions}
     if any(isinstance(step, Resolve) for step in pipeline.steps()):
@@ -377,8 +359,3 @@ def answering_steps(pipeline: Pipeline) -> list[OperatorStep]:
     """Return the steps whose answer has the form that its question asks for."""
     ops = pipeline.operators()
     return [op for op in ops if "answer" in op.operator.returns and _FORM & op.operator.supplies]
-
-
-def _follows_form(op: OperatorStep) -> bool:
-    prompts = [value for value in op.settings.values() if isinstance(value, Prompt)]
-    return op.settings.get("max_tokens") is None or any(_FORM & one.variables for one in prompts)

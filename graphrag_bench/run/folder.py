@@ -45,10 +45,9 @@ class DamagedRun(UserError):
 
 @contextmanager
 def file_lock(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]:
-    """Hold a lock file.
+    """Hold a lock file while the `with` block runs.
 
-    If another process still holds it after `seconds`, raises RunLocked with the message `refusal`
-    and the owner.
+    If another process still holds it after `seconds`, raises RunLocked with the message `refusal`.
     """
     try:
         held = lock(path, seconds)
@@ -63,20 +62,17 @@ def file_lock(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Folder of one run: runs/DATASET/METHOD/KEY.
-
-    `shard` is the part that this process writes, e.g. `3-of-20`; "" is the whole run.
-    """
+    """Folder of a run, runs/DATASET/METHOD/KEY, or of one `shard` of the run, e.g. `3-of-20`."""
 
     path: Path
     shard: str = ""
 
     def file(self, name: str, suffix: str = "jsonl") -> Path:
-        """Return the path of this shard's file with a name, such as `records` or `ledger`."""
+        """Return the path of this shard's file of a kind, such as `records` or `ledger`."""
         return self.path / (f"{name}.{self.shard}.{suffix}" if self.shard else f"{name}.{suffix}")
 
     def files(self, name: str) -> list[Path]:
-        """Return the files with a name of all shards; the file of the unsharded run comes first."""
+        """Return the files of a kind from all shards, the file of the unsharded run first."""
         return sorted(self.path.glob(f"{name}.jsonl")) + sorted(self.path.glob(f"{name}.*.jsonl"))
 
     def rows(self) -> dict[str, Row]:
@@ -92,7 +88,7 @@ class RunFolder:
         return rows
 
     def finished_questions(self, answering: bool) -> set[str]:
-        """Return the ids of the questions that were answered, or at least retrieved."""
+        """Return the ids of answered questions; without `answering`, of retrieved questions too."""
         enough = {"answered"} if answering else {"answered", "retrieved"}
         return {name for name, row in self.rows().items() if row["status"] in enough}
 
@@ -104,7 +100,7 @@ class RunFolder:
         append_lines(self.file("journal"), [row])
 
     def finish(self, order: Sequence[str]) -> None:
-        """Move the journal into records and contexts that are sorted in question `order`.
+        """Merge the journal into the records, sorted in question `order`, and delete it.
 
         A shard does so with its own files; an unsharded run merges the files of all shards.
         """
@@ -153,10 +149,7 @@ class RunFolder:
     def write_metrics(
         self, metrics: Mapping[str, Any], *, keep_wider: bool = False
     ) -> dict[str, Any]:
-        """Write and return `metrics.json`; stored `selections` stay in it.
-
-        With `keep_wider`, stored metrics over more questions or answers are not overwritten.
-        """
+        """Write and return `metrics.json`; `keep_wider` keeps a file over more questions."""
         stored = self.metrics()
         selections = {SELECTED: stored[SELECTED]} if SELECTED in stored else {}
         new = {**metrics, **selections}
@@ -237,7 +230,7 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 
 
 def append_lines(path: Path, rows: Iterable[Row]) -> None:
-    """Append rows to a JSON-lines file in one write, after an incomplete line on a new line."""
+    """Append rows to a JSON-lines file in one write; begin a new line after an incomplete one."""
     if not (text := _lines(rows)):
         return
     with path.open("a+b") as file:
@@ -272,10 +265,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def is_narrower(new: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
-    """Return whether `new` covers fewer questions or answers than `stored`, and no others.
-
-    Dev and test part of a split do not cover each other, nor do splits with different shares.
-    """
+    """Return whether `new` covers fewer questions or answers than `stored`, and no others."""
     return bool(stored) and _covers(stored, new) and not _covers(new, stored)
 
 

@@ -52,9 +52,8 @@ def import_run(
 ) -> StoredRun:
     """Store and score the rankings and answers in a file as a run on a data set.
 
-    The run's key is a digest of corpus, questions, file, title and reference. Raises UserError for
-    a blank title, an invalid file, and, unless `allow_unmatched`, if more than 1 % of the passages
-    match no document.
+    Raises UserError for a blank title, an invalid file, and, unless `allow_unmatched`, if more than
+    1 % of the passages match no document.
     """
     name = source.title.strip()
     if not name:
@@ -116,7 +115,7 @@ def _row(question: Question, ranking: Ranking) -> Row:
 
 
 def export_trec(run: StoredRun, folder: Path) -> int:
-    """Write the rankings of a run to `run.trec` and its gold to `qrels.trec`; return their number.
+    """Write a run's rankings to `run.trec` and its gold to `qrels.trec`; return how many questions.
 
     If the data set cannot be read, `qrels.trec` is omitted and all stored questions are written,
     else the scored questions. A question without documents gets the placeholder `NO_PASSAGE`.

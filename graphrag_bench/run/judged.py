@@ -24,10 +24,7 @@ def judged_rows(folder: Path) -> list[Row]:
 
 
 def judged_values(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Return the judged values by judge, metric and question; None for an unreadable reply.
-
-    Of rows that differ only in their prompts, the last counts.
-    """
+    """Return the judged values by judge, metric and question; None for an unreadable reply."""
     judges: dict[str, dict[str, dict[str, float | None]]] = {}
     for row in rows:
         of_judge = judges.setdefault(row["judge"], {})
@@ -36,10 +33,7 @@ def judged_values(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | 
 
 
 def sort_rows(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[str]) -> list[Row]:
-    """Sort rows in the given orders of questions and metrics, then by judge.
-
-    Names that an order lacks come last.
-    """
+    """Sort rows by question, metric and judge, in the given orders; unknown names come last."""
     first, second = ({name: at for at, name in enumerate(of)} for of in (questions, metrics))
 
     def place(row: Row) -> tuple[object, ...]:

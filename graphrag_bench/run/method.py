@@ -105,8 +105,7 @@ def edits_of(
 ) -> str:
     """Return the differences between a pipeline and the method's file, e.g. `+ chunk.head`.
 
-    The file is read with the profile, fidelity, pooling and parameters of the run. The text names
-    added and removed operators and changed settings; it is "" without differences.
+    The file is read with the profile, fidelity, pooling and parameters of the run.
     """
     if file is None or file.get("name") != settings.method.get("name"):
         return ""
@@ -160,7 +159,7 @@ def unresolved(config: Mapping[str, Any]) -> list[str]:
 
 
 def check_prompts(folder: Path, pipeline: Pipeline) -> None:
-    """Raise UserError for a folder in which no file has the name of a prompt of the pipeline."""
+    """Raise UserError if no file in a folder is named like a prompt of the pipeline."""
     if not folder.is_dir():
         raise UserError(f"method.prompts: no folder '{folder}'.")
     values = [value for op in pipeline.operators() for value in op.settings.values()]
@@ -213,18 +212,14 @@ Choices = dict[str, dict[str, Any]]
 
 
 def extractions() -> frozenset[str]:
-    """Return the names of the resources extracted from texts, which an imported graph replaces."""
+    """Return the names of the artifacts that are extracted from texts."""
     return frozenset(name for name in resources() if name.endswith("extraction"))
 
 
 def artifact_choices(
     settings: RunSettings, of_method: Mapping[str, Any], dataset: Dataset
 ) -> Choices:
-    """Return the variant and settings of each artifact.
-
-    The run overrides `build` of the method (`of_method`). Raises UserError for a choice that is
-    neither a name nor a mapping, and for an imported graph that conflicts with other settings.
-    """
+    """Return the variant and settings of each artifact: those of the run override the method's."""
     merged: Choices = {}
     chunking = {"chunk_table": settings.chunking}
     imported = _imported_choices(settings)

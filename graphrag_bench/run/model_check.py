@@ -52,10 +52,7 @@ class Check:
 
 
 def check_models(settings: RunSettings) -> list[Check]:
-    """Check the models of a run; the first failed check of a model is its last.
-
-    Raises UserError for invalid model settings before the first call.
-    """
+    """Check the models of a run; the first failed check of a model is its last."""
     configs = {part: getattr(settings, part) for part in ("llm", *ROLES)}
     models = {
         part: make_model(part, config) for part, config in configs.items() if config is not None

@@ -253,10 +253,7 @@ class Models(Mapping[str, Any]):
         return Checkpoint(graph.checkpoint or "", graph.checkpoint_revision)
 
     def unwrapped(self, group: str) -> Any:
-        """Return the model of a setting such as `llm_build`, without cache and budget.
-
-        `llm_build` falls back to `llm`. Raises UserError if no judge is set.
-        """
+        """Return the model of a setting such as `llm_build`, without cache and budget."""
         config: Mapping[str, Any] | None = getattr(self.settings, group)
         if config is None and group == "llm_build":
             return self.unwrapped("llm")
@@ -275,10 +272,7 @@ class Models(Mapping[str, Any]):
         return model
 
     def identity(self, name: str) -> str:
-        """Return the name or digest of a model, corpus or file, without addresses, keys or paths.
-
-        No weights are loaded. Raises UserError for a model that is not installed.
-        """
+        """Return a model's name or a file's digest, without addresses, API keys or paths."""
         if name == "corpus":
             return self.corpus.corpus_digest
         if name == "openie":
@@ -291,18 +285,12 @@ class Models(Mapping[str, Any]):
         return str(model.identity)
 
     def identity_of(self, name: str) -> str:
-        """Return `identity` for the keys of runs and artifacts.
-
-        It includes the code of the class if the model is of a user's class.
-        """
+        """Return the identity for keys; that of a user's model class has the code of the class."""
         return identity_of(self.unwrapped(name)) if name in _CODED else self.identity(name)
 
 
 class ProcessCache:
-    """LRU cache of data sets, models and artifacts, keyed by their settings.
-
-    Evicted entries are closed. `finished` has the runs that this process has finished.
-    """
+    """LRU cache of data sets, models and artifacts by settings; evicted entries are closed."""
 
     def __init__(self) -> None:
         self.datasets: Datasets = {}

@@ -33,8 +33,12 @@ from graphrag_bench.values import Question
 
 def describe(experiment: Experiment) -> str:
     """Return the plan as text: artifacts to build or reuse, steps, questions left, model calls."""
-    parts = (_method_lines, _artifact_lines, _step_lines, _extent, _condition_lines)
+    parts = (_method_lines, _artifact_lines, _step_lines, _extent)
     blocks = ["\n".join(lines(experiment)) for lines in parts]
+    settings, tokens = experiment.settings, experiment.context_budget.tokens
+    if settings.row:
+        pipeline = experiment.method.pipeline
+        blocks.append("\n".join(condition_lines(settings.row, settings, pipeline, tokens)))
     return "\n\n".join(filter(None, blocks))
 
 
@@ -53,12 +57,6 @@ def plan_values(experiment: Experiment) -> dict[str, Any]:
         "questions": {"selected": len(selected), "left": left[0], "left_to_answer": left[1]},
         "costs": [asdict(one) for one in estimates(experiment, *left)],
     }  # fmt: skip
-
-
-def _condition_lines(experiment: Experiment) -> Iterator[str]:
-    settings, tokens = experiment.settings, experiment.context_budget.tokens
-    if settings.row:
-        yield from condition_lines(settings.row, settings, experiment.method.pipeline, tokens)
 
 
 def _method_lines(experiment: Experiment) -> Iterator[str]:
@@ -234,10 +232,7 @@ def _embedder_lines(experiment: Experiment) -> Iterator[str]:
 
 
 def method_files(experiment: Experiment) -> list[Path]:
-    """Return the files to read to understand a method.
-
-    They are its YAML file, its page, its builders (without chunking), operators and prompts.
-    """
+    """Return the files of a method: YAML file, page, builders, operators, then prompts."""
     keys = experiment.method.keys
     yaml = file_of("method", keys.name)
     page = _in_package("methods", f"{keys.page or keys.name}/README.md")

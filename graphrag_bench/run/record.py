@@ -87,10 +87,7 @@ def _calls_by_step(trace: Sequence[StepTrace]) -> dict[str, dict[str, int]]:
 
 
 def summary(value: Any) -> Any:
-    """Return the output of a step as JSON: ids, names, texts and rounded scores.
-
-    Of a vector of scores, only the length is kept.
-    """
+    """Return the output of a step as JSON: ids, names, texts, rounded scores, or a length."""
     match value:
         case Ranked():
             return {"ids": value.ids.tolist(), "scores": list(map(_short, value.scores))}

@@ -1,7 +1,7 @@
 """The content of a run's `metrics.json`, and the list of the artifacts that it used."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from graphrag_bench.values import Question
 from graphrag_bench.version import commit
 
 StoredArtifact = tuple[PlannedArtifact, Mapping[str, Any]]
-"""An artifact and its recipe."""
+"""An artifact and its recipe, the stored record of its build."""
 _STATED = ("profile", "fidelity", "regime", "limit", "split", "dev_share", "answer")
 
 
@@ -37,10 +37,14 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     scoring = scoring_of(dataset, evaluation, folder, by_id)
     metrics = score(rows, dataset.gold, folder.timing(), scoring)
     forms, shared = forms_of(selected), settings.budget_context
-    recipes = list(_recipes(experiment, selected))
+    store = experiment.store()
+    built = [item for item in experiment.artifacts_for(selected) if store.holds(item)]
+    recipes = [(item, store.recipe(item)) for item in built]
     counts = len(rows), metrics["answered"]
     valid = _still_valid(experiment, *counts)
-    of_context = dataset, method.pipeline, experiment.context_budget
+    budget = experiment.context_budget
+    equal = budget.mode != "native" and budget.tokens is not None
+    of_context = dataset, method.pipeline, budget
     common = common_forms(settings.regime, forms)
     return metrics | {
         "dataset": dataset.name,
@@ -61,7 +65,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "answer_forms": forms,
         "own_answers": own_answers(method.pipeline.operators()) if common else [],
         "budget_context": shared if isinstance(shared, int) and packers(method.pipeline) else None,
-        "fill_context": _filled(experiment),
+        "fill_context": ("on" if budget.filling else "off") if equal else None,
         "whole_corpus": valid["whole_corpus"] if valid else holds_corpus(*of_context),
         "commit": commit(),
         "extraction": experiment.extraction,
@@ -94,13 +98,6 @@ def _estimate(experiment: Experiment, n_rows: int, n_answered: int) -> dict[str,
     return {row.step: asdict(row.expected if row.stage == "build" else row.most) for row in rows}
 
 
-def _filled(experiment: Experiment) -> str | None:
-    budget = experiment.context_budget
-    if budget.mode == "native" or budget.tokens is None:
-        return None
-    return "on" if budget.filling else "off"
-
-
 def _models(experiment: Experiment) -> dict[str, str]:
     needs = experiment.method.pipeline.needs()
     built = {need for item in experiment.plan for need in item.inputs}
@@ -119,13 +116,6 @@ def _prices(experiment: Experiment) -> dict[str, str]:
         for name, prices in priced.items()
         if name in experiment.used_resources and prices is not None
     }
-
-
-def _recipes(experiment: Experiment, selected: Sequence[Question]) -> Iterator[StoredArtifact]:
-    store = experiment.store()
-    for item in experiment.artifacts_for(selected):
-        if store.holds(item):
-            yield item, store.recipe(item)
 
 
 def _statistics(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
@@ -183,11 +173,7 @@ def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]
 
 
 def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None) -> Experiment:
-    """Prepare a stored run again, with `changed` settings, and return its experiment.
-
-    `home` is used if the run's folder was moved out of its home. Raises UserError for an imported
-    run and for settings that are no longer valid.
-    """
+    """Prepare a stored run again, with `changed` settings; raises UserError for an imported run."""
     run.require_steps()
     values = {**run.config, "paths": {"home": str(run.home or home)}, **(changed or {})}
     try:
@@ -200,7 +186,7 @@ def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None)
 
 @dataclass(frozen=True)
 class References:
-    """The keys of a run's artifacts by scope and resource; a graph of all texts has the scope None.
+    """The keys of a run's artifacts by scope and resource; a graph of the corpus has scope None.
 
     `dataset` is the folder of the corpus in artifacts/, `shared` the shared store or "".
     """

@@ -12,16 +12,10 @@ from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
 from graphrag_bench.data.dataset import Dataset, Gold, evidence_name, evidence_names
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
+from graphrag_bench.evaluation import metrics as answer_metrics
 from graphrag_bench.evaluation import retrieval
 from graphrag_bench.evaluation.answers import Matching, abstains, answer_words, gold_words
 from graphrag_bench.evaluation.listed_answers import KGQA
-from graphrag_bench.evaluation.metrics import (
-    DEFAULT_METRICS,
-    AnsweredQuestion,
-    check_metrics,
-    metric_notes,
-    metric_values,
-)
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.run.folder import Row, RunFolder
@@ -37,7 +31,7 @@ class Scoring:
     (None if unknown), and `judged` the judged values by metric (None for an unreadable reply).
     """
 
-    metrics: tuple[str, ...] = DEFAULT_METRICS
+    metrics: tuple[str, ...] = answer_metrics.DEFAULT_METRICS
     questions: Mapping[str, str] = field(default_factory=dict)
     matching: Matching = Matching()  # noqa: RUF009 (frozen)
     cuts: Sequence[int] = (2, 5, 10)
@@ -86,7 +80,7 @@ def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str,
 
     Metrics of options and sub-answers are added if the gold has them, then `evaluation.metrics`.
     """
-    named = dataset.card.metrics or DEFAULT_METRICS
+    named = dataset.card.metrics or answer_metrics.DEFAULT_METRICS
     golds = dataset.gold.values()
     options = ["multiple_choice"] if any(gold.options for gold in golds) else []
     parts = ["strrec", "strem", "strhit"] if any(gold.sub_answers for gold in golds) else []
@@ -94,13 +88,14 @@ def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str,
 
 
 def check_scoring(dataset: Dataset, evaluation: EvaluationSettings, answering: bool = True) -> None:
-    """Raise UserError for an unknown metric or, with `answering`, a package that a metric lacks."""
-    check_metrics(evaluation.metrics, "evaluation.metrics", installed=answering)
-    check_metrics(dataset.card.metrics, f"datasets/{dataset.card.name}/card.yaml", answering)
+    """Raise UserError for an unknown metric and, with `answering`, for a missing package."""
+    answer_metrics.check_metrics(evaluation.metrics, "evaluation.metrics", installed=answering)
+    card = dataset.card
+    answer_metrics.check_metrics(card.metrics, f"datasets/{card.name}/card.yaml", answering)
 
 
 def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str, float]:
-    """Return the metrics of one stored result that its gold allows, and its judged values.
+    """Return the metrics of one stored result for which there is gold, and its judged values.
 
     An unreadable judgement is left out, not scored 0.
 
@@ -112,8 +107,8 @@ def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str,
     scores = _of_evidence(row, gold, scoring.cuts) | _of_context(row, gold, scoring)
     if (answer := row.get("answer")) is not None:
         text = scoring.questions.get(row["question"], "")
-        answered = AnsweredQuestion(text, answer, gold, scoring.matching)
-        scores |= metric_values(scoring.metrics, answered)
+        answered = answer_metrics.AnsweredQuestion(text, answer, gold, scoring.matching)
+        scores |= answer_metrics.metric_values(scoring.metrics, answered)
         scores |= {"answer_words": answer_words(answer), "abstained": abstains(answer)}
     judged = scoring.judged.get(row["question"], {})
     return scores | {name: value for name, value in judged.items() if value is not None}
@@ -217,6 +212,9 @@ def score(
         name: mean_with_interval(numbers, scopes=scopes[name]).stored()
         for name, numbers in values.items()
     }
+    calls: dict[str, Counter[str]] = {}
+    for step, counts in (item for row in rows for item in row.get("steps", {}).items()):
+        calls.setdefault(step, Counter()).update(counts)
     lengths = _lengths(alive, gold, scoring)
     return {
         "n": len(rows),
@@ -226,12 +224,12 @@ def score(
         "metrics": metrics,
         "usage": _usage(rows, timing),
         "errors": [f"{n} x {text}" for text, n in errors.items()],
-        "rates": _rates(rows),
+        "rates": {step: shares(counts) for step, counts in sorted(calls.items())},
         "fell_back": sum("fallbacks" in row for row in rows),
         "fallbacks": _most_first(reason for row in rows for reason in row.get("fallbacks", ())),
         "missing": dict(sorted(unread.items())),
         "lengths": lengths,
-        "computed_by": metric_notes(name for name in scoring.metrics if name in values),
+        "computed_by": answer_metrics.metric_notes(filter(values.__contains__, scoring.metrics)),
         "contexts": contexts(alive),
         "flags": _flags(metrics, lengths),
     }
@@ -292,13 +290,6 @@ def _flags(metrics: Mapping[str, Any], lengths: Mapping[str, float]) -> list[str
         f"accuracy accepts a gold answer anywhere in the text, and answers have {words}: use F1 "
         "or a judge"
     ]
-
-
-def _rates(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
-    totals: dict[str, Counter[str]] = {}
-    for step, counts in (item for row in rows for item in row.get("steps", {}).items()):
-        totals.setdefault(step, Counter()).update(counts)
-    return {step: shares(total) for step, total in sorted(totals.items())}
 
 
 def shares(counts: Mapping[str, int]) -> dict[str, float]:

@@ -24,16 +24,9 @@ from graphrag_bench.report.comparisons import Comparison, ScoredRun, comparisons
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import RULE, group_by, rule_of
 from graphrag_bench.report.tables import select_tables
+from graphrag_bench.run import scoring
 from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Row, RunFolder
-from graphrag_bench.run.scoring import (
-    Datasets,
-    check_scoring,
-    dataset_key,
-    dataset_of,
-    question_scores,
-    score,
-    scoring_of,
-)
+from graphrag_bench.run.scoring import Datasets
 
 EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
 """Settings that select questions and scoring; they are not part of a run's key."""
@@ -58,10 +51,7 @@ class StoredRun:
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
-        """The content of `metrics.json`, scored again if `extent` or the gold differs from it.
-
-        If the gold has changed, `regraded` is set. Nothing is written.
-        """
+        """The content of `metrics.json`, scored again if the gold or `extent` differs."""
         stored = self.folder.metrics()
         if not stored:
             return stored
@@ -118,10 +108,10 @@ class StoredRun:
             raise DamagedRun(self.folder.path / CONFIG, f"dataset: {fault}") from None
         above = self.folder.path.resolve().parents
         home = above[min(3, len(above) - 1)]
-        name = dataset_key(source, home)
+        name = scoring.dataset_key(source, home)
         if name not in self.read:
             try:
-                self.read[name] = dataset_of(source, home)
+                self.read[name] = scoring.dataset_of(source, home)
             except UserError as error:
                 self.read[name] = error
         return self.read[name]
@@ -165,19 +155,16 @@ class StoredRun:
         if self.dataset is None:
             return {}
         gold = self.dataset.gold
-        scoring = scoring_of(self.dataset, settings, self.folder, self.rows)
+        how = scoring.scoring_of(self.dataset, settings, self.folder, self.rows)
         return {
-            name: question_scores(row, gold[name], scoring)
+            name: scoring.question_scores(row, gold[name], how)
             for name, row in self.rows.items()
             if name in gold and row["status"] != "failed"
         }
 
 
 def stored_runs(home: str | Path) -> list[StoredRun]:
-    """Return the scored runs below a home, sorted by data set, method and key.
-
-    A run whose metrics cannot be read is reported on standard error and skipped.
-    """
+    """Return the scored runs below a home, sorted by data set, method and key."""
     return readable_runs(sorted(Path(home).glob(f"runs/*/*/*/{METRICS}")))
 
 
@@ -197,10 +184,7 @@ def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
 
 
 def find_run(name: str, home: str | Path) -> StoredRun:
-    """Return the run with this folder, beginning of a key, or method.
-
-    Raises UserError, which lists the candidates, if no run or several runs match.
-    """
+    """Return the run with this folder, beginning of a key, or method."""
     if (Path(name) / METRICS).exists():
         return StoredRun(RunFolder(Path(name)))
     runs = {run.folder.path.name: run for run in stored_runs(home)}
@@ -247,8 +231,8 @@ def _scored(
     run: StoredRun, rows: Sequence[Row], answered: Sequence[str], settings: EvaluationSettings
 ) -> dict[str, Any]:
     dataset = run.require_dataset()
-    scoring = scoring_of(dataset, settings, run.folder, run.rows)
-    scores = score(rows, dataset.gold, run.folder.timing(), scoring)
+    how = scoring.scoring_of(dataset, settings, run.folder, run.rows)
+    scores = scoring.score(rows, dataset.gold, run.folder.timing(), how)
     scores |= {"evaluation": settings.model_dump(), "gold": dataset.gold_digest}
     repeats = repeats_of(run, answered, settings)
     return scores | ({"repeats": repeats} if repeats else {})
@@ -300,14 +284,10 @@ def repeats_of(
 
 
 def rescore(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Score a stored run again; write and return its `metrics.json`.
-
-    `changes` replaces settings of scoring; the questions stay. Raises UserError if the data set
-    cannot be read, and for an unknown setting or metric.
-    """
+    """Score a stored run again with `changes` to the settings of scoring; write `metrics.json`."""
     dataset = run.require_dataset()
     settings = check_evaluation({**run.evaluation.model_dump(), **changes})
-    check_scoring(dataset, settings)
+    scoring.check_scoring(dataset, settings)
     run = StoredRun(run.folder, dataset)
     rows = [run.rows[name] for name in scored_questions(run) if name in run.rows]
     answered = [row["question"] for row in rows if row["status"] == "answered"]
@@ -316,12 +296,9 @@ def rescore(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def relocate(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
-    """Change and store where a run finds its data set (`root` and other settings of the data set).
-
-    Raises UserError if the data set cannot be read or has another corpus.
-    """
+    """Change and store where a run finds its data set; raises UserError for another corpus."""
     source = DatasetSettings.model_validate({**run.config["dataset"], **changes}).absolute
-    dataset = dataset_of(source, run.home or Path())
+    dataset = scoring.dataset_of(source, run.home or Path())
     if dataset.corpus_digest != run.folder.metrics().get("corpus"):
         raise UserError(
             f"The corpus in '{source.root}' differs from the corpus of {run.folder.path}."
@@ -331,10 +308,7 @@ def relocate(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
 
 
 def scored_questions(run: StoredRun) -> Sequence[str]:
-    """Return the ids of the questions that a run selected by its split and limit.
-
-    The order interleaves the question types. If the data set cannot be read, the list is empty.
-    """
+    """Return the ids of a run's questions, interleaved by type; [] without its data set."""
     return _questions(run.dataset, run.metrics) if run.dataset else []
 
 
@@ -374,11 +348,7 @@ def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
-    """Return the differences between runs and their baseline; [] without a baseline.
-
-    Baseline and metrics are those in the settings of the first run. Each run is scored by its own
-    rule (`RULE`).
-    """
+    """Return the differences between runs and the baseline in the settings of the first run."""
     first = runs[0].evaluation
 
     def scores(run: StoredRun) -> dict[str, dict[str, float]]:
@@ -401,9 +371,9 @@ def with_one_rule(runs: Sequence[StoredRun]) -> list[StoredRun]:
         wanted, own = rule_of(runs[0].metrics), rule_of(run.metrics)
         if run.varied is None and run.dataset is not None and own != wanted:
             rule = {name: getattr(runs[0].evaluation, name) for name in RULE}
-            scoring = {**run.evaluation.model_dump(), **rule}
+            how = {**run.evaluation.model_dump(), **rule}
             words = " ".join(f"{name}={own[name]}" for name in own if own[name] != wanted[name])
-            extent = {**_extent(run.metrics), "evaluation": scoring}
+            extent = {**_extent(run.metrics), "evaluation": how}
             run = replace(run, extent=extent, scored_as=words)
         same.append(run)
     return same
@@ -428,9 +398,6 @@ def tables_of(
     columns: str,
     metric: str | None = None,
 ) -> list[Table]:
-    """Return the tables of runs with their differences from the baseline (`compared`).
-
-    The main metric is the first in `evaluation.compared` of the first run, else `metric`.
-    """
+    """Return the tables of runs; the main metric is set by `evaluation.compared`, else `metric`."""
     main = next(iter(runs[0].evaluation.compared), metric)
     return select_tables([run.metrics for run in runs], compared, columns=columns, metric=main)

@@ -24,10 +24,7 @@ list of steps."""
 
 
 def settings_of(run: StoredRun) -> dict[str, Any]:
-    """Return the settings that can change a run's results, by path, and the names of its models.
-
-    Unset settings are omitted. A list becomes text, as in a command, so that it is hashable.
-    """
+    """Return the settings that can change a run's results, by path, and the names of its models."""
     scoring = paths_of(run.metrics.get("evaluation") or {}, "evaluation")
     models = {name: run.metrics.get(name) or None for name in _MODELS}
     values = {**paths_of(run.config), **run.metrics["settings"], **scoring, **models}

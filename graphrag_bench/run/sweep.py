@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -92,10 +92,7 @@ class Cell:
         return f"{self.title} {self.varied}".strip()
 
     def stored(self, datasets: Datasets) -> list[StoredRun]:
-        """Return the run of the cell, then the runs of the reference methods.
-
-        `datasets` caches their data sets.
-        """
+        """Return the run of the cell, then the runs of the reference methods."""
         folders = [RunFolder(Path(path)) for path in self.runs]
         varied = [self.varied, *[None] * len(folders)]
         return [
@@ -142,10 +139,7 @@ def cell_in(folder: Path) -> Cell | None:
 
 
 def cells_below(folder: Path) -> list[Cell]:
-    """Return the cells of the last sweep in a folder in order, or the cell of its single run.
-
-    Cells with the same overrides (`top_k=2,2`) are merged.
-    """
+    """Return the distinct cells of the last sweep in a folder, or the cell of its single run."""
     sweep = sweep_in(folder)
     if sweep is None:
         return [cell for cell in [cell_in(folder)] if cell]
@@ -166,7 +160,7 @@ def _cells(folder: Path) -> list[Cell]:
 
 
 def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
-    """Return the runs of finished cells, then of the reference methods that are no cells."""
+    """Return the runs of finished cells, then of the reference methods that are not cells."""
     every = [cell.stored(datasets) for cell in cells if not cell.error]
     own = [runs[0] for runs in every]
     references = {run.folder.path: run for runs in every for run in runs[1:]}
@@ -193,32 +187,26 @@ def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
     return with_one_rule(list(distinct.values()))
 
 
-class CellTables(NamedTuple):
-    """The runs of a sweep, its tables, and its tables with all columns."""
+def cell_tables(
+    every: Sequence[Cell], datasets: Datasets, columns: str = ""
+) -> tuple[list[StoredRun], list[Table], list[Table]]:
+    """Return the runs of a sweep, its tables, and its tables with all columns.
 
-    runs: Sequence[StoredRun]
-    tables: Sequence[Table]
-    every_column: Sequence[Table]
-
-
-def cell_tables(every: Sequence[Cell], datasets: Datasets, columns: str = "") -> CellTables:
-    """Return the tables of cells; `datasets` caches their data sets.
-
-    `columns` and the main metric come from the settings of the first run by default; the main
-    metric is the first of `evaluation.compared`, else the objective.
+    `datasets` caches data sets. `columns` and the main metric come from the settings of the first
+    run by default; the main metric is the first of `evaluation.compared`, else the objective.
     """
     runs = table_runs(every, datasets)
     if not runs:
         heads = ("method", "result")
         alone = [add_failed_cells(Table("", heads, (), (), heads), every)]
-        return CellTables(runs, alone, alone)
+        return runs, alone, alone
     compared, first = stored_differences(runs), runs[0].config
     whole = [add_failed_cells(run_table([run.metrics for run in runs]), every)]
     tables = [
         add_failed_cells(table, every) if table.heads[0] == "method" else table
         for table in tables_of(runs, compared, columns or first["columns"], first.get("objective"))
     ]
-    return CellTables(runs, tables, [*whole, *filter(None, [comparison_table(compared)])])
+    return runs, tables, [*whole, *filter(None, [comparison_table(compared)])]
 
 
 def add_failed_cells(table: Table, every: Sequence[Cell]) -> Table:

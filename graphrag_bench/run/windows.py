@@ -34,10 +34,7 @@ CHARACTERS_A_TOKEN = 8
 
 @dataclass(frozen=True)
 class ChunkSize:
-    """Tokens (cl100k) of the chunks of a corpus in a prompt, with titles.
-
-    `typical` is the median, `long` the 90th percentile; both are 0 without chunks.
-    """
+    """Median (`typical`) and 90th percentile (`long`) of the tokens of a chunk in a prompt."""
 
     typical: int
     long: int
@@ -88,11 +85,7 @@ class ContextWindow:
 
 
 def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> ContextWindow:
-    """Return the context window of a run's reader, without loading the model.
-
-    A server may be asked for its window. With `regime=published`, the window is at most that of the
-    profile's source.
-    """
+    """Return the context window of a run's reader, without loading the model."""
     margin = TOKENIZER_RATIO if "(stand-in)" in models.identity("tokenizer") else 1.0
     llm = models.unwrapped("llm")
     window = llm.window if isinstance(llm, ChatModel) else None
@@ -109,10 +102,7 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
 
 
 def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
-    """Return the size of the chunks into which a run cuts its corpus.
-
-    At most 200 evenly spaced documents are counted, and only the beginning of long documents.
-    """
+    """Return the size of a run's chunks, from at most 200 evenly spaced documents of the corpus."""
     documents, size = dataset.documents, _size_of_chunks(settings, dataset)
     if not documents:
         return ChunkSize(0, 0)
