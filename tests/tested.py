@@ -1,7 +1,7 @@
 """What the suite tests: the built-in operators and methods, or those of a plug-in.
 
-TESTED_PLUGIN is the folder of a package. Its golden files, and `worlds.py` with the resources that
-its operators need in small worlds, are in the folder tests/ beside it.
+TESTED_PLUGIN is the folder of a package. `worlds.py`, with the resources that its operators need in
+small worlds, is in the folder tests/ beside it.
 """
 
 import os
@@ -12,14 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.sources import built_in_names, names
 
-ROOT = Path(__file__).resolve().parent.parent
 PLUGIN = Path(os.environ["TESTED_PLUGIN"]).resolve() if "TESTED_PLUGIN" in os.environ else None
 PACKAGES = (f"{PLUGIN.name}.",) if PLUGIN else ("operators.", "methods.")
 BUILDERS = PACKAGES if PLUGIN else (*PACKAGES, "graphrag_bench.")
 OF_PLUGIN = PLUGIN.parent / "tests" if PLUGIN else None
-GOLDEN = (OF_PLUGIN or Path(__file__).parent) / "golden"
 
 
 def load() -> None:
@@ -27,12 +24,6 @@ def load() -> None:
     load_plugins([str(PLUGIN)] if PLUGIN else [])
     if OF_PLUGIN and str(OF_PLUGIN) not in sys.path:
         sys.path.append(str(OF_PLUGIN))
-
-
-def methods() -> list[str]:
-    """Return the names of the tested methods."""
-    every = names("method")
-    return [name for name in every if name not in built_in_names("method")] if PLUGIN else every
 
 
 def more(name: str, *arguments: Any) -> Mapping[str, Any]:

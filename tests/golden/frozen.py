@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tested
 
 from graphrag_bench import api
+from graphrag_bench.config.sources import IN_PLUGIN, names
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.embedding.embedder import TextKind, Vectors
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
@@ -26,21 +26,23 @@ from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.record import summary
 from graphrag_bench.values import DECIMALS, Context, RowScores
 
-FOLDER = tested.GOLDEN
-METHODS = tested.methods()
+FOLDER = Path(__file__).resolve().parent
+PLUGIN = FOLDER.parents[1] / "docs" / "examples" / "graphrag_bench_more"
+"""The example plug-in, whose methods are frozen in its own tests."""
+METHODS = [*names("method"), *IN_PLUGIN]
 TOLERANCE = 1.5 * 10.0**-DECIMALS
 """A score may differ by its last decimal, which two processors may round apart."""
 N_SCORES = 12
 """The best rows of a vector of scores that are frozen."""
 OWN: dict[str, dict[str, Any]] = {
     "gfmrag": {"build": {"gnn_weights": {"world_size": 12, "questions": 6, "epochs": 1}}},
-    **tested.more("golden_settings"),
+    "hirag": {"build": {"graph": {"reduction": "pca"}}},
 }
 """What a method is run with where its own settings train for minutes or, as UMAP does, compile for
 half of one and differ between processors; the configuration that is frozen is its own."""
 OF_CASE = {
     "dataset", "profile", "fidelity", "limit", "llm", "embedder", "cache", "paths", "given",
-    "workers",
+    "workers", "plugins",
 }  # fmt: skip
 """Run settings that are those of the case, or of this machine."""
 OF_NAMES = (", question", ", step", ", artifact")
@@ -137,6 +139,8 @@ def _experiment(method: str, case: Case, home: Path, own: Mapping[str, Any]) -> 
         "chunking": {"variant": "auto"},
     }  # fmt: skip
     settings = {**models, **own, **case.settings}
+    if method in IN_PLUGIN:
+        settings["plugins"] = [str(PLUGIN / PLUGIN.name)]
     return api.method(method, **settings).experiment(_dataset(case.dataset))
 
 
@@ -332,4 +336,12 @@ def _lines(value: Plain, indent: str = "") -> str:
 
 def path(method: str) -> Path:
     """Return the readable golden file of a method."""
-    return FOLDER / f"{method}.json"
+    folder = PLUGIN / "tests" / FOLDER.name if method in IN_PLUGIN else FOLDER
+    return folder / f"{method}.json"
+
+
+def files() -> list[Path]:
+    """Return all golden files."""
+    return [
+        file for folder in {path(one).parent for one in METHODS} for file in folder.glob("*.json*")
+    ]

@@ -1,9 +1,13 @@
 """Every method gives what its golden file holds: settings, rankings, contexts, prompts."""
 
 import copy
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.contract import builders, operators
 
 import frozen  # isort: skip
 
@@ -16,6 +20,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("golden")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _registries() -> Iterator[None]:
+    """Remove the operators and builders of the plug-in after the tests of this file."""
+    load_plugins()
+    with pytest.MonkeyPatch.context() as patch:
+        for registry in (operators, builders):
+            patch.setattr(registry, "_items", dict(registry._items))
+        yield
+
+
 @pytest.mark.parametrize("method", frozen.METHODS)
 def test_the_method_gives_what_its_golden_file_holds(method: str, home: Path) -> None:
     result = frozen.difference(frozen.read(method), frozen.freeze(method, home), method)
@@ -23,7 +37,7 @@ def test_the_method_gives_what_its_golden_file_holds(method: str, home: Path) ->
 
 
 def test_every_golden_file_is_that_of_a_method() -> None:
-    stored = {file.name.partition(".")[0] for file in frozen.FOLDER.glob("*.json*")}
+    stored = {file.name.partition(".")[0] for file in frozen.files()}
     assert stored == set(frozen.METHODS)
 
 

@@ -7,13 +7,10 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import frozen
-import tested
 
-if tested.PLUGIN:
-    tested.load()
 with tempfile.TemporaryDirectory() as home:
     for method in sys.argv[1:] or frozen.METHODS:
         frozen.write(method, frozen.freeze(method, Path(home)))
-for file in frozen.FOLDER.glob("*.json*"):
+for file in frozen.files():
     if file.name.partition(".")[0] not in frozen.METHODS:
         file.unlink()

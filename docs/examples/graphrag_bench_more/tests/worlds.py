@@ -1,4 +1,4 @@
-"""What the tests of the project need for this plug-in: resources, and settings of golden runs."""
+"""What the tests of the project need for this plug-in: resources and variants."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -38,8 +38,3 @@ def otherwise() -> Mapping[str, Mapping[str, str]]:
 def lenient() -> Mapping[str, bool]:
     """Return the builders that accept any reply."""
     return {"graph.heterogeneous_llm": True}
-
-
-def golden_settings() -> Mapping[str, Any]:
-    """Return settings of golden runs: UMAP compiles for half a minute and differs by processor."""
-    return {"hirag": {"build": {"graph": {"reduction": "pca"}}}}
