@@ -1,6 +1,7 @@
 """Lock files for runs, artifacts, downloads and caches, and the detection of network drives.
 
-Locks of the operating system (flock, fcntl) are unreliable between the machines of a network drive.
+Locks of the operating system (flock, fcntl) are unreliable if several machines share a network
+drive.
 """
 
 import fcntl
@@ -30,10 +31,10 @@ _MOUNTS = Path("/proc/self/mounts")
 def lock(path: Path, seconds: float = -1) -> AcquireReturnProxy[SoftFileLease]:
     """Hold a lock file, whose folder is created if missing, until the end of a `with` block.
 
-    The file names host, process and lease of its owner. The lock of a process that was killed on
-    this machine is taken over at once, and the lock of a process on another machine after
-    `LEASE_SECONDS` without a heartbeat. Raises filelock.Timeout if another process still holds the
-    lock after `seconds` (-1: wait without limit).
+    The file has the host, process and lease of the lock's owner. The lock of a process that was
+    killed on this machine is taken over at once. The lock of a process on another machine is taken
+    over after `LEASE_SECONDS` without a heartbeat. Raises filelock.Timeout if another process still
+    holds the lock after `seconds` (-1: wait without limit).
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileNotFoundError):
@@ -59,7 +60,8 @@ def _lease(path: str, seconds: float) -> SoftFileLease:
 def is_network_drive(folder: Path) -> bool:
     """Return whether a folder seems to be on a network drive.
 
-    It is if it refuses locks of the operating system, or has no known local file system.
+    This is the case if the folder refuses locks of the operating system, or if its file system is
+    not a known local one.
     """
     try:
         with TemporaryFile(dir=folder) as file:

@@ -145,7 +145,7 @@ class ContextBudget:
         return self.mode + bound + (f", filled with {self.filling}s" if self.filling else "")
 
     def at_most(self, tokens: int | None) -> "ContextBudget":
-        """Return the budget, lowered to this number of tokens if it is above (None: unchanged).
+        """Return the budget, reduced to at most this number of tokens; None does not change it.
 
         >>> ContextBudget(2400).at_most(1000).tokens
         1000
@@ -189,7 +189,7 @@ def answer_form(
 ) -> AnswerForm:
     """Return the answer form with this name; raises KeyError for an unknown name.
 
-    `open_tokens` replaces the token limit of open forms, or of all forms with `all_forms`.
+    `open_tokens` replaces the token limit of open forms; with `all_forms`, that of every form.
 
     >>> answer_form("paragraph", 500).max_tokens
     500

@@ -94,7 +94,10 @@ class Dependencies:
 @value("question_kind")
 @dataclass(frozen=True)
 class SubQuestionKind:
-    """Whether the current question is specific or abstract, for a `switch`, and whether final."""
+    """Kind of the current question (specific or abstract), and whether it is the final question.
+
+    The combinator `switch` selects a case by this kind.
+    """
 
     kind: QuestionKind
     final: bool = False
@@ -108,8 +111,9 @@ def checked_plan(
 ) -> Plan:
     """Return a plan after removing dangling, duplicate and circular dependencies.
 
-    From a cycle, the dependency on the sub-question that comes last in the text is removed. A final
-    question without dependencies depends on every sub-question that no other depends on.
+    If dependencies form a cycle, the dependency on the last sub-question of the cycle (in the given
+    order) is removed. A final question without dependencies is made to depend on every sub-question
+    that no other sub-question depends on.
     Source: the plan normalisation of the project's PankRAG page, rules 4, 6 and 8.
 
     >>> plan = checked_plan(

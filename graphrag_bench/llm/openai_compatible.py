@@ -59,8 +59,8 @@ Gemini, Cohere, Mistral, TGI, Bedrock, DeepSeek and Zhipu."""
 class OpenAICompatible(ChatModel):
     """Model of a server with `/chat/completions`, such as OpenAI, vLLM, Ollama or llama.cpp.
 
-    `limits` hold for all threads that use the object. A request field that the server does not
-    support stops the run; `dialect` can omit the field.
+    All threads that use the object share its `limits`. A request field that the server does not
+    support stops the run, unless `dialect` leaves the field out of the request.
     """
 
     def __init__(
@@ -121,8 +121,8 @@ class OpenAICompatible(ChatModel):
     def call(self, request: Request) -> Completion:
         """Return the reply to one request.
 
-        Raises CallFailed for a prompt that is too long or refused, an empty reply, and after the
-        last retry; RunStopped if no call can succeed.
+        Raises CallFailed if the prompt is too long or refused, if the reply is empty, or if the
+        last retry fails. Raises RunStopped if no call can succeed.
         """
         n_tokens = 0
         if self.limits.tokens_per_minute is not None:

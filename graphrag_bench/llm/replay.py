@@ -38,7 +38,7 @@ class Replay(ChatModel):
 
     @cached_property
     def identity(self) -> str:
-        """Identity of the recorded model; raises UserError if the file has replies of several."""
+        """Identity of the recorded model; raises UserError if several models were recorded."""
         if self._root is not self:
             return self._root.identity
         there = sorted({row.identity for row in self._rows.values()})
@@ -53,7 +53,7 @@ class Replay(ChatModel):
         return self._identity or there[0]
 
     def call(self, request: Request) -> Completion:
-        """Return the stored reply or raise the stored failure; raises NotAccepted if none is."""
+        """Return the stored reply; raises the stored failure, or NotAccepted without either."""
         key, _ = reply_key(self.identity, request)
         if (row := self._rows.get(key)) is None:
             shown = request.prompt[-1].content[:200] if request.prompt else ""

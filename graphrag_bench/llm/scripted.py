@@ -16,10 +16,10 @@ Reply = str | Completion | CallFailed
 class Scripted(ChatModel):
     """Model for tests with planned replies, which counts words as tokens.
 
-    The first pattern in `replies` that the last user message contains selects the reply. A pattern
-    is a substring, or a regular expression after `re:`. A reply is a text, a Completion, or a
-    CallFailed, which is raised. `answer(chat)` answers other prompts; None means no planned reply.
-    `prompts` lists all prompts in order of arrival.
+    `replies` maps patterns to replies. The first pattern that matches the last user message selects
+    the reply. A pattern is a substring, or a regular expression after `re:`. A reply is a text, a
+    Completion, or a CallFailed to raise. If no pattern matches, `answer(chat)` returns the reply,
+    or None if no reply is planned. `prompts` lists all prompts in order of arrival.
 
     >>> from graphrag_bench.llm.chat import reply
     >>> reply(Scripted({"Italy": "Rome"}), (Message("user", "Italy?"),), max_tokens=5).text

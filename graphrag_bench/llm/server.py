@@ -115,7 +115,8 @@ class _Tries(threading.local):
 class Server:
     """Client of one server: the `openai` client with an address, a key and rate limits.
 
-    Calls are sent one at a time until one succeeds, so that a wrong key fails only one call.
+    Calls are sent one at a time until the first call succeeds. A wrong key then fails one call
+    instead of many.
     """
 
     windows_file: Path | None = None
@@ -208,7 +209,8 @@ class Server:
     def window(self) -> int | None:
         """Context window in tokens, from a list of known models or the server; None if unknown.
 
-        A window that the server reports is stored, so that cache keys stay when it is down.
+        The window that the server reports is stored in a file, so that cache keys do not change
+        when the server is down.
         """
         window, _ = provider_facts(self.model, self.address)
         if window is not None or self.address == OPENAI:
@@ -368,7 +370,8 @@ class Server:
 def unsupported_field(message: str, sent: Body) -> str | None:
     """Return the field of a request that an error message calls unsupported, or None.
 
-    If the message names several fields, its `param` comes first, then quoted names, then words.
+    If the message names several fields, the field in its `param` is returned, else a field in
+    quotes, else any other field.
 
     >>> unsupported_field("Unsupported value: 'seed' does not stop here", {"seed": 1, "stop": []})
     'seed'
@@ -385,6 +388,6 @@ def unsupported_field(message: str, sent: Body) -> str | None:
 
 
 def token_count(usage: object, name: str) -> int | None:
-    """Return the count of this name in a server's `usage`; None if it is missing or invalid."""
+    """Return the count called `name` in a server's `usage`; None if missing or invalid."""
     count = usage.get(name) if isinstance(usage, Mapping) else None
     return count if type(count) is int and count >= 0 else None

@@ -33,8 +33,9 @@ class Decoding(_Group):
 class Dialect(_Group):
     """Request fields that a server supports, which are not part of cache keys.
 
-    `length` is the server's name for `max_tokens`. A JSON schema is sent as `response_format` of
-    the type `schema_as`; with `words`, it is a text in the prompt.
+    `length` is the server's name for `max_tokens`. `schema_as` says how a JSON schema is sent:
+    `json_schema` sends it in the field `response_format`, and `words` adds it to the prompt.
+    `json_object` adds it to the prompt and asks for a JSON object in `response_format`.
     """
 
     length: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -47,8 +48,8 @@ class Dialect(_Group):
 class Limits(_Group):
     """Rate limits of a server, which are not part of cache keys.
 
-    `concurrency` is the largest number of calls at a time. `tokens_per_minute` counts the tokens of
-    the prompt and `max_tokens` when a call starts, as OpenAI and Azure do.
+    `concurrency` is the largest number of calls at a time. When a call starts, the tokens of its
+    prompt plus its `max_tokens` count toward `tokens_per_minute`, as at OpenAI and Azure.
     """
 
     concurrency: Count = 16
@@ -90,7 +91,7 @@ def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None
 
 
 def check_variable(variable: str | None) -> None:
-    """Raise UserError, without showing the text, unless the text is the name of a variable."""
+    """Raise UserError if a text is no valid variable name; the error does not show the text."""
     if variable is not None and not _VARIABLE.fullmatch(variable):
         raise UserError(
             "api_key_env must be the name of the environment variable that holds the API key, e.g. "
@@ -104,9 +105,9 @@ _TOKENS = 1000
 
 @cache
 def provider_facts(model: str, base_url: str) -> tuple[int | None, Prices | None]:
-    """Return window in tokens and prices of a provider's model, each None if unknown.
+    """Return the window in tokens and the prices of a provider's model; None for an unknown one.
 
-    Source: the list of models in the package genai-prices, with the prices of today.
+    Source: the list of models in the package genai-prices, with today's prices.
     """
     if is_local(base_url):
         return None, None

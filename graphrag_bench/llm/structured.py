@@ -27,8 +27,8 @@ class ReplyFormat(Generic[T]):
 
     `read(text, cut)` returns the parsed value or raises UnreadableReply; `cut` means that the reply
     reached `max_tokens`. `purpose` names the kind of prompt in errors, e.g. `extract_triples`.
-    `denies(value, text)` returns whether the value after the corrective retry lacks content of
-    the first reply; if so, the retry counts as unreadable.
+    `denies(value, text)` compares the value from the corrective retry with the text of the first
+    reply. It returns True if the value lacks content of that text; the retry is then unreadable.
     """
 
     purpose: str
@@ -48,7 +48,10 @@ def json_format(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
 
 @dataclass(frozen=True)
 class ListReply(Generic[ModelT]):
-    """Parsed reply with lists; `cut` if it ends inside a list. `skipped` counts invalid items."""
+    """Parsed reply with lists.
+
+    `cut` is true if the reply ends inside a list. `skipped` is the number of invalid items.
+    """
 
     value: ModelT
     cut: bool = False
@@ -84,7 +87,7 @@ def ask(
 
 
 def or_fallback(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
-    """Return a parsed reply; for a failure, return (and count) the fallback, or raise it."""
+    """Return a parsed reply; for a failure, count and return the fallback, else raise it."""
     if not isinstance(result, UnreadableReply | CallFailed):
         return result
     if fallback is None:

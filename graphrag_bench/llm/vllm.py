@@ -53,11 +53,11 @@ _CAUSES = {
 
 
 class Vllm(ChatModel):
-    """Model of the hub or of a folder, served by `vllm serve` from the first call on.
+    """Model from the Hugging Face hub or a folder; the first call starts its server, `vllm serve`.
 
-    The server ends with this process. `window` is in tokens, `timeout` in seconds; `args` are
-    further flags of the server. If `version`, the version of vLLM, is set, then plans and runs with
-    stored replies do not need the program.
+    The server ends with this process. `window` is in tokens and `timeout` in seconds. `args` are
+    further flags of the server. `version` is the version of vLLM; if it is set, plans and runs with
+    stored replies do not need vLLM.
     """
 
     folder: Path | None = None

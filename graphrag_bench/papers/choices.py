@@ -4,9 +4,9 @@
 `paper.yaml`. `row=pathrag.table2.Random.3` selects the settings of a printed row, but no data set.
 `experiment=pathrag/table2` sweeps over the rows and data sets of a table.
 
-If a table has different methods for different data sets (RAPTOR-K only for large ones), it also has
-rows that include a data set, `zhou2025.table5+musique.RAPTOR-K`, and its experiment sweeps over
-these rows.
+If a table prints some methods on some data sets only (RAPTOR-K only on the large ones), there are
+also choices for a row on one data set, such as `zhou2025.table5+musique.RAPTOR-K`. The table's
+experiment then sweeps over these choices.
 """
 
 import json
@@ -27,9 +27,10 @@ _GROUPS = (
 
 @dataclass(frozen=True)
 class TableRuns:
-    """The runs of a table: `pairs` of row and data set, and the `params` of a sweep over them.
+    """The runs of a table, and the `params` of a sweep over them.
 
-    `rows` maps names of rows to settings: printed rows in order, then rows that include a data set.
+    `rows` maps names of rows to settings: first the printed rows in order, then the rows whose
+    settings select a data set. `pairs` has the names of the row and the data set of each run.
     """
 
     rows: Mapping[str, tuple[str, ...]]

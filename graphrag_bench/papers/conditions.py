@@ -1,6 +1,7 @@
 """Experimental conditions of a paper's rows, from `printed_tables/<paper>/conditions.yaml`.
 
-A condition quotes what the paper says about its experiment, with the setting and value for it here.
+A condition quotes a sentence of the paper about its experiments, and gives the setting and the
+value of this project that follow from it.
 """
 
 from collections.abc import Mapping
@@ -21,8 +22,8 @@ class Condition(BaseModel):
 
     `tables` and `rows` are glob patterns of table and row names; `setting` may also be a pattern.
     `paper` quotes a sentence of the paper and `place` names its section. If `paper` is NOT_STATED,
-    `by` names the source of the value. Without a `value` the setting differs between rows, as their
-    names show.
+    `by` names the source of the value. A condition without a `value` is about a setting that
+    differs between rows; the names of the rows show its values.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -60,14 +61,14 @@ class Condition(BaseModel):
 
     @property
     def source(self) -> str:
-        """The quoted sentence with its section, or NOT_STATED, then the source of the value."""
+        """The quoted sentence and its section, or NOT_STATED and the source of the value."""
         stated = f'"{self.paper}" ({self.place})' if self.place else self.paper
         return "; ".join(filter(None, [stated, self.by]))
 
 
 @cache
 def load_conditions(paper_name: str) -> tuple[Condition, ...]:
-    """Return the conditions of a paper, after the conditions of its `like` paper."""
+    """Return the conditions of a paper, preceded by those of the paper that `like` names."""
     inherited = load_conditions(like) if (like := load_paper(paper_name).like) else ()
     file = FOLDER / paper_name / "conditions.yaml"
     if not file.is_file():

@@ -20,10 +20,10 @@ class _Entry(BaseModel):
 class PrintedMethod(_Entry):
     """What a printed method means here.
 
-    `run` lists the settings that a run must have (None: the method is not implemented here), `also`
-    the paper's values of other settings. `seeds` lists the values over which the paper averages
-    (`NAME=0..9`). `ignores` lists prefixes of settings that do not affect the method. `source` is
-    the section of the paper.
+    `run` lists the settings that a run must have; it is None if the method is not implemented here.
+    `also` lists the paper's values of other settings. `seeds` names a setting and the values over
+    which the paper averages (`NAME=0..9`). `ignores` lists prefixes of settings that do not affect
+    the method. `source` is the section of the paper.
     """
 
     run: list[str] | None
@@ -35,11 +35,12 @@ class PrintedMethod(_Entry):
 
 
 class PrintedSetting(_Entry):
-    """What a printed setting means here; in `paper.yaml`, a bare list is its `run`.
+    """What a printed setting means here; in `paper.yaml`, a list alone is the field `run`.
 
-    `run` lists the settings that a run must have, `also` further settings. `levels` lists values of
-    a setting if the row prints the lowest or highest figure (`over`) of the runs with these values.
-    `layer` is a layer of a tree: `0`, `1`, or `>1` for all higher layers.
+    `run` lists the settings that a run must have. `also` lists further settings of the command. If
+    the row prints the lowest or highest figure of several runs (`over`), `levels` lists the values
+    in which these runs differ. `layer` is a layer of a tree: `0`, `1`, or `>1` for all higher
+    layers.
     """
 
     run: list[str] = []
@@ -56,11 +57,11 @@ class PrintedSetting(_Entry):
 
 
 class PrintedSet(_Entry):
-    """What a printed data set means here: its card (None: no card here) and further settings.
+    """What a printed data set means here: its card and further settings (`run`).
 
-    The questions of an `abstract` set are generated from its corpus. If the paper does not name the
-    set, runs use the card `stand_in`. `metrics` and `methods` replace names that mean something
-    else for this set.
+    `card` is None if the project has no card for the set. The questions of an `abstract` set are
+    generated from its corpus. If the paper does not name the set, runs use the card `stand_in`.
+    `metrics` and `methods` map printed names that mean something else for this set to other names.
     """
 
     card: str | None
@@ -106,12 +107,12 @@ class PrintedModel(_Entry):
 
 
 class PrintedMetric(_Entry):
-    """Where the figure for a printed metric comes from; in `paper.yaml`, a single `kind: value`.
+    """Source of the figure for a printed metric; in `paper.yaml`, a mapping `kind: value`.
 
-    Of several metrics (`a|b`), the first that the run has is used. `judged` is the mean win rate
-    over the `criteria`. `seconds` and `tokens` are of one stage or operator, `time` is of all
-    steps. `layers` is the share of retrieved nodes in the row's `layer` of a tree. `none` says why
-    there is no figure.
+    If the value of `metric` is `a|b`, the first of these metrics that the run has is used. `judged`
+    is the mean win rate over the `criteria`. `seconds` and `tokens` are measured for one stage or
+    operator, `time` for all steps. `layers` is the share of retrieved nodes in the row's `layer` of
+    a tree. The value of `none` says why there is no figure.
     """
 
     kind: Literal[
@@ -135,8 +136,9 @@ class PrintedMetric(_Entry):
 class Grid(_Entry):
     """Cells without a printed number: all combinations of the listed names.
 
-    `over` lists values of settings (`NAME=a,b,c`): printed settings in `rows` of `paper.yaml`, or
-    else settings of this project. `versus` lists the opponents in win rates.
+    Each entry of `over` lists the values of a setting (`NAME=a,b,c`): a printed setting that `rows`
+    in `paper.yaml` explains, or a setting of this project. `versus` lists the opponents in win
+    rates.
     """
 
     datasets: list[str]

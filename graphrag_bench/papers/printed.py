@@ -168,7 +168,10 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings of a run that gives a cell's figure; `extra` are only for one of its runs."""
+    """The settings of a run that gives a cell's figure.
+
+    If several runs give the figure, `extra` has the settings that distinguish this run.
+    """
 
     table: PaperTable
     cell: PrintedCell
@@ -176,7 +179,7 @@ class Recipe:
 
     @property
     def method_name(self) -> str:
-        """The paper's name of the method to run; some data sets print another name for it."""
+        """The name of the method in `paper.yaml`; some data sets print it by another name."""
         return self.place.methods.get(self.cell.method, self.cell.method)
 
     @property
@@ -186,7 +189,7 @@ class Recipe:
 
     @property
     def seeds(self) -> tuple[str, ...]:
-        """The settings over whose runs the paper averages; ("",) if there is one run."""
+        """A setting for each of the runs that the paper averages; ("",) for a single run."""
         return setting_values(self.method.seeds if self.method else "") or ("",)
 
     @property
@@ -278,7 +281,7 @@ class Recipe:
         return self.cell.setting_value("evaluator") or self.table.paper.llm
 
     def relevant(self, words: Iterable[str]) -> tuple[str, ...]:
-        """Return those of the settings that apply to the method."""
+        """Return the settings that the method does not ignore."""
         ignored = tuple(self.method.ignores) if self.method else ()
         return tuple(word for word in words if word and not word.startswith(ignored))
 
@@ -287,8 +290,8 @@ class Recipe:
 class Part:
     """One run, or one pair of runs for a win rate, among the runs that give a cell's figure.
 
-    `level` is the setting in which it differs, if the row prints the lowest or highest figure over
-    several levels.
+    If the row prints the lowest or highest figure over several levels, `level` is the setting that
+    selects the level of this run or pair.
     """
 
     level: str
@@ -320,8 +323,8 @@ def table_names() -> list[str]:
 def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
     """Return the numbers of documents and tokens that a paper prints for a data set.
 
-    `card` names the data set here; () if the paper prints none. What a table calls chunks are the
-    texts of a data set before chunking (zhou2025/table4, notes).
+    `card` names the data set here. Returns () if the paper prints no such number. The "chunks" that
+    a table counts are texts of the data set before chunking (zhou2025/table4, notes).
     """
     paper = load_paper(paper_name)
     counted = {"documents": "documents", "chunks": "documents", "tokens": "tokens"}
@@ -338,7 +341,7 @@ def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
 
 @cache
 def load_paper(name: str) -> Paper:
-    """Load and check a paper's `paper.yaml`; its `like` paper gives the missing fields."""
+    """Load and check a `paper.yaml`; missing fields come from the paper that `like` names."""
     content: dict[str, Any] = _content(name)
     inherited = _content(content["like"]) if "like" in content else {}
     return Paper.model_validate({**inherited, **content})

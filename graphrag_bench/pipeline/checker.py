@@ -9,12 +9,12 @@ from graphrag_bench.values import slot_names
 
 @dataclass
 class Checker:
-    """Check of a pipeline before it runs: what is known at one point, and the problems so far.
+    """State of the check of a pipeline at one step: its slots, and the problems found so far.
 
-    `written` are the slots that earlier steps always write. `maybe` are the slots that they may
-    write; only combinators may read these. `unread` maps each slot that was written but not read
-    yet to the step that wrote it. `resources` are the resources that a method can use, and
-    `attributes` the attributes of its graph; None skips these checks. Copies share `problems`.
+    `written` has the slots that earlier steps always write. `maybe` has the slots that they may
+    write; only combinators may read these slots. `unread` maps each slot that was written but not
+    read yet to the step that wrote it. `resources` has the resources that a method can use, and
+    `attributes` has the attributes of its graph; None skips these checks. Copies share `problems`.
     """
 
     resources: frozenset[str] | None = None
@@ -31,7 +31,7 @@ class Checker:
         )
 
     def unread_of(self, arm: "Checker") -> set[str]:
-        """Return the slots that a branch, checked from here on, wrote but did not read."""
+        """Return the slots that a branch (checked by the copy `arm`) wrote but did not read."""
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
     def join(self, arms: "Sequence[Checker]") -> None:

@@ -65,7 +65,7 @@ class Branch(Nested):
         return state.write({s: value for s, value in new.items() if s in (self.only or new)})
 
     def check(self, checker: Checker) -> None:
-        """Check every arm, and that slots which several arms write can be merged."""
+        """Check every arm; report a slot that several arms write and that cannot be merged."""
         start = replace(checker.copy(), unread={}) if self.only else checker
         arms = [checker_after(steps, start) for steps in self.parts]
         wrote = [start.unread_of(arm) for arm in arms]
@@ -168,8 +168,9 @@ class Each(Nested):
 class Repeat(Nested):
     """Loop that runs the inner steps until the slot `until` is true, at most `times` times.
 
-    `keep` says what becomes of ranked rows: the rows of the last round (`last`), or of all rounds
-    in order of first appearance (`union`) or with the best score of each (`max`).
+    `keep` says which ranked rows are kept. `last` keeps the rows of the last round. `union` and
+    `max` keep the rows of all rounds: `union` in order of first appearance, `max` with the best
+    score of each row.
     """
 
     times: PositiveInt
@@ -225,8 +226,9 @@ class Switch(Nested):
     """Choice among lists of steps (cases) by the value of a slot; without a match, no step runs.
 
     A missing value or a value of length 0 selects the case `empty`. Any other value selects the
-    case named like the value's text, or else `some`. The case `otherwise` is selected if no other
-    case is. If `fallback` has a reason for the selected case, it is recorded as a fallback.
+    case whose name is the value's text, or `some` if there is no such case. If the selected case is
+    not listed, the case `otherwise` runs. If `fallback` gives a reason for the case that runs, the
+    reason is recorded as a fallback.
     """
 
     slot: str
@@ -286,7 +288,7 @@ INPUTS = ("dependencies", "question_kind")
 @combinator("resolve")
 @dataclass(frozen=True)
 class Resolve(Nested):
-    """Answering of the sub-questions of a plan in dependency order, then of the final question.
+    """Loop over the sub-questions of a plan in dependency order; the final question comes last.
 
     The inner steps run for each sub-question, on a copy of the state in which `question` is the
     sub-question, `dependencies` are the answered sub-questions that it depends on, and

@@ -58,9 +58,9 @@ def merged_slots(
 def merge(values: Sequence[Any], rule: Rule) -> Any:
     """Merge values of the same type into one value; raises TypeError for a type without a merge.
 
-    Names, texts, subgraphs and paths are joined without duplicates, explorations round by round.
-    Score vectors are divided by their sums and added; `sum` adds them as they are, and `max` takes
-    the maximum. `rule` decides for rankings, with ties by lower id:
+    Names, texts, subgraphs and paths are joined without duplicates. Explorations are joined round
+    by round. Score vectors are divided by their sums and added; the rule `sum` adds them as they
+    are, and `max` takes the maximum. Rankings are merged by `rule`; ties are broken by lower id:
 
     * `interleave`: rank 1 of every list, then rank 2, and so on; a row keeps its first score.
     * `union`: the order of first appearance.

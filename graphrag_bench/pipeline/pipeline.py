@@ -107,7 +107,8 @@ class StepOptions:
 
     Files in the folder `prompts` replace prompts of the same file name. `pooling` has the settings
     of path pooling. `regime` selects the answering prompt (see `reader_prompts`); None keeps the
-    method's own. With `all_rows`, path pooling keeps all relationships if the method has no limit.
+    prompt of the method. With `all_rows`, path pooling keeps all relationships if the method does
+    not limit their number.
     """
 
     prompts: str | None = None

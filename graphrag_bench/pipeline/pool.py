@@ -58,9 +58,9 @@ def with_pooling(
 ) -> PooledPacker:
     """Return the packing step, preceded by the steps that pool its relationships.
 
-    `read` turns a list of a method's file and its path into steps. With `all_rows` a method that
-    limits its relationships nowhere keeps them all. Raises UserError for an unknown mode or an
-    unknown key of `path_pooling`.
+    `read` turns a list of a method's file and its path into steps. With `all_rows`, pooling keeps
+    all relationships of a method that does not limit their number. Raises UserError for an unknown
+    mode or an unknown key of `path_pooling`.
     """
     path, pool = packer.label.partition(" ")[0], item["path_pooling"] or {}
     for key in pool:

@@ -1,9 +1,10 @@
 """The prompt that asks for the answer, under each regime.
 
-Under the regime `house` it is the method's own prompt with a clause, the `licence`, about questions
-that the context does not answer; for prose answers it is a prompt common to all methods. Under
-`published` it is the method's own prompt, with such a clause only if the source has one. Only
-answers of the stage `generate` are affected; prompts of the search stay as they are.
+The `licence` is a clause that tells the model what to reply if the context does not contain the
+answer. Under the regime `house`, a method's own prompt has this clause where its template has the
+variable `licence`; the stage `generate` asks for prose answers with a prompt common to all methods.
+Under `published`, the method's own prompt asks for all answers, and it has such a clause only if
+its source has one. Prompts that do not ask for an answer are the same under both regimes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +29,7 @@ READERS: Mapping[Regime, str] = {
 class ReaderPrompt(Prompt):
     """A method's answering prompt; `prose` names the prompt for prose answers.
 
-    If `licensed` is False, the prompt has no `licence` clause besides that of its source, if any.
+    If `licensed` is False, no `licence` clause is added; a clause in the prompt's source stays.
     """
 
     prose: str = ""
@@ -70,12 +71,12 @@ def reader_prompt(prompt: Prompt, operator: Operator, stage: str, regime: Regime
 
 
 def common_forms(regime: Regime, forms: Iterable[FormName]) -> list[FormName]:
-    """Return those of the answer forms that a regime asks for by the common prompt."""
+    """Return the answer forms for which a regime uses the common prompt."""
     return [form for form in forms if regime == "house" and answer_form(form).prose]
 
 
 def own_answers(steps: Iterable[OperatorStep]) -> list[str]:
-    """Return the operators that ask for prose by their own prompt instead of the common prompt."""
+    """Return the operators that ask for prose with their own prompt, not the common prompt."""
     names: dict[str, None] = {}
     for op, files in _answering(steps):
         if COMMON.name not in {file.name for file in files}:

@@ -107,7 +107,7 @@ class Execution:
         self.fallbacks.setdefault(state.question.id, {})[reason] = None
 
     def meter(self, need: str, step: str, question: str) -> ChatModel:
-        """Return the model `need` with a meter, a ledger and a failure limit for one step."""
+        """Return the model named `need`, with a meter, ledger and failure limit for one step."""
         new = FailureGate(step, self.failure_limit, self.failure_after)
         gate = self.gates.setdefault(step, new)
         log = self.ledger.logger(step.partition(".")[0], step, question) if self.ledger else None
@@ -118,7 +118,8 @@ class Execution:
 class Step(ABC):
     """Step of a pipeline: an operator, or a combinator that contains lists of steps (`parts`).
 
-    `max_calls` assumes that each of these lists runs at most once; other combinators override it.
+    `max_calls` assumes that each of these lists runs at most once. Combinators that run a list more
+    often override it.
     """
 
     label: str
@@ -158,7 +159,7 @@ Steps = tuple[Step, ...]
 
 
 def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
-    """Return a copy of the checker after checking steps that can also read the slots `written`."""
+    """Return a copy of a checker that has checked the steps; they may read slots in `written`."""
     arm = checker.copy()
     arm.written.update(written)
     for step in steps:
@@ -170,9 +171,10 @@ def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -
 class OperatorStep(Step):
     """Step that runs an operator with validated settings.
 
-    A method's file can give lists names of their own. `use` maps a parameter to the named list that
-    it reads instead of its slot; an optional parameter without an entry is None. `list_name` is the
-    named list that the step writes instead of its main slot.
+    A method's file can give a name to the list that a step writes, so that later steps can read it.
+    `use` maps a parameter of the operator to the named list that it reads instead of its slot; an
+    optional parameter that is not in `use` gets None. `list_name` is the name of the list that the
+    step writes instead of its main slot.
     """
 
     operator: Operator

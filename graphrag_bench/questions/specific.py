@@ -57,9 +57,9 @@ class Chains:
     def sample(self, hops: int, n: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
         """Return a random sample of up to `n` distinct chains of `hops` facts.
 
-        A chain repeats no node, and no single fact joins its ends. The relations of a chain lead
-        from its first node to its last node only, so that a question has a single answer. Names,
-        and relations, count as equal if one contains the words of the other.
+        A chain repeats no node, and no single fact joins its ends. The relations of a chain,
+        followed from its first node, lead only to its last node, so that a question has a single
+        answer. Two names, or two relations, count as equal if one contains the words of the other.
         """
         chains: dict[tuple[int, tuple[str, ...]], tuple[int, ...]] = {}
         for first in rng.permutation(self.rows).tolist():
