@@ -44,11 +44,11 @@ def dataset(
     questions: str | Path | None = None,
     **settings: object,
 ) -> Dataset:
-    """Read a data set from `root`, else from `home`/data or the folder of its card.
+    """Read a data set from `root`, by default from `home`/data or the folder of its card.
 
-    `questions` is a file or folder of generated questions that replace the set's own. `settings`
-    are the settings of a synthetic set, or they choose a set of a collection (`name`, `split`).
-    Raises UserError for an unknown name and for invalid rows.
+    `questions` is a file or folder of generated questions, which replace the questions of the data
+    set. `settings` are the settings of a synthetic data set, or the `name` and the `split` of a
+    data set in a collection. Raises UserError for an unknown name and for invalid rows.
 
     >>> toy = dataset("toy")
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
@@ -68,8 +68,8 @@ def dataset_of(
     """Make a data set from lists, and store it below `home`/data.
 
     A document is a text, or a mapping with `text` and optionally `id` and `title`. A question has
-    `text`; scoring needs `answers` and `evidence` (document ids). Missing ids are d0, d1, ... and
-    q0, q1, ... Raises UserError, with the row, for an invalid field.
+    `text`; scoring needs `answers` and `evidence` (document ids). Missing ids become d0, d1, ...
+    and q0, q1, ... Raises UserError, which names the row, for an invalid field.
 
     >>> mine = dataset_of(
     ...     ["Ada built the mill.", {"id": "otto", "text": "Otto sold it."}],
@@ -88,12 +88,12 @@ def dataset_of(
 
 
 def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipeline":
-    """Return the pipeline of a method, with parameters and run settings by name.
+    """Return the pipeline of a method, with the given settings.
 
     `source` is the name of a method, the path of a YAML file, or a mapping. A setting is a
-    parameter of the method (`damping=0.3`) or a run setting: `workers=2`, `llm="local"`, a mapping
-    for a group (`embedder={...}`), a `ChatModel` for `llm`, `llm_build` or `llm_judge`. Raises
-    UserError that lists every unknown name.
+    parameter of the method (`damping=0.3`) or a run setting (`workers=2`, `llm="local"`). A group
+    of run settings also takes a mapping (`embedder={...}`), and `llm`, `llm_build` and `llm_judge`
+    also take a `ChatModel`. Raises UserError that lists every unknown name.
 
     >>> pipeline = method("bm25", top_k=2, embedder="hashing", answer="off")
     >>> pipeline
@@ -140,9 +140,10 @@ _ROLES = ("llm_build", "llm_judge")
 class EditablePipeline:
     """A method whose steps can be read and edited; made by `gb.method`.
 
-    A run may change settings so that they fill the context budget, but not those that the user has
-    set. These are the parameters at the paths `given`, the step settings that use them, at the
-    paths `readers`, and the steps that differ from those of `original`, the method before edits.
+    A run may change settings so that they fill the context budget, but it keeps the settings that
+    the user has set: the parameters whose paths are in `given`, the step settings that use these
+    parameters (their paths are in `readers`), and all settings of edited steps. A step is edited if
+    `original`, the method before edits, does not have it.
     """
 
     method: dict[str, Any]

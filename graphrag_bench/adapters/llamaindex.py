@@ -13,7 +13,7 @@ with extra_needed("adapters"):
 class LlamaIndexRetriever(BaseRetriever):
     """Retriever that returns the context of a method: passages, facts, community reports.
 
-    A node is a piece of the context; its metadata are `kind`, `id`, `title` and `score`, which are
+    A node is a piece of the context. Its metadata are `kind`, `id`, `title` and `score`; they are
     not added to prompts.
     """
 

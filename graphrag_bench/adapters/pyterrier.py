@@ -11,10 +11,10 @@ with extra_needed("adapters"):
 
 
 class PyTerrierRetriever(pt.Transformer):
-    """Transformer that ranks documents for queries by a method, without answers.
+    """Transformer that uses a method to rank documents for queries; it generates no answers.
 
-    `docno` is the document id; `topics` are the data set's questions, `qrels` its gold documents.
-    Raises UserError for a `qid` with two queries, and for a method that ranks no passages.
+    `topics` are the questions of the data set, and `qrels` their gold documents. `docno` is the id
+    of a document. Raises UserError if a `qid` has two queries, or if the method ranks no passages.
     """
 
     def __init__(self, pipeline: EditablePipeline, data: Dataset | str) -> None:
@@ -26,7 +26,7 @@ class PyTerrierRetriever(pt.Transformer):
         self.qrels = pd.DataFrame(gold, columns=["qid", "docno", "label"])
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        """Return the ranked documents of each query: qid, docno, score, rank, and `inp` columns."""
+        """Return the ranked documents: docno, score, rank, and the query columns of `inp`."""
         pt.validate.query_frame(inp, extra_columns=["query"])
         queries = inp[pt.model.query_columns(inp)].drop_duplicates(["qid", "query"])
         if (repeated := queries.qid.duplicated()).any():

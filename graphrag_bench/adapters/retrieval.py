@@ -1,4 +1,4 @@
-"""Retrieve with a method for questions from other tools, without generating answers."""
+"""Run only the retrieval of a method, for questions that come from other tools."""
 
 from collections.abc import Mapping
 from threading import Lock
@@ -18,10 +18,11 @@ _ONE_AT_A_TIME = Lock()
 def retrieved(
     experiment: Experiment, texts: Mapping[str, str]
 ) -> list[tuple[RetrievalState, ChunkTable]]:
-    """Return the retrieval state and the chunk table of each question; `texts` are keyed by id.
+    """Return the retrieval state and the chunk table of each question.
 
-    A question with the id and the text of a question in the data set also has its scope and
-    entities. Threads wait for each other. Raises AnsweringFailed for the first question that fails.
+    `texts` maps the ids of the questions to their texts. If the data set has a question with the
+    same id and text, the scope and the entities of that question are used. Calls from several
+    threads run one after the other. Raises AnsweringFailed for the first question that fails.
     """
     known = {(one.id, one.text): one for one in experiment.dataset.questions}
     asked = [known.get(one) or new_question(experiment, *one) for one in texts.items()]
@@ -38,9 +39,10 @@ def retrieved(
 def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float]:
     """Return the score of each document, best first, as 32-bit floats that fall with every rank.
 
-    The score of a document is the score of its first chunk, or the next lower float if it would not
-    be below the score before it; so tools that sort by score keep the order. Documents that first
-    occur in the same chunk have the same score.
+    The score of a document is the score of the first ranked chunk that contains it. If this score
+    is not below the score of the document before, the next lower float is used instead, so that
+    tools that sort by score keep the order. Documents that first occur in the same chunk have the
+    same score.
     """
     scores: dict[str, float] = {}
     lowest = np.float32(np.inf)
@@ -52,9 +54,9 @@ def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float
 
 
 def context_of(experiment: Experiment, text: str) -> list[tuple[str, dict[str, str | float]]]:
-    """Return each piece of a question's context: its text, and its kind, id, title and score.
+    """Return the text of each piece of a question's context, with its kind, id, title and score.
 
-    Only a passage of a document has a title. Raises AnsweringFailed if a step fails.
+    Only passages of documents have titles. Raises AnsweringFailed if a step fails.
     """
     ((state, _),) = retrieved(experiment, {"asked": text})
     titles = {("chunk", one.id): one.title for one in experiment.dataset.documents}

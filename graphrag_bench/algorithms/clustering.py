@@ -34,10 +34,10 @@ _BLOCK = 4096
 class Mixture:
     """Settings of clustering by Gaussian mixtures.
 
-    `reduction` reduces vectors to `dimension`. A row joins each component with a posterior above
+    `reduction` reduces vectors to `dimension`. A row joins each component whose posterior is above
     `threshold` (0..1). Clusters of more than `max_tokens` are split again. The search for the best
-    number of components ends after `patience` numbers without a lower BIC (None: it tries all
-    numbers), and is skipped for more than `max_swept_rows` rows (None: never).
+    number of components stops after `patience` numbers in a row without a lower BIC (None: it tries
+    all numbers). It is skipped if there are more than `max_swept_rows` rows (None: never).
     """
 
     dimension: int
@@ -68,11 +68,12 @@ def mixture_clusters(
 ) -> Clusters:
     """Return soft clusters of the rows of `vectors` (n, d); each row is in at least one.
 
-    All rows are clustered, and then the rows of each cluster. Each time the vectors are reduced,
-    and the mixture has the number of components (1 to min(50, n) - 1) with the lowest BIC, the
-    smaller number in a tie. If this search is skipped, it has n // 100 - 1 components. A cluster of
-    more than dimension + 1 rows and `max_tokens` is clustered again; `n_tokens`, int64 (n,), are
-    the tokens of each row. With UMAP, a cluster that no mixture splits is kept, as in RAPTOR.
+    First all rows are clustered, and then the rows of each cluster. Each time, the vectors are
+    reduced, and a mixture is fitted for each number of components from 1 to min(50, n) - 1. The
+    mixture with the lowest BIC is taken (ties: fewer components). If this search is skipped, the
+    mixture has max(n // 100 - 1, 1) components. A cluster that has more than dimension + 1 rows and
+    more than `max_tokens` tokens is clustered again; `n_tokens`, int64 (n,), is the number of
+    tokens of each row. With UMAP, a cluster that no mixture splits is kept, as in RAPTOR.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code; the shortcut and the size rule from
     the released code of Zhou et al. 2025.
     Deviation: PCA leaves no gaps between groups, so balanced k-means splits the clusters that no
@@ -118,7 +119,8 @@ def mixture_layer(
 ) -> Clusters:
     """Return the soft clusters of the rows of `vectors` (n, d) that one mixture finds.
 
-    UMAP considers `neighbours` rows, by default sqrt(n - 1). `max_tokens` is ignored.
+    UMAP uses the `neighbours` nearest rows of each row, by default sqrt(n - 1). The setting
+    `max_tokens` of the mixture is ignored.
     """
     points = np.asarray(vectors, np.float64)
     n = len(points)
@@ -205,9 +207,10 @@ def balanced_clusters(vectors: NDArray[Any], cluster_size: int, rng: Generator) 
     """Return clusters of about `cluster_size` rows of `vectors` (n, d); each row is in one cluster.
 
     k-means starts with k = max(1, n // cluster_size) centres drawn from the rows. After each
-    assignment, clusters of more than 1.2 n / k rows give the rows farthest from their centre (ties:
-    lower row number first) to the nearest cluster of less than n / k rows. k-means stops when the
-    centres move by at most 1e-4 (Frobenius norm), or when a cluster is empty.
+    assignment, a cluster of more than 1.2 n / k rows is reduced to this size: the rows farthest
+    from its centre (ties: lower row number first) move to the nearest cluster that has fewer than
+    n / k rows. k-means stops after ten iterations, or earlier if the centres move by at most 1e-4
+    (Frobenius norm) or a cluster is empty.
     Source: RAPTOR-K, Zhou et al. 2025, section 7.1 and their released code.
     """
     points = np.asarray(np.round(vectors, DECIMALS), np.float64)

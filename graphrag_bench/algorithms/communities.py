@@ -15,8 +15,9 @@ from graphrag_bench.values import BoolArray, FloatArray, IntArray
 class Communities(Columns):
     """Communities of all levels, from the coarsest level (0) to the finest.
 
-    `level` and `parent` are int64 (n,); the parent is -1 at level 0. `nodes` is a bool CSR matrix
-    (n, n_nodes) of members, `chunks` a bool CSR matrix (n, n_chunks) of the chunks of members.
+    `level` and `parent` are int64 (n,); the parent is -1 at level 0. Two bool CSR matrices mark the
+    members of each community (`nodes`, (n, n_nodes)), and the chunks of these members (`chunks`,
+    (n, n_chunks)).
     """
 
     level: IntArray
@@ -29,7 +30,7 @@ class Communities(Columns):
 
     @cached_property
     def occurrence(self) -> FloatArray:
-        """Number of chunks of each community divided by the largest such number, float64 (n,)."""
+        """Number of chunks of each community, divided by the largest number; float64 (n,)."""
         counts = np.asarray(self.chunks.sum(axis=1), np.float64).ravel()
         return np.asarray(counts / max(counts.max(initial=0.0), 1.0), np.float64)
 
@@ -39,8 +40,8 @@ class Reports(Columns):
     """Community reports, one per community: title, text and rating (0..10, float64).
 
     A community without a report has an empty text. `fallback`, bool (n,), marks the reports whose
-    text is an unparsed reply of the model (None: there is none). `chunks` is a bool CSR matrix (n,
-    n_chunks) of the chunks that a text quotes (None: a model wrote the texts).
+    text is an unparsed reply of the model (None: no text is). `chunks`, a bool CSR matrix (n,
+    n_chunks), marks the chunks that each text quotes (None: a model wrote the texts).
     """
 
     titles: Texts

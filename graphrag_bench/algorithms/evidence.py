@@ -19,7 +19,8 @@ class NodeAttributes(Columns):
     """Table of distinct attributes of nodes, sorted by node, then by first mention.
 
     `node` is int64 (n,). `names` are normalised. `values` are spelled as at their first mention;
-    values with the same normalised form are equal. `chunk` is a bool CSR matrix (n, n_chunks).
+    values with the same normalised form are equal. `chunk`, a bool CSR matrix (n, n_chunks), marks
+    the chunks that state each attribute.
     """
 
     node: IntArray
@@ -29,7 +30,7 @@ class NodeAttributes(Columns):
 
     @classmethod
     def of(cls, stated: Iterable[AttributeMention], n_chunks: int) -> "NodeAttributes":
-        """Return the table of these mentions, without names and values that normalise to ""."""
+        """Return the table of these mentions; names and values that normalise to "" are skipped."""
         chunks_of: dict[tuple[int, str, str], tuple[str, dict[int, None]]] = {}
         for node, name, value, chunks in stated:
             key = node, normalise_name(name), normalise_name(value)
@@ -48,7 +49,7 @@ class NodeAttributes(Columns):
         return len(self.node)
 
     def rows_of(self, node: int) -> IntArray:
-        """Return the rows of a node's attributes, int64, most chunks first, ties in table order."""
+        """Return the rows of a node's attributes, int64; those in most chunks come first."""
         first, last = np.searchsorted(self.node, [node, node + 1])
         n_chunks = np.diff(self.chunk.indptr[first : last + 1]).astype(np.int64)
         return np.asarray(first + np.argsort(-n_chunks, kind="stable"), np.int64)
@@ -69,8 +70,9 @@ WHOLE = ""
 class Fragments(Columns):
     """Texts that were merged into descriptions of nodes or relationships, with their chunks.
 
-    `texts` are distinct. `text` and `chunk`, int64 (n,), are positions in `texts` and chunk
-    numbers. The description in row i has those at `starts[i]:starts[i + 1]`.
+    `texts` are the distinct texts. A fragment is a position in `texts` and a chunk number, stored
+    in `text` and `chunk`, int64 (n,). The slice `starts[i]:starts[i + 1]` of these two arrays has
+    the fragments of the description in row i.
     """
 
     texts: Texts
@@ -95,7 +97,7 @@ class Fragments(Columns):
         yield from zip(row.tolist(), self.texts.take(self.text), self.chunk.tolist(), strict=True)
 
     def of_row(self, row: int) -> list[tuple[str, int]]:
-        """Return text and chunk of each fragment in a row; [] for a row beyond the table."""
+        """Return the text and the chunk of each fragment of a row; [] if there is no such row."""
         part = slice(*self.starts[row : row + 2]) if row < len(self) else slice(0)
         return list(zip(self.texts.take(self.text[part]), self.chunk[part].tolist(), strict=True))
 

@@ -11,10 +11,11 @@ RowT = TypeVar("RowT")
 
 @dataclass(frozen=True)
 class Extracted(Generic[RowT]):
-    """Extraction from all chunks: `rows` with one object per chunk, in chunk order, and statistics.
+    """Extraction from all chunks, with statistics.
 
-    `kind` is the class of these objects. `counted` maps the name of a statistic to the field of the
-    objects whose items it counts.
+    `rows` has one object of the class `kind` for each chunk, in chunk order. `counted` maps the
+    name of a statistic to a field of these objects; the statistic is the total number of items in
+    that field.
     """
 
     kind: ClassVar[type[Any]]
@@ -24,7 +25,7 @@ class Extracted(Generic[RowT]):
 
     @classmethod
     def of(cls, rows: Sequence[RowT], counts: Mapping[str, float]) -> Self:
-        """Return an extraction whose statistics are those that `counted` names, then `counts`."""
+        """Return an extraction whose statistics are the totals of `counted`, then `counts`."""
         numbers: dict[str, float] = {
             name: sum(len(getattr(row, part)) for row in rows) for name, part in cls.counted.items()
         }

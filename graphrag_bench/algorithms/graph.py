@@ -270,8 +270,8 @@ class Graph(Columns):
     def chunks_of_node(self, node: int) -> tuple[int, ...]:
         """Return the chunks from which the description of a node is taken, ascending.
 
-        If the fragments are unknown, that is the node's chunk if it is in a single chunk, else ().
-        A node without a description gives ().
+        If the graph does not store the fragments of descriptions, the result is the node's chunk
+        for a node in one chunk, and () for other nodes. A node without a description gives ().
         """
         described = self.descriptions[node] if self.descriptions else ""
         return _quoted(self.node_fragments, node, described, self.node_chunk)
@@ -279,7 +279,7 @@ class Graph(Columns):
     def chunks_of_relationship(self, row: int) -> tuple[int, ...]:
         """Return the chunks from which the description of a relationship is taken, ascending.
 
-        The rules of `chunks_of_node` apply, but for a relationship with a name and without a
+        The rules of `chunks_of_node` apply, with one exception: if a relationship has a name but no
         description, all its chunks are returned.
         """
         described = self.facts[row] if self.facts else ""
@@ -355,8 +355,9 @@ def drop_edges(
 ) -> Graph:
     """Return the graph without a random share `edge_drop` of its edges; all nodes stay.
 
-    round(share x pairs) pairs of nodes are drawn, and all their relationships dropped. A larger
-    share drops all pairs that a smaller share drops, and more. Nodes keep their chunks.
+    Of the n pairs of joined nodes, round(edge_drop * n) are drawn at random, and all relationships
+    between the nodes of a drawn pair are dropped. With the same seed, a larger share drops the same
+    pairs and more. Nodes keep their chunks.
     Source: PathRAG (Chen et al. 2025), robustness to sparse graphs; drawing and seed: this project.
     """
     n_pairs = len(graph.pairs.source)

@@ -12,12 +12,12 @@ N_HUBS = 5
 
 
 def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
-    """Return counts such as isolated nodes, each with the total that it is a part of.
+    """Return counts by name, each with its total: (3, 100) for 3 isolated nodes of 100 nodes.
 
     Links lead from a node to its neighbours, or, in a graph without relationships, to its chunks.
-    Facts are relationships other than synonymy edges. The largest part is the largest component
-    connected by relationships and shared chunks. The largest hubs are the 1 % of the nodes, at
-    least one, with the most links.
+    Facts are relationships other than synonymy edges. The largest part is the largest connected
+    component, where relationships and shared chunks connect nodes. The largest hubs are the 1 % of
+    the nodes that have the most links (at least one node).
 
     >>> graph = Graph.from_arrays([0], [1], [[1, 1], [1, 0], [0, 0]], names=["a", "b", "c"])
     >>> graph_health(graph)["nodes in one chunk"], graph_health(graph)["isolated nodes"]
@@ -45,7 +45,7 @@ def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
 
 
 def hubs(graph: Graph) -> list[tuple[str, int]]:
-    """Return names and numbers of links of the five nodes with most links, ties by row number."""
+    """Return the five nodes with the most links: their names and numbers of links."""
     n_links = _links(graph)
     order = np.argsort(-n_links, kind="stable")[:N_HUBS].tolist()
     return [(graph.names[node], int(n_links[node])) for node in order]

@@ -19,8 +19,8 @@ def kernel(function: F) -> F:
     """Return a function that numba compiles on its first call and caches on disk if possible.
 
     The cache is beside the source, in NUMBA_CACHE_DIR, or in the user's cache folder. Sums are
-    never reordered (no fast math), so the function returns the same bits as in plain Python. A
-    class of its arguments must keep name and module, because the cache refers to them.
+    never reordered (no fast math), so the function returns the same bits as plain Python. Do not
+    rename or move the class of an argument: the cache refers to the class by name and module.
     """
     compiled: F
     try:
@@ -59,8 +59,9 @@ def walk_step(
     """Write to `step` the masses after one step of the walk; return the change of each column (L1).
 
     `mass`, `restart` and `step` are float64 (n, k). The walk reaches node v from the nodes
-    `nodes[starts[v]:starts[v + 1]]` with probabilities `chances`; the mass of `isolated` nodes is
-    spread as `restart`. Rows are added in the same order as in scipy's matrix product.
+    `nodes[starts[v]:starts[v + 1]]`, with the probabilities in the same slice of `chances`. The
+    mass of `isolated` nodes is distributed in proportion to `restart`. Rows are added in the same
+    order as in scipy's matrix product.
     """
     k, flat, n_ways = mass.shape[1], mass.reshape(-1), len(nodes)
     lost, change, own = np.zeros(k), np.zeros(k), np.zeros(k)
@@ -91,10 +92,11 @@ def node_masses(
 ) -> tuple[IntArray, FloatArray, float]:
     """Return the nodes that a push reached (int64), their masses (float64), and a flow.
 
-    The mass of a node is the mass that the push moved to it, plus (1 - damping) of its residual,
-    plus the estimated flow from walks that continue: damping * all residuals * `share` * strength.
-    The returned flow is this estimate per unit of strength. Residuals in `state` are multiplied by
-    strengths in place, because allocating more arrays is slow.
+    The mass of a node is the sum of three parts: the mass that the push moved to it; its residual
+    times (1 - damping); and the estimated flow from walks that continue, which is the returned flow
+    times the strength of the node. The returned flow is damping * `share` * the sum of all
+    residuals. The residuals in `state` are multiplied by the strengths in place, because allocating
+    more arrays is slow.
     """
     n, flat = len(touched), state.reshape(-1)
     nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)
@@ -136,12 +138,14 @@ def push(
     starts: Int32Array, nodes: Int32Array, chances: FloatArray, seeds: IntArray,
     damping: float, border: float, state: FloatArray,
 ) -> tuple[Int32Array, int]:  # fmt: skip
-    """Push until no residual is above `border`; return the nodes reached, and the number of steps.
+    """Push until no residual is above `border`; return the reached nodes and the number of steps.
 
-    The walk reaches node v from the nodes `nodes[starts[v]:starts[v + 1]]` with probabilities
-    `chances`. `state`, float64 (n, 2), holds residual and mass of each node, both divided by the
-    node's strength; at first only the distinct `seeds` have residuals. Because of the division, a
-    node passes to a neighbour its residual times the probability of the step back.
+    A step passes mass along one edge. The walk reaches node v from the nodes
+    `nodes[starts[v]:starts[v + 1]]`, with the probabilities in the same slice of `chances`.
+    `state`, float64 (n, 2), holds the residual and the mass of each node, both divided by the
+    node's strength; at first only the distinct `seeds` have residuals. Because of this division, a
+    node's residual is multiplied by the probability of the step from the neighbour back to the node
+    when it is passed to the neighbour.
     """
     size, flat = len(state) + 1, state.reshape(-1)
     waiting = np.empty(size, np.int32)  # a ring of the nodes whose residual is above the border

@@ -36,9 +36,9 @@ _ABOVE_AND_BELOW = 200
 
 
 def bare_name(name: str) -> str:
-    """Return a name without text in brackets, leading article and possessive ending.
+    """Return a name without bracketed text, without its leading article and possessive ending.
 
-    If nothing else would remain, the text is kept, as in `(1985)`.
+    Each of these parts is kept if nothing else would remain, as in `(1985)`.
 
     >>> bare_name("The Kraus House (novel)")
     'Kraus House'
@@ -51,7 +51,7 @@ def bare_name(name: str) -> str:
 
 @lru_cache(_CACHE_SIZE)
 def key_of(name: str) -> str:
-    """Return the lookup key of a name: normalised, without accents, strokes and possessive `s`.
+    """Return the lookup key of a name: normalised, with no accents, strokes or possessive `s`.
 
     An `s` after a single letter stays, so that `U.S.` does not become `U`.
 
@@ -70,7 +70,10 @@ def key_of(name: str) -> str:
 
 
 def title_key(title: str) -> str:
-    """Return the lookup key of a title without brackets; "" if it cannot be found in texts."""
+    """Return the key of a title without bracketed text; "" if it is too short to look for.
+
+    The result is also "" for a title that is a function word.
+    """
     key = key_of(_BRACKETS.sub(" ", title)) or key_of(title)
     return key if _is_name(key) else ""
 
@@ -98,9 +101,10 @@ class NameDictionary:
     ) -> "NameDictionary":
         """Return the dictionary of names in row order, then aliases; the first of equal keys wins.
 
-        A name with a leading article is also found without the article. If the name without the
-        article is another row, both names mean that row, unless it is a function word (`the who`).
-        Only `row` finds function words and keys of fewer than three letters and digits.
+        A name with a leading article is also found without the article. If another row has the name
+        without the article, both names lead to that row, unless this name is a function word (`the
+        who`) or has fewer than three letters and digits. The method `row` also finds function words
+        and such short names, but `matches` does not.
         """
         row_of: dict[str, int] = {}
         further: dict[str, int] = {}
@@ -120,15 +124,15 @@ class NameDictionary:
         return cls(row_of, longest)
 
     def row(self, name: str) -> int | None:
-        """Return the row of a name with or without leading article; None for an unknown name."""
+        """Return the row of a name, with or without its leading article; None if it is unknown."""
         key = key_of(name)
         return self.row_of.get(key, self.row_of.get(_without_article(key)))
 
     def matches(self, text: str, single: Container[str] | None = None) -> list[tuple[str, int]]:
         """Return the keys found in a text, in text order, each with its row.
 
-        At each word the longest key is taken, so matches never overlap, and consist of whole words.
-        Keys of one word count only if they are in `single` (None: all count). The time is linear in
+        Matches are whole words and never overlap; at each word, the longest key is taken. A key of
+        one word counts only if it is in `single` (None: every key counts). The time is linear in
         the number of words.
 
         >>> NameDictionary.of(["New York", "York"]).matches("Is New York near York?")

@@ -60,13 +60,13 @@ def walk_with_chunks(
     contains_weight: float = 1.0,
     cliques: tuple[str, ...] = (),
 ) -> Walk:
-    """Return the (cached) walk on the nodes and chunks of a graph; rows of chunks follow nodes.
+    """Return the (cached) walk on the nodes and chunks of a graph; the nodes are the first rows.
 
-    A node is joined to each of its chunks by an edge of weight `contains_weight` (`one`), or of
-    that weight divided by the number of nodes in the chunk (`share`). With `relationships`, nodes
-    are also joined by relationships and synonymy edges. Nodes whose type is in `cliques` are
-    replaced by edges between their neighbours. The weight of such an edge is the number of replaced
-    nodes that the two neighbours share.
+    An edge joins a node to each of its chunks. Its weight is `contains_weight` (contains="one"), or
+    `contains_weight` divided by the number of nodes in the chunk (contains="share"). With
+    `relationships`, relationships and synonymy edges also join nodes. Each node whose type is in
+    `cliques` is replaced by edges between its neighbours. The weight of such an edge is the number
+    of replaced nodes that both ends have as neighbours.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2, passage nodes and contains edges;
     LinearRAG (Zhuang et al. 2025), entities and passages alone; released code of PropRAG
     (dd90210), the entities of a fact as a clique.
@@ -140,9 +140,9 @@ def masses(
 ) -> Iterator[Mass]:
     """Yield the PageRank of each reset: exact up to `EXACT_UP_TO` nodes, else by forward push.
 
-    A reset without weight is uniform, and its exact PageRank is computed only once. Forward push
-    is most precise for the best `top_k` rows with numbers from `first` on. `damping` is the
-    probability that the walk continues.
+    A reset whose weights are all 0 stands for the uniform distribution, and its PageRank is always
+    exact. Forward push is most precise for the `top_k` best of the rows from number `first` on.
+    `damping` is the probability that the walk continues.
     """
 
     @cache
@@ -168,13 +168,14 @@ _STILL = 1e-10
 
 
 def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> FloatArray:
-    """Return the personalised PageRank of each restart distribution, float64, shaped as `reset`.
+    """Return the personalised PageRank of each restart distribution, float64 like `reset`.
 
-    `reset` is (n_nodes,) or (n_nodes, n_resets) and non-negative. Its columns are normalised to sum
-    1; a column of zeros becomes uniform. `damping` is the probability that the walk continues, in
-    [0, 1). Power iteration solves p = damping * (P^T p + m r) + (1 - damping) r, where r is a
-    column of `reset` and m the mass of isolated nodes, until no column changes by more than 1e-10
-    (L1). Columns of the result sum to 1; each has the same bits as if computed alone.
+    `reset` is (n_nodes,) or (n_nodes, n_resets) and non-negative. Each column is normalised to the
+    sum 1; a column of zeros becomes uniform. `damping` is the probability that the walk continues,
+    in [0, 1). Power iteration solves p = damping * (P^T p + m r) + (1 - damping) r, where r is a
+    column of `reset` and m is the mass of isolated nodes. It stops when no column changes by more
+    than 1e-10 (L1). The columns of the result sum to 1. A column has the same bits if it is
+    computed alone.
     Source: Haveliwala 2002; HippoRAG (Gutierrez et al. 2024), section 2.3.
 
     >>> walk = walk_of_nodes(Graph.from_arrays([0, 1], [1, 2]))
@@ -230,14 +231,14 @@ def pushed_pagerank(
     The mass of node v differs from the exact mass by at most `error` * strength(v) / mean strength.
     The work depends on reset, `damping` and `error`, not on the size of the graph.
 
-    The reset is the first residual. A push moves the share 1 - `damping` of a node's residual to
-    the node's mass, and the rest to its neighbours, until no residual is above a border of `error`
-    * strength / mean strength. As edges are undirected, the mass that node v still lacks is
-    strength(v) times the mean of residual / strength over the ends of walks from v. This mean is
-    estimated from the residual of v and, for walks that continue, from the mean residual of the
-    graph; for the best `REFINE_FACTOR` * `top_k` + 100 rows with numbers from `first` on, also from
-    the residuals of the neighbours. Estimate and true mean lie between 0 and the border, hence the
-    bound. The mass of isolated nodes returns to the reset.
+    At first, the residual of a node is its reset weight. A push moves the share 1 - `damping` of a
+    node's residual to the node's mass, and the rest to its neighbours. Pushes end when no residual
+    is above a border of `error` * strength / mean strength. As edges are undirected, the mass that
+    node v still lacks is strength(v) times the mean of residual / strength over the ends of walks
+    from v. This mean is estimated from the residual of v and, for walks that continue, from the
+    mean residual of the graph. For the best `REFINE_FACTOR` * `top_k` + 100 of the rows from number
+    `first` on, the residuals of the neighbours are used too. The estimate and the true mean lie
+    between 0 and the border, hence the bound. The mass of isolated nodes returns to the reset.
     Source: Andersen, Chung and Lang, FOCS 2006, section 3; the estimate of the rest: this project.
     """
     from graphrag_bench.algorithms.kernels import inflow, node_masses, push

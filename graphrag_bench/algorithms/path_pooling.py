@@ -35,14 +35,15 @@ def pool_scores(
 ) -> FloatArray:
     """Return the pooled score of each triple, float64 (n,).
 
-    Triples lead from `source` to `target` (node ids, (n,)), have non-negative `scores`, and are
-    given in order of a first ranking (base ranks). A kernel is a path along triples from an entity
-    to a node, or from a node to an entity: the shortest path (`dijkstra`), each simple path of at
-    most four triples (`bfs`), or a path of 256 random walks. Shortest paths lead from the nearest
-    entity (`set`) or from each entity (`per_entity`). The i-th triple of a kernel scores the
-    kernel's mean or highest score plus the lowest of all `scores` / (i * a). A triple gets its
-    best score over all kernels; a triple without a kernel is a kernel itself. Of equally short
-    paths, the path with the larger sum of scores (six decimals) wins, then the lower base ranks.
+    Triples lead from `source` to `target` (node ids, (n,)) and have non-negative `scores`. Their
+    order is a first ranking (base ranks). A kernel is a path along triples from an entity to a
+    node, or from a node to an entity. `search` selects the kernels: the shortest paths
+    (`dijkstra`), all simple paths of at most four triples (`bfs`), or the paths of 256 random walks
+    (`random_walk`). A node has one shortest path, to the nearest entity (sources="set"), or one to
+    each entity ("per_entity"). The i-th triple of a kernel scores the kernel's mean or highest
+    score (`pooling`) plus min(scores) / (i * a). A triple gets its best score over all kernels; a
+    triple in no kernel counts as a kernel of its own. Of equally short paths, the path with the
+    larger sum of scores (six decimals) wins, and then the path with the lower base ranks.
     Source: path pooling (Wang et al. 2025), section 3.3.
     """
     base: FloatArray = np.asarray(scores, np.float64)
@@ -111,7 +112,7 @@ def _simple_paths(ways: Ways, start: int) -> Iterator[Kernel]:
 def random_walks(
     onward: Ways, back: Ways, entities: Sequence[int], rng: np.random.Generator
 ) -> list[Kernel]:
-    """Return the distinct paths of 256 random walks, in order of first walk.
+    """Return the distinct paths of 256 random walks, in the order in which they first occur.
 
     A walk starts at an entity and follows up to four triples; every second walk follows triples
     against their direction. A walk stops if there is no next triple, or if the drawn triple leads

@@ -81,8 +81,9 @@ class ReasoningSteps:
 class StepNodes:
     """Distinct nodes, each assigned to one reasoning step.
 
-    `ids` and `steps` (numbers from 1) are int64 (n,). `scores`, float64 (n,), are the highest
-    cosines of a node with a query of its step. `n_steps` also counts steps without nodes.
+    `ids` and `steps` (numbers from 1) are int64 (n,). The score of a node in `scores`, float64
+    (n,), is its highest cosine with the queries of its step. `n_steps` also counts steps without
+    nodes.
     """
 
     ids: IntArray
@@ -107,7 +108,11 @@ class StepNodes:
 
 @dataclass(frozen=True)
 class Route:
-    """Link from chunk `parent`, whose `sentence` names `child`; `score` is added to `child`."""
+    """Link from the chunk `parent` to the chunk `child`.
+
+    The link exists because `sentence`, a sentence of `parent`, names `child`. `score` is added to
+    the score of `child`.
+    """
 
     parent: int
     child: int

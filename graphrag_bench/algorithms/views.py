@@ -38,7 +38,7 @@ class Neighbours:
         return cls(*(part.astype(np.int32) for part in (starts, codes % n, rows[first])))
 
     def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
-        """Return the relationship of each hop of a walk; raises KeyError for a hop without one."""
+        """Return the first relationship of each hop of a walk; raises KeyError if there is none."""
         rows = []
         for here, there in pairwise(walk):
             begin, end = self.starts[here], self.starts[here + 1]
@@ -99,9 +99,9 @@ def inverse(sums: ArrayLike) -> FloatArray:
 class Views(Columns):
     """Cached properties of a graph that are stored on disk.
 
-    `transition` has only the values of `Graph.transition`, whose nonzeros are at the same places as
-    in `adjacency`. `name_sums` and `name_order` belong to `Graph.row_of`, and `keys` and
-    `first_words` to `Graph.dictionary`.
+    `Graph.transition` has its nonzeros at the same places as `adjacency`, so `transition` stores
+    only its values. `name_sums` and `name_order` are the arrays of `Graph.row_of`, and `keys` and
+    `first_words` the mappings of `Graph.dictionary`.
     """
 
     pairs: Pairs

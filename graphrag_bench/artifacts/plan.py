@@ -27,8 +27,8 @@ Identities = Mapping[str, Callable[[], str]]
 class PlannedArtifact:
     """Artifact that a run will build or load.
 
-    `inputs` maps each resource that the builder needs to the key of its artifact. If edges are to
-    be removed from a graph, `thinning` has the settings of `drop_edges`.
+    `inputs` maps each resource that the builder needs to the key of its artifact. `thinning` has
+    the settings of `drop_edges` if edges are removed from the graph; otherwise it is empty.
     """
 
     builder: Builder
@@ -73,8 +73,9 @@ def plan(
 ) -> list[PlannedArtifact]:
     """Return the artifacts of the wanted resources, each after all its inputs.
 
-    `choices` gives the variant of a resource (`"kg"`), or a mapping with `variant` and settings.
-    `identities` gives the identity of each resource that is not built: corpus, embedder, models.
+    `choices` maps a resource to its variant (`"kg"`), or to a mapping with `variant` and settings.
+    `identities` maps each resource that is not built (the corpus, the embedder, the models) to a
+    function that returns its identity.
     Raises one UserError that lists all problems.
     """
     planner = _Planner(choices, identities)

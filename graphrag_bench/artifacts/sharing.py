@@ -104,9 +104,9 @@ def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
 def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str], str]:
     """Import the artifacts of an archive after checking all keys and hashes.
 
-    Returns the new folders, the folders that existed already, and a digest of the content. If it
-    equals the digest that the export returned, nobody has changed an artifact together with its
-    hashes. Raises UserError for a damaged archive.
+    Returns the new folders, the folders that existed already, and a digest of the content. Compare
+    this digest with the digest that the export returned: they differ if somebody has changed an
+    artifact together with its hashes. Raises UserError for a damaged archive.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
     scratch = Path(mkdtemp(prefix=".import-", dir=artifacts))
@@ -141,7 +141,7 @@ def _unpacked(file: Path, scratch: Path) -> dict[str, str]:
 
 
 def verify(artifacts: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the folder of each stored artifact and what is wrong with it, "" if it is intact."""
+    """Yield the folder of each stored artifact and a text about its damage, "" if it is intact."""
     for folder in sorted(artifacts.glob("*/*/*")):
         if not folder.suffix and store.is_stored(folder):
             yield folder, store.fault_of(folder)

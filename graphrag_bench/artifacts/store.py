@@ -32,7 +32,7 @@ _MODELS = ("llm", "llm_build")
 
 @dataclass
 class Store:
-    """The artifacts of one data set, in the folder `root`, each built when it is first needed.
+    """The artifacts of one data set, in the folder `root`; each is built when first needed.
 
     `shared` is a second, read-only folder of artifacts. A build fails if the model's server fails,
     or if the share of truncated replies in an extraction exceeds `allow_cut`. `load` reads an
@@ -214,7 +214,10 @@ def read_recipe(folder: Path) -> dict[str, Any]:
 
 
 def fault_of(folder: Path) -> str:
-    """Return what is wrong with a stored artifact: another key, or changed files; "" if intact."""
+    """Return a text about the damage of a stored artifact; "" if it is intact.
+
+    An artifact is damaged if its recipe is invalid or has another key, or if files have changed.
+    """
     try:
         recipe = read_recipe(folder)
     except DamagedArtifact as error:

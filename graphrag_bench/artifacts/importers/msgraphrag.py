@@ -25,9 +25,10 @@ ParquetRow = Mapping[str, Any]
 def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
     """Import the text units as chunks, in their order and without titles.
 
-    The document of a chunk is the document of the corpus that has the same text (ignoring spaces),
-    or else the same title as the imported document, or that title as its id. If there is none, the
-    title of the imported document serves as the id.
+    The imported document of a text unit is looked up in the corpus: first by its text (ignoring
+    spaces), then by its title, which may be the id or the title of a document in the corpus. The
+    chunk belongs to the document found. If none is found, the title of the imported document serves
+    as the document id.
     """
     units = read_parquet(import_from, "text_units", ("id", "text"))
     if all(unit.get("human_readable_id") is not None for unit in units):
@@ -49,9 +50,9 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
 def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
     """Import the textual knowledge graph with types, descriptions and weights.
 
-    Nodes keep the order of entities.parquet, and relationships that of relationships.parquet. Names
-    are normalised, and entities of the same name merged. Text units are found in the chunk table by
-    their text.
+    Nodes keep the order of entities.parquet, and relationships keep the order of
+    relationships.parquet. Names are normalised, and entities with the same name are merged. Text
+    units are looked up in the chunk table by their text.
     """
     entities = read_parquet(import_from, "entities", ("id", "title"))
     rows = read_parquet(import_from, "relationships", ("source", "target"))
@@ -83,8 +84,9 @@ def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
 def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> Communities:
     """Import the communities of the imported graph, ordered by level and number.
 
-    Their nodes come from `entity_ids`, their chunks from `text_unit_ids` or else from the nodes.
-    Raises UserError if the graph has none of the entities.
+    The nodes of a community come from `entity_ids`. Its chunks come from `text_unit_ids`, or, if
+    that gives none, they are the chunks of its nodes. Raises UserError if the graph has none of the
+    entities.
     """
     rows = _communities(import_from)
     entities = read_parquet(import_from, "entities", ("id", "title"))
@@ -121,8 +123,8 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
 def reports(*, import_from: Path, communities: Communities) -> Reports:
     """Import the community reports, with title, text and rank.
 
-    A community without a report gets empty texts and rank 0. Raises UserError if the communities
-    are not the imported ones.
+    A community without a report gets empty texts and rank 0. Raises UserError if the run does not
+    have as many communities as the imported index.
     """
     rows = _communities(import_from)
     if len(rows) != len(communities):
@@ -178,7 +180,7 @@ def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
 def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[ParquetRow]:
     """Return the rows of the file `name.parquet` in a folder, with all columns.
 
-    Raises UserError if pyarrow, the file or one of `columns` is missing.
+    Raises UserError if pyarrow is not installed, or if the file or one of `columns` is missing.
     """
     path = folder / f"{name}.parquet"
     if not path.is_file():
@@ -190,10 +192,10 @@ def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[Parque
 
 
 def text_of(value: Any) -> str:
-    """Return a value of the table that is a text; "" if the value is missing."""
+    """Return a value of a text column; "" if the value is missing."""
     return value if isinstance(value, str) else ""
 
 
 def list_of(value: Any) -> list[str]:
-    """Return a value of the table that is a list of ids; [] if the value is missing."""
+    """Return a value of a column that holds lists of ids; [] if the value is missing."""
     return [str(item) for item in value] if isinstance(value, list) else []

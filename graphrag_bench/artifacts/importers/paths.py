@@ -17,7 +17,7 @@ _READ = ("entities", "relationships", "communities", "community_reports", "text_
 
 
 def variants_for(path: Path) -> dict[str, str]:
-    """Return the resources that can be imported from a path, each with the variant to build.
+    """Return the builder variant of each resource that can be imported from a path.
 
     Raises UserError if the path is neither a Microsoft GraphRAG folder nor a .graphml file.
     """
@@ -48,7 +48,10 @@ def file_of(path: Path) -> Path:
 
 
 def content_digest(path: Path) -> str:
-    """Return the digest of what is imported: a file with the chunk file next to it, or tables."""
+    """Return the digest of the files to import.
+
+    These are a .graphml file and the chunk file next to it, or the tables of Microsoft GraphRAG.
+    """
     file = file_of(path)
     if not file.is_file():
         tables = [file / f"{name}.parquet" for name in _READ]

@@ -67,9 +67,9 @@ def imported_graph(
 ) -> Graph:
     """Return the graph of an imported file.
 
-    Nodes and relationships belong to the chunks that the file names. If it names no chunk of the
-    corpus, they belong to the chunks that name the node, or both nodes of the relationship.
-    Raises UserError for a file without nodes.
+    Nodes and relationships belong to the chunks that the file lists for them. If the file lists no
+    chunk of the corpus, a node belongs to the chunks that contain its name, and a relationship to
+    the chunks that contain the names of both its nodes. Raises UserError for a file without nodes.
     """
     if not (any(row.chunks for row in nodes) or any(row.chunks for row in relationships)):
         ends = dict.fromkeys(name for row in relationships for name in (row.source, row.target))
@@ -97,10 +97,10 @@ def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
 
 
 def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return the chunks of each text unit, by the unit's id: chunks of the same text.
+    """Return the chunks of each text unit; both `texts` and the result are keyed by unit id.
 
-    If there is none, they are the chunks that contain the unit or are contained in it. White space
-    is ignored.
+    They are the chunks with the same text as the unit. If there are none, they are the chunks whose
+    text contains the text of the unit or is contained in it. White space is ignored.
     """
     squashed = [without_spaces(text) for text in chunk_table.texts]
     same = chunks_by_id(squashed)
@@ -124,7 +124,7 @@ def chunk_id(text: str) -> str:
 
 
 def chunks_by_id(ids: Iterable[str]) -> dict[str, Chunks]:
-    """Return the chunks of each id, given the id of every chunk; several may have the same id."""
+    """Return the chunks of each id; `ids` has the id of every chunk, and ids may repeat."""
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for row, one in enumerate(ids):
         rows[one].append(row)
@@ -132,7 +132,7 @@ def chunks_by_id(ids: Iterable[str]) -> dict[str, Chunks]:
 
 
 def mentions(names: Iterable[str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return the chunks whose title or text contains each name, compared word by word."""
+    """Return, for each name, the chunks whose title or text contains the words of the name."""
     wanted: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for name in dict.fromkeys(names):
         wanted[tuple(normalise_name(name).split())].append(name)
