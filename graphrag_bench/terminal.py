@@ -115,14 +115,15 @@ def is_local(url: str) -> bool:
 def refuse_secrets(name: str, value: object) -> None:
     """Raise UserError if a setting has an address with a user name, password or key.
 
-    Values inside mappings and lists are checked too. The message shows the address without them.
+    Values inside mappings and lists are checked too. The message shows the address without its
+    secrets.
     """
     if isinstance(value, str):
         shown = without_secrets(value)
         if _ADDRESS.search(value) and shown != value:
             raise UserError(
-                f"{name}={shown}: the address must not have a user name, password or key. Name the "
-                "environment variable of the key: llm.api_key_env=NAME."
+                f"{name}={shown}: the address must not have a user name, password or key. Put a "
+                "key in an environment variable and set llm.api_key_env to its name."
             )
     elif isinstance(value, Mapping):
         for key, inner in value.items():
@@ -137,12 +138,15 @@ _NOTE = b"\nstopping after the current calls; press again to stop at once\n"
 
 
 class Terminated(KeyboardInterrupt):
-    """The process was asked to stop by SIGTERM, which is handled like Ctrl-C."""
+    """The process received SIGTERM, and stops as after Ctrl-C."""
 
 
 @contextmanager
 def signal_handlers() -> Iterator[None]:
-    """Raise KeyboardInterrupt at SIGINT, Terminated at SIGTERM; a second signal kills at once."""
+    """Raise KeyboardInterrupt at SIGINT and Terminated at SIGTERM.
+
+    A second signal ends the process at once.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

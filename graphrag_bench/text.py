@@ -19,7 +19,8 @@ def normalise_name(name: str) -> str:
     """Return the normal form of an entity name: case-folded letters and digits of any script.
 
     HTML entities are decoded, and every other character becomes a space. Signs that distinguish
-    names are kept: C++, C#, Na+, -5, <5, 5%, $5, .NET. A sign between two words is not: AT&T.
+    names are kept: C++, C#, Na+, -5, <5, 5%, $5, .NET. A sign between two words becomes a space, as
+    in AT&T.
 
     >>> normalise_name("The C++ (Language)"), normalise_name("AT&amp;T")
     ('the c++ language', 'at t')
@@ -73,9 +74,10 @@ def drop_invisible(text: str) -> str:
 def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]:
     """Return the words of a text in lower case: runs of letters, marks and digits of any script.
 
-    In scripts without spaces each character with its marks is a word, or with `bigrams` each pair
-    of neighbours (for retrieval). `signs` keeps the signs of names such as C++, C# and .NET. For
-    ASCII text without signs the words equal the words of the `rouge-score` package.
+    In scripts without spaces each character with its marks is a word. With `bigrams`, which is
+    meant for retrieval, each pair of neighbouring characters is a word instead. `signs` keeps the
+    signs of names such as C++, C# and .NET. For ASCII text and without `signs`, the words are the
+    same as in the `rouge-score` package.
 
     >>> words("Who wrote C++?"), words("Who wrote C++?", signs=True)
     (['who', 'wrote', 'c'], ['who', 'wrote', 'c++'])
@@ -94,10 +96,11 @@ def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]
 
 
 def search_words(text: str) -> list[str]:
-    """Return the search terms of a text, unordered.
+    """Return the search terms of a text, in no particular order.
 
-    Signs are kept (C++), and scripts without spaces give pairs of neighbouring characters. Single
-    letters and digits are dropped, except lone capitals other than A and I ("vitamin C").
+    The signs of names are kept (C++). In scripts without spaces the terms are pairs of neighbouring
+    characters. Single letters and digits are dropped, except lone capitals other than A and I
+    ("vitamin C").
     """
     every = words(text, signs=True, bigrams=True)
     long = [word for word in every if len(word) > 1 or _UNSPACED.match(word)]
@@ -105,7 +108,7 @@ def search_words(text: str) -> list[str]:
 
 
 def split_unspaced(tokens: Iterable[str]) -> list[str]:
-    """Return the words, with words of scripts without spaces split into their characters."""
+    """Split words of scripts without spaces into characters; other words stay whole."""
     cut: list[str] = []
     for word in tokens:
         if word.isascii() or not _UNSPACED.search(word):
@@ -133,7 +136,7 @@ def _pairs(word: str) -> Iterator[str]:
 
 
 def join_unspaced(text: str) -> str:
-    """Return the text in NFC; next to characters of scripts without spaces, spaces are removed."""
+    """Remove spaces beside characters of scripts without spaces; return the text in NFC."""
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", _NEXT_TO_UNSPACED.sub("", text))
@@ -218,7 +221,10 @@ def short(text: str, n_characters: int = 60) -> str:
 
 
 def brief(value: object) -> str:
-    """Return a short `repr` of a dataclass, in which long texts are cut and collections counted."""
+    """Return a short `repr` of a dataclass.
+
+    Long texts are cut. A collection is shown as its number of items, e.g. `<3>`.
+    """
     every = tuple(getattr(value, "__dataclass_fields__", ()))
     parts = ", ".join(f"{name}={_part(getattr(value, name))}" for name in every)
     return short(f"{type(value).__name__}({parts})", 280)
@@ -231,7 +237,7 @@ def _part(value: Any) -> str:
 
 
 def show_briefly(*kinds: type) -> None:
-    """Make `brief` the `repr` of some dataclasses."""
+    """Make `brief` the `repr` of the given dataclasses."""
     for kind in kinds:
         type.__setattr__(kind, "__repr__", brief)
 

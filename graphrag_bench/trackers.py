@@ -1,6 +1,6 @@
 """Experiment trackers as callbacks of Hydra: `hydra/callbacks=mlflow`, `hydra/callbacks=wandb`.
 
-Each job of a sweep becomes one run of the tracker. The runs of reference methods that a job adds
+Each job of a sweep becomes one run of the tracker. If a job also runs reference methods, their runs
 are not logged.
 """
 
@@ -29,7 +29,7 @@ _SQLITE = "sqlite:///"
 
 @dataclass(frozen=True)
 class Job:
-    """What a tracker logs of one job; `error` is "" if the job has finished."""
+    """The values that a tracker logs for one job; `error` is "" if the job has finished."""
 
     name: str
     settings: Mapping[str, Any]
@@ -42,7 +42,7 @@ class Job:
     def read(cls, config: DictConfig) -> "Job":
         """Read the results of a job from its folder; a job without `cell.json` has failed.
 
-        The settings of a job without a scored run are the overrides of its command line.
+        If the job has no scored run, its settings are the overrides on its command line.
         """
         output = Path(config.hydra.runtime.output_dir)
         cell = cell_in(output)
@@ -111,7 +111,9 @@ class MLflow(Callback):
 
 
 class WandB(Callback):
-    """Callback that logs jobs to Weights & Biases; failed jobs get exit code 1 and their error.
+    """Callback that logs jobs to Weights & Biases.
+
+    A failed job has exit code 1, and its error as the notes of the run.
 
     With `mode="offline"` nothing is sent until `wandb sync`.
     """

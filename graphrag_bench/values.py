@@ -26,8 +26,9 @@ class Question:
 
     `scope` names the part of the corpus (a book, a script) that the question is about, if any.
     `entities` are the topic entities that the data set gives. `form` is the form of the answer.
-    `open_tokens` limits the answers of open forms, or of all forms if `published`. `abstract` marks
-    a question about the whole corpus (None: the data set does not say).
+    `open_tokens` replaces the token limit of open forms, such as "paragraph"; if `published`, it
+    replaces the limit of every form. `abstract` says whether the question is about the whole
+    corpus (None: the data set does not say).
     """
 
     id: str
@@ -99,9 +100,10 @@ class Ranked(Generic[T]):
 
     @classmethod
     def top(cls, scores: ArrayLike, k: int | None, among: ArrayLike | None = None) -> "Ranked[T]":
-        """Return the `k` best rows of a score vector (None: all), ties by lower id.
+        """Return the `k` rows with the highest scores (None: all rows), ties by lower id.
 
-        `among` restricts the candidates to these rows. Scores that are not finite rank last.
+        `scores` has one score per row. With `among` only these rows are ranked. Scores that are
+        not finite rank last.
         """
         values = np.asarray(scores, dtype=np.float64)
         rows = np.arange(len(values)) if among is None else np.unique(np.asarray(among, np.int64))
@@ -197,7 +199,7 @@ class RowScores:
 
 
 class NodeScores(RowScores):
-    """Scores of all nodes, e.g. by PageRank, whose exact scores sum to 1."""
+    """Scores of all nodes, e.g. their PageRank; exact PageRank scores sum to 1."""
 
 
 class RelationshipScores(RowScores):
@@ -292,7 +294,8 @@ class Context:
     """The context of a prompt: its texts, in order.
 
     `cut` lists the (kind, id) of each text that the token budget or a map step left out; a chunk is
-    listed once for each of its documents. `share` (0..1) is the share of the budget for the pieces.
+    listed once for each of its documents. `share` (0..1) is the fraction of the token budget that
+    the steps so far have assigned to their pieces.
     """
 
     pieces: tuple[Piece, ...]
@@ -412,7 +415,7 @@ def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
 def best_score_by_id(
     ids: IntArray, scores: FloatArray, least: float = -np.inf
 ) -> tuple[IntArray, FloatArray]:
-    """Return the distinct ids, ascending, and the best score of each, but no less than `least`."""
+    """Return the distinct ids, ascending, and the best score of each (at least `least`)."""
     rows, places = np.unique(ids, return_inverse=True)
     best: FloatArray = np.full(len(rows), least)
     np.maximum.at(best, places, scores)
@@ -420,6 +423,9 @@ def best_score_by_id(
 
 
 def best_first(scores: FloatArray, ids: IntArray | None = None) -> IntArray:
-    """Return the positions of scores, highest first (to six decimals); ties by id or position."""
+    """Return the positions of the scores, highest score first.
+
+    Scores are compared to six decimals. Ties by lower id, or without `ids` by lower position.
+    """
     keys = -np.round(scores, DECIMALS)
     return np.argsort(keys, kind="stable") if ids is None else np.lexsort((ids, keys))

@@ -33,10 +33,11 @@ _TEXT_LENGTH = 600
 
 @dataclass(frozen=True)
 class ProbableWalks:
-    """The most probable walk from a seed to each vertex; vertices are nodes, then chunks.
+    """The most probable walk from a seed to each vertex.
 
-    `before` int32 (n_nodes + n_chunks,) is the previous vertex on the walk. It is negative at seeds
-    and at vertices that no walk reaches.
+    Vertices are numbered: first all nodes, then all chunks. `before`, int32 (n_nodes + n_chunks,),
+    is the previous vertex on the walk to each vertex. It is negative at seeds and at vertices that
+    no walk reaches.
     """
 
     before: IntArray
@@ -146,15 +147,15 @@ class _TraceRows:
 def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     """Return the nodes, edges and paths to draw for a stored question; empty without a trace.
 
-    Nodes and chunks have flags: `seed`, `found` by a step, `gold` (evidence, or a node of a gold
-    chunk), `answer` (its name is a gold answer). Edges have `found`, `synonym`, `walk` (on the walk
-    from a seed to a drawn node or chunk) and `route` (a sentence of one chunk names the other).
-    `size` is the operator whose scores set the sizes of nodes.
+    Nodes and chunks have the flags `found` (by a step) and `gold` (a gold chunk, or a node of a
+    gold chunk). Nodes also have `seed` and `answer` (the name is a gold answer). Edges have the
+    flags `found`, `synonym`, `walk` (on the walk from a seed to a drawn node or chunk) and `route`
+    (a sentence of one chunk names the other). `size` is the operator whose scores set node sizes.
 
     Up to `MAX_NODES` nodes and chunks are drawn, in this order: the first paths, gold chunks,
-    retrieved chunks, scored nodes (if there is no path), nodes of relationships, other paths, each
-    with the walk to it. `left_out` counts what is not drawn; `unconnected` names found nodes
-    without a drawn edge.
+    retrieved chunks, scored nodes (if there is no path), nodes of relationships, other paths. All
+    but the first paths are drawn with the walk to them. `left_out` counts the nodes and chunks that
+    are not drawn; `unconnected` names found nodes without a drawn edge.
     """
     rows = _TraceRows.of(row.get("trace", ()))
     drawing = _Drawing(rows, gold, names)

@@ -117,7 +117,7 @@ def _questions_of(run: StoredRun) -> list[str]:
 
 
 def full_question(name: str, questions: RunQuestions) -> Plain:
-    """Return a question as `show --json` prints it, with the graph of its answer and its calls."""
+    """Return the data of a question: as `show --json` prints it, plus answer graph and calls."""
     whole = questions.explain(name)
     row, gold = questions.run.rows[name], questions.run.gold.get(name) or Gold()
     return {
@@ -129,9 +129,10 @@ def full_question(name: str, questions: RunQuestions) -> Plain:
 
 
 def question_tables(whole: Mapping[str, Any]) -> tuple[Table, Table]:
-    """Return a `full_question` as two tables: the answer with gold and evidence, and the graph.
+    """Return two tables of a `full_question`.
 
-    The table of the graph lists the edges that a step found, and the edges from nodes to chunks.
+    The first has the answer, the gold answers and the evidence. The second lists edges of the
+    answer graph: those that a step found, and those from nodes to chunks.
     """
     gold, answer = whole["gold"].get("answers", ()), whole["answer"]
     facts = [("answer", "(no answer)" if answer is None else str(answer))]
@@ -185,7 +186,7 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
     """Write the page of the given runs into a folder; return its index.html.
 
     An existing page is replaced. `home` holds the artifacts of runs that are not inside a home
-    folder. Raises UserError if the folder has files that are not of a run page.
+    folder. Raises UserError if the folder contains files that do not belong to a run page.
     """
     _write_static(page)
     runs, sets = with_one_rule(runs), {}

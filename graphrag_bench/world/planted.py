@@ -1,4 +1,4 @@
-"""Extraction of the facts of a synthetic world, complete or with a given share of facts missed."""
+"""Extract the facts of a synthetic world: all facts, or all but a given share."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -32,10 +32,11 @@ def planted_extraction(
 ) -> Extraction:
     """Extract the entities and facts of a synthetic world.
 
-    By default the extraction has every fact. Names replace aliases; a rumour (a false statement)
-    gives its entities but no triple. `aliases="as_written"` keeps aliases as separate names, with
-    the triples that introduce them. The share `drop` of the facts is missed; a higher share misses
-    the same facts and more. Raises UserError if no chunk states a fact of a synthetic world.
+    By default every fact is extracted, and aliases are replaced by names. With
+    `aliases="as_written"` aliases stay separate names, and the statement that introduces an alias
+    becomes a triple. A rumour (a false statement) gives its entities but no triple. `drop` is the
+    share of the facts that are missed; a higher share misses the same facts and more. Raises
+    UserError if no chunk states a fact of a synthetic world.
     """
     rows, counts = _read(chunk_table, aliases, drop, "extraction.planted")
     read = [

@@ -31,9 +31,10 @@ class WorldReader(Scripted):
     It reads the statements in the user's messages (sentences, triples, rows of tables) and follows
     the question's relations from the entity that the question names. The answer is the last tail,
     as written in the prompt. An alias is known only if the prompt introduces it. If a fact is
-    missing, the answer is `unknown`; of several tails the first counts. Rumours are ignored. The
-    reader also replies to prompts for entities, keywords, OpenIE, map and reduce, and DRIFT. Any
-    other prompt or question stops the run. Tokens are words.
+    missing, the answer is `unknown`. If the prompt states several tails for a head and a relation,
+    the first is followed. Rumours are ignored. The reader also replies to prompts for entities,
+    keywords, OpenIE, map and reduce, and DRIFT. Any other prompt or question stops the run. Tokens
+    are words.
     """
 
     def __init__(self) -> None:
@@ -103,7 +104,7 @@ class WorldPrompt:
         return self._names.get(normal, normal)
 
     def chain(self) -> list[Statement]:
-        """Return the facts of the question's chain that the prompt states, up to a missing fact."""
+        """Return the facts of the question's chain up to the first that the prompt lacks."""
         chain = []
         entity = self.canonical(self.question.start)
         for phrase in self.question.phrases:

@@ -83,7 +83,7 @@ class Trail:
 @value("none_open")
 @dataclass(frozen=True)
 class NoneOpen:
-    """Says that no follow-up is left, which ends the search; `n_searched` counts the searches."""
+    """End of the search: no follow-up question is left. `n_searched` counts the searches."""
 
     n_searched: int
 
@@ -116,7 +116,7 @@ def reply_of(most: int) -> type[DriftReply]:
 
 
 def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
-    """Return the distinct follow-ups of the replies, at most `most` of each reply."""
+    """Return the distinct follow-ups of the replies; each reply gives at most `most`."""
     return unique(
         [text.strip() for one in findings for text in one.follow_ups[:most] if text.strip()]
     )
@@ -238,9 +238,10 @@ def answer(
     """Ask the model to answer the current follow-up, and go to the next follow-up.
 
     The model scores its answer 1..100 by how well it serves the question. At most `max_follow_ups`
-    new follow-ups are appended, down to `max_depth`; follow-ups of the primer have depth 1. The
-    token limit of a reply is that of a paragraph. A missing or unreadable reply adds nothing and
-    counts as a fallback. The search ends after the last follow-up.
+    new follow-ups are appended, one level deeper than the current follow-up; follow-ups of the
+    primer have depth 1. Beyond `max_depth` none is appended. The token limit of a reply is that of
+    a paragraph. A missing or unreadable reply adds nothing and counts as a fallback. The search
+    ends after the last follow-up.
     Source: Microsoft GraphRAG's DRIFT search, released code (actions and their local search).
     """
     current = trail.current.text if trail.current else question.text

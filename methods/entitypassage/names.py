@@ -28,7 +28,7 @@ _SENTENCE_END = re.compile(r"[.!?;:]\s")
 
 @dataclass(frozen=True)
 class Name:
-    """A name: `key` is compared, `text` is displayed."""
+    """A name: `text` is displayed; names with equal `key` are the same name."""
 
     key: str
     text: str
@@ -199,9 +199,9 @@ def acronyms(text: str) -> Iterator[tuple[str, str]]:
     """Yield the short and the long form of every acronym that a text defines, in order.
 
     Definitions read "World Health Organization (WHO)" or "WHO (World Health Organization)". A short
-    form is one word of 2 to 10 characters with at least two capitals. Its n letters and digits are
-    matched from right to left in the min(n + 5, 2 n) words before it, the first at the start of a
-    word; the shortest match is the long form. A long form in brackets must match as a whole.
+    form is one word of 2 to 10 characters with at least two capitals. Its n letters and digits must
+    occur, in order, in the min(n + 5, 2 n) words before it; the first must begin a word. The
+    shortest such text is the long form. A long form in brackets must be the whole text in them.
 
     >>> list(acronyms("The World Health Organization (WHO) met."))
     [('WHO', 'World Health Organization')]
@@ -241,10 +241,10 @@ def _long_form(short: str, words: str) -> str:
 
 @operator("chunk.restart")
 def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> ChunkScores:
-    """Weight the `n_dense` best chunks for a restart: score minus the lowest score among them.
+    """Compute PageRank restart weights from the scores of the `n_dense` best chunks.
 
-    The weights are divided by their sum; if all these scores are equal, so are the weights. Other
-    chunks have weight 0.
+    The weight of a chunk is its score minus the lowest of these scores, divided by the sum of all
+    weights. If the scores are equal, the weights are equal too. All other chunks have weight 0.
     Source: this project.
     """
     best = chunk_scores.top(n_dense)
@@ -255,10 +255,11 @@ def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> C
 
 @operator("node.restart")
 def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
-    """Weight nodes for a restart: score / number of chunks, divided by the sum of these weights.
+    """Compute PageRank restart weights from the scores of the given nodes.
 
-    A node without chunks counts as having 1. A duplicate node counts with its best score; negative
-    scores count as 0. If all scores are 0, so are the weights. Ties by lower id.
+    The weight of a node is its score divided by the number of its chunks (at least 1), then divided
+    by the sum of all weights. A duplicate node counts with its best score; negative scores count
+    as 0. If all scores are 0, all weights are 0. Ties by lower id.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; the division by the
     sum is this project's.
     """

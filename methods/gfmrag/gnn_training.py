@@ -50,7 +50,10 @@ N_BEST = 20
 
 
 def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
-    """Draw parameters uniformly within 1 / sqrt(inputs), as torch does, except layer norms."""
+    """Draw all parameters except those of layer norms, as torch does.
+
+    They are uniform between -1 / sqrt(n) and 1 / sqrt(n) for a layer with n inputs.
+    """
     import torch
 
     most = 1.0
@@ -62,11 +65,12 @@ def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
 
 
 def loss_of(scores: "Tensor", targets: "Tensor") -> "Tensor":
-    """Return the loss of GFM-RAG's released code for logits and target nodes, 0 or 1.
+    """Return the loss of GFM-RAG's released code.
 
-    `scores` and `targets` are (n_questions, n_nodes). The loss is 0.3 times the entity loss plus
-    0.7 times the list loss. The entity loss is a weighted cross-entropy: half the weight is on the
-    target nodes, equally, and half on the other nodes, by a softmax of their logits / 0.2. The list
+    `scores` are the logits, (n_questions, n_nodes); `targets`, of the same shape, are 1 for target
+    nodes, else 0. The loss is 0.3 times the entity loss plus 0.7 times the list loss. The entity
+    loss is a weighted cross-entropy. Half of the weight is divided equally among the target nodes;
+    the other half is divided among the other nodes by a softmax of their logits / 0.2. The list
     loss is the mean over target nodes of -log(probability / sum of all probabilities). Every
     question needs at least one target node and one other node.
     """
@@ -87,9 +91,10 @@ def loss_of(scores: "Tensor", targets: "Tensor") -> "Tensor":
 class TrainingGraph(NamedTuple):
     """Graph with training questions.
 
-    `relations` float32 (n_kinds, d) and `questions` float32 (n, d) are text vectors. `start`
-    float32 (n, n_nodes) are the initial weights of the nodes for each question; `targets` float32
-    (n, n_nodes) are 1 for nodes of its evidence. `is_dev` bool (n,) marks development questions.
+    `relations` float32 (n_kinds, d) and `questions` float32 (n, d) are text vectors. Row i of
+    `start` float32 (n, n_nodes) has the initial weights of the nodes for question i. Row i of
+    `targets` float32 (n, n_nodes) is 1 at nodes of that question's evidence, else 0. `is_dev` bool
+    (n,) marks development questions.
     """
 
     edges: KindedEdges
@@ -118,7 +123,8 @@ def trained_weights(
     """Train a network that finds the entities of a question's evidence, on a synthetic world.
 
     The world is independent of the run's data set. Its passages become two graphs with synonymy
-    edges: one of the stated facts, one as the tagger reads them; training alternates between them.
+    edges: one has the facts that the passages state, the other what the tagger extracts. Each epoch
+    trains on both graphs.
     A question starts at the entity that it names, weighted by 1 / (number of its passages), and its
     targets are all entities of its gold passages. The epoch with the lowest development loss is
     kept, ties to the earlier epoch. Results are byte-identical on the same kind of processor; on a

@@ -29,7 +29,11 @@ _BLOCK = 1 << 16
 
 
 class NetworkShape(NamedTuple):
-    """Sizes of a network: of text vectors and node states, and numbers of layers."""
+    """Sizes of a network.
+
+    `text` and `hidden` are the lengths of text vectors and node states. `layers` and `mlp_layers`
+    are the numbers of message-passing layers and of layers in the final MLP.
+    """
 
     text: int
     hidden: int
@@ -105,7 +109,7 @@ class GnnWeights:
 
 
 class KindedEdges(NamedTuple):
-    """Directed edges: source, target, and the number of the relation, each int64 (n_edges,)."""
+    """Directed edges: `source`, `target` and relation number `kind`, each int64 (n_edges,)."""
 
     source: IntArray
     kind: IntArray
@@ -115,8 +119,9 @@ class KindedEdges(NamedTuple):
 def edges_of(graph: Graph) -> tuple[KindedEdges, tuple[str, ...]]:
     """Return a graph's relationships and their inverses as edges, and the names of the relations.
 
-    As in the released code, a synonymy edge becomes an edge in each direction, and each of these
-    has an inverse. The second half of the names are the inverses of the first half, in its order.
+    As in the released code, a synonymy edge becomes two edges, one in each direction, and each of
+    the two has an inverse. The first half of the names are the relations; the second half are their
+    inverses, in the same order.
     """
     synonym = np.asarray(graph.synonym, bool)
     kinds: dict[str, int] = {}
@@ -146,9 +151,9 @@ def logits(
 ) -> "Tensor":  # fmt: skip
     """Return the logit of each node for each question, (n_questions, n_nodes).
 
-    `relations` (n_kinds, d) and `questions` (n_questions, d) are text vectors. `start`
-    (n_questions, n_nodes) are the weights of the question's state in the initial states of nodes.
-    All are on the device of the network.
+    `relations` (n_kinds, d) and `questions` (n_questions, d) are text vectors. A node's initial
+    state is the question's state times the node's weight in `start` (n_questions, n_nodes). All
+    tensors are on the device of the network.
     Source: GFM-RAG (Luo et al. 2025), its release: DistMult messages, summed with the initial
     state.
     """

@@ -31,9 +31,9 @@ def link(
     """Rank facts (relationships) by similarity to the question, or to the query that replaces it.
 
     Score: the cosine, scaled so that the least similar fact of the graph has 0 and the most similar
-    1; 1 for all if all are equal. Of several query texts the best counts. Synonymy edges are not
-    facts. Ties by lower id. The scale needs the cosine of every fact, which `relationship.vdb` does
-    not compute.
+    has 1. If all facts are equally similar, all have 1. With several query texts a fact's highest
+    cosine counts. Synonymy edges are not facts. Ties by lower id. The scale needs the cosine of
+    every fact, which `relationship.vdb` does not compute.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, query to triple, top 5.
     """
     facts = ~np.asarray(graph.synonym, bool)

@@ -73,9 +73,10 @@ class ListedQuestions(BaseModel):
 def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> PseudoQuestions:
     """Derive answered questions from sentences and raised questions from names, without a model.
 
-    A sentence with a name, preceded by the chunk's title, stands for the question that the sentence
-    answers; the title is one of its names. For each other name in the chunk, except numbers and
-    dates, the chunk raises the question "What is NAME?". Raises UserError if no name is found.
+    A sentence stands for the question that it answers. The chunk's title precedes the sentence and
+    is one of its names; sentences without any name are skipped. For each other name in the chunk,
+    except numbers and dates, the chunk raises the question "What is NAME?". Raises UserError if no
+    name is found.
     Source: this project, so that HopRAG's graph needs no language model.
     """
     rows: list[QuestionRow] = []
@@ -112,9 +113,9 @@ def llm_questions(
 ) -> PseudoQuestions:
     """Ask the build model for the questions that each chunk answers or raises.
 
-    Each chunk has two calls. The names of a question are its named entities. An unreadable reply
-    gives no question. Raises UserError if all replies are unreadable or no chunk answers any
-    question.
+    The model is called twice for each chunk: for the questions that it answers, and for those that
+    it raises. The names of a question are its named entities. An unreadable reply gives no
+    question. Raises UserError if all replies are unreadable or no chunk answers any question.
     Source: HopRAG (Liu et al. 2025), incoming and outgoing pseudo-queries.
     """
     items = chunk_names(chunk_table)
@@ -178,18 +179,19 @@ def hop(
     progress: Progress,
     max_df: PositiveInt | None = MAX_DF,
 ) -> Graph:
-    """Build the graph of passages; an edge leads to a passage that answers a question of another.
+    """Build the graph of passages, with edges from raised questions to passages that answer them.
 
     Node i is chunk i, described by the passage. Each question that a passage raises is matched with
-    the most similar question that another passage answers. Similarity: the mean of the Jaccard
-    index of their names, 0..1, and the cosine of their vectors; ties by lower question. Of parallel
-    edges the most similar is kept, then the max(n, n ln(n)) most similar edges for n chunks. An
-    edge is described by the answered question; its keywords are the names of both questions, its
+    the most similar question that another passage answers; an edge leads from the first passage to
+    the second. Similarity: the mean of two numbers, the Jaccard index of the questions' names
+    (0..1) and the cosine of the questions' vectors; ties by lower question. Of parallel edges the
+    most similar is kept. With n chunks, the max(n, n ln(n)) most similar edges are kept in total.
+    An edge is described by the answered question; its keywords are the names of both questions, its
     weight is the similarity.
 
     A raised question is compared with the answered questions that share a name with it, and with
-    its nearest ones by vector. Names in more than `max_df` answered questions are not used to find
-    such candidates (None: no limit). Raises UserError if there is no edge.
+    the answered questions whose vectors are nearest. Names in more than `max_df` answered questions
+    are not used to find such candidates (None: no limit). Raises UserError if there is no edge.
     Source: HopRAG (Liu et al. 2025), edges between passages; released code 23898fa.
     """
     raised, answering, similarity = _match(pseudo_questions, question_index, max_df, progress)

@@ -45,9 +45,10 @@ def hybrid(
 ) -> list[Ranked[Relationship]]:
     """Rank relationships by vector similarity to the question and overlap with its names.
 
-    Score, -0.5..1: the mean of the cosine and of the Jaccard index of the relationship's keywords
-    and the question's names. Only the `n_candidates` relationships with the highest cosine are
-    scored; any other would score at most (1 + the last candidate's cosine) / 2. Ties by lower id.
+    Score, -0.5..1: the mean of two numbers, the cosine of question and relationship, and the
+    Jaccard index between the names in the question and the relationship's keywords. Only the
+    `n_candidates` relationships with the highest cosine are scored; any other would score at most
+    (1 + the last candidate's cosine) / 2. Ties by lower id.
     Source: HopRAG (Liu et al. 2025), hybrid search of edges.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -79,7 +80,8 @@ def helpful(
 ) -> list[Ranked[Chunk]]:
     """Rank the given chunks by the mean of their score and their cosine with the question.
 
-    If the given score is a share of visits, the mean is -0.5..1. Ties by lower id.
+    The mean is in -0.5..1 if the given scores are shares of visits, as from `node.hops.nearest`.
+    Ties by lower id.
     Source: HopRAG (Liu et al. 2025), helpfulness.
     Deviation: similarity is the cosine; in the paper it includes the overlap of names.
     """
@@ -119,12 +121,12 @@ def hops_nearest(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Rank nodes by their visits in hops along the relationships most similar to the question.
+    """Hop along the relationships most similar to the question, and rank nodes by their visits.
 
     Hops start at the first `width` distinct targets of the given relationships. From each node
-    visited for the first time, the outgoing relationship most similar to the question is followed,
-    ties by lower id, for at most `n_hops` hops. Score: the share of all visits, 0..1; ties by lower
-    id.
+    visited for the first time, the next hop follows the outgoing relationship most similar to the
+    question, ties by lower id. There are at most `n_hops` hops. Score: the node's share of all
+    visits, 0..1; ties by lower id.
     Source: HopRAG (Liu et al. 2025), its traversal by similarity instead of a language model.
     """
     vector = embedder.encode([question.text], kind="question")
@@ -154,7 +156,7 @@ def hops_llm(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Rank nodes by their visits in hops along relationships that the model chooses.
+    """Hop along relationships that the model chooses, and rank nodes by their visits.
 
     Like `node.hops.nearest`, but the model chooses one of a node's outgoing relationships, or none.
     There is one call for each node visited for the first time, at most `width` per hop; the calls
@@ -228,7 +230,7 @@ def judged_nearest(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Rank passages as `node.judged.llm` does, but judge them by their cosine instead of a model.
+    """Rank passages as `node.judged.llm` does, but with the cosine as the judge, not a model.
 
     A passage is the chunk of a node; it helps if its cosine with the question is above 0.7.
     Source: HopRAG (Liu et al. 2025), released code a6e425b: its traversal with the similarity judge
@@ -263,13 +265,13 @@ def judged_llm(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Search passages from the targets of relationships, and rank those that the model judges.
+    """Hop from the targets of relationships to neighbours, and rank passages that the model judges.
 
-    The first `width` distinct targets are the first passages; n of them start with n, n - 1, ...
-    visits. At each hop the model judges the passages that it has not judged yet; each passage of
-    the hop gains a visit if it helps and loses a visit if not. The next hop has the first 2 `width`
-    neighbours, in either direction, of these passages. The search ends after `n_hops` hops, or
-    after a hop without a new passage.
+    The passages of the first hop are the first `width` distinct targets. If there are n, the first
+    starts with n visits, the second with n - 1, and so on. At each hop the model judges the
+    passages that it has not judged yet; each passage of the hop gains a visit if it helps and loses
+    a visit if not. The next hop has the first 2 `width` neighbours, in either direction, of these
+    passages. The search ends after `n_hops` hops, or after a hop without a new passage.
 
     Score: the Jaccard index of the names in the question and in the passage's pseudo-questions,
     0..1, plus the visits if the passage helps; ties by lower id. A reply that is neither yes nor no

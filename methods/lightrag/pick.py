@@ -52,10 +52,11 @@ def similar(
 ) -> list[Ranked[Chunk]]:
     """Rank the chunks of the nodes and of the relationships by similarity to the question.
 
-    From the chunks of n nodes, the most similar 5 n / 2 (rounded down) are taken. The same rule
-    applies to relationships; chunks already taken from nodes are left out, and relationships
-    without another chunk do not count in n. The two lists alternate, nodes first, each chunk once.
-    If both are empty, the given chunks are kept. Score: cosine, -1..1. Ties by lower id.
+    If n nodes have chunks, the most similar 5 n / 2 of their chunks (rounded down) are taken. The
+    same rule applies to relationships, without the chunks already taken from nodes; a relationship
+    counts in n only if it adds a chunk. The two lists alternate, nodes first, each chunk once. The
+    first `top_k` chunks are returned; if both lists are empty, the first `top_k` given chunks.
+    Score: cosine, -1..1. Ties by lower id.
     Source: LightRAG's released code, version 1.5.7: `kg_chunk_pick_method` VECTOR, its default.
     """
     rankings = (nodes, relationships, chunks)
@@ -74,10 +75,12 @@ def similar_and_dense(
     embedder: Embedder,
     top_k: PositiveInt = 4,
 ) -> list[Ranked[Chunk]]:
-    """Alternate the `top_k` chunks nearest to the question with those of `chunk.pick.similar`.
+    """Alternate the chunks nearest to the question with the two lists of `chunk.pick.similar`.
 
-    The nearest chunks come first; those with a cosine below 0.2 are left out. If all lists are
-    empty, the given chunks are kept. Score: cosine, -1..1. Ties by lower id.
+    The three lists take turns: first the `top_k` nearest chunks, without chunks of a cosine below
+    0.2, then the chunks of nodes, then the chunks of relationships. The first `top_k` chunks are
+    returned; if all lists are empty, the first `top_k` given chunks. Score: cosine, -1..1. Ties by
+    lower id.
     Source: LightRAG's released code, version 1.5.7, its mode mix.
     """
     rankings = (nodes, relationships, chunks)

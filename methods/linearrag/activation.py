@@ -33,11 +33,12 @@ from operators.search import vectors_of
 
 @dataclass(frozen=True, eq=False)
 class TriGraph(Columns):
-    """Entities with the sentences that name them, and with their number of mentions in each chunk.
+    """Links from entities to the sentences that name them and to the chunks that mention them.
 
     `names` (n_entities,) are normalised and unique, in order of first mention. `sentences`
-    (n_sentences,) are distinct; each names an entity. `entity_sentence` is a bool CSR;
-    `entity_chunk` is an int64 CSR (n_entities, n_chunks) of numbers of mentions.
+    (n_sentences,) are distinct; each names an entity. `entity_sentence` is a bool CSR (n_entities,
+    n_sentences). `entity_chunk` is an int64 CSR (n_entities, n_chunks): how often each chunk
+    mentions each entity.
     """
 
     names: Texts
@@ -130,14 +131,14 @@ def activate(
     """Spread activation from the given nodes along sentences; return the active nodes.
 
     In each round an active node takes the `sentences_per_node` sentences that name it and are most
-    similar to the question, except sentences taken in earlier rounds. To every entity of such a
-    sentence it passes its score times the cosine of sentence and question. Scores below `threshold`
-    are neither passed on nor received.
+    similar to the question, except sentences taken in earlier rounds. The node passes a score to
+    every entity that such a sentence names: its own score times the cosine of sentence and
+    question. Scores below `threshold` are neither passed on nor received.
 
     A node is ranked by its start score (the best of duplicates, at least 0) plus all scores that it
-    receives. Its activation is the largest of its start score and of each received score divided by
-    1 + the number of its round. Only nodes above 0 are returned. Ties by lower id. Raises UserError
-    if the graph does not belong to the sentences.
+    receives. Its activation is the highest of its start score and its received scores, where a
+    score received in round r is divided by 1 + r. Only nodes above 0 are returned. Ties by lower
+    id. Raises UserError if the graph does not belong to the sentences.
     Source: LinearRAG (Zhuang et al. 2025), semantic propagation; defaults of the released code (its
     max_iterations of 3 makes two rounds).
     Deviation: sentences are marked as taken at the end of a round, and the best of several scores

@@ -123,7 +123,10 @@ class HopReply(_Lenient):
 
 
 class SequenceReply(_Lenient):
-    """A sequence of sub-questions in a reply; sequence 0 resolves clauses of the question."""
+    """A sequence of sub-questions in a reply.
+
+    Sequence 0 resolves ambiguous expressions, then asks the question again clause by clause.
+    """
 
     BARE = "hop"
     sequence_id: HopId
@@ -258,11 +261,11 @@ def plan(
 ) -> Plan:
     """Ask the model for a plan of sub-questions, and normalise it.
 
-    Without planning, and after two unreadable replies (a fallback), the plan has only the final
-    question, of the question's own kind. The final question is the question itself, or the model's
-    wording with `final_text="plan"`. The reply schema limits a plan to `max_sequences` sequences
-    with `max_hops` sub-questions each, because a small model never ends a plan, and a plan that is
-    cut at 2,200 tokens is unreadable.
+    With `planning="off"`, and after two unreadable replies (a fallback), the plan has only the
+    final question, of the question's own kind. The final question is the question itself, or with
+    `final_text="plan"` the model's wording of it. The reply schema limits a plan to `max_sequences`
+    sequences with `max_hops` sub-questions each: a small model would otherwise never end its plan,
+    and a plan that is cut at 2,200 tokens is unreadable.
     Source: PankRAG (2025), section 2.2, globally aware planning; its ablation "-Pank".
     """
     nothing = PlanReply(path=PathReply.model_validate({}))
@@ -292,13 +295,13 @@ def rephrase(
     prompt: Prompt = REPHRASE,
     when: Literal["placeholders_only", "always", "never"] = "placeholders_only",
 ) -> Question:
-    """Rewrite a sub-question to be self-contained, given the answers it depends on.
+    """Rewrite a sub-question to be self-contained, given the answers that it depends on.
 
-    With `when="placeholders_only"` the model rewrites it if it contains a placeholder such as
-    `<A1-1>`, with `always` if it depends on any answer, with `never` not at all. The final question
-    is rewritten only if it contains a placeholder. If the reply is missing or empty, each
-    placeholder is replaced by the first sentence of its answer, at most 30 words, which counts as a
-    fallback.
+    Without answers the sub-question is kept as it is. With `when="placeholders_only"` the model
+    rewrites a sub-question that contains a placeholder such as `<A1-1>`; with `when="always"` it
+    rewrites every sub-question, but the final question only if it contains a placeholder; with
+    `when="never"` nothing is rewritten. If the reply is missing or empty, each placeholder is
+    replaced by the first sentence of its answer, at most 30 words, which counts as a fallback.
     Source: PankRAG (2025), section 2.2, top-down phase.
     """
     needed = bool(placeholders(question.text)) or (when == "always" and not question_kind.final)
@@ -335,13 +338,13 @@ def leaf_or_theme(
     levels: Literal["chosen", "all"] = "chosen",
     top_k: PositiveInt | None = 512,
 ) -> Ranked[Community]:
-    """Choose communities that cover the graph once, finer where they fit the question better.
+    """Choose coarse communities, or finer ones inside them that fit the question better.
 
     From the coarsest level down to `level`, a community is replaced by its children if the report
-    of any descendant is more similar to the question (cosine, six decimals) than its own report.
-    With `levels="all"` all communities are taken. Score: the number of chunks plus the report's
-    rating / 11, as in `community.layer`. Communities without a report, or rated below 0, are left
-    out. Ties by lower id.
+    of any descendant is more similar to the question (cosine, six decimals) than its own report. So
+    the graph is covered once. With `levels="all"` all communities down to `level` are taken. Score:
+    the number of chunks plus the report's rating / 11, as in `community.layer`. Communities without
+    a report, or rated below 0, are left out. Ties by lower id.
     Source: PankRAG (2025), section 2.3, which selects between leaf-level and high-level summaries.
     Deviation: the paper gives no criterion; this project compares similarities.
     """
@@ -420,7 +423,7 @@ def rerank_points(
 
 
 def mean_similarity(candidates: Vectors, answers: Dependencies, embedder: Embedder) -> FloatArray:
-    """Return the mean cosine of each candidate and the answers, at least 0, float64 (n,).
+    """Return for each candidate its mean cosine with the answers, at least 0, float64 (n,).
 
     `candidates` are unit vectors (n, d).
     """

@@ -22,8 +22,8 @@ NodePath = tuple[int, ...]
 class Likeness(NamedTuple):
     """For each pair of adjacent nodes, the relationship most similar to the question.
 
-    `row` int64 (n_pairs,) is this relationship, ties by lower id. `ways` is an int64 CSR (n_nodes,
-    n_nodes) of its similarity in millionths; zeros are stored.
+    `row` int64 (n_pairs,) is the row of this relationship, ties by lower id. `ways` int64 CSR
+    (n_nodes, n_nodes) is the relationship's similarity, times a million; zeros are stored.
     """
 
     row: IntArray
@@ -31,7 +31,10 @@ class Likeness(NamedTuple):
 
     @classmethod
     def of(cls, graph: Graph, similarity: FloatArray) -> "Likeness":
-        """Find these relationships by `similarity` to the question, float64 (n_relationships,)."""
+        """Find the most similar relationship of each pair of adjacent nodes.
+
+        `similarity` to the question is float64 (n_relationships,).
+        """
         from scipy.sparse import csr_matrix
 
         millionths = np.rint(similarity * MILLION).astype(np.int64)
@@ -63,7 +66,7 @@ class _PartialPaths(NamedTuple):
         return _PartialPaths(self.nodes[rows], self.sums[rows])
 
     def joined_with(self, others: "_PartialPaths") -> "_PartialPaths":
-        """Join each path with each path in `others` that ends at the same node, reversed.
+        """Extend each path by the reverse of each path in `others` that ends at the same node.
 
         `others` are sorted by their last node. Joined paths with a repeated node are left out.
         """
@@ -81,11 +84,11 @@ def shortest_paths(
 ) -> tuple[IntArray, IntArray]:
     """Return the `k` shortest paths of at most `most` hops for each pair (source, target).
 
-    `pairs` is int64 (n_pairs, 2); pairs are distinct, and source and target differ. For each path
-    the row of its pair, int64 (n,), and its nodes, int64 (n, longest + 1), padded with -1, are
-    returned. A path visits no node twice and follows relationships in either direction; `most=None`
-    means no bound. Ties up to four hops: higher sum of similarities, then lower node tuple; beyond
-    four hops: lower node tuple.
+    `pairs` is int64 (n_pairs, 2); pairs are distinct, and source and target differ. Two arrays are
+    returned: for each path the row of its pair, int64 (n,), and for each path its nodes, int64
+    (n, longest + 1), padded with -1. A path visits no node twice and follows relationships in
+    either direction; `most=None` means no bound. Ties between paths of up to four hops: higher sum
+    of similarities, then lower node tuple. Ties between longer paths: lower node tuple.
     Source: PathCoRAG, section 4.3 and appendix B (Yen's algorithm).
     """
     from scipy.sparse.csgraph import connected_components
@@ -208,14 +211,15 @@ def step_paths(
     top_k: int | None = None,
     top_k_of: BestOf = "all",
 ) -> list[Path]:
-    """Rank the k shortest paths of all transitions, and keep `top_k` in all or per transition.
+    """Rank the k shortest paths of all transitions, and keep the best.
 
-    A transition is an array of node pairs (source, target) from one step to the next, int64 (n, 2);
+    `top_k` paths are kept of all paths together (`top_k_of="all"`) or of each transition. A
+    transition is an array of node pairs (source, target) from one step to the next, int64 (n, 2);
     pairs of a node with itself are skipped. Score: the mean similarity of the path's relationships
-    to the question, -1..1. With `counted="sorted"` the mean is over relationships that are walked
-    from the alphabetically lower name (in capitals) to the higher; with `above` it is over
-    relationships of higher similarity. A path without such relationships is dropped. Order: score
-    to six decimals, fewer hops, transition, node tuple.
+    to the question, -1..1. With `counted="sorted"` only relationships that are walked from the
+    alphabetically lower name (in capitals) to the higher count in the mean. With `above` only
+    relationships of a similarity above it count. A path without such relationships is dropped.
+    Order: score to six decimals, fewer hops, transition, node tuple.
     Source: PathCoRAG, section 4.3, equation 5 and appendix B; `sorted` and `above` as in the
     released code.
     """

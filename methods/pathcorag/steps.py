@@ -120,9 +120,9 @@ def reasoning_steps_nlp(
 
 @operator("relationship.among", order="by the better-ranked end, then by id")
 def among(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Relationship]:
-    """Rank relationships between two of the given nodes, by the better-ranked node of the two.
+    """Rank the relationships between given nodes by the better-ranked of their two nodes.
 
-    Score: the score of this node. Ties by lower id.
+    Score: the score of that node. Ties by lower id.
     Source: PathCoRAG, section 4.4; its use without a path is this project's.
     """
     ids, places = np.unique(nodes.ids, return_index=True)
@@ -146,10 +146,11 @@ def by_step(
 ) -> StepNodes:
     """Find the `per_query` nodes most similar to each query, and assign each to a reasoning step.
 
-    Score: the highest cosine of the node and a query, -1..1; ties by lower id. A node belongs to
-    the step of its most similar query (to six decimals; ties: first step). With `assign="rank"` it
-    belongs to the step of the query in whose results it ranks best, and only queries that found the
-    node count for its score. Queries do not find nodes below `min_score`.
+    Score: the highest cosine of the node and a query of its step, -1..1; ties by lower id. A node
+    belongs to the step of its most similar query (to six decimals; ties: first step). With
+    `assign="rank"` it belongs to the step of the query in whose results it ranks best, and a query
+    counts for its score only if the node is among the query's results. Results below `min_score`
+    are dropped.
     Source: PathCoRAG, section 4.2, equations 3 and 4; `rank` and `min_score` as in the released
     code.
     """
@@ -200,11 +201,11 @@ def k_shortest(
     A transition leads from step i to step i + 1. For each pair of a node of step i and a node of
     step i + 1, the `k` shortest loopless paths of at most `max_path_edges` relationships (None: no
     bound), in either direction, are ranked. Score: the mean cosine of the question and the path's
-    relationships, -1..1. With `counted="sorted"` the mean is over relationships that are walked
-    from the alphabetically lower name to the higher; with `min_score` it is over relationships of
-    higher cosine. A path without such relationships is dropped. Order: score, fewer relationships,
-    number of the transition (from 1), node tuple. `top_k_of="transition"` keeps `top_k` paths of
-    each transition.
+    relationships, -1..1. With `counted="sorted"` only relationships that are walked from the
+    alphabetically lower name to the higher count in the mean; with `min_score` only relationships
+    of a higher cosine count. A path without such relationships is dropped. Order: score, fewer
+    relationships, number of the transition (from 1), node tuple. `top_k` paths are kept in all, or
+    with `top_k_of="transition"` for each transition.
 
     Only the `max_pairs_per_transition` pairs (None: all) with the highest product of node scores
     are searched. Ties between equally short paths: higher mean similarity, then lower node tuple;

@@ -190,7 +190,7 @@ def by_keyword(
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     top_k: PositiveInt = 40,
 ) -> list[Ranked[Node]]:
-    """Choose up to `top_k` nodes by similarity to the low-level keywords, which take turns.
+    """Choose up to `top_k` nodes: the low-level keywords take turns in choosing a similar node.
 
     At its turn a keyword takes the most similar node that no keyword has taken; it is skipped if
     that node's cosine is below `min_score`. Score: the cosine of node and keyword, -1..1; ties by

@@ -49,12 +49,12 @@ def beam(
     """Find the paths of facts whose joined texts are most similar to the question, by beam search.
 
     Facts are the nodes of the given `types` in the given chunks (no types: all nodes). The beam
-    starts with the `width` facts most similar to the question. Each round extends a path by facts
-    that share an entity with its last fact or name a synonym of such an entity, and by the
-    `n_parallel` facts most similar to the question, until paths have `max_facts` distinct facts. Of
-    paths with the same facts the first counts. The `n_rescored` extensions whose mean vector is
-    most similar to the question are scored again, by the vector of their joined text; the best
-    `width` form the next beam.
+    starts with the `width` facts most similar to the question. Each round extends every path by one
+    fact, until paths have `max_facts` distinct facts. The candidates are facts that name an entity
+    of the path's last fact, or a synonym of such an entity, and the `n_parallel` facts most similar
+    to the question. Of paths with the same set of facts only the first is kept. The `n_rescored`
+    extensions whose mean vector is most similar to the question are scored again, by the vector of
+    their joined text; the best `width` form the next beam.
 
     Score: cosine with the question, -1..1; paths of all lengths are returned, ties to the shorter
     path, then lower ids. A path's nodes include the entities between its facts; between facts
@@ -172,15 +172,15 @@ def of_paths(
     n_paths: PositiveInt = 5,
     top_k: PositiveInt = 5,
 ) -> Ranked[Node]:
-    """Rank the entities of the facts on the best paths, and of the facts that are a path alone.
+    """Rank the entities that are named on the best paths or on the paths with a single fact.
 
     Entities are nodes of the given `types`, facts are the other nodes of a path; without types all
-    nodes of a path are facts and all their neighbours are entities. `top_k` entities are taken from
-    the first `n_paths` paths, and `top_k` from the paths with one fact: the entities with the
-    highest sum of path scores, where a path counts once for each of its facts that names the
-    entity. Score: the entity's best path score divided by the best path score of the entities taken
-    from the same paths, 0..1; an entity taken twice has the higher score. Ties by lower id. Paths
-    with a score of 0 or less are ignored.
+    nodes of a path are facts and all their neighbours are entities. There are two groups of paths:
+    the first `n_paths` paths, and all paths with one fact. From each group `top_k` entities are
+    taken, those with the highest sum of path scores; a path counts once for each of its facts that
+    names the entity. Score: the entity's best path score divided by the best path score of the
+    entities taken from the same group, 0..1; an entity of both groups has the higher score. Ties by
+    lower id. Paths with a score of 0 or less are ignored.
     Source: PropRAG (Wang and Han 2025), seeds of the last walk, as in its release.
     """
     typed = nodes_of_types(graph, types)

@@ -27,9 +27,10 @@ _BLOCK = 8192
 class MlpWeights(Columns):
     """Weights of a ReLU layer and a sigmoid, float32: `hidden` (4 d + 20, h), `bias`, `out` (h,).
 
-    Inputs in order: question, head, relation, tail (d each), `distances` of head and of tail.
-    `unreadable` (d,) is the vector of nodes without readable text. `statistics` describe the
-    training data and the quality of the kept epoch.
+    The input has, in order, the vectors of question, head, relation and tail (d each), then the
+    distance features of the head and of the tail (10 each). `unreadable` (d,) is the vector of
+    nodes without readable text. `statistics` describe the training data and the quality of the
+    kept epoch.
     """
 
     hidden: Vectors
@@ -65,8 +66,9 @@ class MlpTripleScorer(Columns):
     ) -> FloatArray:
         """Return the probability, 0..1, that each relationship in `rows` helps to answer.
 
-        `source` and `target` are the nodes of all relationships of the graph, `rows` (n_rows,) the
-        relationships to score; `vector` (d,) and `topics` are the question's vector and entities.
+        `source` and `target` are the nodes of all relationships of the graph; `rows` (n_rows,) are
+        the relationships to score. `vector` (d,) is the vector of the question; `topics` are the
+        nodes of its topic entities.
         """
         from scipy.special import expit
 
@@ -97,8 +99,9 @@ def means_of(source: RowIds, target: RowIds, n_nodes: int) -> Means:
 def distances(means: Means, is_topic: NDArray[np.bool_]) -> Vectors:
     """Return the distance features of each node to the topic entities, float32 (n, 10).
 
-    Features: one-hot of `is_topic` (n,), its mean over incoming triples applied once and twice, and
-    likewise over outgoing triples; 0 for nodes without such triples.
+    The first two features are the one-hot code of `is_topic` (n,). The next four are its average
+    over incoming triples, and the average of this average; the last four are the same over outgoing
+    triples. An average is 0 at a node without such triples.
     Source: SubgraphRAG (Li et al. 2025), section 3.1, directional distance encoding.
     """
     hot = np.stack([~is_topic, is_topic], axis=1).astype(np.float32)

@@ -166,7 +166,7 @@ def triple_weights(
         raise UserError(
             f"Data set '{data.name}': {n_examples} training questions and {n_validation} "
             "validation questions have a path from a topic entity to an answer in their graphs. At "
-            "least one of each is needed, and their graphs need triples on and off these paths."
+            "least one of each is needed, and some triple of a graph must lie outside these paths."
         )
     weights = train(examples, validation, chance, progress, device=place)
     n, n_all = len(data.questions), training.size() if questions else len(data.questions)
@@ -185,8 +185,9 @@ class Example(NamedTuple):
 
     `nodes` int32 (n_nodes,) are row numbers of names; `head` and `tail` int32 (n,) are positions in
     `nodes`; `relation` int32 (n,) are row numbers of relations. `near` float32 (n_nodes, 10) are
-    the features of `distances`; `label` bool (n,) marks triples on a shortest path. Memory: 13
-    bytes a triple and 44 a node; questions of a synthetic world share all but `near` and `label`.
+    the features of `distances`; `label` bool (n,) marks triples on a shortest path. An example
+    takes 13 bytes per triple and 44 bytes per node. Questions of a synthetic world share all arrays
+    except `near` and `label`.
     """
 
     text: str
@@ -244,7 +245,8 @@ def train(
 ) -> MlpWeights:
     """Train weights, and return the weights of the epoch with the best recall on `validation`.
 
-    Their `statistics` are this epoch, its recall and loss, and the number of epochs.
+    `statistics` of the weights are the number of this epoch, its recall and loss, and the number of
+    all epochs.
     """
     import torch
 
@@ -290,8 +292,8 @@ def initial_weights(d: int, chance: np.random.Generator, device: str = "cpu") ->
 def logits(weights: "Weights", data: Examples, row: int) -> "Tensor":
     """Return the logit of each triple of a question, (n,), on the device of the weights.
 
-    Each node and each relation is multiplied once with its part of the hidden weights; the hidden
-    units of a triple are the sum of such products.
+    For speed each node and each relation is multiplied by its block of the hidden weights only
+    once. The hidden units of a triple are the sum of the products of its parts and the question.
     """
     import torch
     from torch.nn.functional import embedding as rows_of
@@ -403,9 +405,9 @@ def on_shortest_paths(
 ) -> NDArray[np.bool_]:
     """Return which triples lie on a shortest path between a start and an end, bool (n_triples,).
 
-    For each pair of a start and an end, the shortest directed paths in both directions are
-    compared; the shorter paths count, or all if equally long. An unconnected pair, and a node
-    paired with itself, have no path.
+    For each pair of a start and an end there are directed paths from start to end and from end to
+    start. The shortest of all these paths count, in both directions if they are equally long. An
+    unconnected pair, and a node paired with itself, have no path.
     Source: SubgraphRAG (Li et al. 2025), section 3.1; their labels, from RoG (Luo et al. 2024).
     """
     from scipy.sparse import csr_matrix

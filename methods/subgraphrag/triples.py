@@ -46,12 +46,12 @@ def triple_scores(
     embedder: Embedder,
     top_k: PositiveInt = 100,
 ) -> list[Ranked[Relationship]]:
-    """Rank relationships by how much they help, as triples, to answer the question.
+    """Rank relationships by how much their triples help to answer the question.
 
-    Score, 0..1: (1 + cosine of the question and "head relation tail") / 2, or with
-    `build.triple_scorer=mlp` the probability by the trained scorer, which also depends on the
-    distances to `nodes`, the question's entities. If the step uses `relationships`, only these are
-    ranked. Ties by lower id.
+    Score, 0..1: (1 + cosine of the question and "head relation tail") / 2. With
+    `build.triple_scorer=mlp` the score is the probability that the trained scorer gives; it also
+    depends on the distances to `nodes`, the question's entities. If the step uses `relationships`,
+    only these are ranked. Ties by lower id.
     Source: SubgraphRAG (Li et al. 2025), section 3.1; the cosine score is this project's.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
