@@ -53,7 +53,7 @@ class Replay(ChatModel):
         return self._identity or there[0]
 
     def call(self, request: Request) -> Completion:
-        """Return the stored reply; raises the stored failure, or NotAccepted without either."""
+        """Return the stored reply; raises the stored failure, or NotAccepted if none is stored."""
         key, _ = reply_key(self.identity, request)
         if (row := self._rows.get(key)) is None:
             shown = request.prompt[-1].content[:200] if request.prompt else ""

@@ -91,7 +91,7 @@ def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None
 
 
 def check_variable(variable: str | None) -> None:
-    """Raise UserError if a text is no valid variable name; the error does not show the text."""
+    """Raise UserError if a text is not a valid variable name; the error hides the text."""
     if variable is not None and not _VARIABLE.fullmatch(variable):
         raise UserError(
             "api_key_env must be the name of the environment variable that holds the API key, e.g. "
@@ -105,7 +105,7 @@ _TOKENS = 1000
 
 @cache
 def provider_facts(model: str, base_url: str) -> tuple[int | None, Prices | None]:
-    """Return the window in tokens and the prices of a provider's model; None for an unknown one.
+    """Return the window in tokens and the prices of a provider's model; None if unknown.
 
     Source: the list of models in the package genai-prices, with today's prices.
     """

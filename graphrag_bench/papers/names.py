@@ -37,7 +37,7 @@ class PrintedMethod(_Entry):
 class PrintedSetting(_Entry):
     """What a printed setting means here; in `paper.yaml`, a list alone is the field `run`.
 
-    `run` lists the settings that a run must have. `also` lists further settings of the command. If
+    `run` lists the settings that a run must have. `also` lists further settings to run with. If
     the row prints the lowest or highest figure of several runs (`over`), `levels` lists the values
     in which these runs differ. `layer` is a layer of a tree: `0`, `1`, or `>1` for all higher
     layers.

@@ -159,7 +159,7 @@ Steps = tuple[Step, ...]
 
 
 def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
-    """Return a copy of a checker that has checked the steps; they may read slots in `written`."""
+    """Check steps with a copy of the checker; return the copy. They may read slots in `written`."""
     arm = checker.copy()
     arm.written.update(written)
     for step in steps:

@@ -30,7 +30,7 @@ QuestionScores = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class ScoredRun:
-    """A run for a comparison: content of `metrics.json`, metrics and scope of each question."""
+    """A run to compare: its `metrics.json`, and the metrics and the scope of each question."""
 
     metrics: RunMetrics
     scores: QuestionScores
@@ -42,9 +42,10 @@ class Comparison:
     """Difference of a method's run from the baseline's run on one metric.
 
     `place` is the position of the method's run. `baseline` is the title of the baseline's run in
-    tables; `baseline_title` leaves out the settings in which its `n_baselines` runs differ. `n` is
-    the larger number of questions of the two means. `p` is Holm-corrected over the `n_tests` tests
-    of the metric.
+    tables. `n_baselines` is the number of the baseline's runs on the data set; `baseline_title` is
+    the title without the settings in which they differ. The means of the two runs can cover
+    different numbers of questions; `n` is the larger number. `p` is Holm-corrected over the
+    `n_tests` tests of the metric.
     """
 
     place: int
@@ -181,7 +182,7 @@ def format_difference(difference: Difference) -> str:
 
 
 def fewer_questions_note(rows: Sequence[Comparison]) -> list[str]:
-    """Return a note on `n of m` in a table, if a difference covers fewer questions than a mean."""
+    """Return a note that explains `n of m`, if a difference covers fewer questions than a mean."""
     says = "n of m: the difference is over n questions of both runs, each mean over up to m"
     return [says] if any(row.difference.n != row.n for row in rows) else []
 

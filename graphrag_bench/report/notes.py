@@ -205,7 +205,7 @@ def _extractions(runs: Sequence[RunMetrics]) -> str:
 
 
 def resampling_units(clusters: Iterable[int]) -> str:
-    """Return what the bootstrap resamples: questions, or scopes if means have `clusters`."""
+    """Return what the bootstrap resamples: questions, or scopes if any of `clusters` is not 0."""
     if not (numbers := sorted({*clusters} - {0})):
         return "questions"
     few = "; so few that intervals are too narrow" if numbers[0] <= FEW_CLUSTERS else ""
@@ -213,7 +213,7 @@ def resampling_units(clusters: Iterable[int]) -> str:
 
 
 def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield warnings on runs scored again for a table: other gold, or another scoring rule."""
+    """Yield warnings on runs that a table scores with other gold or by another rule than before."""
     if titles := _titles(run for run in runs if run.get("regraded")):
         yield _warning("gold", f"the gold answers changed; scored again for this table: {titles}")
     for words, group in group_by(runs, lambda run: run.get("scored_as", "")).items():
@@ -266,7 +266,7 @@ def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def context_of_rows(run: RunMetrics) -> bool:
-    """Return whether a run's contexts have nodes, paths or reports, but by design no chunks."""
+    """Return whether a run's method packs nodes, paths or reports into contexts, but no chunks."""
     usage = run["usage"]
     chunks = usage.get("chunks_per_context"), usage.get("contexts_without_chunks")
     return bool(usage["context_tokens_per_question"]) and chunks == (0, 0)

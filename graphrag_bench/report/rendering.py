@@ -212,7 +212,7 @@ def csv_text(table: Table) -> str:
 
 
 def safe_cell(text: str) -> str:
-    """Return a text, after an apostrophe if a spreadsheet would run it as a formula."""
+    """Return a text; begin it with an apostrophe if a spreadsheet would run it as a formula."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 

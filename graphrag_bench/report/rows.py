@@ -65,9 +65,9 @@ def different_corpora(first: RunMetrics, second: RunMetrics) -> bool:
 def runs_by_corpus(
     runs: Sequence[RunMetrics], *, of_each_set: bool = True
 ) -> dict[str, dict[str, list[RunMetrics]]]:
-    """Return the runs of each data set with several corpora, grouped by corpus.
+    """Return the runs of each data set whose runs have several corpora, grouped by corpus.
 
-    With `of_each_set` false, all data sets count as one.
+    If `of_each_set` is False, the runs of all data sets are grouped together.
     """
     known = [run for run in runs if run.get("corpus")]
     sets = group_by(known, lambda run: str(run["dataset"]) * of_each_set)
@@ -80,7 +80,10 @@ def _corpus(run: RunMetrics) -> str:
 
 
 def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) -> None:
-    """Raise UserError if runs (with `of_each_set`, of one data set) have different corpora."""
+    """Raise UserError if runs have different corpora.
+
+    With `of_each_set`, only runs of the same data set must have the same corpus.
+    """
     for corpora in runs_by_corpus(runs, of_each_set=of_each_set).values():
         groups = [
             f"corpus {name}: {one['title']} {one['key']} on {one['dataset']}"
@@ -160,10 +163,11 @@ def selection_mark(run: RunMetrics) -> str:
 def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
     """Return the runs of a table in order, with unique titles.
 
-    The order is by data set, context budget, and role from floor to ceiling. A title has the data
-    set if there are several, the settings in which runs with the same title differ (else their
-    keys), `(?)` for an unverified method, and `selection_mark`. Cells of a sweep come first, with
-    the settings that the sweep varies; the other runs are marked as references.
+    Runs are sorted by data set, context budget, and role from floor to ceiling. A title names the
+    data set if there are several; `(?)` marks an unverified method, and `selection_mark` is added.
+    Runs with the same title get the settings in which they differ, or else their keys. Cells of a
+    sweep come first, with the settings that the sweep varies; the other runs are marked as
+    references.
     """
     cells = [run for run in runs if "varied" in run]
     rest = [run for run in runs if "varied" not in run]
@@ -264,7 +268,7 @@ def differing_settings(runs: Sequence[RunMetrics]) -> list[str]:
 
 
 def above_steps(names: Iterable[str]) -> list[str]:
-    """Return the names of settings outside of steps, or all names if there are none."""
+    """Return the names of settings that are not settings of steps; all names if all are."""
     every = list(names)
     return [name for name in every if not name.startswith(_STEPS)] or every
 

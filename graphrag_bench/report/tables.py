@@ -56,9 +56,9 @@ _ANSWERS = {
 def run_table(runs: Sequence[RunMetrics]) -> Table:
     """Return a table with a row for each run and all columns that are not empty.
 
-    Rates of faulty calls include index building. `!` marks the means of a run with failed
-    questions. A mean is followed by its standard deviation over repeats, its interval, and n if it
-    covers fewer questions than the run.
+    The rates of faulty calls include the calls of index building. `!` marks the means of a run with
+    failed questions. A mean is followed by its standard deviation over repeats, by its interval,
+    and, if it covers fewer questions than the run, by their number.
     """
     ordered = in_table_order(runs)
     names = {name for run in ordered for name in run["metrics"] if name.startswith(EVIDENCE)}
@@ -365,7 +365,7 @@ def run_sheet(runs: Sequence[RunMetrics], settings: Sequence[Mapping[str, Any]])
 
 
 def interval(run: RunMetrics, name: str) -> dict[str, float | None]:
-    """Return the mean of a metric as `f1`, `f1_n`, `f1_low`, `f1_high`; None if missing."""
+    """Return a metric's mean, n and interval as `f1`, `f1_n`, `f1_low`, `f1_high`; else None."""
     mean, ends = run["metrics"].get(name, {}), ("", "_n", "_low", "_high")
     return {f"{name}{end}": mean.get(end.strip("_") or "mean") for end in ends}
 

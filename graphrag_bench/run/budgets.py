@@ -55,8 +55,8 @@ def context_budget(
 ) -> ContextBudget:
     """Return the context budget of a run; it is unbounded for a pipeline that packs no context.
 
-    An equal budget is not filled if the user set a number of retrieved items (`method.top_k=8`)
-    that filling would change; the method's `file` shows which steps read such a parameter. Raises
+    An equal budget is filled with more retrieved items, unless the user set their number
+    (`method.top_k=8`); the method's `file` shows which steps read such a parameter. Raises
     UserError for a number of tokens that no step uses (unless `swept`), that exceeds the window, or
     that conflicts with `method.budget`.
     """
@@ -81,7 +81,7 @@ def context_budget(
 
 
 def own_budget(settings: RunSettings) -> int | None:
-    """Return the budget in tokens of a method's file, or else of the profile, or None."""
+    """Return the token budget that a method's file sets, else that of the profile, else None."""
     own: int | None = settings.method.get("budget")
     return own or BUDGETS.get(settings.profile)
 
@@ -119,8 +119,9 @@ def with_budget(
 ) -> Pipeline:
     """Return the pipeline with the step settings that follow from the context budget.
 
-    If chunks (or nodes) fill the budget, their block in the prompt has no top-k, and the steps that
-    rank them return enough. Groups that a model reads one by one fit its window.
+    If chunks (or nodes) fill the budget, their block of the prompt has no top-k, and the steps that
+    rank them return enough of them to fill it. If a step sends groups of items to the model one by
+    one, each group is made to fit the model's window.
     """
     blocks, lists, least = {id(op) for op in packers(pipeline)}, set[int](), 0
     if budget.filling and budget.tokens is not None:
@@ -209,8 +210,9 @@ def _top_k_in(value: object, operators: set[str]) -> Iterator[str]:
 class Block:
     """A block of a prompt, such as its chunks, with its share of the context budget.
 
-    `n_tokens` is None for an unbounded block; with `own_tokens` it is fixed. `whole` is the number
-    of chunks of typical size that fit, None for blocks of other items and unbounded blocks.
+    `n_tokens` is the size of the block, None if it is unbounded. `own_tokens` is true if this size
+    does not depend on the budget. `whole` is the number of chunks of typical size that fit; it is
+    None for an unbounded block and for a block of other items.
     """
 
     op: OperatorStep
@@ -249,9 +251,9 @@ def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) ->
 def empty_blocks(
     pipeline: Pipeline, budget: ContextBudget, window: ContextWindow, *, asked: bool = False
 ) -> str:
-    """Return a message with a larger budget if no chunk fits into any prompt, else "".
+    """Return a message that suggests a larger budget if no chunk fits into any prompt, else "".
 
-    A budget that the user set (`asked`) may leave all chunks out of a prompt with other items.
+    If the user set the budget (`asked`) and prompts also have items of other kinds, returns "".
     """
     every = context_blocks(pipeline, budget, window.chunk.typical)
     chunks = [block for block in every if block.whole is not None]

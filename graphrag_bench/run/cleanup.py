@@ -74,8 +74,8 @@ def _remove(path: Path) -> None:
 def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     """Return the unused files below HOME/artifacts and HOME/runs, and notes on files that stay.
 
-    Unused are artifacts that no stored run refers to, unfinished builds that no stored run needs,
-    and other unfinished files older than an hour. If the artifacts of a run are unknown, all
+    These are artifacts that no stored run refers to, unfinished builds that no stored run needs,
+    and other unfinished files older than an hour. If it is unknown which artifacts a run uses, all
     artifacts of its data set stay.
     """
     used: set[str] = set()

@@ -55,8 +55,9 @@ def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
 class Command:
     """The experiments of one command, each prepared once.
 
-    With `sized`, a stand-in with the printed sizes replaces the data set of a paper's table if it
-    is not on disk. A pickled command is empty: each worker of a launcher prepares its own cells.
+    With `sized`, a data set of a paper's table that is not on disk is replaced by a stand-in of the
+    size that the paper prints. Pickling a command drops its experiments, because each worker of a
+    launcher prepares its own cells.
     """
 
     shared: ProcessCache = field(default_factory=process_cache)
@@ -128,8 +129,8 @@ def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[Run
     """Return the settings of the reference methods (built-in methods with a `role`).
 
     They have their own parameters, and the models, questions and context budget of the experiment.
-    There are none if the baseline is in `asked` (the methods of the command). Without answers there
-    are only baselines; a ceiling needs gold evidence.
+    The list is empty if the baseline is in `asked` (the methods of the command). It has only
+    baselines if the run does not answer, and a ceiling only if questions have gold evidence.
     """
     settings = experiment.settings
     if settings.reference_rows == "off" or settings.evaluation.baseline in asked:
@@ -171,7 +172,7 @@ def check_names(settings: RunSettings) -> None:
             setting = "evaluation.compared" if name in scoring.compared else f"objective={goal}"
             raise UserError(f"{setting}: {unknown('metric', name, evidence + answers)}")
     if goal in UNDIRECTED:
-        raise UserError(f"objective={goal}: no value of it is best. Choose another metric.")
+        raise UserError(f"objective={goal}: this metric has no best value. Choose another metric.")
     if goal in answers and not settings.answering:
         raise UserError(f"objective={goal} needs answers. Set answer=on.")
     if goal and settings.split == "test":

@@ -1,4 +1,4 @@
-"""The settings that decide the results of a run, beside the conditions that a paper states."""
+"""Compare the settings that decide a run's results with the conditions that a paper states."""
 
 from collections.abc import Iterator, Mapping
 from os.path import commonprefix

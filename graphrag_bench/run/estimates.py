@@ -125,9 +125,9 @@ def estimates(
 ) -> list[Estimate]:
     """Return the estimate of each step and artifact that calls a model.
 
-    `n_early` is the number of questions to retrieve, `n_answers` of them to answer. With `unpaid`,
-    stored artifacts cost nothing. Expected costs follow from the size of the corpus and the means
-    in `expected.py`.
+    `n_early` is the number of questions to retrieve for, and `n_answers` is the number of questions
+    to answer. With `unpaid`, stored artifacts cost nothing. Expected costs follow from the size of
+    the corpus and the means in `expected.py`.
     """
     rows = list(_building(experiment, unpaid=unpaid))
     lengths = cache(partial(_lengths, experiment.dataset.questions))
@@ -281,9 +281,10 @@ _QUESTION = 20 * _WORD
 
 
 def stand_in(values: Mapping[str, Any]) -> Dataset | None:
-    """Return a data set with the printed sizes of a paper's data set; None if that is on disk.
+    """Return a stand-in for a paper's data set that is not on disk; None if it is on disk.
 
-    It has the printed numbers of documents, tokens and questions, and documents of equal length.
+    The stand-in has documents of equal length, and as many documents, tokens and questions as the
+    paper prints.
     `values` are composed settings with a `row`. Raises UserError if no paper prints the sizes.
     """
     source = values["dataset"]

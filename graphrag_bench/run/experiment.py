@@ -42,9 +42,9 @@ GIVEN = frozenset({*Models.NAMES, BUDGET})
 class Experiment:
     """A run that is prepared and checked, but not started.
 
-    `settings` has the resolved context budget and path pooling, `choices` the variant and settings
-    of each artifact. `budget_set` is true if the user set the context budget. `trial` numbers the
-    repeats of the answering model from 0.
+    `settings` has the resolved context budget and path pooling. `choices` has the variant and the
+    settings of each artifact. `budget_set` is true if the user set the context budget. `trial` is
+    the number of the repeat, counted from 0.
     """
 
     settings: RunSettings

@@ -76,7 +76,10 @@ class RunFolder:
         return sorted(self.path.glob(f"{name}.jsonl")) + sorted(self.path.glob(f"{name}.*.jsonl"))
 
     def rows(self) -> dict[str, Row]:
-        """Return the stored result of each question, by id; the most complete of several."""
+        """Return the stored result of each question, by id; of several results the most complete.
+
+        Of equally complete results, the last one counts.
+        """
         rows: dict[str, Row] = {}
         for path in (*self.files("records"), *self.files("journal")):
             for row in read_lines(path):
@@ -88,7 +91,7 @@ class RunFolder:
         return rows
 
     def finished_questions(self, answering: bool) -> set[str]:
-        """Return the ids of answered questions; without `answering`, of retrieved questions too."""
+        """Return the ids of answered questions; without `answering`, also of retrieved ones."""
         enough = {"answered"} if answering else {"answered", "retrieved"}
         return {name for name, row in self.rows().items() if row["status"] in enough}
 
@@ -149,7 +152,10 @@ class RunFolder:
     def write_metrics(
         self, metrics: Mapping[str, Any], *, keep_wider: bool = False
     ) -> dict[str, Any]:
-        """Write and return `metrics.json`; `keep_wider` keeps a file over more questions."""
+        """Write the metrics to `metrics.json`, and return them with the stored selections.
+
+        With `keep_wider`, a stored file that covers more questions is not overwritten.
+        """
         stored = self.metrics()
         selections = {SELECTED: stored[SELECTED]} if SELECTED in stored else {}
         new = {**metrics, **selections}
@@ -187,7 +193,7 @@ class RunFolder:
 
 
 def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, Any]:
-    """Return the values in nested mappings by dotted path; with `lists`, in nested lists too.
+    """Return the values in nested mappings, by dotted path; `lists` splits nested lists too.
 
     >>> paths_of({"graph": {"per": "all"}, "cuts": [2, 5]})
     {'graph.per': 'all', 'cuts': [2, 5]}
@@ -265,7 +271,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def is_narrower(new: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
-    """Return whether `new` covers fewer questions or answers than `stored`, and no others."""
+    """Return whether `stored` covers all questions and answers of `new`, and more."""
     return bool(stored) and _covers(stored, new) and not _covers(new, stored)
 
 

@@ -115,10 +115,11 @@ def _row(question: Question, ranking: Ranking) -> Row:
 
 
 def export_trec(run: StoredRun, folder: Path) -> int:
-    """Write a run's rankings to `run.trec` and its gold to `qrels.trec`; return how many questions.
+    """Write a run's rankings to `run.trec` and its gold to `qrels.trec`.
 
-    If the data set cannot be read, `qrels.trec` is omitted and all stored questions are written,
-    else the scored questions. A question without documents gets the placeholder `NO_PASSAGE`.
+    Returns the number of questions written, which are the scored questions. If the data set cannot
+    be read, all stored questions are written to `run.trec`, and `qrels.trec` is omitted. A question
+    without documents gets the placeholder `NO_PASSAGE`.
     Documents with the same rank have the same score, and trec_eval sorts them by name. A gold item
     of several documents is written under its own name. Raises UserError for a run without rankings,
     for gold with alternative documents, and for a name with white space.

@@ -14,7 +14,10 @@ null with `missing` and `reason`), `judge` (model identity), `how` (digest of th
 
 
 def judged_rows(folder: Path) -> list[Row]:
-    """Return the last row of each question, metric, judge and set of prompts, in file order."""
+    """Return the last row of each combination of question, metric, judge and set of prompts.
+
+    The rows are in file order.
+    """
     latest: dict[tuple[object, ...], Row] = {}
     for row in read_lines(folder / JUDGED):
         key = tuple(row.get(name) for name in ("question", "metric", "judge", "how"))

@@ -32,10 +32,10 @@ from graphrag_bench.run.folder import paths_of
 class MethodKeys(BaseModel):
     """The keys of a method's file other than parameters and steps.
 
-    `title` is the name in tables. `page` is the folder of the method in methods/, by default its
-    name. `role` makes it a reference method, which other methods are compared with. `given` fills a
-    slot before the first step. `prompts` is a folder of files that replace the method's prompts.
-    `verified` is true if the method was checked against its paper or code.
+    `title` is the method's name in tables. `page` is the method's folder in methods/, by default
+    `name`. A method with a `role` is a reference method, which other methods are compared with.
+    `given` is a slot to fill before the first step. `prompts` is a folder of files that replace the
+    method's prompts. `verified` is true if the method was checked against its paper or code.
     """
 
     name: StrictStr
@@ -63,8 +63,8 @@ FIRST_SLOTS = {"gold_chunks": "chunks"}
 class Method:
     """A method with its parameters and its pipeline.
 
-    `pooled` is true with path pooling. `edits` lists the differences from the steps in its file; an
-    edited method has them in its name and title, and has no role.
+    `pooled` is true if the method uses path pooling. `edits` lists how its steps differ from those
+    in its file. The name and the title of an edited method include the edits, and it has no role.
     """
 
     keys: MethodKeys
@@ -159,7 +159,7 @@ def unresolved(config: Mapping[str, Any]) -> list[str]:
 
 
 def check_prompts(folder: Path, pipeline: Pipeline) -> None:
-    """Raise UserError if no file in a folder is named like a prompt of the pipeline."""
+    """Raise UserError if no file in a folder has the file name of a prompt of the pipeline."""
     if not folder.is_dir():
         raise UserError(f"method.prompts: no folder '{folder}'.")
     values = [value for op in pipeline.operators() for value in op.settings.values()]

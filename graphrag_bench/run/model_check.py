@@ -43,7 +43,10 @@ class City(BaseModel):
 
 @dataclass(frozen=True)
 class Check:
-    """Check of a model (`part`); `text` is the observation, or what to fix if it failed."""
+    """Check of the model with the role `part`.
+
+    `text` says what was observed if the check passed, or what to fix if it failed.
+    """
 
     part: str
     name: str
@@ -52,7 +55,7 @@ class Check:
 
 
 def check_models(settings: RunSettings) -> list[Check]:
-    """Check the models of a run; the first failed check of a model is its last."""
+    """Check the models of a run; after a failed check of a model, its other checks are skipped."""
     configs = {part: getattr(settings, part) for part in ("llm", *ROLES)}
     models = {
         part: make_model(part, config) for part, config in configs.items() if config is not None

@@ -236,7 +236,10 @@ class Models(Mapping[str, Any]):
 
     @property
     def training(self) -> TrainingSet:
-        """Training questions with gold, none of them of the run; raises UserError without any."""
+        """Training questions with gold, without questions of the run.
+
+        Raises UserError if the data set has no training questions.
+        """
         return (training_worlds if self.corpus.synthetic else training_set)(self.corpus)
 
     @property
@@ -285,7 +288,7 @@ class Models(Mapping[str, Any]):
         return str(model.identity)
 
     def identity_of(self, name: str) -> str:
-        """Return the identity for keys; that of a user's model class has the code of the class."""
+        """Return a model's identity for keys, with the code of its class if a user wrote it."""
         return identity_of(self.unwrapped(name)) if name in _CODED else self.identity(name)
 
 

@@ -97,7 +97,7 @@ def _step_lines(experiment: Experiment) -> Iterator[str]:
 
 
 def remaining(experiment: Experiment) -> tuple[int, int]:
-    """Return how many questions of a run are left, and how many of these to answer."""
+    """Return how many questions of a run are unfinished, and how many of them will be answered."""
     selected, to_answer = experiment.selection()
     done = [experiment.folder.finished_questions(answering) for answering in (False, True)]
     rest = [one.id in to_answer for one in selected if one.id not in done[one.id in to_answer]]

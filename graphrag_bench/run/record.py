@@ -72,7 +72,7 @@ def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
 
 
 def documents_in(piece: Mapping[str, Any]) -> list[str] | None:
-    """Return the documents whose text a stored piece of context has; None if unknown."""
+    """Return the documents whose text is in a stored piece of context; None if unknown."""
     if piece["kind"] == "chunk":
         return [piece["id"], *piece.get("also", ())]
     return piece.get("documents")
@@ -161,7 +161,7 @@ def timing_rows(finished: QuestionResult, workers: int = 1) -> Iterator[Row]:
 
 
 def context_rows(finished: QuestionResult, chunk_table: ChunkTable | None) -> list[Row]:
-    """Return one row with the texts in a question's context, in a list; [] without a context."""
+    """Return a list of one row with the texts in a question's context; [] without a context."""
     outcome = finished.outcome
     context = None if isinstance(outcome, Failure) else outcome.get("context")
     if not isinstance(context, Context):

@@ -186,9 +186,10 @@ def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None)
 
 @dataclass(frozen=True)
 class References:
-    """The keys of a run's artifacts by scope and resource; a graph of the corpus has scope None.
+    """The `keys` of a run's artifacts, by scope and resource.
 
-    `dataset` is the folder of the corpus in artifacts/, `shared` the shared store or "".
+    The scope of artifacts over the whole corpus is None. `dataset` is the folder of the corpus in
+    artifacts/. `shared` is the folder of the shared store, or "".
     """
 
     dataset: str

@@ -27,8 +27,9 @@ from graphrag_bench.run.record import context_texts, documents_in, is_imported
 class Scoring:
     """How questions are scored: answer `metrics` and the cutoffs k (`cuts`) of evidence metrics.
 
-    By question id, `questions` has the texts of questions, `texts` the texts of their contexts
-    (None if unknown), and `judged` the judged values by metric (None for an unreadable reply).
+    Three fields are mappings by question id. `questions` has the text of each question, `texts` has
+    the texts of its context (None for an unknown text), and `judged` has its judged values by
+    metric (None for an unreadable reply).
     """
 
     metrics: tuple[str, ...] = answer_metrics.DEFAULT_METRICS
@@ -59,7 +60,7 @@ def scoring_of(
 
 
 def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = True) -> Dataset:
-    """Read the data set that settings name; without `scored`, faults in its gold are no errors."""
+    """Read the data set that settings name; without `scored`, faults in its gold raise no error."""
     return read_dataset(
         settings.card or settings.name, settings.root, settings.openie, settings.own,
         home=home, questions=settings.questions, scored=scored,
@@ -95,9 +96,9 @@ def check_scoring(dataset: Dataset, evaluation: EvaluationSettings, answering: b
 
 
 def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str, float]:
-    """Return the metrics of one stored result for which there is gold, and its judged values.
+    """Return the metrics and the judged values of one stored result.
 
-    An unreadable judgement is left out, not scored 0.
+    Metrics without gold are left out. An unreadable judgement is left out too, not scored 0.
 
     >>> row = {"question": "q1", "documents": ["isk", "ada"], "answer": "Ada Marsh."}
     >>> scores = question_scores(row, Gold(answers=("Ada Marsh",), evidence=("ada",)))
@@ -242,8 +243,9 @@ def _most_first(names: Iterable[str]) -> dict[str, int]:
 def contexts(rows: Iterable[Row]) -> dict[str, Any]:
     """Return a `digest` of all contexts, and `room`; {} if every context is empty.
 
-    The digest covers kind, id and tokens of each piece. `room` tells how many pieces of each kind
-    the budget holds: their mean number in contexts from which pieces of this kind were cut.
+    The digest covers kind, id and tokens of each piece. `room` estimates how many pieces of each
+    kind fit the budget. It has their mean number in the contexts that had no room for all pieces of
+    the kind.
     """
     identities: list[tuple[str, list[tuple[str, str, int]]]] = []
     room: dict[str, list[int]] = {}

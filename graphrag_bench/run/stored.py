@@ -36,10 +36,11 @@ EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
 class StoredRun:
     """A stored run, read from its folder.
 
-    `loaded` is its data set if it is in memory; `read` caches the data sets of several runs.
-    `extent` has the settings `EXTENT` of a cell of a sweep, because cells that differ only in these
-    settings share a folder. `varied` has the overrides of the cell, None for a single run.
-    `scored_as` names the scoring rule in the folder if another rule is applied here.
+    `loaded` is the run's data set if it is in memory. `read` caches the data sets of several runs.
+    Cells of a sweep that differ only in the settings `EXTENT` share a folder; `extent` has the
+    values of these settings for one cell. `varied` has the overrides of the cell, None for a single
+    run. If the run is scored by another rule than the rule stored in its folder, `scored_as` names
+    the stored rule.
     """
 
     folder: RunFolder
@@ -184,7 +185,7 @@ def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
 
 
 def find_run(name: str, home: str | Path) -> StoredRun:
-    """Return the run with this folder, beginning of a key, or method."""
+    """Return the run whose folder, method or beginning of the key is `name`."""
     if (Path(name) / METRICS).exists():
         return StoredRun(RunFolder(Path(name)))
     runs = {run.folder.path.name: run for run in stored_runs(home)}
@@ -252,10 +253,11 @@ def repeats_of(
 ) -> dict[str, Any]:
     """Return the scores of a run's repeats for `metrics.json`; {} without repeats.
 
-    They cover the `answered` questions that failed in no repeat; `changed` is the number with
-    different answers. Each metric has its `mean` with a 95 % interval over questions, the `values`
-    of the repeats and their standard deviation `spread`; metrics of evidence are included if they
-    differ between repeats. `cost` is the cost of the repeats after the first.
+    The scores cover the `answered` questions that failed in no repeat. `changed` is the number of
+    these questions whose answers differ between repeats. Each metric has its `mean` with a 95 %
+    interval over questions, the `values` of the repeats, and their standard deviation `spread`.
+    Metrics of evidence are included only if they differ between repeats. `cost` is the cost of the
+    repeats after the first.
     """
     runs = _trials(run)
     if not runs[1:]:
@@ -348,7 +350,7 @@ def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
-    """Return the differences between runs and the baseline in the settings of the first run."""
+    """Return the differences of runs from the baseline that the first run's settings name."""
     first = runs[0].evaluation
 
     def scores(run: StoredRun) -> dict[str, dict[str, float]]:
@@ -363,7 +365,7 @@ def with_one_rule(runs: Sequence[StoredRun]) -> list[StoredRun]:
     """Return the runs, scored by the rule of the first run; `scored_as` names a replaced rule.
 
     Cells of a sweep and runs whose data set cannot be read keep their own rule. Raises UserError if
-    runs of one data set were scored by different gold and cannot be scored again.
+    runs of one data set were scored with different gold and cannot be scored again.
     """
     _check_gold(runs)
     same: list[StoredRun] = []
@@ -398,6 +400,9 @@ def tables_of(
     columns: str,
     metric: str | None = None,
 ) -> list[Table]:
-    """Return the tables of runs; the main metric is set by `evaluation.compared`, else `metric`."""
+    """Return the tables of runs.
+
+    The main metric is the first of `evaluation.compared`, or `metric` if that setting is empty.
+    """
     main = next(iter(runs[0].evaluation.compared), metric)
     return select_tables([run.metrics for run in runs], compared, columns=columns, metric=main)

@@ -1,4 +1,4 @@
-"""Stored sweeps: `sweep.json` in the folder of the command, `cell.json` in that of each job.
+"""Stored sweeps: `sweep.json` in the command's folder, and `cell.json` in each job's folder.
 
 A cell is one combination of settings in a sweep, which is one job of Hydra. The table of a sweep is
 made from these files and the run folders that they name.
@@ -192,8 +192,8 @@ def cell_tables(
 ) -> tuple[list[StoredRun], list[Table], list[Table]]:
     """Return the runs of a sweep, its tables, and its tables with all columns.
 
-    `datasets` caches data sets. `columns` and the main metric come from the settings of the first
-    run by default; the main metric is the first of `evaluation.compared`, else the objective.
+    `datasets` caches data sets. By default, `columns` is the setting of the first run. The main
+    metric is the first metric in the first run's `evaluation.compared`, or else its objective.
     """
     runs = table_runs(every, datasets)
     if not runs:

@@ -44,8 +44,9 @@ class ChunkSize:
 class ContextWindow:
     """Context window of the reader, the model that answers.
 
-    `tokens` is its size, None if unknown; `reserved` is the number of tokens for instructions,
-    question and answer; `margin` is the maximum number of the reader's tokens per counted token.
+    `tokens` is the size of the window, None if unknown. `reserved` is the number of tokens for
+    instructions, question and answer. Prompts may be counted with the tokenizer of another model;
+    the reader then needs at most `margin` tokens for each counted token.
 
     >>> ContextWindow(ChunkSize(typical=1200, long=1260), tokens=8192, reserved=1112).tokens_left
     7000
@@ -67,12 +68,12 @@ class ContextWindow:
 
     @property
     def wanted(self) -> int:
-        """Context tokens with which every method packs `CHUNKS` chunks, rounded up to hundreds."""
+        """Context tokens that give every method room for `CHUNKS` chunks, at least `LEAST`."""
         return max(LEAST, round_up_to_hundred(CHUNKS * self.chunk.long / SHARE))
 
     @property
     def auto(self) -> int:
-        """Context tokens of `budget_context=auto`: `wanted`, within the window."""
+        """Context tokens of `budget_context=auto`: `wanted`, or fewer if the window is smaller."""
         return min(self.wanted, self._within(self.tokens or ASSUMED_WINDOW))
 
     def require(self, n_tokens: int) -> None:

@@ -50,9 +50,9 @@ _SECRET = re.compile(r"(?i)\b(sk|hf|gsk|ghp|xai|pk)[-_][\w-]{16,}|\bbearer\s")
 def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
     """Return the entry of a run: settings, metrics with n and interval, command and digests.
 
-    `command` repeats the run; `records` is the sha256 of its stored results, `questions` that of
-    `question_metrics`, and `sha256` is the digest of the other fields. Raises UserError for an
-    imported or unfinished run, or if no command can repeat the run.
+    `command` repeats the run. `records` is the sha256 of its stored results, `questions` is the
+    sha256 of its `question_metrics`, and `sha256` is the digest of all other fields. Raises
+    UserError for an imported or unfinished run, or if no command can repeat the run.
     """
     run.require_steps()
     run.require_dataset()
@@ -77,7 +77,7 @@ def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
 
 
 def question_metrics(run: StoredRun) -> str:
-    """Return CSV with the metrics and the scope's number of each question that did not fail."""
+    """Return CSV with the metrics and a scope number for each question that did not fail."""
     names = [name for name in scored_questions(run) if name in run.scores]
     heads = sorted(run.metrics["metrics"])
     scopes = list(dict.fromkeys(one for one in map(run.scopes.get, names) if one is not None))

@@ -59,8 +59,9 @@ RunGroup = tuple[str, str, int, str, str]
 class Candidate:
     """Run that qualifies for a row of a paper's table, with its grade of comparability.
 
-    A win rate also has the `other` run. If a row averages several runs, `parts` has a candidate or
-    None for each, and the other fields describe the first run.
+    For a win rate, `other` is the opponent's run. If several runs give the figures of a row,
+    `parts` has a candidate for each of them, or None for a missing run; the other fields then
+    describe the first run.
     """
 
     run: StoredRun
@@ -90,7 +91,7 @@ def candidates(
     conditions: Sequence[RunConditions],
     verdicts: StoredVerdicts,
 ) -> list[Candidate]:
-    """Return the runs that qualify for a printed figure; for a judged metric only judged runs."""
+    """Return the runs that qualify for a printed figure; a judged metric needs judged runs."""
     parts = [list(_of_part(part, conditions, verdicts)) for part in table.parts(cell)]
     if len(parts) == 1:
         return parts[0]
@@ -156,8 +157,8 @@ def stored_of(part: Part, conditions: Sequence[RunConditions]) -> list[tuple[Run
 def selected_runs(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
     """Select a run for each row of a paper's table from its candidates.
 
-    It is the run of grade A or B nearest to the paper, else the nearest run of the group that has
-    runs for most rows.
+    The run nearest to the paper is selected if its grade is A or B. Otherwise the nearest run of
+    one group is selected, the group that has runs for most rows.
     """
     groups = {
         llm: _largest_group({row: runs for row, runs in rows.items() if row[0][2] == llm})

@@ -18,7 +18,10 @@ from graphrag_bench.tables.measures import FigureSource, FigureValue, reason_wit
 
 @dataclass(frozen=True)
 class Figure:
-    """Figure of a stored run over `n` questions, in the paper's unit; an interval if known."""
+    """Figure of a stored run over `n` questions, in the paper's unit.
+
+    `low` and `high` are the ends of its interval, None if unknown.
+    """
 
     value: float
     low: float | None
@@ -32,11 +35,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class CellEntry:
-    """Our figure beside a printed figure, with what is missing, or the reason for no figure.
+    """Our figure beside a printed figure, and the inputs that it still needs.
 
-    `runs` has the settings of missing runs, `missing_parts` names other missing inputs, `unjudged`
-    has the keys of runs, or pairs of runs, without verdicts. A mean over several runs may have a
-    figure although some runs are missing.
+    `runs` has the settings of missing runs, `unjudged` has the keys of runs (or pairs of runs)
+    without verdicts, and `missing_parts` names other missing inputs. `reason` says why there can be
+    no figure. A mean over several runs may have a figure although some runs are missing.
     """
 
     figure: Figure | None = None
@@ -160,7 +163,10 @@ class _Collection:
         return CellEntry(reason=_SERIAL) if timed and not words else CellEntry(runs=words)
 
     def nearest(self, part: Part, stored: Sequence[tuple[RunConditions, ...]]) -> tuple[str, ...]:
-        """Return the keys of the runs to judge: nearest to the paper, then of the largest group."""
+        """Return the keys of the run, or the pair of runs, that is to be judged.
+
+        The best grade comes first, then the largest group, then the run nearest to the paper.
+        """
 
         def place(runs: tuple[RunConditions, ...]) -> tuple[object, ...]:
             one = Candidate(runs[0].run, grade_of(part, runs), runs[-1].run)

@@ -35,7 +35,7 @@ class RunConditions:
     `card` names its data set, and `sizes` has the documents and tokens of its corpus, if known.
     `verified` is true if the card's format was checked against original files. `abstract` is true
     for abstract questions (about the whole corpus). `papers_prompts` is true if the user says that
-    the run has the paper's prompts, and it uses none of this project.
+    the run has the paper's prompts, and if the run uses no prompt of this project.
     """
 
     run: StoredRun
@@ -48,7 +48,7 @@ class RunConditions:
 
     @classmethod
     def of(cls, run: StoredRun, papers_prompts: bool, sizes: Mapping[str, int]) -> "RunConditions":
-        """Collect the fields of a run that grades compare; `sizes` are those of its corpus."""
+        """Collect the fields of a run that grades compare; `sizes` has the size of its corpus."""
         metrics = run.metrics
         name = metrics.get("card", metrics["dataset"])
         settings = with_chunking(metrics["settings"], name)
@@ -92,7 +92,7 @@ class Grade:
 
     @property
     def major(self) -> tuple[Mismatch, ...]:
-        """The mismatches for which the grade is C."""
+        """The mismatches that make the grade C."""
         return tuple(one for one in self.mismatches if one.major)
 
     @property
@@ -109,9 +109,11 @@ class Grade:
 def grade(one: RunConditions, recipe: Recipe, judge: str = "", protocol: str = "") -> Grade:
     """Grade a run's figure against a printed figure; `judge` is the run's judge.
 
-    C if the data set, corpus size, language model, judge or part of the questions differs or is
-    unknown, or if the regime is not `published`. A if data, models, settings and prompts are equal;
-    else B. For counts only the size of the corpus matters, for figures of a graph no questions.
+    The grade is C if the data set, corpus size, answering model, judge, judge's protocol or
+    selection of questions differs, if the corpus size of the run is unknown, or if its regime is
+    not `published`. It is A if data, models, settings and prompts are equal, else B. For a count,
+    only the size of the corpus matters. For a figure of a graph, other questions are no reason for
+    the grade C.
     """
     if recipe.metric.kind == "count":
         return Grade.of(_corpus(one, recipe, silent=True))
@@ -210,7 +212,7 @@ def _judge(recipe: Recipe, judge: str, protocol: str) -> Iterator[Mismatch]:
 def different_settings(
     ours: Mapping[str, object], theirs: Mapping[str, object]
 ) -> Iterator[Mismatch]:
-    """Yield the settings that differ; those of steps only if no other setting differs."""
+    """Yield the settings that differ; settings of steps count only if no other setting differs."""
     undecided = {"method.title", REGIME}
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
         undecided |= {"chunking.variant", "chunking.size"}
@@ -233,7 +235,7 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
 
 
 def settings_of_words(words: Sequence[str], dataset: str | None) -> dict[str, Any]:
-    """Return the settings by path of a run with these command-line words, without models."""
+    """Return the settings, by path, of a run with these overrides; models are left out."""
     apart = ("dataset", "llm", "llm_build", "embedder")
     own = [text for text in words if re.split(r"[.=]", text, maxsplit=1)[0] not in apart]
     return with_chunking(_composed(tuple(own)), dataset)
@@ -255,7 +257,7 @@ def with_chunking(settings: Mapping[str, Any], dataset: str | None) -> dict[str,
 
 
 def has_setting(settings: Mapping[str, Any], word: str) -> bool:
-    """Return whether settings by path have the value in a word such as `method.top_k=3`."""
+    """Return whether settings (by path) agree with an override such as `method.top_k=3`."""
     name, _, text = word.partition("=")
     if name == "pooling":
         return bool(settings.get("pooling.mode", "off") == text)

@@ -39,7 +39,7 @@ _FILE = re.compile(
 
 
 def push_runs(runs: Sequence[StoredRun], home: str | Path, repo: str, *, texts: bool) -> list[str]:
-    """Upload runs with a card and their entries of the results board; return a line for each run.
+    """Upload runs, their entries of the results board and a card; return a line for each run.
 
     Without `texts`, traces and contexts with texts are left out; ids, answers and metrics are
     uploaded. Paths and addresses are removed from settings. Raises UserError like `write_result`.

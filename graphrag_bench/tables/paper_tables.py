@@ -29,7 +29,7 @@ def comparison_notes(
     filled: Cells,
     named: Mapping[TableRow, str],
 ) -> tuple[str, ...]:
-    """Return the notes under the table of one data set; `named` has the titles of its rows."""
+    """Return the notes under the table of one data set; `named` maps its rows to their titles."""
 
     def by_words(texts: Iterable[tuple[PrintedCell, str]], what: str) -> list[str]:
         notes = []
