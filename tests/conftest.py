@@ -90,6 +90,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="session")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `cache` folder of pages that run as they are: packaged models read their texts once."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
 def open_registries(monkeypatch):
     """Registries that take new operators and builders, and are put back after the test.

@@ -8,11 +8,12 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from hydra.types import RunMode
 
 from graphrag_bench.cli import main
 from graphrag_bench.cli.parsing import Parser, is_setting, setting_name
 from graphrag_bench.config import compose
-from graphrag_bench.config.compose import compose_settings, parse_overrides
+from graphrag_bench.config.compose import parse_overrides
 from graphrag_bench.config.settings import check_settings, described_settings
 from graphrag_bench.config.sources import GROUPS, ROLES
 from graphrag_bench.config.words import quote
@@ -97,11 +98,16 @@ def check(command: str, words: list[str]) -> None:
 
 
 def compose_first(words: list[str]) -> None:
-    """Compose the first cell of a run, and check its settings."""
+    """Compose a run, or the first cell of a sweep, and check its settings."""
     several = [one.input_line for one in parse_overrides(words) if one.is_sweep_override()]
-    shared = [one for one in map(quote, words) if one not in several and one[:7] != "method."]
-    every = compose.cells(compose.composition(shared), words)
-    check_settings(compose_settings(every[0] if every else shared))
+    shared = [one for one in map(quote, words) if one not in several]
+    if several or any(word.startswith("experiment=") for word in words):  # of other methods
+        shared = [one for one in shared if not one.startswith("method.")]
+    whole = compose.composition(shared)
+    if several or whole.hydra.mode == RunMode.MULTIRUN:
+        every = compose.cells(whole, words)
+        whole = compose.composition(every[0]) if every else whole
+    check_settings(compose.settings_of(whole, whole.hydra))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))

@@ -24,8 +24,9 @@ def figures(notebook: nbformat.NotebookNode) -> list[list[str]]:
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.ipynb")))
 def test_a_notebook_prints_its_figures(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, vectors: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "cache").symlink_to(vectors)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
