@@ -34,8 +34,9 @@ KINDS = ("documents", "questions")
 PACKAGES = ("graphrag_bench", "operators", "methods")
 _DATASETS = """\
 `graphrag-bench fetch dataset=NAME` downloads a set; `dataset.root=FOLDER` reads a set on disk, in
-any of the layouts below. Counts are those of publishers and papers; each set names its source.
+any of the layouts below. The counts are from publishers and papers; each set names their source.
 """
+_WHICH = {"default": "by default", "all": "for all questions"}
 SOURCES = ("paper", "zhou2025", "upstream", "fidelity=paper")
 """The columns of the table of profiles in addition to the default."""
 _PROFILES = """\
@@ -218,9 +219,15 @@ def datasets_page() -> str:
     heads = ("set", "documents", "questions", "licence", "layout checked", "source")
     lines = ["# Data sets", "", NOTE, "", _DATASETS, *table(heads, rows)]
     for card in cards:
-        lines += ["", f"## {card.name}", "", f"{card.title}. {card.citation}.", ""]
+        lines += ["", f"## {card.name}", "", f"{card.title}.{_citation(card)}", ""]
         lines += [f"- {fact}" for fact in _card_facts(card)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _citation(card: Card) -> str:
+    if card.citation == "your own":
+        return ""
+    return f" {card.citation[0].upper()}{card.citation[1:]}."
 
 
 def _source(card: Card) -> str:
@@ -238,14 +245,16 @@ def _card_facts(card: Card) -> Iterator[str]:
         yield f"From <{card.source.url}>, revision {card.source.revision}, checksums {known}"
     if card.checked:
         against = "checked" if card.verified else "not checked on the publisher's files"
-        yield f"Layout {against}. Basis: {card.checked}"
+        yield f"Layout {against}: {card.checked}"
     for shape in card.shapes:
         files = ", ".join(f"`{file}`" for file in dict.fromkeys(shape.files.values()))
         if files:
             yield f"Read from {files} (reader `{shape.reader}`){shape.note and ': ' + shape.note}"
     if card.answers != "short":
         forms = card.answers if isinstance(card.answers, dict) else {"all": card.answers}
-        message = ", ".join(f"{form} ({kind})" for kind, form in forms.items())
+        message = ", ".join(
+            f"{form} {_WHICH.get(kind, f'for the type {kind}')}" for kind, form in forms.items()
+        )
         yield f"Answer forms: {message}"
     if card.counts_from:
         yield f"Counts from {card.counts_from}"
