@@ -54,7 +54,7 @@ class ErrorCollector:
 def result_or_error(work: Callable[[], T]) -> T | Exception:
     """Return the result of `work`, or the error that it raised, e.g. in a plug-in's code.
 
-    A UserError is raised again.
+    A UserError is not returned but raised.
     """
     try:
         return work()
@@ -65,7 +65,10 @@ def result_or_error(work: Callable[[], T]) -> T | Exception:
 
 
 def message_of(error: Exception) -> str:
-    """Return the message of an error, with the file of an OSError or the type of another error.
+    """Return the message of an error.
+
+    The message of an OSError ends with its file. The message of any other error except UserError
+    begins with its type.
 
     >>> message_of(FileNotFoundError(2, "No such file", "card.yaml"))
     'No such file: card.yaml'
@@ -124,9 +127,10 @@ def did_you_mean(
     n: int = 3,
     prefix: str = "",
 ) -> str:
-    """Return a hint with up to `n` names similar to a wrong name, else with all valid names.
+    """Return a hint that lists up to `n` valid names that are similar to a wrong name.
 
-    `listed` replaces the valid names in the latter case. `prefix` is written before each name.
+    If no name is similar, the hint lists `listed`, by default all valid names. `prefix` is written
+    before each name.
 
     >>> did_you_mean("vanila", ["bm25", "vanilla"])
     "Did you mean 'vanilla'?"
@@ -159,8 +163,8 @@ def by_prefix(
 ) -> T:
     """Return the value of the key `name`, or else of the only key that starts with `name`.
 
-    Raises UserError if no key or more than one key starts with `name`. The message lists keys, each
-    with the note that `shown` returns for its value.
+    Raises UserError if no key or more than one key starts with `name`. The message lists keys.
+    Each key is followed by the note that `shown` returns for its value.
 
     >>> by_prefix("3f", {"3f9a": 1, "77b0": 2}, "run", "runs")
     1

@@ -14,11 +14,11 @@ from graphrag_bench.fingerprint import digest, file_digest
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Training questions of a scorer, which are read when they are needed.
+    """Training questions of a scorer; their files are read only when they are needed.
 
     `identity` is part of the keys of trained artifacts. `read(n)` returns the first n questions
-    (None: all), `size()` their number, and `validation()` the questions for model selection.
-    `validation` is None if there are no such questions.
+    (None: all), and `size()` returns the number of questions. `validation()` returns the questions
+    for model selection; the field is None if there are no such questions.
     """
 
     identity: str
@@ -30,7 +30,8 @@ class TrainingSet:
 def training_set(dataset: Dataset) -> TrainingSet:
     """Return the training questions of a data set, and its validation questions if it has any.
 
-    Raises UserError without a training file and, when reading, for a question of the run.
+    Raises UserError if the data set has no training file. Later, `read` and `validation` raise
+    UserError if they read a question of the run.
     """
     if dataset.training is None:
         wanted = dataset.card.files.get("training", "a file of training questions")

@@ -43,7 +43,10 @@ class CrossEncoder:
 
     @property
     def identity(self) -> str:
-        """Model name, digest or revision, window, arguments; raises UserError without a model."""
+        """Name of the model with its digest or revision, its window and its arguments.
+
+        Raises UserError if no model is set.
+        """
         if not self.model:
             raise UserError(
                 "A cross-encoder needs its model: cross_encoder.model=NAME_OR_FOLDER, e.g. "

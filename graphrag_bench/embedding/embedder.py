@@ -100,8 +100,9 @@ def encode_in_blocks(
 ) -> Vectors:
     """Return float32 (n, dimension), one vector per passage; equal passages are encoded once.
 
-    Passages are encoded in order of length, in blocks that a cached embedder stores one by one.
-    Blocks grow while each takes less than 5 s; `advance` is called with the size of each block.
+    Passages are encoded in order of length and in blocks; a cached embedder stores each block when
+    it is done. Blocks grow as long as a block takes less than 5 s. After each block, `advance` is
+    called with the number of its passages.
     """
     distinct = sorted(set(texts), key=lambda text: (len(text), text))
     row_of = {text: row for row, text in enumerate(distinct)}
@@ -128,9 +129,10 @@ def encode_in_blocks(
 def blocks(
     texts: Iterable[str], most: int, weight: Callable[[str], int] = len, n_texts: float = inf
 ) -> Iterator[list[str]]:
-    """Yield blocks of consecutive texts, at most `n_texts` texts of total weight `most` each.
+    """Yield blocks of consecutive texts.
 
-    A text heavier than `most` is a block of its own. By default the weight is the length.
+    A block has at most `n_texts` texts, and their total weight is at most `most`. A heavier text is
+    a block of its own. By default, the weight of a text is its length.
 
     >>> list(blocks(["a", "bb", "cccc", "d"], most=3))
     [['a', 'bb'], ['cccc'], ['d']]

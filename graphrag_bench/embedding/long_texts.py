@@ -47,7 +47,9 @@ class TextLengths:
         return f"window of {self.window:,} tokens; longer texts {_TREATMENT[self.long_texts]}"
 
     def message(self, what: str) -> str:
-        """Return a line that says how many texts exceed the window; "" without window or texts.
+        """Return a line that says how many texts exceed the window.
+
+        Returns "" if there are no texts, or if the window is unknown or does not exist.
 
         >>> TextLengths(512, "cut", 10, 2, 700).message("chunks")
         '2 of 10 chunks are longer than the window of 512 tokens (longest: 700) and are cut'
@@ -66,7 +68,7 @@ class TextLengths:
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
     def plus(self, other: "TextLengths") -> "TextLengths":
-        """Return the text lengths of both lists of texts combined."""
+        """Return the statistics of two lists of texts together."""
         return replace(
             self,
             n_texts=self.n_texts + other.n_texts,
@@ -79,7 +81,7 @@ class TextLengths:
 class WindowEncoder:
     """Encoder of texts of any length for a model with a window of `size` tokens (None: no limit).
 
-    A window has room for prefix and special tokens. In mode `cut` the model truncates long texts.
+    A window includes prefix and special tokens. In mode `cut` the model truncates long texts.
     Deviation: the papers do not mention passages longer than the window of their embedder. In mode
     `windows`, the default, every part of a passage contributes to its vector.
     """
@@ -142,9 +144,9 @@ class WindowEncoder:
 def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
     """Yield start and end position of each window of at most `room` tokens.
 
-    `begins` marks the tokens that begin a word. A window ends between two words if a word ends in
-    its second half. It overlaps the previous window by an eighth of `room`, or by up to a quarter
-    to begin with a word.
+    `begins` marks the tokens that begin a word. A window ends at the last end of a word in its
+    second half, if there is one. Each window overlaps the previous window by an eighth of `room`,
+    or by up to a quarter if it can then begin with a word.
 
     >>> list(token_windows([True] * 20, room=8))
     [(0, 8), (7, 15), (14, 20)]

@@ -95,7 +95,7 @@ class Checkpoint:
 
     @property
     def identity(self) -> str:
-        """Model name with the digest of the folder's files, or with the revision on the hub."""
+        """Name of the model folder and digest of its files, or name and revision of a hub model."""
         if not self.model:
             raise UserError("Released weights need graph.checkpoint=FOLDER_OR_NAME.")
         folder = Path(self.model).expanduser()

@@ -95,7 +95,7 @@ class Spacy:
 
     @cached_property
     def on_gpu(self) -> bool:
-        """Whether texts are tagged on a GPU; if so, by a single process."""
+        """Whether texts are tagged on a GPU, in which case a single process tags all texts."""
         if self.device == "auto" and self.model.endswith("_trf"):
             import spacy
 
@@ -103,7 +103,7 @@ class Spacy:
         return self.device == "cuda"
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """Yield the list of sentences of each text, without zero-width characters."""
+        """Remove zero-width characters from each text, and yield the list of its sentences."""
         pieces = ((piece, row) for row, text in enumerate(texts) for piece in _pieces(text))
         read = self._loaded.pipe(pieces, as_tuples=True, batch_size=_AT_ONCE[self.on_gpu])
         for _, documents in groupby(read, key=itemgetter(1)):

@@ -69,8 +69,8 @@ class SentenceEmbedder(Embedder):
     def identity(self) -> str:
         """Text that names everything that can change a vector, such as revision and precision.
 
-        A folder is identified by its name and the content of its files. `hub` stands for dimension
-        and window of a hub model, which its name and revision determine.
+        A folder is identified by its name and the content of its files. A hub model is
+        identified by its name and revision, and `hub` stands for its dimension and window.
         """
         if self.model == PACKAGED:
             try:
@@ -90,7 +90,7 @@ class SentenceEmbedder(Embedder):
 
     @property
     def window(self) -> int | None:
-        """Window in tokens; None if neither settings, model files nor the loaded model state it.
+        """Window in tokens; None if settings, model files and the loaded model do not state it.
 
         Raises UserError if the window in the settings exceeds the model's number of positions.
         """
@@ -240,7 +240,7 @@ class SentenceEmbedder(Embedder):
 
 
 def written(model_kwargs: Mapping[str, Any]) -> str:
-    """Return the last part of a model's identity, its arguments as JSON; "" without arguments."""
+    """Return a model's arguments as JSON, which end its identity; "" without arguments."""
     return f":{json.dumps(model_kwargs, sort_keys=True)}" if model_kwargs else ""
 
 

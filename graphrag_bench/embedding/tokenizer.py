@@ -30,11 +30,11 @@ class OpenAIEncoding:
 
     @property
     def identity(self) -> str:
-        """`cl100k`, `o200k`, or `cl100k (stand-in)` for an estimate."""
+        """`cl100k`, `o200k`, or `cl100k (stand-in)` if token counts are estimates."""
         return f"{self.encoding} (stand-in)" if self.is_estimate else self.encoding
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of a text; names of special tokens count as plain text."""
+        """Return the number of tokens of a text, in which `<|endoftext|>` counts as plain text."""
         return count_tokens(text, self.encoding)
 
     def counts(self, texts: Sequence[str]) -> list[int]:
@@ -47,7 +47,10 @@ class OpenAIEncoding:
 
 
 class FastTokenizer:
-    """Fast tokenizer without a length limit; `read`, called once, returns its `tokenizer.json`."""
+    """Fast tokenizer without a length limit.
+
+    On first use, `read` is called and returns the content of its `tokenizer.json`.
+    """
 
     is_estimate = False
 
@@ -133,8 +136,8 @@ Tokenizer = OpenAIEncoding | HuggingFace
 def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
     """Return the tokenizer that a setting names, or the default tokenizer of a model.
 
-    By default, models of OpenAI have o200k or cl100k, and all others cl100k as an estimate. Raises
-    UserError for an unknown setting.
+    The default is o200k or cl100k for OpenAI's models. For all other models it is cl100k, whose
+    token counts are then estimates. Raises UserError for an unknown setting.
 
     >>> tokenizer_of(None, "gpt-4o-mini").identity, tokenizer_of(None, "qwen3:8b").identity
     ('o200k', 'cl100k (stand-in)')

@@ -24,7 +24,7 @@ _AT_ONCE = 2**26
 
 
 class DeviceRows:
-    """Vectors, float32 (n, dimension), on a torch device, which proposes candidates of a search."""
+    """Copy of vectors, float32 (n, dimension), on a torch device that finds search candidates."""
 
     def __init__(self, rows: Vectors, device: str = "cuda") -> None:
         import torch
@@ -51,7 +51,10 @@ class DeviceRows:
         return best.cpu().numpy(), ids.cpu().numpy()
 
     def at_least(self, queries: Vectors, least: float, most: int) -> tuple[IntArray, ...] | None:
-        """Return query and row of each inner product >= `least`; None for more than `most`."""
+        """Return query and row of each inner product >= `least`.
+
+        Returns None if there are more than `most` such products.
+        """
         import torch
 
         wanted = torch.tensor(queries, dtype=torch.float32, device=self._rows.device)
@@ -62,7 +65,11 @@ class DeviceRows:
 
 
 def rows_on_gpu(rows: Vectors) -> DeviceRows | None:
-    """Copy vectors to the GPU; None without a GPU or enough memory, or if products use TF32."""
+    """Copy vectors to the GPU, and return the copy.
+
+    Returns None if there is no GPU, if its memory is too small, or if torch computes products in
+    TF32.
+    """
     if not has_cuda():
         return None
     import torch

@@ -74,7 +74,7 @@ class Workers:
                 yield from Parallel(return_as=form)(delayed(work)(block) for block in blocks)
         except BrokenProcessPool:
             raise UserError(
-                "A worker was killed, perhaps by a lack of memory. Results so far are cached: run "
+                "A worker was killed, perhaps for lack of memory. Results so far are cached: run "
                 "again with fewer workers (nlp_workers=N)."
             ) from None
 
@@ -156,7 +156,10 @@ def _read(how: WorkerModel, texts: Sequence[str]) -> list[list[Sentence]]:
 
 
 class ParallelEmbedder(EmbedderWrapper):
-    """Embedder that encodes passages of `MIN_CHARACTERS` or more in total in worker processes."""
+    """Embedder that encodes passages in worker processes.
+
+    Questions, and passages of fewer than `MIN_CHARACTERS` in total, are encoded in this process.
+    """
 
     def __init__(self, inner: Embedder, workers: Workers, how: WorkerModel) -> None:
         self.inner = inner

@@ -148,7 +148,7 @@ def recall(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> f
 
 
 def recall_concat(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
-    """Return the token recall of all gold answers joined, in 0..1.
+    """Return the token recall against all gold answers joined to one text, in 0..1.
 
     With many aliases, no answer reaches 1. Source: inferred from the recall that Zhou et al. 2025
     print for PopQA, which is far below their accuracy.
@@ -219,7 +219,7 @@ def answer_words(answer: str) -> float:
 
 
 def gold_words(golds: Sequence[str], *, together: bool = False) -> float:
-    """Return the number of words in the longest gold answer; with `together`, in all of them."""
+    """Return the number of words in the longest gold answer (`together`: in all gold answers)."""
     counts = [len(words(gold)) for gold in golds]
     return float(sum(counts) if together else max(counts, default=0))
 

@@ -39,11 +39,13 @@ def answer_lines(answer: str) -> tuple[str, ...]:
 def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, float]:
     r"""Return Hit@1, Hit, precision, recall and F1 of the `ans:` lines of an answer, in 0..1.
 
-    A line matches a gold answer that it contains, both normalised; for questions such as "when" and
-    "where", also a gold answer that contains the line. For questions about a time, 2014-05-01
-    counts as 2014. For precision and recall, each line is matched with at most one gold answer,
-    longest first, ties in order. All values are 0 without a line. Source: SubgraphRAG (Li et al.,
-    ICLR 2025), also used by path pooling (Wang et al. 2025, section 4.1).
+    A line matches a gold answer that it contains, both normalised. For questions such as "when" and
+    "where", a line also matches a gold answer that contains it. For questions about a time,
+    2014-05-01 counts as 2014. For precision and recall, each line is matched with at most one gold
+    answer; the longest gold answers and lines are matched first. If no line has `ans:`, all values
+    are 0.
+    Source: SubgraphRAG (Li et al., ICLR 2025), also used by path pooling (Wang et al. 2025, section
+    4.1).
 
     >>> list_scores("ans: Ostra\nans: Norvik", ["Norvik"], "Which towns did she see?")["hit@1"]
     0.0

@@ -41,8 +41,8 @@ class Metric:
     """Metric with its name, meaning, and direction.
 
     `values` computes the metric for one answer; only metrics with `values` may be listed in a
-    card's `metrics` and in `evaluation.metrics`. `gives` names the values if there are several;
-    `package` is the package that computes them.
+    card's `metrics` and in `evaluation.metrics`. If a metric has several values, `gives` has their
+    names. `package` is the package that computes the values.
     """
 
     name: str

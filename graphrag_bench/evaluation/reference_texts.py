@@ -26,8 +26,9 @@ def _tokens(text: str) -> list[str]:
 def bleu(answer: str, golds: Sequence[str], order: int) -> float:
     """Return cumulative BLEU up to n-grams of this order, in 0..1.
 
-    An order without a match counts as 0.1 matches (method 1 of Chen & Cherry 2014). Answers of
-    fewer words than `order` score 0. Source: Papineni et al. 2002, computed by sacrebleu.
+    If no n-gram of some length matches, 0.1 matches are counted (method 1 of Chen & Cherry 2014).
+    Answers of fewer words than `order` score 0.
+    Source: Papineni et al. 2002, computed by sacrebleu.
     """
     references = [" ".join(tokens) for gold in golds if (tokens := _tokens(gold))]
     if not references:
@@ -49,7 +50,8 @@ def _bleu(order: int) -> Any:
 def rouge(answer: str, golds: Sequence[str], kind: str) -> float:
     """Return the highest ROUGE F1 over the gold answers: `rouge1`, `rouge2` or `rougeL`.
 
-    Words are not stemmed. Source: Lin 2004, computed by rouge-score; SQuALITY for the maximum.
+    Words are not stemmed. Source: Lin 2004, computed by rouge-score. The maximum is as
+    in SQuALITY.
     """
     scorer = _rouge_scorer(kind)
     return max((float(scorer.score(gold, answer)[kind].fmeasure) for gold in golds), default=0.0)

@@ -1,8 +1,8 @@
 """Metrics of ranked documents and of contexts against gold documents and answers.
 
-Contexts of passages, relationships or reports are compared at the same number of tokens: only the
-items that fit into the first B tokens count. All metrics but `answer_within` raise ValueError for a
-question without gold documents or sentences.
+Contexts of different items (passages, relationships, reports) are compared at the same number B of
+tokens: of each context, only the items that fit into the first B tokens count. All metrics except
+`answer_within` raise ValueError for a question without gold documents or sentences.
 """
 
 import math

@@ -19,7 +19,8 @@ _SIGNS = 2**18
 def clusters_of(scopes: Sequence[str | None]) -> NDArray[np.int64] | None:
     """Return the cluster of each value, numbered by first appearance.
 
-    Values of one scope share a document and form a cluster; a value without a scope is its own
+    A value belongs to a question. Questions about the same part of the corpus, e.g. one document,
+    have the same scope, and their values form a cluster. A value without a scope is its own
     cluster. Returns None if there is only one cluster, or if every cluster holds one value.
 
     >>> clusters_of(["b", "a", "b", None])
@@ -52,9 +53,10 @@ def sign_flip_p(
 
     `differences` has the shape (questions, tests). Under the null hypothesis the sign of each
     difference is random; all differences of a cluster flip together. The test is exact if all
-    differences have one size (sign test) or if there are at most `permutations` sign flips;
-    otherwise it draws `permutations` random flips. Flips as extreme as the observed sum count half,
-    so the test keeps its level for scores of 0 and 1. A column of zeros has p = 1.
+    differences have the same size (sign test) or if at most `permutations` sign flips are possible;
+    otherwise it draws `permutations` random flips. A flip whose sum is as extreme as the observed
+    sum counts half, so that the test keeps its level for scores of 0 and 1. A column of zeros has
+    p = 1.
     Source: Efron & Tibshirani 1993, chapter 15; mid-p: Lancaster 1961, Fagerland et al. 2013.
 
     >>> sign_flip_p(np.array([1, 1, 1, 1, 1, 0])).tolist()
@@ -132,7 +134,8 @@ RESAMPLES = 2000
 class Mean:
     """Mean over `n` questions with its 95 % bootstrap interval `low`..`high`.
 
-    `clusters` is the number of scopes that the bootstrap draws; 0 if it draws single questions.
+    `clusters` is the number of clusters if the bootstrap draws whole clusters of questions, and 0
+    if it draws single questions.
     """
 
     mean: float
@@ -151,9 +154,10 @@ def mean_with_interval(
 ) -> Mean:
     """Return the mean with its 95 % percentile bootstrap interval, rounded to 6 decimals.
 
-    The bootstrap draws the questions of a scope together (`clusters_of`); with ten scopes or fewer
-    the interval is too narrow. Equal values have an interval of width 0. The draws are those of
-    `scipy.stats.bootstrap`, which takes half a second to import. Raises ValueError for no values.
+    The bootstrap draws the questions of a scope together (`clusters_of`). With ten scopes or fewer
+    the interval is too narrow. If all values are equal, the interval has width 0. The draws equal
+    those of `scipy.stats.bootstrap`, which is not used because its import takes half a second.
+    Raises ValueError for no values.
     Source: Efron & Tibshirani 1993, chapter 13; cluster bootstrap: Davison & Hinkley 1997,
     section 3.8.
 
@@ -255,9 +259,10 @@ def detectable_difference(
 
 
 def detectable_share(n_questions: int) -> float:
-    """Return the minimum detectable difference of two accuracies before a run, at most 1.
+    """Return the minimum detectable difference between two accuracies, as planned before a run.
 
-    (z_0.975 + z_0.8) * sqrt(`DISCORDANT` / n). Raises ValueError for no questions.
+    It is (z_0.975 + z_0.8) * sqrt(`DISCORDANT` / n), but at most 1. Raises ValueError for no
+    questions.
     Source: Connor 1987, with the variance under the null hypothesis (the larger one) in both terms;
     Miller 2024 (arXiv 2411.00640), section 5.
 
