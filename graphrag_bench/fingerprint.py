@@ -1,10 +1,10 @@
 """Fingerprints of content and code, which make up every run key and artifact key.
 
-The fingerprint of a function covers its module and all modules that the module imports, in any
-form, at any place, directly or indirectly. Installed libraries are excluded, except this project
-and the package of the function. A module is represented by the syntax tree of its loaded source,
-without comments and docstrings. Code without a file, e.g. in a notebook cell, is represented by its
-instructions and the globals that they read.
+The fingerprint of a function covers its module and all modules that the module imports directly or
+indirectly, with any form of import and at any place in the code. Installed libraries are excluded,
+except this project and the package of the function. A module is represented by the syntax tree of
+its loaded source, without comments and docstrings. Code without a file, e.g. in a notebook cell, is
+represented by its instructions and the globals that they read.
 """
 
 import ast
@@ -102,7 +102,7 @@ def is_core(module: str) -> bool:
 
 
 def identity_of(model: Any) -> str:
-    """Return the identity of a model, plus the fingerprint of a class outside this project."""
+    """Return a model's identity; if its class is a plug-in's, also the fingerprint of the class."""
     while hasattr(model, "inner") and is_core(type(model).__module__):
         model = model.inner
     own = is_core(type(model).__module__)
@@ -112,8 +112,8 @@ def identity_of(model: Any) -> str:
 class ReachedCode:
     """The code that a function, a class or another value depends on.
 
-    `modules` has the digest of each module that the value reaches; `description` is the value as
-    JSON.
+    `modules` has the digest of each module that the value depends on; `description` describes the
+    value as JSON.
     """
 
     def __init__(self, package: str) -> None:
@@ -150,7 +150,7 @@ class ReachedCode:
         return self._included[top]
 
     def value(self, value: Any) -> Any:
-        """Return a description of a value as JSON, and add the modules that the value reaches."""
+        """Return a description of a value as JSON, and add the modules that it depends on."""
         value = inspect.unwrap(value) if callable(value) else value
         if isinstance(value, _LITERALS):
             return repr(value)

@@ -39,8 +39,8 @@ class Change:
     """One change of a method's steps.
 
     The kind `set` gives a setting a new value, `drop` removes the step, `case` replaces a switch by
-    one of its cases, `arm` removes one arm of a branch. `step` is the name of an operator (all its
-    steps are changed) or the path of a step, such as `retrieve.1.cases.otherwise.0`.
+    one of its cases, and `arm` removes one arm of a branch. `step` is the path of a step, such as
+    `retrieve.1.cases.otherwise.0`, or the name of an operator, which changes all its steps.
     """
 
     kind: Kind
@@ -136,7 +136,7 @@ def _within(items: list[Item], path: str) -> Iterator[StepPlace]:
 
 @dataclass(frozen=True)
 class Variant:
-    """The scores of each question with a changed method, and the distinct failures of its steps."""
+    """Scores of each question with a changed method, and the distinct failures of its steps."""
 
     scores: Scores
     failures: list[str]
@@ -146,8 +146,8 @@ class Variant:
 class MethodVariants:
     """Variants of a method that retrieve for the same questions; no answer is generated.
 
-    `method` is a resolved method file; `make` returns the experiment of a changed method file.
-    Without `calls` no model is called: only stored replies are used.
+    `method` is a resolved method file. `make`, called with a method file, returns the experiment
+    that runs it. Without `calls` no model is called: only stored replies are used.
     """
 
     method: Mapping[str, Any]
@@ -180,7 +180,7 @@ class MethodVariants:
     def of_settings(
         cls, values: Mapping[str, Any], progress: Progress | None = None, *, calls: bool = False
     ) -> "MethodVariants":
-        """Return variants that retrieve for the questions that a run with these settings has."""
+        """Return variants that retrieve for the questions of a run with these settings."""
         budget = {} if calls else _NO_CALLS
 
         def make(method: Mapping[str, Any]) -> Experiment:
@@ -195,7 +195,7 @@ class MethodVariants:
         return self.retrieve(experiment)
 
     def retrieve(self, experiment: Experiment) -> Variant:
-        """Retrieve with the experiment of a changed method, as returned by `make`."""
+        """Retrieve with an experiment that `make` returned for a changed method."""
         try:
             retrieval = retrieve(experiment, self.questions, self.progress)
         except RunStopped as stop:
@@ -232,10 +232,10 @@ def check_metric(metric: str, variant: Variant) -> None:
 
 
 def ablation(variants: MethodVariants, metric: str) -> Table:
-    """Return a table of all variants: mean, paired difference from the whole method, corrected p.
+    """Return a table of the whole method and of its variants with one changed step each.
 
-    p is Holm-corrected. The notes name the steps that could not be changed, with the reason. Raises
-    UserError for a metric that no question has.
+    A row has the mean, the paired difference from the whole method, and the Holm-corrected p-value.
+    The notes say which steps were not changed, and why. Raises UserError if no question is scored.
     """
     whole = variants.variant()
     check_metric(metric, whole)

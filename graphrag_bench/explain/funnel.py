@@ -53,9 +53,9 @@ _OF_THE_GRAPH = frozenset({
 
 @dataclass(frozen=True)
 class EvidenceDocument:
-    """A gold document of a question; `passed` says for each stage whether the document passed.
+    """A gold document of a question, and the stages that it passed.
 
-    It is None for a stage without data.
+    `passed` says for each stage whether the document passed it; None for a stage without data.
     """
 
     question: str
@@ -64,7 +64,7 @@ class EvidenceDocument:
 
     @property
     def lost(self) -> str | None:
-        """The stage that lost the document: no later stage passed it. None if it was not lost."""
+        """The stage that lost the document for good; None if the document was not lost."""
         found = [STAGES.index(stage) for stage in _RETRIEVAL if self.passed.get(stage)]
         after = STAGES[max(found, default=-1) + 1 :]
         return next((stage for stage in after if self.passed.get(stage) is False), None)
@@ -73,7 +73,8 @@ class EvidenceDocument:
         """Return the state of the document at a stage.
 
         "absent" means that an earlier stage lost it; "recovered" means that this stage missed it
-        and a later stage found it. No stage of a failed question is "unknown".
+        and a later stage found it. "unknown" means that the stage has no data; if the question
+        failed, the state is "passed" instead.
         """
         end = STAGES.index(self.lost) if self.lost else len(STAGES)
         if STAGES.index(stage) >= end:
@@ -111,7 +112,7 @@ class Funnel:
 
     @property
     def stages(self) -> list[str]:
-        """The stages of the method in order, with `replied` only if a question failed."""
+        """The stages of the method in order; `replied` is included only if a question failed."""
         failed = any(one.passed.get("replied") is False for one in self.documents)
         shown = self.method_stages - (set() if failed else {"replied"})
         return [stage for stage in STAGES if stage in shown]
@@ -125,7 +126,10 @@ class Funnel:
         return {name: min(stages, key=STAGES.index, default=None) for name, stages in lost.items()}
 
     def counts(self) -> tuple[StageCount, ...]:
-        """Return the counts of each stage; all `lost` plus the last `rest` are all documents."""
+        """Return the counts of each stage.
+
+        The documents that any stage `lost` and the `rest` of the last stage are all documents.
+        """
         rest, rows = len(self.documents), []
         for stage in self.stages:
             n = Counter(one.state(stage) for one in self.documents)
@@ -153,7 +157,7 @@ def stage_table(funnel: Funnel) -> Table:
 
 @dataclass(frozen=True)
 class FunnelArtifacts:
-    """The stored artifacts of a run that its funnel needs; None for a deleted artifact.
+    """The stored artifacts that the funnel of a run needs; None for a deleted artifact.
 
     `documents` are the ids of the corpus, `entries` the labels of the steps that link the question
     to the graph, `stages` the stages of the method.
@@ -271,10 +275,11 @@ def evidence_documents(
 
     A document is *extracted* if one of its chunks states a relationship of the graph (or names a
     node, if chunks state no relationships). It is *linked* if the first steps found one of its
-    nodes, or a node connected to one by synonymy edges and the relationships of the question's gold
-    documents. It is *in the prompt* if the context has a text from it, and *retrieved* if it is in
-    the prompt, has a ranked chunk, or states a retrieved relationship. One chunk, or one part of a
-    file, is enough. A failed question has only the stages before the failure.
+    nodes, or a node from which a path leads to one of its nodes. The path may use synonymy edges
+    and edges between nodes of the question's gold documents. It is *in the prompt* if the context
+    has a text from it, and *retrieved* if it is in the prompt, has a ranked chunk, or states a
+    retrieved relationship. One chunk, or one part of a file, is enough. A failed question has only
+    the stages before the failure.
     """
     parts = {name: item_documents(gold, name) for name in gold.evidence}
     chunks = ChunkTable.of([]) if artifacts.chunks is None else artifacts.chunks

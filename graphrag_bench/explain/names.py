@@ -33,7 +33,7 @@ MAX_NAMED = 3
 class ArtifactNames:
     """The artifacts that have the names of nodes, relationships, chunks and communities.
 
-    `missing` lists deleted artifacts; for these only ids are known.
+    `missing` lists deleted artifacts; what they named is shown by its id.
     """
 
     chunk_table: ChunkTable | None = None
@@ -86,7 +86,7 @@ class RunArtifacts:
         self._loaded: tuple[Mapping[str, str], ArtifactNames] = ({}, ArtifactNames())
 
     def of_scope(self, scope: str | None) -> ArtifactNames:
-        """Return the names in the artifacts of a scope, the part of the corpus of a question."""
+        """Return the names in the artifacts of a scope, i.e. of one part of the corpus."""
         keys = self._references.keys_for(scope)
         if keys != self._loaded[0]:
             artifacts: dict[str, Any] = dict.fromkeys(_KINDS)
@@ -163,9 +163,10 @@ def _ranked(value: Mapping[str, Any], kind: str, names: ArtifactNames) -> list[N
 
 
 def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) -> list[Named]:
-    """Return what each step of a record read, wrote (with names for ids), took and used.
+    """Return the steps in the record of a question.
 
-    If a step ran in several rounds, its first round has the usage of all rounds.
+    Each step has the slots that it reads, the values that it wrote (with names for ids), its
+    seconds, and its usage. If a step ran in several rounds, the first has the usage of all rounds.
     """
     steps: list[Named] = []
     known = {one.name: one for one in operators.all()}
@@ -186,9 +187,10 @@ def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) ->
 
 @dataclass(frozen=True)
 class PassageRank:
-    """The best rank, from 1, of a passage among the `n` rows that a step ranked; None if unranked.
+    """The rank of a passage after a step that ranked `n` rows.
 
-    `rows` are the best-ranked rows of the passage, each with name, rank and score.
+    `rank` is the best rank of a row of the passage, from 1; None if no row of it is ranked. `rows`
+    are the best-ranked rows of the passage, each with name, rank and score.
     """
 
     step: str
@@ -257,7 +259,7 @@ class LocatedDocument:
 
 
 def lost_step(ranks: Sequence[PassageRank]) -> PassageRank | None:
-    """Return the step that lost the passage: no later step ranks it. None if the last step does.
+    """Return the step that lost the passage for good; None if the last step ranks the passage.
 
     >>> ranks = [PassageRank("a", "chunks", 3, 9), PassageRank("b", "context", None, 2)]
     >>> lost_step(ranks).step

@@ -122,8 +122,9 @@ def explanation(
 ) -> Plain:
     """Return a question's answer, fallbacks, context, usage and steps, with names for ids.
 
-    `head` has the first fields of the result; `texts` are the texts of the pieces of context (None:
-    unknown). `cut` lists the kind and the id of each piece that did not fit the budget.
+    The result begins with the fields of `head`. `texts` has the text of each piece of the context
+    (None: unknown). In the result, `cut` lists the kind and the id of each piece that did not fit
+    the budget.
     """
     context = row.get("context") or {}
     pieces = context.get("pieces", [])
@@ -161,9 +162,10 @@ def evidence_places(row: Row, gold: Gold) -> dict[str, list[str]]:
 
 
 def new_question(experiment: Experiment, name: str, text: str) -> Question:
-    """Return a question that is not in the data set, to be answered in the data set's answer form.
+    """Return a question that is not in the data set.
 
-    Raises UserError unless graph.per=all.
+    It is answered in the answer form of the settings or, with `auto`, of the data set. Raises
+    UserError unless graph.per=all.
     """
     if experiment.settings.graph.per != "all":
         raise UserError("A new question needs a graph of the whole corpus. Set graph.per=all.")

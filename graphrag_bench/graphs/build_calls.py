@@ -28,10 +28,10 @@ Result: TypeAlias = T | UnreadableReply | CallFailed
 
 @dataclass
 class Extractor:
-    """Model that builds a graph, with counts of its replies and of those cut at the token limit.
+    """Model that builds a graph, with counts of all replies and of replies cut at the token limit.
 
-    The limit is `max_tokens`. If None, it is 4,096 tokens or the rest of the model's context
-    window.
+    The limit is `max_tokens`. If `max_tokens` is None, the limit is 4,096 tokens, or less if the
+    prompt leaves less of the model's context window.
     """
 
     llm: ChatModel
@@ -58,10 +58,10 @@ class Extractor:
         *,
         retry: bool = True,
     ) -> list[Result[T]]:
-        """Return what `reading` reads from the reply to each prompt, or the failure of the call.
+        """Return the reply to each prompt, parsed by `reading`, or else the failure.
 
-        `items` name what each prompt is about, for messages. If `advice` is given, raises UserError
-        with this advice when all replies failed.
+        `items` names the subject of each prompt, for messages. If `advice` is given and all replies
+        failed, raises UserError with this advice.
         """
 
         def read(text: str, cut: bool) -> T:
@@ -93,7 +93,7 @@ class Extractor:
         advice: str,
         is_valid: Callable[[str], bool] = bool,
     ) -> list[str | None]:
-        """Return the text of the reply to each prompt, None for a failed call or an invalid text.
+        """Return the text of the reply to each prompt; None if a call failed or a text is invalid.
 
         Each None is counted as a fallback. Raises UserError when all are None.
         """
@@ -118,7 +118,7 @@ class Extractor:
 def chunk_faults(
     n_chunks: int, *, failed: Set[int], malformed: Set[int], cut: Set[int]
 ) -> dict[str, float]:
-    """Return statistics: the number of chunks, how many have each fault, and how many have any."""
+    """Return the number of chunks, of chunks with each fault, and of chunks with any fault."""
     return {
         "chunks": n_chunks,
         "failed_chunks": len(failed),
@@ -131,10 +131,10 @@ def chunk_faults(
 def list_faults(
     n_chunks: int, *readings: Mapping[int, ListReply[Any]], malformed: Set[int] = frozenset()
 ) -> dict[str, float]:
-    """Return the statistics of `chunk_faults` for replies that are lists, by chunk.
+    """Return the statistics of `chunk_faults` for replies that are lists.
 
-    A chunk without a reply in each of the `readings` has failed; a chunk is malformed if an item of
-    a reply was skipped.
+    Each of the `readings` maps chunks to replies. A chunk has failed if any reading lacks its
+    reply. A chunk is malformed if an item of a reply was skipped, or if it is in `malformed`.
     """
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
     return chunk_faults(

@@ -41,11 +41,11 @@ def token(
 ) -> ChunkTable:
     """Windows of `size` tokens that overlap by `overlap` tokens.
 
-    Windows start every `size - overlap` tokens, so the last window may lie inside the window
-    before. `join="document"` cuts each document. `join="corpus"` first concatenates the documents
-    of each scope in corpus order, each as title, newline and text, with a blank line between two; a
-    chunk then has no title and belongs to every document it overlaps. Raises UserError when
-    `overlap` is not below `size`.
+    Windows start every `size - overlap` tokens, so the last window may lie inside the previous
+    window. With `join="document"`, each document is cut into windows. With `join="corpus"`, the
+    documents of each scope are first concatenated in corpus order, each as title, newline and text,
+    with a blank line between two documents. A chunk then has no title and belongs to every document
+    that it overlaps. Raises UserError when `overlap` is not below `size`.
     Source: Zhou et al. 2025, section 7.1 (1,200 tokens) and Exp.5 (PopAll, HotpotAll and ALCEAll:
     the corpus re-chunked by tokens); overlap of 100 as in their released code.
     """

@@ -23,8 +23,9 @@ def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
 
     Each connected component of two or more nodes is partitioned. Communities above 10 nodes are
     partitioned again, one level down, until they are small enough or cannot be split. Nodes without
-    an edge of positive weight are in no community; every other node is in one community of each
-    level, down to its last split. Communities are sorted by level, parent and lowest member.
+    an edge of positive weight are in no community. Every other node is in one community of level 0,
+    and in one of each finer level as long as its community was split. Communities are sorted by
+    level, parent and lowest member.
     Source: Traag et al. 2019; Edge et al. 2024 (GraphRAG), section 3.1.4; Zhou et al. 2025, section
     5.
     Deviation: the released code of Zhou et al. takes the largest component alone; textual graphs
@@ -36,7 +37,7 @@ def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
 def split_by_leiden(
     graph: Graph, seed: int, max_cluster_size: int, resolution: float = 1.0
 ) -> Communities:
-    """Return the communities that `leiden` builds, for another largest size and resolution."""
+    """Return communities as `leiden` builds them, with another maximum size and resolution."""
     view, pairs = graph.igraph.copy(), graph.pairs
     view.delete_edges(np.flatnonzero((pairs.weight <= 0) | (pairs.source == pairs.target)).tolist())
     waiting = sorted(sorted(part) for part in view.connected_components() if len(part) > 1)
@@ -55,7 +56,7 @@ def split_by_leiden(
 
 
 def communities_of(rows: Sequence[CommunityRow], graph: Graph) -> Communities:
-    """Return the communities with these levels, parents and nodes, and the chunks of the nodes."""
+    """Return communities made of (level, parent, nodes) rows, with the chunks of their nodes."""
     nodes = incidence((members for _, _, members in rows), graph.n_nodes)
     chunks = sorted_csr(nodes @ graph.node_chunk.astype(bool, copy=False))
     level, parent = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))

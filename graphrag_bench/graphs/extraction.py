@@ -80,7 +80,8 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
     """Entities and triples of a file in HippoRAG's OpenIE format, matched by passage text.
 
     Items that are not lists of three texts are skipped and counted. If the first element of an item
-    is a list, that list is the item. Raises UserError when a chunk has no passage in the file.
+    is a list, that list is read instead of the item. Raises UserError when a chunk has no passage
+    in the file.
     """
     by_passage: dict[str, Any] = {}
     for document in _documents(openie):
@@ -130,11 +131,11 @@ def _triple(item: Any) -> Triple | None:
 def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> Extraction:
     """Entities, noun phrases and relations of each sentence by spaCy.
 
-    Relations are subject-verb-object triples. Two named entities of a sentence without such a
-    relation co-occur, in sentences of at most 8 distinct entities. The title of a passage replaces
-    he, she, it and they as a subject. It also co-occurs with the named entities of sentences that
-    do not contain it. `statistics["relation_share"]` is the share of sentences with a
-    subject-verb-object relation, 0..1.
+    Relations are subject-verb-object triples. In a sentence of at most 8 distinct named entities,
+    two entities without such a relation are joined by a co-occurrence relation. The title of a
+    passage replaces he, she, it and they as a subject. If a sentence does not contain the title,
+    the title co-occurs with the named entities of the sentence. `statistics["relation_share"]` is
+    the share of sentences with a subject-verb-object relation, 0..1.
     """
     rows, n_sentences, n_related = [], 0, 0
     for title, sentences in read_chunks(chunk_table, nlp, progress):

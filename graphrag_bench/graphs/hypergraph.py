@@ -44,13 +44,13 @@ def hypergraph(
 ) -> Graph:
     """Hypergraph of facts, as a bipartite graph of entities and hyperedges.
 
-    An `entity` is a normalised name. Its description is "name: texts", the distinct descriptions in
-    order of first mention that fit `description_tokens`, at least one (None: all, 0: only the
-    name). A `hyperedge` is a distinct fact, described by its text, and joined to each of its
-    entities; facts without entities are left out. The weight of an edge is the completeness of the
-    fact divided by 10, summed over its mentions, at least 0.1. Entities come first, each type in
-    order of first mention. Nodes and edges are in the chunks that mention them. Raises UserError
-    when no fact is left.
+    An `entity` is a normalised name. Its description is "name: texts". The texts are its distinct
+    descriptions in order of first mention, as many as fit `description_tokens` but at least one
+    (None: all, 0: only the name). A `hyperedge` is a distinct fact, described by its text, and
+    joined to each of its entities; facts without entities are left out. The weight of an edge is
+    the completeness of its fact divided by 10, summed over the mentions of the fact, but at least
+    0.1. Entities come first, each type in order of first mention. Nodes and edges are in the chunks
+    that mention them. Raises UserError when no fact is left.
     Source: HyperGraphRAG (Luo et al. 2025), knowledge hypergraph construction and its bipartite
     storage; its release.
     """

@@ -173,11 +173,12 @@ def kg_synonymy(
 def synonym_pairs(
     vectors: Vectors, per_node: int, threshold: float, progress: Progress
 ) -> tuple[IntArray, FloatArray]:
-    """Return pairs of similar vectors among n, coded as low * n + high, ascending, and cosines.
+    """Return the pairs of similar vectors, and their cosines.
 
+    A pair of rows among n is coded as lower row * n + higher row; codes are in ascending order.
     Each vector, of length 1, is compared with the `per_node` vectors nearest to it, ties by lower
     row. Pairs with a cosine at or above the threshold are kept. Cosines are rounded to 6 decimals.
-    Each is computed separately, so that it depends only on its pair.
+    Each cosine is computed separately, so that it depends only on its pair.
     """
     import faiss
 
@@ -276,8 +277,8 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
 
     Nodes are names, relationships the distinct (head, relation, tail), both in order of first
     appearance. A relationship is in the chunks of the documents whose subgraph has it; its weight
-    is their number. Triples with a blank part are left out; loops are kept. Raises UserError for a
-    data set without triples, and when a document has more than one chunk.
+    is the number of these chunks. Triples with a blank part are left out; loops are kept. Raises
+    UserError for a data set without triples, and when a document has more than one chunk.
     """
     subgraphs, chunk = _subgraphs(corpus), _chunks(corpus, chunk_table)
     rows, of_chunk = _rows(subgraphs, chunk)

@@ -23,9 +23,10 @@ class Merger:
     """Collector of the entities and relationships that texts mention, which become a graph.
 
     Each distinct normalised name becomes a node; without `signs` names keep only letters and
-    digits. Each unordered pair of nodes becomes a relationship, or with `named` each triple (head,
-    name, tail). `nodes` and `relationships` map these to rows, in order of first mention.
-    `keywords` are pairs of a relationship row and a keyword.
+    digits. Each unordered pair of related nodes becomes a relationship; with `named`, each triple
+    (head, relation, tail) does. `nodes` maps names to rows, and `relationships` maps pairs or
+    triples to rows, in order of first mention. `keywords` has pairs of a relationship's row and a
+    keyword.
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:
@@ -95,7 +96,7 @@ class Merger:
             self._stated.append((row, name, value, chunks))
 
     def normalised(self, name: str) -> str:
-        """Return the normal form of a name, which is computed once."""
+        """Return the normal form of a name; it is stored, and not computed again."""
         if name not in self._normal:
             self._normal[name] = self._normalise(name)
         return self._normal[name]
@@ -108,13 +109,14 @@ class Merger:
         attributes: bool = False,
         most_tokens: int | None = None,
     ) -> Graph:
-        """Return the graph of all mentions, if wanted with keywords, or with attributes and types.
+        """Return the graph of all mentions.
 
-        If relationships are unnamed, nodes have types, and nodes and relationships descriptions.
-        The type of a node is its most frequent type; ties go to the first. A description joins the
-        distinct descriptions of the mentions, sorted, up to `most_tokens` but at least one.
-        Distinct keywords are joined by ", " in order of first mention, and weights are summed. A
-        relationship has the direction of its first mention.
+        `keywords` adds the keywords of relationships; `attributes` adds attributes and types of
+        nodes. Unless relationships are `named`, the graph also has types of nodes, and descriptions
+        of nodes and relationships. The type of a node is its most frequent type; ties go to the
+        first. A description joins the distinct descriptions of the mentions, sorted, up to
+        `most_tokens` but at least one. Distinct keywords are joined by ", " in order of first
+        mention, and weights are summed. A relationship has the direction of its first mention.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         ends, described = np.array(self._ends, np.int64).reshape(-1, 2), not self.named
@@ -144,7 +146,7 @@ class Merger:
 
 
 def group_by_row(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
-    """Return the texts of each row, in their order, given (row, text) pairs."""
+    """Return the list of texts of each row, given (row, text) pairs."""
     groups: list[list[str]] = [[] for _ in range(n_rows)]
     for row, text in notes:
         groups[row].append(text)
@@ -159,7 +161,10 @@ def _join_texts(
 
 
 def first_fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
-    """Return the first distinct texts that fit `most_tokens` together, at least one (None: all)."""
+    """Return the first distinct texts that together have at most `most_tokens` (None: all texts).
+
+    The first text is returned even if it is too long.
+    """
     distinct = list(dict.fromkeys(texts))
     if most_tokens is None:
         return distinct

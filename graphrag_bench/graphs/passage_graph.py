@@ -30,10 +30,11 @@ def passage(
     """Graph of passages, with an edge between two passages that share an entity.
 
     Node i is chunk i, described by the passage. The name of an edge lists the shared entities in
-    order of first appearance; its weight is their number. Entities are the title and the named
-    entities of a passage, without numbers and dates, by normalised name. Entities in more than
-    `max_df` passages (None: no limit) are ignored, because an entity of m passages gives
-    m (m - 1) / 2 edges. The statistics count all entities and the ignored entities.
+    order of first appearance; the weight is the number of these entities. Entities are the title
+    and the named entities of a passage, without numbers and dates. They are compared by normalised
+    name. Entities in more than `max_df` passages (None: no limit) are ignored, because an entity of
+    m passages gives m (m - 1) / 2 edges. The statistics count all entities and the ignored
+    entities.
     Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 4 and their report, B.8 ("at least";
     the paper itself says "larger than").
     Deviation: passages are linked by spaCy's entities and equal names, where the released code asks
@@ -62,9 +63,9 @@ def passage(
 
 
 def chunks_as_nodes(n: int, ends: IntArray, weight: ArrayLike, relations: Texts) -> Graph:
-    """Return the graph whose node i is chunk i, and whose m edges join the chunks `ends` (2, m).
+    """Return the graph whose node i is chunk i, with one edge for each pair of chunks in `ends`.
 
-    An edge belongs to both chunks that it joins.
+    `ends` has the shape (2, number of edges). An edge belongs to both chunks that it joins.
     """
     every, m = np.arange(n), ends.shape[1]
     of_edges = bool_csr(np.repeat(np.arange(m), 2), ends.T.ravel(), (m, n))

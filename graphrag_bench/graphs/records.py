@@ -75,11 +75,12 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
 
     A record starts with its kind and a delimiter, `("entity"<|>` or a common variant, in brackets
     or at the start of a line. Delimiters, separators and bullets may vary within a reply. An entity
-    has at least 4 fields, a relationship at least 5. With `keywords` the fifth field of a
-    relationship with 6 or more fields holds its keywords. The last field is the strength if it is a
-    decimal number (negative numbers count as 0), else the strength is 1. Entities named "NONE" or
-    "N/A" are ignored, as is an unfinished last record of a `cut` reply. Raises UnreadableReply for
-    a reply without records, unless it is only `<|COMPLETE|>`.
+    has at least 4 fields, a relationship at least 5, including the kind. With `keywords`, the fifth
+    field of a relationship has its keywords if there are 6 or more fields. The last field of a
+    relationship is its strength if the field is a decimal number (negative numbers count as 0),
+    else the strength is 1. Entities named "NONE" or "N/A" are ignored, as is an unfinished last
+    record of a `cut` reply. Raises UnreadableReply for a reply without records, unless it is only
+    `<|COMPLETE|>`.
     Source: the released code of Zhou et al. 2025 (4e87938) and nano-graphrag; names in quotes are
     accepted with and without them.
     """
