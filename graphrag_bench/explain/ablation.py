@@ -234,8 +234,8 @@ def check_metric(metric: str, variant: Variant) -> None:
 def ablation(variants: MethodVariants, metric: str) -> Table:
     """Return a table of the whole method and of its variants with one changed step each.
 
-    A row has the mean, the paired difference from the whole method, and the Holm-corrected p-value.
-    The notes say which steps were not changed, and why. Raises UserError if no question is scored.
+    A row has the mean, the difference from the whole method, and the Holm-corrected p-value. Notes
+    say which steps were not changed, and why. Raises UserError if the metric has no value.
     """
     whole = variants.variant()
     check_metric(metric, whole)

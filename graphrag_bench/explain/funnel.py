@@ -128,7 +128,7 @@ class Funnel:
     def counts(self) -> tuple[StageCount, ...]:
         """Return the counts of each stage.
 
-        The documents that any stage `lost` and the `rest` of the last stage are all documents.
+        The `lost` counts of all stages and the last `rest` count add up to all documents.
         """
         rest, rows = len(self.documents), []
         for stage in self.stages:

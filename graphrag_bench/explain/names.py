@@ -33,7 +33,7 @@ MAX_NAMED = 3
 class ArtifactNames:
     """The artifacts that have the names of nodes, relationships, chunks and communities.
 
-    `missing` lists deleted artifacts; what they named is shown by its id.
+    `missing` lists the deleted artifacts, whose names are unknown.
     """
 
     chunk_table: ChunkTable | None = None

@@ -24,9 +24,9 @@ class Merger:
 
     Each distinct normalised name becomes a node; without `signs` names keep only letters and
     digits. Each unordered pair of related nodes becomes a relationship; with `named`, each triple
-    (head, relation, tail) does. `nodes` maps names to rows, and `relationships` maps pairs or
-    triples to rows, in order of first mention. `keywords` has pairs of a relationship's row and a
-    keyword.
+    (head, relation, tail) becomes one. `nodes` maps names to rows, and `relationships` maps pairs
+    or triples to rows, in order of first mention. `keywords` has pairs of a relationship's row and
+    a keyword.
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:

@@ -55,13 +55,13 @@ def extractive(
 ) -> Reports:
     """Reports of central sentences: title, summary, and a finding for each key member.
 
-    The title is the three most connected members. Candidate sentences come from the descriptions of
-    members and of relationships within the community, most connected first, at most 20; graphs
-    without descriptions have names and relations. The summary is the central sentences, up to 150
-    tokens. A finding is the central sentences about one of the five most connected members, up to
-    80 tokens. The rating (0..10) is 5 times the number of chunks of the community divided by the
-    largest number, plus 5 times ln(1 + members) divided by the largest: how much of the corpus the
-    community covers.
+    The title has the names of the three most connected members. At most 20 candidate sentences come
+    from the descriptions of members and of relationships within the community, most connected
+    first. A relationship without a description gives its head, relation and tail. The summary has
+    the most central candidates, up to 150 tokens. A finding has the most central candidates about
+    one of the five most connected members, up to 80 tokens. The rating (0..10) says how much of the
+    corpus the community covers. It is the sum of two terms: 5 times its number of chunks divided by
+    the largest such number, and 5 times its ln(1 + members) divided by the largest such value.
     Source: the layout of reports, GraphRAG (Edge et al. 2024), section 3.1.5; sentences by
     centrality (Erkan and Radev 2004).
     Deviation: reports are extracted, not written, and rated by coverage instead of a model's
@@ -173,14 +173,15 @@ def llm_reports(
 ) -> Reports:
     """Reports that the build model writes, with one call for each community.
 
-    The prompt holds tables of the members and of the relationships that touch them, within 0.6 of
-    the model's window (8,192 tokens if unknown) and 12,000 tokens. Levels go from fine to coarse,
-    so that reports on the parts of a large community can replace its rows. A prompt depends on the
-    members of its community alone, so communities that a corpus change leaves unchanged reuse their
-    stored replies. A reply that is still unreadable when asked again becomes the summary of a
-    report with rating 0, titled by the three most connected members and marked in `fallback`. After
-    a failed call the community has no report. Both are counted; raises UserError when all replies
-    are unusable.
+    The prompt holds tables of the members and of the relationships that touch them. The tables have
+    at most 12,000 tokens, and at most 0.6 of the model's window (8,192 tokens if unknown). Reports
+    are written from the finest to the coarsest level, so that reports on the parts of a large
+    community can replace its rows. A prompt depends only on the members of its community, so
+    communities that a corpus change leaves unchanged reuse their stored replies. A reply that is
+    still unreadable after a second call becomes the summary of a report with rating 0; the report's
+    title has the names of the three most connected members, and `fallback` marks the report. After
+    a failed call the community has no report. Both cases are counted. Raises UserError when all
+    replies are unusable.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.
     """
     window = _UNKNOWN_WINDOW if llm_build.window is None else llm_build.window
@@ -266,7 +267,7 @@ class Contents:
         return sorted(self.graph.relationships_at(nodes).tolist(), key=place)
 
     def rank(self, row: int, members: set[int]) -> int:
-        """Return the rank of a relationship: the sum of the degrees of its ends in `members`."""
+        """Return the rank of a relationship: the summed degrees of its ends that are `members`."""
         return sum(self.degree[end] for end in self.ends[row] if end in members)
 
     def title(self, community: int) -> str:
@@ -274,10 +275,10 @@ class Contents:
         return ", ".join(self.names[node] for node in self.members(community)[:_IN_TITLE])
 
     def sentences(self, community: int, most: int) -> list[tuple[int, str]]:
-        """Return at most `most` sentences about a community, each after the member it is about.
+        """Return at most `most` sentences about a community, as pairs (member, sentence).
 
-        They are taken in turns: a sentence of each member's description, then a sentence of a
-        relationship within the community, and so on.
+        Each turn takes one sentence of each member's description, and then one sentence of the
+        relationships within the community.
         """
         members = self.members(community)
         inside = set(members)
@@ -299,12 +300,12 @@ def report_tables(
 ) -> str:
     """Return the tables for a report prompt: entities by degree, and relationships by rank.
 
-    Each table gets half of the budget. If rows do not fit, a table of reports on parts of the
-    community comes first (`texts` and `ratings` by community), with as many reports as fit, the
-    largest occurrence first (ties by text). The occurrence of a part is its share of the
-    community's chunks. The rest of the budget is for entities and relationships, those outside the
-    reported parts first. Only whole rows are included. The tables depend on the members alone, not
-    on their row numbers.
+    Each table gets half of the budget. If not all rows fit, a table of reports on parts of the
+    community comes first; `texts` and `ratings` have the reports of all communities. As many
+    reports as fit are included, the largest occurrence first (ties by text). The occurrence of a
+    part is its number of chunks divided by that of the community. The rest of the budget is for
+    entities and relationships; those outside the reported parts come first. Only whole rows are
+    included. The tables depend only on the members, not on their row numbers.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5, as nano-graphrag packs it.
     Deviation: nano-graphrag numbers reports by community, divides occurrence by the largest of all
     communities, and counts neighbours outside the community in a rank.

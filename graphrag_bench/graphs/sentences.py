@@ -98,9 +98,9 @@ class Sentences:
         *,
         among: Container[str] | None = None,
     ) -> "Sentences":
-        """Return the distinct sentences in order; their vectors embed their first 48 words.
+        """Return the distinct sentences in order; a vector embeds a sentence's first 48 words.
 
-        If `among` is given, other sentences are not embedded and have vectors of zeros.
+        If `among` is given, sentences that are not in it have vectors of zeros.
         """
         distinct = tuple(dict.fromkeys(texts))
         rows = [row for row, text in enumerate(distinct) if among is None or text in among]
@@ -112,9 +112,10 @@ class Sentences:
     def central(self, rows: Sequence[int], max_tokens: int) -> list[int]:
         """Return the most central of some sentences, in order, with at most `max_tokens` in total.
 
-        All are returned if they fit, and at least one. Centrality is the mean cosine to all
-        sentences, ties to the first. Sentences below four words are skipped unless all are shorter.
-        Sentences with a cosine of 0.9 or more to a selected sentence are skipped too.
+        If all sentences fit, all are returned. Otherwise at least one is returned. The centrality
+        of a sentence is its mean cosine to all sentences; ties go to the first. Sentences of fewer
+        than four words are skipped unless all are that short. Sentences with a cosine of 0.9 or
+        more to a selected sentence are skipped too.
         Source: LexRank's degree centrality without a threshold (Erkan and Radev 2004, section 3).
         """
         distinct = list(dict.fromkeys(rows))
@@ -150,7 +151,7 @@ class Sentences:
 
 
 def over_limit(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
-    """Return the sentences of those groups that exceed their token limits."""
+    """Return all sentences of the groups whose sentences together exceed the group's limit."""
     return frozenset(
         text
         for texts, max_tokens in groups

@@ -54,13 +54,13 @@ def nlp_text_extraction(
 ) -> TextExtraction:
     """Entities and relationships of each sentence, with descriptions, by spaCy.
 
-    The type of an entity is its NER label, "" for a title without a label; its description is the
-    sentence. Dates, amounts and counts are not entities. Two entities are related by a
-    subject-verb-object relation, or, in sentences of at most 8 distinct entities, by sharing the
-    sentence. The description of a relationship is the sentence, its keywords the lemmas, its
-    strength 1. The title of a passage replaces he, she, it and they as a subject, is related to the
-    entities of sentences that do not contain it, and is described by the sentences that contain it,
-    else by the first sentence.
+    The type of an entity is its NER label, or "" for a title without a label. Its description is
+    the sentence. Dates, amounts and counts are not entities. Two entities are related if they are
+    the subject and the object of a verb, or if they are in the same sentence of at most 8 distinct
+    entities. A relationship is described by its sentence. Its keywords are the lemmas of the
+    sentence, and its strength is 1. The title of a passage replaces he, she, it and they as a
+    subject, and is related to the entities of sentences that do not contain it. It is described by
+    the sentences that contain it, or else by the first sentence.
     """
     read = read_chunks(chunk_table, nlp, progress)
     return TextExtraction.of([_records(some, title, keywords) for title, some in read], {})
@@ -115,10 +115,10 @@ def llm_text_extraction(
     """Entities and relationships, with descriptions, that the build model extracts from each chunk.
 
     After the first call, up to `max_gleaning` rounds ask for missed records in the same
-    conversation. Between rounds the model is asked whether records are missing, and the chunk is
-    done unless it says yes: at most 2 n calls in all for n rounds. `keywords` also asks for the
-    themes of each relationship, for rich knowledge graphs. Raises UserError when no chunk has a
-    readable reply.
+    conversation. Between rounds the model is asked whether records are missing; unless it says yes,
+    the chunk is done. A chunk thus needs at most 2 n calls for n rounds. With `keywords`, the model
+    is also asked for the themes of each relationship, for rich knowledge graphs. Raises UserError
+    when no chunk has a readable reply.
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; the rounds as
     in nano-graphrag.
     """
@@ -147,8 +147,8 @@ def nlp_facts(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> FactE
     """Sentences of each chunk as facts, with their named entities by spaCy.
 
     The description of an entity is the sentence. Dates, amounts and counts are not entities. The
-    title of a passage is the first entity of each of its sentences, and precedes sentences that do
-    not name it ("title: sentence"). Sentences without entities are left out.
+    title of a passage is the first entity of each of its sentences. A sentence that does not name
+    the title becomes "title: sentence". Sentences without entities are left out.
     Source: this project. Hypergraphs of facts can thus be built without a language model.
     """
     rows = []

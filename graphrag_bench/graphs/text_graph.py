@@ -53,17 +53,18 @@ def text_kg(
 ) -> Graph:
     """Textual knowledge graph (`tkg`), or rich knowledge graph with keywords (`rkg`).
 
-    Nodes are normalised names in order of first appearance, in each chunk entities before the ends
-    of relationships. An end without an entity record has no type and no description. The type of a
-    node is its most frequent type; ties go to the first. A relationship is an unordered pair of
-    nodes, its weight the sum of the strengths; loops are dropped. Distinct descriptions are sorted
-    and joined by a space; distinct keywords are joined by ", " in order of first appearance. Raises
-    UserError when nothing was extracted, and for `rkg` without any keyword.
+    Nodes are normalised names in order of first appearance; within a chunk, entities come before
+    the ends of relationships. An end without an entity record has no type and no description. The
+    type of a node is its most frequent type; ties go to the first. A relationship is an unordered
+    pair of nodes; its weight is the sum of the strengths. Loops are dropped. Distinct descriptions
+    are sorted and joined by a space; distinct keywords are joined by ", " in order of first
+    appearance. Raises UserError when nothing was extracted, and for `rkg` without any keyword.
 
     In `tkg_llm` and `rkg_llm` the build model summarises descriptions of 500 tokens or more in at
-    most `max_tokens`, from as much as fits its window (at most 32,768 tokens). A description
-    without a summary stays as it is; raises UserError when all fail. The number of calls that
-    `plan` prints is an estimate, because the number of long descriptions is not known in advance.
+    most `max_tokens`, from as much as fits its window (at most 32,768 tokens). If a description
+    cannot be summarised, it stays as it is; raises UserError when all summaries fail. The number of
+    calls that `plan` prints is an estimate, because the number of long descriptions is not known in
+    advance.
     Source: Zhou et al. 2025, section 4 and Table 2; released code 4e87938; LightRAG (Guo et al.
     2024), section 3.1 (keywords); GraphRAG (Edge et al. 2024), section 3.1.3 (summaries, with the
     thresholds of Zhou et al.'s code).

@@ -92,19 +92,19 @@ def tree(
     summary_prompt: Prompt = SUMMARY,
     seed: NonNegativeInt = 224,
 ) -> Graph:
-    """Tree of summaries, of central sentences (`tree`) or written by the build model (`tree_llm`).
+    """Tree of summaries: central sentences (`tree`), or texts of the build model (`tree_llm`).
 
-    Node i below the number of chunks is chunk i; the other nodes are summaries, layer by layer,
-    each joined to the nodes that it summarises. A layer is clustered by Gaussian mixtures (`gmm`,
-    with `reduction` to 10 dimensions and `threshold`) or balanced k-means (`kmeans`). The search
-    for the best number of components ends after `bic_patience` numbers without a lower BIC (None:
-    it tries all), and is skipped above `bic_rows` nodes (None: never). Clusters below
-    `min_cluster_size` get no parent, and nodes without a parent join the next layer's clustering.
-    Growth ends after 5 layers, or at 11 nodes or fewer. A summary has at most 100 tokens.
-    `tree_llm` makes one call for each cluster; texts that do not fit the window together are each
-    cut to an equal share. The first words of the texts replace a failed call, and a reply that
-    shares too few words with them. Both are counted; raises UserError when all replies of a layer
-    fail.
+    The first nodes are the chunks, in order. The other nodes are summaries, layer by layer, each
+    joined to the nodes that it summarises. A layer is clustered by balanced k-means (`kmeans`) or
+    by Gaussian mixtures (`gmm`) on vectors that `reduction` reduces to 10 dimensions; a node joins
+    each component whose posterior is above `threshold`. The search for the best number of
+    components ends after `bic_patience` numbers without a lower BIC (None: it tries all), and is
+    skipped above `bic_rows` nodes (None: never). Clusters below `min_cluster_size` get no parent,
+    and nodes without a parent are clustered again in the next layer. Growth ends after 5 layers, or
+    when 11 or fewer nodes have no parent. A summary has at most 100 tokens. `tree_llm` makes one
+    call for each cluster; if the texts of a cluster do not fit the window, each is cut to an equal
+    share. If the call fails, or if the reply shares too few words with the texts, their first words
+    are the summary. Both cases are counted; raises UserError when all replies of a layer fail.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code (dimension, layers, tokens); Zhou
     et al. 2025, sections 4 and 7.1 (k-means).
     Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra); `tree` extracts sentences

@@ -18,7 +18,7 @@ RelationshipText = Literal["context", "description"]
 
 @artifact("chunk_index")
 def chunk_index(*, chunk_table: ChunkTable, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Vectors of chunks, embedded by title and text."""
+    """Vectors of chunks: embeddings of their titles and texts."""
     return index_texts(chunk_table.passages, embedder, progress, "chunks")
 
 
@@ -30,7 +30,7 @@ def graph_name_index(*, graph: Graph, embedder: Embedder, progress: Progress) ->
 
 @artifact("node_index.name")
 def node_index(*, name_index: VectorIndex) -> VectorIndex:
-    """Vectors of nodes, embedded by name.
+    """Vectors of nodes: embeddings of their names.
 
     Source: Zhou et al. 2025, section 5 (a KG node is embedded by its entity name).
     """
@@ -42,9 +42,10 @@ def node_index(*, name_index: VectorIndex) -> VectorIndex:
 def described_index(
     *, graph: Graph, embedder: Embedder, progress: Progress, named: bool
 ) -> VectorIndex:
-    """Vectors of nodes, embedded by "name: description" (`description`) or description (`text`).
+    """Vectors of nodes: embeddings of their descriptions, with the name in front or without it.
 
-    A node without a description is embedded by its name. Source: Zhou et al. 2025, section 5.
+    `node_index.description` embeds "name: description", `node_index.text` the description alone. A
+    node without a description has the embedding of its name. Source: Zhou et al. 2025, section 5.
     Deviation: the paper embeds only descriptions; its code embeds name, type and description.
     """
     texts = named_node_texts(graph) if named else node_texts(graph)
@@ -74,10 +75,10 @@ def _descriptions(graph: Graph) -> list[str]:
 def relationship_index(
     *, graph: Graph, embedder: Embedder, progress: Progress, text: RelationshipText = "context"
 ) -> VectorIndex:
-    """Vectors of relationships, embedded by "source relation target description".
+    """Vectors of relationships: embeddings of "source relation target description".
 
-    With `text=description`, they are embedded by description alone. Keywords replace an empty
-    relation. Synonymy edges have vectors of zeros, whose cosine to every query is 0.
+    With `text=description`, only the description is embedded, if there is one. Keywords replace an
+    empty relation. Synonymy edges have vectors of zeros, whose cosine to every query is 0.
     Source: Zhou et al. 2025, section 5 (relation context with both entity names); PathCoRAG,
     equation 5 (`text="description"`: the edge's description alone).
     """
@@ -116,7 +117,7 @@ def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list
 
 @artifact("community_index")
 def community_index(*, reports: Reports, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Vectors of communities, embedded by their reports.
+    """Vectors of communities: embeddings of their reports.
 
     A community without a report has a vector of zeros (cosine 0).
     Source: Zhou et al. 2025, section 6.3 (community vectors of VGraphRAG and CheapRAG).

@@ -72,8 +72,9 @@ def bm25(*, chunk_table: ChunkTable) -> Bm25:
 class Tfidf(Columns):
     """TF-IDF index: `rows`, float64 CSR (n, n_words), has one unit vector per text.
 
-    `words` is the vocabulary in column order, `idf` float64 (n_words,). Weights are counts times
-    ln((1 + n) / (1 + df)) + 1, as in scikit-learn; stop words are kept.
+    `words` is the vocabulary in column order. `idf`, float64 (n_words,), has the value 1 + ln((1 +
+    n) / (1 + df)) of each word. The weight of a word in a text is its count times its `idf`, as in
+    scikit-learn. Stop words are kept.
 
     >>> Tfidf.of(["Ada met Otto", "Mira left"]).scores("otto").round(3).tolist()
     [0.577, 0.0]
@@ -116,7 +117,7 @@ class Tfidf(Columns):
 
 @artifact("tfidf")
 def tfidf(*, graph: Graph) -> Tfidf:
-    """TF-IDF index of nodes by description, or by name for nodes without a description.
+    """TF-IDF index of node descriptions; a node without a description is indexed by its name.
 
     Raises UserError if no text has a word.
     Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 5.

@@ -35,7 +35,10 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class Measure:
-    """Judged metric with its prompts and needed texts; a `named` one must be selected by name."""
+    """Judged metric with its prompts and the texts that it needs.
+
+    A `named` metric is computed only if it is selected by name.
+    """
 
     metric: JudgedMetric
     prompts: tuple[Prompt, ...]

@@ -194,10 +194,11 @@ class _Agreed(BaseModel):
 def correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge whether the answer states the gold answer and no other answer: 1 if it does, else 0.
 
-    The answers that a text offers are extracted by rules if the text is a short name or a long
-    list, else by the judge. The judge does not see the gold answer, because judges who see it
-    overlook wrong items in a list. If names and number of the extracted answers do not decide, a
-    second call compares their meaning. A refusal is right only if the gold answer is a refusal.
+    Several answers may be in the judged text. They are extracted by rules if the text is a short
+    name or a long list, else by the judge. The judge does not see the gold answer, because judges
+    who see it overlook wrong items in a list. If the names and the number of the extracted answers
+    do not decide, a second call compares their meaning with that of the gold answer. A refusal is
+    right only if the gold answer is a refusal.
     """
     if refuses(case.answer, case.golds):
         return float(not case.refused)
@@ -252,7 +253,7 @@ def _mark(offered: Sequence[str], case: AnswerToJudge) -> float | None:
 
 
 class Supported(BaseModel):
-    """The judge's verdict on the statement of this number."""
+    """The judge's verdict on one statement, named by its number."""
 
     number: int
     supported: bool

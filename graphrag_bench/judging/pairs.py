@@ -1,4 +1,4 @@
-"""Pairwise judging of answers of runs, each pair in both orders; stored verdicts are reused."""
+"""Pairwise judging of the answers of runs, in both orders; stored verdicts are reused."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
 
 
 def parse_criteria(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the criteria that these names of criteria or papers select, in a fixed order."""
+    """Return the named criteria in a fixed order; a paper's name stands for its criteria."""
     chosen: set[str] = set()
     for name in names:
         if name not in (*CRITERIA, *PAPER_CRITERIA):
@@ -123,7 +123,10 @@ class Duel:
 
     @property
     def winner(self) -> str | None:
-        """Winner without a judge: TIE for equal answers, the only run with an answer, or None."""
+        """Winner of a pair that needs no judge; None if the judge must decide.
+
+        Equal answers are a TIE. If one answer is empty, the other run wins.
+        """
         first, second = map(plain, self.answers)
         if first == second:
             return TIE
@@ -134,11 +137,12 @@ class Duel:
 class HeadToHead:
     """Comparison of the runs A and B by one criterion over `n` questions judged in both orders.
 
-    `missing` questions lack a verdict. `names` are the titles of A and B and the criterion. `rate`
-    is the win rate of A; a tie counts half. `flips` is the share of questions whose winner changes
-    with the order, and `first` the share of verdicts for the answer shown first; both leave out
-    equal answers. `longer` is the share of points of the longer answer. A mean over no questions is
-    None. The p-value and the intervals resample scopes.
+    `missing` is the number of questions without both verdicts. `names` are the titles of A and B,
+    and the criterion. `rate` is the win rate of A; a tie counts half. `flips` is the share of
+    questions whose winner changes with the order. `first` is the share of verdicts for the answer
+    shown first. Both leave out equal answers. `longer` is the share of points that the longer
+    answers win. A mean over no questions is None. For the p-value and the intervals, the questions
+    of a scope form a cluster.
     """
 
     n: int
@@ -161,10 +165,12 @@ def head_to_head(
     scopes: Sequence[str | None] | None = None,
     names: tuple[str, str, str] = ("", "", ""),
 ) -> HeadToHead:
-    """Return the comparison of A and B from A's points by question, when shown first and second.
+    """Return the comparison of the runs A and B, given A's points.
 
-    Points are 1 for a win, 0 for a loss, 0.5 for equal answers, NaN without a verdict. `longer` is
-    positive for questions on which A's answer is longer, negative if B's is longer.
+    `verdicts` has two rows with a column for each question: A's points when A's answer is shown
+    first, and when it is shown second. Points are 1 for a win, 0 for a loss, 0.5 for equal answers,
+    NaN without a verdict. `longer` is positive for questions on which A's answer is longer,
+    negative if B's is longer.
 
     >>> result = head_to_head([[1, 1, 0, 1], [1, 0, 0, 1]])
     >>> result.rate.mean, (result.wins, result.ties, result.losses)
@@ -375,9 +381,10 @@ Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 
 
 def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, float]]]:
-    """Return the points of a key's first run against its second, by question and run shown first.
+    """Return the points that the first run of each key wins against the second run.
 
-    A win counts 1, a loss 0, equal answers 0.5. Verdicts without a winner are left out.
+    They are grouped by key, question, and the run that is shown first. A win counts 1, a loss 0,
+    equal answers 0.5. Verdicts without a winner are left out.
     """
     won: dict[VerdictKey, dict[str, dict[str, float]]] = {}
     for row in rows:
@@ -391,7 +398,10 @@ def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, floa
 
 @dataclass
 class StoredVerdicts:
-    """Verdicts stored in a home folder: of pairs in comparisons/, of answers in each run."""
+    """Verdicts stored in a home folder.
+
+    Verdicts on pairs of answers are in comparisons/, verdicts on single answers in each run.
+    """
 
     home: Path
     _judged: dict[Path, Values] = field(default_factory=dict)
@@ -411,10 +421,11 @@ class StoredVerdicts:
         return sorted((judge, how) for *key, judge, how in self._points if tuple(key) == wanted)
 
     def win_rate(self, compared: Iterable[VerdictKey], scopes: Scopes) -> Mean | None:
-        """Return the win rate of the keys' first runs, in 0..1; None without verdicts.
+        """Return the win rate of the first run of each key, in 0..1; None without verdicts.
 
-        A win in one of two orders counts half; questions judged in one order are left out. Several
-        comparisons (criteria, seeds) are averaged by question. The bootstrap draws whole scopes.
+        A win in only one order counts half. Questions judged in only one order are left out.
+        Several comparisons (criteria, seeds) are averaged by question. The bootstrap draws whole
+        scopes.
         """
         points: dict[str, list[float]] = {}
         for one in compared:
@@ -431,7 +442,7 @@ class StoredVerdicts:
         )
 
     def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
-        """Return the mean of the values, in 0..1, that a judge gave a run by a metric, or None."""
+        """Return a run's mean value of a metric by one judge, in 0..1; None without values."""
         return mean_of(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
 
     def _of_run(self, folder: Path) -> Values:

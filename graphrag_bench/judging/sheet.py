@@ -137,7 +137,8 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
 def agreement_table(judging: PairJudging, people: Mapping[str, str], n_blank: int) -> Table:
     """Return a table of the agreement and Cohen's kappa of people and judge, by criterion.
 
-    The judge chooses the run that wins in both orders, else TIE; raises UserError without verdicts.
+    The judge's verdict is the run that wins in both orders, else TIE. Raises UserError if the judge
+    has no verdicts on the pairs.
     """
     labels = [*judging.pairs.titles, TIE]
     won = {key[:3]: of for key, of in points_won(verdict_rows(judging.folder)).items()}

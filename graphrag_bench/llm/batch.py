@@ -1,6 +1,6 @@
 """Batch files of requests and replies, in the format of OpenAI's batch API and `vllm run-batch`.
 
-The `custom_id` of a request is its cache key. Until its reply is imported, the cache has the
+The `custom_id` of a request is its cache key. Until its reply is imported, the cache stores the
 request as a failed call.
 """
 
@@ -31,9 +31,9 @@ _HEAD = 100
 class BatchFile:
     """File to which requests without a stored reply are written.
 
-    It may replace a file of earlier requests; any other file raises UserError. An existing empty
-    file means that the last command had no request to write and reported its failures. Then failed
-    and unreadable replies are requested again. `n` is the number of requests written.
+    An existing file of requests is replaced; any other file with content raises UserError. If an
+    existing file is empty, the last command had no request to write and reported its failures. Then
+    failed and unreadable replies are requested again. `n` is the number of requests written.
     """
 
     def __init__(self, path: str) -> None:

@@ -316,7 +316,10 @@ def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
 
 
 def export_rows(cache: str | Path, file: str | Path) -> int:
-    """Write all rows of a cache, or none, to a .jsonl or .jsonl.gz file; return their number."""
+    """Write all rows of a cache to a .jsonl or .jsonl.gz file, and return their number.
+
+    If an error occurs, the file is not written.
+    """
     path, count = Path(file), 0
     if path.suffix not in _EXPORTS:
         raise UserError(f"'{path}': the name of an export must end in .jsonl or .jsonl.gz.")

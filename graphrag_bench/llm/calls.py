@@ -13,7 +13,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Request:
-    """Request to a model; its cache key covers all fields. `trial` numbers repeats of a run."""
+    """Request to a model; its cache key covers all fields. `trial` is the number of the repeat."""
 
     prompt: Chat
     max_tokens: int

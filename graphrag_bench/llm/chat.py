@@ -97,9 +97,9 @@ class ChatModel(ABC):
 
         `trial` is the number of the repeat; each repeat has its own cache rows and seed, but the
         same identity. `log` is called with each outcome and its item, in any thread. `gate` limits
-        the failure rate of a step. With `stop_on_outage`, ServerFailed is raised after a list of
-        prompts with server failures. Raises UserError for a budget in dollars if the model has no
-        prices.
+        the failure rate of a step. With `stop_on_outage`, ServerFailed is raised at the end of a
+        list of prompts if the server failed on any of them. Raises UserError for a budget in
+        dollars if the model has no prices.
         """
         other = copy.copy(self)
         other._original = self._root
@@ -280,9 +280,10 @@ def reply(
 
 
 def reserved_tokens(most: int, window: int | None) -> int:
-    """Return the tokens reserved for a reply of at most `most` tokens, whatever the prompt.
+    """Return the number of tokens that are reserved for a reply to any prompt.
 
-    The reservation is a sixteenth of the window, but at least 512 tokens.
+    It is a sixteenth of the window, but at least 512, and at most `most`. It is `most` if the
+    window is unknown.
     """
     return most if window is None else min(most, max(MIN_REPLY, window // _MIN_SHARE))
 

@@ -34,13 +34,13 @@ verdicts, may by chance equal the objects of an example in the prompt."""
 
 
 def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool = True) -> ModelT:
-    """Return the first object of a reply that fits `model`; raises UnreadableReply.
+    """Return the first JSON object of a reply that fits `model`; raises UnreadableReply.
 
     The whole text is tried first, then the first code fence, each balanced object, and with
-    `repair` the result of json-repair. Numbers are read as text if the model needs text, and
-    invalid items in lists of texts are dropped. A text that ends inside a string is never repaired,
-    because its last name may be incomplete. For the same reason `repair` should be false for
-    replies that reached `max_tokens`.
+    `repair` the result of json-repair. Numbers are read as text if `model` needs text, and invalid
+    items in lists of texts are dropped. A text that ends inside a string is never repaired, because
+    its last name may be incomplete. For the same reason `repair` should be false for replies that
+    reached `max_tokens`.
 
     >>> class City(BaseModel):
     ...     name: str
@@ -244,7 +244,7 @@ def read_cut_list(text: str, field: str) -> list[Any]:
 
 @lru_cache(maxsize=256)
 def schema_of(model: type[BaseModel]) -> Mapping[str, Any]:
-    """Return a model's JSON schema, in which all fields are required and extra fields forbidden."""
+    """Return the JSON schema of `model`; all fields are required, extra fields forbidden."""
     schema: Mapping[str, Any] = _closed(model.model_json_schema())
     return schema
 

@@ -84,7 +84,7 @@ def _lines(texts: Iterable[str]) -> Iterator[LedgerLine]:
 
 
 def lines_by(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLine]]:
-    """Return the lines grouped by the value of a field, with sorted values."""
+    """Return the lines grouped by the value of a field, in the order of the sorted values."""
     groups: dict[str, list[LedgerLine]] = {}
     for line in lines:
         groups.setdefault(str(getattr(line, field)), []).append(line)
@@ -140,11 +140,12 @@ class Spending:
 class Budget:
     """Limit on the tokens or US dollars of a run, for all its models and threads.
 
-    A call starts if its largest possible cost, that of the running calls, and the amount spent
-    together fit the limit. Otherwise it waits for running calls; if no call is running, the run
-    stops. The amount spent is the sum of `before`, the calls of this object, and new lines in the
-    ledgers that `others` returns, which other processes of the same run write. As the running calls
-    of other processes are unknown, the total may exceed the budget.
+    A call starts if the limit covers the sum of the amount spent, the largest possible cost of the
+    running calls, and the largest possible cost of the call. Otherwise the call waits for running
+    calls; if no call is running, the run stops. The amount spent is the sum of `before`, the cost
+    of the calls of this object, and the cost of new lines in the ledgers that `others` returns.
+    Other processes of the same run write these ledgers. Their running calls are unknown, so the
+    total may exceed the budget.
     """
 
     def __init__(

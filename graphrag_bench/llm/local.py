@@ -109,7 +109,10 @@ class Local(ChatModel):
 
 
 def weights(model_path: str | None) -> Path:
-    """Return the path of the GGUF file, by default the packaged; raises UserError if missing."""
+    """Return the path of the GGUF file, by default that of the packaged model.
+
+    Raises UserError if the file is missing.
+    """
     if model_path is not None:
         path = Path(model_path).expanduser()
         if not path.is_file():

@@ -28,7 +28,7 @@ class FailureGate:
     def count(self, ok: bool, sample: str, *, of_server: bool = False) -> None:
         """Count one call; `sample` is its reply or error, which the error message quotes.
 
-        Raises RunStopped after too many failures, or ServerFailed if the server caused the last.
+        After too many failures, raises ServerFailed if the server caused the last, else RunStopped.
         """
         with self._lock:
             self.calls += 1
