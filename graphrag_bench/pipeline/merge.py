@@ -39,7 +39,7 @@ _RRF_K = 60
 def merged_slots(
     start: RetrievalState, outcomes: Sequence[Outcome], rule: Rule | Keep
 ) -> dict[str, Any]:
-    """Return the slots that outcomes wrote since `start`, each with its values merged.
+    """Return the slots that outcomes wrote since `start`; the values of each slot are merged.
 
     A slot whose type cannot be merged has the value of the last outcome.
     """

@@ -129,7 +129,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
 
 
 def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
-    """Return the baseline's run that shares the corpus and most settings with a run, or None."""
+    """Return the baseline's run that has a run's corpus and most of its settings, or None."""
 
     def alike(other: RunMetrics) -> int:
         names = [*_MATCHED_FIELDS, *["varied"] * (run["method"] != baseline)]

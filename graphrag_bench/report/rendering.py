@@ -55,7 +55,7 @@ def format_n(run: Mapping[str, Any]) -> str:
 
 
 def p_column(numbers: Iterable[int]) -> str:
-    """Return the heading of p-values that are Holm-corrected for these numbers of tests."""
+    """Return the heading of Holm-corrected p-values; `numbers` has the numbers of tests."""
     sizes = sorted({*numbers})
     if sizes in ([], [1]):
         return "p"

@@ -79,7 +79,8 @@ def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:
     """Return the answer metrics of a data set: those on its card, or the default metrics.
 
-    Metrics of options and sub-answers are added if the gold has them, then `evaluation.metrics`.
+    If the gold has options or sub-answers, their metrics are added. The metrics in
+    `evaluation.metrics` come last.
     """
     named = dataset.card.metrics or answer_metrics.DEFAULT_METRICS
     golds = dataset.gold.values()

@@ -60,7 +60,7 @@ Gap = tuple[Part, Candidate | None]
 
 
 def difference(cell: PrintedCell, filled: Cells) -> str:
-    """Return our figure minus the paper's, with its sign, for grades A and B; else "–"."""
+    """Return the signed difference of our figure from the paper's, "–" for grade C or no figure."""
     figure = filled[cell].figure
     if figure is None or figure.grade.major or cell.value is None:
         return MISSING

@@ -1,7 +1,7 @@
 """Share runs and artifacts in a data set repository of the Hugging Face hub.
 
 A run is the folder runs/DATASET/METHOD/KEY with a sha256 of each file, and its entry of the results
-board; an artifact is artifacts/KEY.tar.gz. The token is that of HF_TOKEN or `hf auth login`.
+board; an artifact is artifacts/KEY.tar.gz. The token comes from HF_TOKEN or `hf auth login`.
 """
 
 import hashlib
