@@ -79,11 +79,11 @@ def choose_relations(
     """Let the model choose up to `width` relations of each node, and add them to the exploration.
 
     For each node the model sees the names of its relations in alphabetical order (with `use:
-    [relationships]` only of the given relationships) and chooses up to `width` names with scores,
-    0..1. The relation of the last hop is not followed back. Unknown names are dropped; a relation
-    in both directions is followed from its subject. A node without relations makes no call. After
-    two unreadable replies a node has no relation, which counts as a fallback. Raises CallFailed if
-    the model fails.
+    [relationships]` only of the given relationships). It chooses up to `width` names and gives each
+    a score, 0..1. The relation of the last hop is not followed back. Unknown names are dropped. A
+    relation that a node has in both directions is followed from subject to object. For a node
+    without relations no call is made. After two unreadable replies no relation is chosen for the
+    node, which counts as a fallback. Raises CallFailed if the model fails.
     Deviation: the model is asked about the first 8 nodes only, and sees at most 60 names, those
     with the most weight; ToG has no such limits. This operator finds the one-hop relationships
     itself; Zhou et al. (table 3) have a separate operator `Onehop` for them.
@@ -129,13 +129,14 @@ def choose_nodes(
     max_groups: PositiveInt = 24,
     max_tokens: PositiveInt = 160,
 ) -> tuple[Ranked[Node], Exploration]:
-    """Let the model choose the next nodes, and add the hops to them to the exploration as a round.
+    """Let the model choose the next nodes, and add a round of hops to the exploration.
 
     The candidates of a chosen relation are the nodes at its other end (with `use: [nodes]` only the
     given nodes). The model scores them, 0..1, in one call per relation; a single candidate has the
-    relation's score. The best `width` hops are kept, ties by relation, then candidate; hops of
-    score 0 are dropped. A reply without exactly one number per candidate gives equal scores, which
-    counts as a fallback. Raises CallFailed if the model fails.
+    relation's score, without a call. The best `width` hops are kept, ties by relation, then
+    candidate; hops of score 0 are dropped. If a reply does not have exactly one number per
+    candidate, all candidates get the same score, which counts as a fallback. Raises CallFailed if
+    the model fails.
     Deviation: the model scores at most 20 candidates, those with the most weight, ties by lower id;
     ToG samples them at random. Only the first `max_groups` relations are followed.
     Source: Zhou et al. 2025, section 6.1, node "Agent"; ToG (Sun et al. 2024), section 2.1.

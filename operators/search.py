@@ -210,7 +210,7 @@ def community_vdb(
     """Return the communities whose reports are most similar to the question.
 
     Score: cosine, -1..1; the best score over several query texts. Ties by lower id. Communities
-    without a report and communities below `level` (0 is the coarsest) are dropped.
+    without a report and communities finer than `level` (0 is the coarsest) are dropped.
     Source: Zhou et al. 2025, technical report, B.1, community "VDB".
     """
     among = np.isin(np.arange(len(communities)), with_report(communities, reports, level))
@@ -228,8 +228,9 @@ def similarity(
 ) -> list[ChunkScores]:
     """Return the similarity of every chunk to the question.
 
-    Score: the cosine, -1..1, or with `scale="min_max"` the cosine scaled to 0..1 over all chunks;
-    equal cosines all become 1. The best score over several query texts; 0 without a text.
+    Score: the cosine, -1..1, or with `scale="min_max"` the cosine scaled to 0..1 over all chunks.
+    With several query texts a chunk's highest cosine counts; without a text all scores are 0. If
+    all chunks are equally similar, their scaled scores are 1.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4: restart probabilities of passages.
     """
     return [
@@ -296,6 +297,6 @@ def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[
 def head(chunks: Ranked[Chunk], *, top_k: PositiveInt = 4) -> Ranked[Chunk]:
     """Return the first `top_k` chunks with their scores.
 
-    Source: this project, for a branch in which one arm returns its input chunks.
+    Source: this project, for a branch with an arm that only passes its input chunks on.
     """
     return chunks.head(top_k)

@@ -116,7 +116,10 @@ class World:
     chains: tuple[Chain, ...]
 
     def evidence(self, chain: Chain) -> tuple[str, ...]:
-        """Return the passage id of each fact of a chain, in order; `removed-N` if removed."""
+        """Return the passage id of each fact of a chain, in order.
+
+        A fact that is removed from the corpus has the id `removed-N`, where N is the fact's id.
+        """
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)
 

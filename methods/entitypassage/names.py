@@ -35,7 +35,7 @@ class Name:
 
     @classmethod
     def of(cls, text: str) -> "Name":
-        """Return the name without brackets, a leading article and a possessive ending."""
+        """Return the name without bracketed text, leading article and possessive ending."""
         shorter = bare_name(text)
         return cls(key_of(shorter), normalise_name(shorter))
 

@@ -33,7 +33,7 @@ def evidence_walk(
     n_seeds: PositiveInt = 10,
     n_neighbours: PositiveInt = 3,
 ) -> Ranked[Node]:
-    """Return the seeds, each followed by its neighbours that have the missing evidence.
+    """Return the seeds, each followed by its neighbours most similar to the missing evidence.
 
     The seeds are the first `n_seeds` given nodes. For each seed the model describes, in one call,
     which evidence is still missing. The seed's unvisited neighbours are ranked by TF-IDF similarity

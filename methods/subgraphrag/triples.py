@@ -73,8 +73,8 @@ def triple_scores(
 def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ranked[Relationship]:
     """Return the relationships stated by the document that the question's scope names.
 
-    They are sorted by id, with score 1. If the question has no scope, or no document has its name,
-    all relationships are returned.
+    They are sorted by id, with score 1. If the question has no scope, or no document has the name
+    that the scope gives, all relationships are returned.
     Source: the data of RoG (Luo et al. 2024), one subgraph per question of CWQ and WebQSP.
     """
     chunks = [] if question.scope is None else chunk_table.chunks_of(question.scope)

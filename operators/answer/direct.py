@@ -27,12 +27,13 @@ def reader_values(
 ) -> dict[str, Any]:
     """Return the values of an answering prompt's variables.
 
-    `pieces` are the pieces of the context in order. `blocks` groups consecutive pieces of one kind:
-    `kind`, `rows` (their texts), `head` (the CSV header of the kind) and `table` (whether the rows
-    are numbered CSV rows under this header). `dependencies` are pairs of a sub-question and its
-    answer. `form` is the form of the answer; `manner` completes the instruction "Answer the
-    question ...", and `cue` ends the prompt. `licence` says what to do if the context does not
-    contain the answer; it is empty in a closed-book prompt, without pieces and dependencies.
+    `pieces` are the pieces of the context in order. `blocks` are groups of consecutive pieces of
+    one kind; a block has `kind`, `rows` (the texts), `head` (the CSV header of the kind) and
+    `table` (whether the rows are numbered CSV rows under this header). `dependencies` are pairs of
+    a sub-question and its answer. `form` is the form of the answer; `manner` completes the
+    instruction "Answer the question ...", and `cue` ends the prompt. `licence` says what to do if
+    the context does not contain the answer. It is empty in a closed-book prompt, i.e. without
+    pieces and dependencies.
     """
     form, dependencies = question.answer_form, tuple(dependencies)
     closed = pieces is None and not dependencies

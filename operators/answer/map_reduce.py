@@ -203,8 +203,8 @@ def reduce(
 
     Without points the answer is `REFUSAL`, and no call is made. By default `max_tokens` is the
     limit of the question's answer form.
-    Deviation: without points the paper's code answers with a sentence, which accuracy by substring
-    takes for the answer "no".
+    Deviation: without points the paper's code answers with a sentence; accuracy by substring then
+    mistakes this sentence for the answer "no".
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
     if not len(points):

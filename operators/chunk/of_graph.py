@@ -63,8 +63,9 @@ def frompaths(
 def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
     """Return the chunks of the nodes, in the order of the nodes.
 
-    Score: the score of the first node of the chunk. A leaf of a tree and a node of a passage graph
-    have one chunk, a summary has none, and an entity has all chunks that name it, sorted by id.
+    Score: the score of the first given node that has the chunk. A leaf of a tree and a node of a
+    passage graph have one chunk, a summary has none, and an entity has all chunks that name it,
+    sorted by id.
     Source: this project, to score the evidence of tree and passage-graph methods.
     """
     return _in_order(nodes, graph.node_chunk, top_k)
@@ -92,10 +93,10 @@ def occurrence(
 ) -> Ranked[Chunk]:
     """Rank chunks by the number of relationships whose source and target they contain.
 
-    Score with `scoring="count"`: the number of given relationships whose source and target both
-    occur in the chunk; chunks with none are dropped. With `scoring="entity_order"`, which needs
-    `use: [nodes]`, the chunks of the first node come first, then the chunks of the second, and so
-    on; the score is the number of the node's neighbours in the chunk. Ties by lower id.
+    With `scoring="count"` the score is the number of given relationships whose source and target
+    both occur in the chunk; chunks of score 0 are dropped. With `scoring="entity_order"`, which
+    needs `use: [nodes]`, the chunks of the first node come first, then the chunks of the second,
+    and so on; the score is the number of this node's neighbours in the chunk. Ties by lower id.
     Source: Zhou et al. 2025, section 6.1, chunk "Occurrence" (`count`); `entity_order` as in
     Microsoft GraphRAG and in the released code of Zhou et al.
     """

@@ -74,8 +74,8 @@ def specificity(
 ) -> Ranked[Node]:
     """Rank nodes by their score divided by the number of their chunks.
 
-    The chunks are those of the node's relationships, counted as at least 1. A duplicate node counts
-    with its best score. Ties by lower id.
+    A node's chunks are the chunks that state one of its relationships; their number is taken as at
+    least 1. A duplicate node counts with its best score. Ties by lower id.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; HippoRAG 2 (2025),
     section 3.4, which starts its walk at the best 5.
     """

@@ -57,7 +57,7 @@ def rerank(
     Passages that it does not list follow in their former order, which counts as a fallback. After
     two unreadable replies the order stays, which also counts as a fallback. Numbers out of range
     and duplicates are skipped. More than `window` chunks are reranked in windows, one call each,
-    from the last chunk to the first; windows overlap by half. A single chunk makes no call.
+    from the last chunk to the first; windows overlap by half. For a single chunk no call is made.
     Score: 1 / rank, 0..1. Raises CallFailed if the model fails.
     Source: RankGPT (Sun et al., EMNLP 2023), sections 3.2 and 3.3.
     """

@@ -47,9 +47,9 @@ def route(
     parent's title. The sentence is embedded after the parent's title. share(chunk) is the former
     score divided by the best former score, 0..1; negative scores count as 0.
     Score: `weight` * ln(share + 0.0001) + the best route score (0 without a route) + `title_bonus`
-    if the question contains the chunk's title. Ties by lower id. The routes are returned in the
-    order of their chunks; among equal routes to a chunk, the first parent's counts, then the first
-    sentence.
+    if the question contains the chunk's title. Ties by lower id. The best route to each returned
+    chunk is returned too, in the order of the chunks; ties between routes go to the first parent,
+    then to the first sentence.
     Source: this project.
     """
     results: list[tuple[Ranked[Chunk], Routes]] = []

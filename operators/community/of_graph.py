@@ -34,10 +34,10 @@ def entity(
 ) -> Ranked[Community]:
     """Rank the communities that contain given nodes, down to a level (0 is the coarsest).
 
-    Score with `rank="count"`: the number of given nodes in the community + rating / 11, so that the
-    rating breaks ties. Score with `rank="rating"`: the report's rating, 0..10 to two decimals, plus
-    less than 0.01 for the number of given nodes, which breaks ties. Remaining ties by lower id.
-    Communities without a report are dropped.
+    With `rank="count"` the score is the number of given nodes in the community + rating / 11, so
+    that the report's rating breaks ties. With `rank="rating"` the score is the rating, 0..10 to two
+    decimals, plus a part below 0.01 that grows with the number of given nodes and breaks ties.
+    Remaining ties by lower id. Communities without a report are dropped.
     Source: Zhou et al. 2025, section 6.1, community "Entity" (`rating`: the LLM's score); `count`
     as in Microsoft GraphRAG's local search.
     """

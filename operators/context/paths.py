@@ -40,9 +40,10 @@ def paths_context(
 
     The budget cuts the paths with the lowest scores. `order` sorts the remaining paths: best last
     (`ascending`), best first (`descending`), fewest hops last with random ties (`hop_first`), or at
-    random. `form="flat"` lists the nodes of these paths, then their relationships, each once and in
-    random order. `form="names"` lists the names of each path's nodes, sorted by the transition
-    between two reasoning steps, best path first. With `show=false` nothing is added.
+    random. `form="flat"` ignores this order: it lists the nodes of the paths, then their
+    relationships, each once and in random order. `form="names"` gives one line per path, with the
+    names of its nodes; lines are sorted by the number of the path's transition between reasoning
+    steps, then best path first. With `show=false` nothing is added.
     Source: PathRAG (Chen et al. 2025), equation 5; arXiv v1, appendices D.1 and D.2 (its ablations
     of prompt order and of the flat prompt); PathCoRAG, section 4.4 and figure 6 (`names`).
     """

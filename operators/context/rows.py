@@ -89,9 +89,9 @@ def chunks_context(
 ) -> Context:
     """Add the first `top_k` chunks to the context, as text or as CSV rows.
 
-    The default `auto` is 4; None means no limit. `bounded=False` ignores the context budget, for a
-    context that is read in groups. The id of a piece is the chunk's first document; `also` lists
-    the chunk's other documents.
+    `top_k="auto"` means 4 chunks, None means no limit. `bounded=False` ignores the context budget;
+    use it if a later step reads the context in groups. The id of a piece is the id of the chunk's
+    first document; `also` lists the chunk's other documents.
     Source: Zhou et al. 2025, section 6.2; budget shares of their released code (0.33 for chunks
     next to other blocks).
     """
@@ -247,8 +247,8 @@ def communities_context(
 ) -> Context:
     """Add the first `top_k` community reports to the context, as text or as CSV rows.
 
-    None means no limit; communities without a report are skipped. `bounded=False` ignores the
-    context budget, for a context that is read in groups.
+    `top_k=None` means no limit; communities without a report are skipped. `bounded=False` ignores
+    the context budget; use it if a later step reads the context in groups.
     Source: Zhou et al. 2025, section 6.2; budget share 0.27 in their released code.
     """
     pieces = []
@@ -277,8 +277,8 @@ def nodes_fitting(
 ) -> Ranked[Node]:
     """Return the first nodes whose descriptions have at most `tokens` tokens in total.
 
-    None means no limit. A node without a description counts by its name. With `types` only nodes of
-    these types are counted and cut; nodes of other types stay.
+    `tokens=None` means no limit. For a node without a description the tokens of its name count.
+    With `types` only nodes of these types are counted and cut; nodes of other types stay.
     Source: HyperGraphRAG (Luo et al. 2025), whose released code cuts the result of each search.
     """
     if tokens is None:
@@ -326,7 +326,7 @@ def fitting(
 ) -> Ranked[Relationship]:
     """Return the first relationships that `context.relationships` adds with the same settings.
 
-    So an operator can reorder them without changing which relationships fit into the prompt.
+    Another operator can then reorder them, and the same relationships still fit into the prompt.
     Source: this project, for path pooling over prompts with a budget.
     """
     limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k

@@ -47,9 +47,9 @@ def match(
     finds the longest node names in the question that do not overlap, from left to right. `mentions`
     looks up each mention that is not part of a name that was already found. `single_words` says
     which names of one word match: titles of passages (`titles`), words with a capital or a digit
-    (`proper`), all (`any`) or none; a mention of one word also matches if it is capitalised. Case,
-    accents, a possessive `s` and a leading article are ignored. Of several nodes with the same
-    name, the first is returned.
+    (`proper`), all (`any`) or none. A mention of one word also matches if it has a capital or a
+    digit in the question. Case, accents, a possessive `s` and a leading article are ignored. Of
+    several nodes with the same name, the first is returned.
     Source: this project; longest match in a dictionary of names.
     """
     rows, _ = _match_names(mentions, question, graph, chunk_table, parts, single_words)

@@ -63,11 +63,12 @@ def expand(
 ) -> Ranked[Node]:
     """Return the neighbours of the given nodes, ranked by the scores of the given nodes.
 
-    Score: the sum or the best score of the adjacent given nodes, or with `score="degree"` the
-    highest sum of the degrees of a neighbour and an adjacent given node. A duplicate node counts
-    with its best score. Ties by lower id. `equal_scores` sets every score to 1 without changing the
-    order. The given nodes are left out, or with `include_seeds` come first with their own scores;
-    `top_k` limits only the neighbours. With `types` only neighbours of these types are returned.
+    The score of a neighbour is the sum of the scores of the given nodes that are adjacent to it, or
+    with `score="best"` the highest of them. With `score="degree"` it is the degree of the neighbour
+    plus the highest degree of an adjacent given node. A duplicate node counts with its best score.
+    Ties by lower id. `equal_scores` sets every neighbour's score to 1 without changing the order.
+    The given nodes are left out, or with `include_seeds` come first with their own scores; `top_k`
+    limits only the neighbours. With `types` only neighbours of these types are returned.
     Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion (`degree`: its release);
     PropRAG (Wang and Han 2025), entities of propositions (`sum`: its release).
     """
@@ -105,7 +106,8 @@ def relnode(
 ) -> Ranked[Node]:
     """Return the two nodes of each relationship in order of first appearance, source first.
 
-    Score: the best or the mean score of the given relationships of the node.
+    Score: the highest score of the given relationships that have the node, or with `score="mean"`
+    their mean score.
     Source: Zhou et al. 2025, section 6.1, node "RelNode" ("FromRel" in their table 3); the mean
     comes from HippoRAG 2 (Gutierrez et al. 2025), section 3.4.
     """

@@ -29,17 +29,17 @@ def ppr(
     """Return the nodes with the highest personalised PageRank, and the mass of every node.
 
     Score: the PageRank mass, which sums to 1 over all nodes. The walk restarts at the given nodes,
-    or at all nodes alike if there are none. It follows edges in proportion to their weight,
-    including synonymy edges; without `weighted` all edges weigh the same.
+    or, if there are none, at all nodes with equal probability. It follows edges, including synonymy
+    edges, in proportion to their weight; without `weighted` all edges have equal weight.
     `damping` is the probability of continuing the walk (1 - restart): 0.5 in HippoRAG's paper, 0.1
-    in the released code of Zhou et al. `reset` weights a start node by 1 / its number of chunks,
-    counted through its relationships (`specificity`, HippoRAG), by 1 (`uniform`), or by its score,
-    at least 0 (`similarity`, FastGraphRAG). A duplicate node counts once. Nodes with less mass than
-    `min_mass` are not returned. With `keep_scores="best"` the mass of every node that is not
-    returned is set to 0.
-    The mass is exact in a graph of up to 200,000 nodes and for a uniform restart. In larger graphs
-    a push algorithm approximates it: the error of a node is at most 2e-6 times its strength (summed
-    weight) over the mean strength, and nodes that the walk cannot reach have 0.
+    in the released code of Zhou et al. `reset` says how a start node is weighted: by 1 / (number of
+    chunks that state one of its relationships) (`specificity`, HippoRAG), by 1 (`uniform`), or by
+    its score, at least 0 (`similarity`, FastGraphRAG). A duplicate node counts once. Nodes with
+    less mass than `min_mass` are not returned. With `keep_scores="best"` the mass of every node
+    that is not returned is set to 0.
+    The mass is exact in a graph of up to 200,000 nodes, and in any graph if the walk restarts at
+    all nodes. Otherwise a push algorithm approximates it: the error of a node is at most 2e-6 times
+    its strength (summed weight) over the mean strength; nodes that the walk cannot reach have 0.
     Source: Zhou et al. 2025, section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
     resets, results = [], []

@@ -37,11 +37,12 @@ def pool(
 
     Paths consist of the given relationships in their direction. The base score of a relationship is
     its score, or (1 + score) / 2 with `scores="cosine"`; negative scores count as 0, a duplicate
-    counts with its best score. `algorithms.path_pooling.pool_scores` pools the base scores.
-    `mode="rerank"` keeps the `top_k` relationships with the best base scores and reorders them;
-    `mode="reselect"` pools over the `coarse_k` relationships with the best base scores and keeps
-    the `top_k` with the best pooled scores (None: all). Ties by base score, then by lower id.
-    `order` places the best last (`recency`), at both ends (`lost_in_middle`: 1 3 5 4 2) or first.
+    counts with its best score. `algorithms.path_pooling.pool_scores` computes the pooled scores
+    from the base scores. `mode="rerank"` keeps the `top_k` relationships with the best base scores
+    and orders them by pooled score. `mode="reselect"` pools the scores of the `coarse_k`
+    relationships with the best base scores, and keeps the `top_k` with the best pooled scores.
+    `top_k=None` keeps all. Ties by base score, then by lower id. In the returned order the best are
+    last (`recency`), at both ends (`lost_in_middle`: 1 3 5 4 2) or first.
     Source: path pooling (Wang et al. 2025), sections 3.3, 3.4 and 4.3.
     """
     from graphrag_bench.algorithms.path_pooling import pool_scores, prompt_order

@@ -29,9 +29,9 @@ def degrees_of_ends(graph: Graph, rows: IntArray) -> IntArray:
 
 
 def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArray:
-    """Sort relationships by `degrees_of_ends`, then by weight, highest first, then by `ties`.
+    """Return the positions in `rows` that sort the relationships.
 
-    Positions in `rows` are returned.
+    They are sorted by `degrees_of_ends`, then by weight, both highest first, then by `ties`.
     """
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((ties, -weight, -degrees_of_ends(graph, rows)))
@@ -95,12 +95,12 @@ def aggregator(
     top_k: PositiveInt = 4,
     keep_scores: Literal["all", "best"] = "all",
 ) -> tuple[Ranked[Relationship], RelationshipScores]:
-    """Return the relationships whose two nodes have the highest scores, and all scores.
+    """Rank relationships by the scores of their two nodes; return all relationship scores too.
 
-    Score: score(source) + score(target). With `unit="pair"` parallel relationships are ranked as
-    one, by the first of them; with `unit="fact"` each is ranked. The scores of all relationships
-    are computed on access. `keep_scores="best"` drops relationships of score 0, and sets the scores
-    of all relationships that are not returned to 0.
+    Score: score(source) + score(target). With `unit="pair"` the ranking has only the first of
+    parallel relationships; with `unit="fact"` it has each of them. The scores of all relationships
+    are computed on access. With `keep_scores="best"` relationships of score 0 are not returned, and
+    every relationship that is not returned gets the score 0.
     Source: Zhou et al. 2025, section 6.1, relationship "Aggregator".
     """
 

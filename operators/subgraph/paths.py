@@ -30,10 +30,11 @@ from graphrag_bench.values import (
 def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Subgraph:
     """Return paths that connect given nodes within `khop` hops of each other.
 
-    A path starts at the first unvisited node and continues to the nearest unvisited node, until
-    none is within `khop` hops; ties go to the lower id, also between equally short ways. Of
-    parallel relationships a path uses the first; synonymy edges count as relationships. A node
-    without a path is left out. The released code of Zhou et al. uses `khop` 5.
+    A path starts at the first given node that is not yet visited. It continues to the nearest such
+    node until none is within `khop` hops; then the next path starts. Ties between nodes, and
+    between equally short ways to a node, go to the lower id. Of parallel relationships a path uses
+    the first; synonymy edges count as relationships. A node without a path is left out. The
+    released code of Zhou et al. uses `khop` 5.
     Source: Zhou et al. 2025, section 6.1, subgraph "KhopPath"; DALK (Li et al. 2024), section 3.2.
     """
     remaining = dict.fromkeys(nodes.ids.tolist())
@@ -108,12 +109,12 @@ def agent_path(
 ) -> Subgraph:
     """Return at most `top_k` triples that the model finds helpful, best first.
 
-    The triples are the paths of `subgraph` (or its relationships if it has no paths), the given
-    `relationships`, or both. The model is shown the first 60 triples in their stored direction. A
-    triple of the reply is matched with the triples shown, in either direction; a triple that
-    matches none is kept as text. After two replies without a triple the first `top_k` triples are
-    returned, which counts as a fallback. Without triples no call is made. Raises CallFailed if the
-    model fails.
+    The model chooses from the triples on the paths of `subgraph` (from all its relationships if it
+    has no paths) and from the given `relationships`. It is shown the first 60 triples in their
+    stored direction. A triple of the reply is matched with the triples shown, in either direction;
+    a triple that matches none is kept as text. After two replies without a triple the first `top_k`
+    triples are returned, which counts as a fallback. Without triples no call is made. Raises
+    CallFailed if the model fails.
     Source: Zhou et al. 2025, section 6.1, subgraph "AgentPath"; DALK (Li et al. 2024), section 3.3.
     """
     paths = _paths_of(subgraph, relationships)

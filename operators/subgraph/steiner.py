@@ -32,8 +32,8 @@ def steiner(
     """Return the prize-collecting Steiner tree, and its nodes and relationships ranked by prize.
 
     The best of k nodes has the prize k, the next k - 1, the last 1. `relationship_prizes` gives the
-    prizes of relationships, and each costs at most `cost`. Score: the prize; nodes and
-    relationships that only connect the tree have 0. Ties by lower id. Without prizes the tree is
+    prizes of relationships. A relationship costs at most `cost`. Score: the prize, which is 0 for
+    nodes and relationships that only connect others. Ties by lower id. Without prizes the tree is
     empty; without relationships it is the best node.
     Source: G-retriever (He et al. 2024), section 5.3; Zhou et al. 2025, section 6.1, subgraph
     "Steiner" (their text says Steiner tree; both codes solve the prize-collecting Steiner tree).
@@ -54,12 +54,12 @@ DECAY = 0.01
 
 
 def relationship_prizes(similarities: FloatArray, n_values: int) -> FloatArray:
-    """Return the prize of each relationship by its similarity, float64 (n,).
+    """Return the prize of each relationship, which depends on its similarity, float64 (n,).
 
-    Only the k = `n_values` highest distinct similarities (to six decimals) have prizes; all others
-    have 0. If n_j relationships have the j-th highest similarity (j from 0), each has the prize
-    min((k - j) / n_j, last - c). `last` is k at first, then (1 - c) times the previous prize; c is
-    0.01.
+    Let k be `n_values`. Relationships with one of the k highest distinct similarities (to six
+    decimals) have a prize; all others have 0. If n_j relationships have the j-th highest similarity
+    (j from 0), each has the prize min((k - j) / n_j, last - c), where c is 0.01. For j = 0 `last`
+    is k; after that it is (1 - c) times the previous prize.
 
     >>> relationship_prizes(np.array([0.9, 0.9, 0.7, 0.2, 0.1]), 3).round(3).tolist()
     [1.5, 1.5, 1.475, 1.0, 0.0]
@@ -84,11 +84,12 @@ def prized_subgraph(
     """Return the nodes and the relationships of the prize-collecting Steiner tree, ascending.
 
     `node_prizes` is (n_nodes,), `prizes` (n_relationships,). A relationship costs min(`cost`,
-    (1 - c / 2) * highest prize of a relationship), or `cost` if no relationship has a prize. A
-    prize below the cost is subtracted from it. A prize above the cost makes the relationship free:
-    it is split by a virtual node, which has the rest of the prize. Loops are left out. The costs of
-    the tree plus the prizes outside it are at most twice the optimum; ties by the order of the
-    relationships, as in the released code. Without prizes the tree is empty.
+    (1 - c / 2) * highest prize of a relationship), or `cost` if no relationship has a prize. If its
+    prize is at most the cost, the prize is subtracted from the cost. If the prize is higher, the
+    relationship is free: it is split by a virtual node, whose prize is the prize minus the cost.
+    Loops are left out. The costs of the tree plus the prizes outside it are at most twice the
+    optimum; ties by the order of the relationships, as in the released code. Without prizes the
+    tree is empty.
     Source: G-retriever (He et al. 2024), section 5.3, and its released code; Goemans & Williamson
     1995; Hegde, Indyk & Schmidt 2014, by `pcst_fast` ("gw" pruning).
     """
