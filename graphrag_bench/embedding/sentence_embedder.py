@@ -240,7 +240,7 @@ class SentenceEmbedder(Embedder):
 
 
 def written(model_kwargs: Mapping[str, Any]) -> str:
-    """Return a model's arguments as JSON, which end its identity; "" without arguments."""
+    """Return the end of a model's identity: its arguments as JSON; "" without arguments."""
     return f":{json.dumps(model_kwargs, sort_keys=True)}" if model_kwargs else ""
 
 

@@ -34,7 +34,7 @@ class OpenAIEncoding:
         return f"{self.encoding} (stand-in)" if self.is_estimate else self.encoding
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of a text, in which `<|endoftext|>` counts as plain text."""
+        """Return the number of tokens of a text; special tokens in it are read as plain text."""
         return count_tokens(text, self.encoding)
 
     def counts(self, texts: Sequence[str]) -> list[int]:

@@ -24,7 +24,7 @@ _AT_ONCE = 2**26
 
 
 class DeviceRows:
-    """Copy of vectors, float32 (n, dimension), on a torch device that finds search candidates."""
+    """Copy of vectors, float32 (n, dimension), on a torch device, to find search candidates."""
 
     def __init__(self, rows: Vectors, device: str = "cuda") -> None:
         import torch

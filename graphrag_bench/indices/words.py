@@ -72,9 +72,9 @@ def bm25(*, chunk_table: ChunkTable) -> Bm25:
 class Tfidf(Columns):
     """TF-IDF index: `rows`, float64 CSR (n, n_words), has one unit vector per text.
 
-    `words` is the vocabulary in column order. `idf`, float64 (n_words,), has the value 1 + ln((1 +
-    n) / (1 + df)) of each word. The weight of a word in a text is its count times its `idf`, as in
-    scikit-learn. Stop words are kept.
+    `words` is the vocabulary in column order. `idf`, float64 (n_words,), is
+    1 + ln((1 + n) / (1 + df)) for a word in df of n texts. The weight of a word in a text is its
+    count times its `idf`, as in scikit-learn. Stop words are kept.
 
     >>> Tfidf.of(["Ada met Otto", "Mira left"]).scores("otto").round(3).tolist()
     [0.577, 0.0]

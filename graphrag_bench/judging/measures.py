@@ -287,7 +287,8 @@ class _AskedBack(BaseModel):
 def relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the mean cosine between the question and questions inferred from the answer.
 
-    Negative means, evasive answers (as in ragas) and refusals give 0 (Es et al. 2024, section 3).
+    A negative mean counts as 0. Evasive answers (as in ragas) and refusals score 0. Source: Es et
+    al. 2024, section 3.
     """
     if case.refused:
         return 0.0

@@ -146,7 +146,7 @@ class ChatModel(ABC):
         """Yield the position of each prompt and its outcome, in order of arrival.
 
         The caller reports each outcome by `report`. After RunStopped, or when the generator is
-        closed, waiting calls are cancelled; running calls end and are stored.
+        closed, waiting calls are cancelled; running calls are completed, and their replies stored.
         """
         calls = [
             (Request(prompt, max_tokens, tuple(stop), schema, self.trial), item)
