@@ -81,7 +81,7 @@ class Texts:
         return [self[int(row)] for row in np.asarray(rows)]
 
     def join_rows(self, matrix: Any, separator: str) -> "Texts":
-        """Return one text for each row of a CSR matrix: the texts of its columns, joined."""
+        """Return one text for each row of a CSR matrix; it joins the texts at the row's columns."""
         texts = list(self)
         rows = pairwise(matrix.indptr.tolist())
         columns = matrix.indices.tolist()
@@ -108,10 +108,10 @@ NOT_STORED = {"stored": False}
 
 
 class Columns:
-    """Base of dataclasses of arrays, texts and CSR matrices, stored in files named like the fields.
+    """Base class of dataclasses whose fields are arrays, texts and CSR matrices.
 
-    A field with `save` and `load` methods is stored in a subfolder. A field that is None, or whose
-    metadata are `NOT_STORED`, is not stored.
+    A field is stored in files with its name, or in a subfolder if it has `save` and `load` methods.
+    A field that is None, or whose metadata are `NOT_STORED`, is not stored.
     """
 
     def save(self, folder: Path) -> None:
@@ -152,10 +152,11 @@ def _stored(columns: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class TextRows(Columns, Mapping[str, int]):
-    """A mapping from texts to numbers that stays on disk, where texts are found by check sums.
+    """A mapping from texts to numbers that stays on disk; texts are looked up by check sums.
 
-    `texts` are the distinct keys, `numbers` int64 (n,) their values. `sums` uint32 (n,) are the
-    CRC-32 check sums of the texts, ascending; `order` int64 (n,) is the row of each sum's text.
+    `texts` are the distinct keys, and `numbers`, int64 (n,), are their values. `sums`, uint32 (n,),
+    are the CRC-32 check sums of the texts, ascending. `order`, int64 (n,), has for each check sum
+    the position of its text in `texts`.
     """
 
     texts: Texts
@@ -195,7 +196,7 @@ class TextRows(Columns, Mapping[str, int]):
 
 
 def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
-    """Return a boolean CSR matrix from the list of the true columns of each row.
+    """Return a boolean CSR matrix; `columns_of` lists the columns that are true in each row.
 
     >>> incidence([[2, 0], [], [1, 1]], 3).toarray().astype(int).tolist()
     [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
@@ -207,14 +208,14 @@ def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
 
 
 def bool_csr(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> Any:
-    """Return the boolean CSR matrix that is true at some rows and columns, which may repeat."""
+    """Return the boolean CSR matrix that is true at these (row, column) pairs; they may repeat."""
     from scipy.sparse import csr_matrix
 
     return sorted_csr(csr_matrix((np.ones(len(rows), bool), (rows, columns)), shape=shape))
 
 
 def count_csr(counts: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> Any:
-    """Return the int64 CSR matrix of counts, given by (row, column)."""
+    """Return an int64 CSR matrix; `counts` maps (row, column) to the count at this place."""
     from scipy.sparse import csr_matrix
 
     rows, columns = np.array(list(counts), np.int64).reshape(-1, 2).T

@@ -2,9 +2,9 @@
 
 The signature of a function is its contract. The values that steps exchange are kept in slots, one
 slot for each type. Positional parameters of an operator are read from the slots of their types, and
-the return type decides which slots are written. Keyword-only parameters are resources, found by
-name, if they have no default, and else settings; parameters of type `Prompt` are settings too.
-Builders have only keyword-only parameters and return an artifact.
+the return type decides which slots are written. A keyword-only parameter with a default is a
+setting; so is every parameter of the type `Prompt`. Other keyword-only parameters are resources,
+which are found by their names. Builders have only keyword-only parameters and return an artifact.
 """
 
 import types
@@ -82,9 +82,10 @@ class Setting:
 class Operator(Registered):
     """A registered operator with its contract.
 
-    `returns` maps slots to types, in the order of the return type; `writes` are the slots that are
-    always written, `may_write` the slots whose value may be None. A `batched` function takes a list
-    of values for each parameter and returns a list of results.
+    `returns` maps each slot that the operator returns a value for to the type of this value, in the
+    order of the return type. The slots in `writes` are always written; for the slots in
+    `may_write`, the value may be None. A `batched` function takes a list of values for each
+    parameter and returns a list of results.
     """
 
     reads: tuple[Read, ...]
@@ -204,10 +205,11 @@ def operator(
     """Register an operator and return its function unchanged.
 
     `batched`: the function takes a `Sequence[T]` for each value that it reads, with one value per
-    question, and returns a list of results. `requires`: attributes of the graph. `calls`: the
-    maximum number of LLM calls for one question. `order`: the order of the result in words, if it
-    is not by score. `supplies`: the variables of its prompts. `table3`: its name in Table 3 of Zhou
-    et al. 2025. Raises ContractError for a signature that is not a contract.
+    question, and returns a list of results. `requires`: the graph attributes that it needs.
+    `calls`: the maximum number of LLM calls for one question. `order`: a description of the order
+    of the result, if it is not by score. `supplies`: the variables that it fills in its prompts.
+    `table3`: its name in Table 3 of Zhou et al. 2025. Raises ContractError for a signature that is
+    not a contract.
 
     >>> import graphrag_bench as gb
     >>> @gb.operator("chunk.by_length")
@@ -248,10 +250,10 @@ def artifact(
     """Register a builder under `resource` or `resource.variant` and return its function.
 
     `provides`: the graph attributes of the artifact. `calls`: the number of LLM calls per chunk, or
-    a function that estimates all calls; `tokens` estimates the tokens of a call. `fixed`: values of
-    parameters that are neither resources nor settings; with different values, one function can be
-    registered several times. `trained_on`: a function from the settings to a description of the
-    training data. Raises ContractError for a signature that is not a contract.
+    a function that estimates all calls. `tokens`: a function that estimates the tokens of a call.
+    `fixed`: values of the parameters that are neither resources nor settings; one function can be
+    registered several times with different values. `trained_on`: a function that takes the settings
+    and describes the training data. Raises ContractError for a signature that is not a contract.
 
     >>> import graphrag_bench as gb
     >>> @gb.artifact("graph.chain")
@@ -353,8 +355,9 @@ def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> di
     """Return the values that an operator returned, by slot; optional None values are left out.
 
     Raises WrongReturn for a value whose type differs from the signature, for an id outside the
-    graph or the chunk table (not checked if the operator needs another graph), for scores that are
-    not finite, and for a score vector of the wrong length. Lazy scores are not checked.
+    graph or the chunk table, for scores that are not finite, and for a score vector of the wrong
+    length. Numbers of nodes and relationships are not checked if the operator needs another graph
+    instead of `graph`. Lazy scores are not checked.
     """
     values = result if isinstance(result, tuple) else (result,)
     written = dict(zip(operator.returns, values, strict=False))

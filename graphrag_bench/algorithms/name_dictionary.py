@@ -167,7 +167,7 @@ FILE = "merges.jsonl"
 
 @dataclass(frozen=True)
 class Merge:
-    """Alias of a node's name, both normalised, with the rule and the document that state it."""
+    """Alias and name of a node, both normalised, with the rule and document that give the alias."""
 
     alias: str
     name: str

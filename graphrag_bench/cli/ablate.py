@@ -1,9 +1,10 @@
 """Measure what each step of a method contributes.
 
-By default each step is left out in turn; settings between 0 and 1 are set to 0, switches are fixed
-to each of their cases, and branches lose each of their arms. A row of the table has the metric of
-one such change, the paired difference from the full method, its interval and p-value. With --set or
---drop, the changed method is compared with the full method on every metric.
+By default the method is changed in one place at a time: a step is left out, a setting between 0 and
+1 is set to 0, a switch is fixed to one of its cases, or a branch loses one of its arms. Each change
+is a row of the table, with the metric, its paired difference from the full method, the interval and
+the p-value. With --set or --drop, the changed method is compared with the full method on every
+metric.
 
 The questions are those of a stored run, or of the run that the settings describe. No answer is
 generated. Stored artifacts, vectors and replies are reused, and no model is called without --calls.

@@ -2,9 +2,10 @@
 
 The files go to HOME/data/NAME, where `run dataset=NAME` finds them. With dataset.root=DIR they go
 to DIR, and `run` needs the same setting. Repeat the command to resume. Each file is checked against
-the sha256 on the data set's card or on the hub; without either, its own sha256 is stored in
-fetched.json. It warns if this project has never compared its reader with original files, and if the
-number of documents or questions is wrong. The publisher's licence applies.
+the sha256 on the data set's card or on the hub. If neither has one, the sha256 of the downloaded
+file is stored in fetched.json. The command warns if this project has never compared its reader with
+original files, or if the number of documents or questions is wrong. The publisher's licence
+applies.
 
 example
   graphrag-bench fetch dataset=musique

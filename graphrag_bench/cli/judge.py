@@ -2,11 +2,11 @@ r"""Grade answers with a language model, or compare runs pairwise.
 
 The answers of one run are graded one by one; add --each to grade several runs. The values are
 stored in judged.jsonl in the run's folder. A reply that cannot be read is left out of all means.
-The judge reads the contexts that the run stored (none with trace=off).
+The judge reads the contexts that the run stored (with trace=off, a run stores none).
 
-Two or more runs are compared pairwise over the questions that all of them answered, each pair in
-both orders. The tables have win rates with intervals, and the position and length bias of the
-judge. Verdicts are stored in HOME/comparisons/<key>/verdicts.jsonl.
+Two or more runs are compared pairwise on the questions that all of them answered. The judge sees
+each pair of answers in both orders. The tables have win rates with intervals, and the position and
+length bias of the judge. Verdicts are stored in HOME/comparisons/<key>/verdicts.jsonl.
 
 --sheet writes pairs of answers for people to judge, in random order; --read prints the agreement
 (Cohen's kappa) between people and judge.
@@ -164,7 +164,7 @@ def _people(judging: pairs.PairJudging, options: Namespace) -> None:
         return
     n, file = options.sheet
     if not n.isdecimal() or int(n) < 1:
-        raise UserError(f"--sheet {n}: the number of pairs is a whole number of at least 1.")
+        raise UserError(f"--sheet {n}: the number of pairs must be a whole number of at least 1.")
     written = write_sheet(judging, int(n), Path(file), judging.models.settings.seed)
     print(f"{written} pairs to {file}. Fill `verdict` with A, B or tie; then use --read {file}.")
 

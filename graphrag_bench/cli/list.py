@@ -1,7 +1,7 @@
 """List methods, data sets, models, operators and other choices.
 
 Without KIND it prints the number of choices of each kind. Operators are listed with their inputs
-and outputs, your own choices with their files.
+and outputs, and your own choices are listed with their files.
 
 examples
   graphrag-bench list

@@ -72,14 +72,17 @@ class Parser(argparse.ArgumentParser):
         self.add_argument_group(title, "\n".join(lines))
 
     def add_settings(self, rows: Sequence[tuple[str, str, str | None, str]]) -> None:
-        """Accept settings, given as (name, value in the help, default, meaning), as texts."""
+        """Accept settings whose values are texts.
+
+        A row has the name of a setting, its value in the help, its default and its meaning.
+        """
         shown = [(f"{name}={value}", meaning) for name, value, _, meaning in rows]
         self.add_section("settings", shown)
         self.set_defaults(**{name: default for name, _, default, _ in rows})
         self._settings |= {name: name for name, *_ in rows}
 
     def add_word(self, name: str, shown: str, meaning: str, n: str | None = None) -> None:
-        """Accept positional words; `shown` is their name in the help, `n` argparse's `nargs`."""
+        """Accept positional words; the help calls them `shown`, and `n` is argparse's `nargs`."""
         self.add_argument(name, metavar=shown, help=meaning, nargs=n)
 
     def add_flag(self, name: str, meaning: str, *short: str) -> None:
@@ -90,7 +93,7 @@ class Parser(argparse.ArgumentParser):
     def add_option(
         self, name: str, shown: str | tuple[str, ...], about: str, default: Any = None, **more: Any
     ) -> None:
-        """Accept an option with a value, called `shown` in the help; `more` is for argparse."""
+        """Accept an option; the help calls its value `shown`, and `more` is passed to argparse."""
         self.add_argument(name, metavar=shown, help=about, default=default, **more)
         self._names.append(name)
 
@@ -190,16 +193,16 @@ def add_settings_help(parser: Parser, usage: str, *, without: Collection[str] = 
 
 
 def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[str, str]]:
-    """Yield `NAME=DEFAULT` and the meaning of a run's settings whose names begin with `of`."""
+    """Yield `NAME=DEFAULT` and the meaning of each run setting whose name begins with `of`."""
     for name, default, meaning in described_settings():
         if name not in GROUPS and name.startswith(of) and not _within(name, without):
             yield f"{name}={default}", meaning
 
 
 def register_folders(words: Sequence[str]) -> list[str]:
-    """Add the config folders that the words name; return the words without --config-dir.
+    """Add the config folders of a command; return its words without --config-dir.
 
-    Folders are those of --config-dir, hydra.searchpath, and the command's plug-in packages.
+    The folders come from --config-dir, from hydra.searchpath, and from the plug-in packages.
     """
     rest, places, plugins = [], [], []
     every = iter(words)
@@ -246,7 +249,8 @@ def refuse_other_settings(
 ) -> None:
     """Raise one UserError for all settings that a command does not accept.
 
-    It accepts the groups `settings`; the names in `own` are only suggested.
+    `settings` are the groups of settings that it accepts. The error may suggest these groups and
+    the names in `own`.
     """
     problems = []
     for name in map(setting_name, filter(is_setting, words)):

@@ -1,8 +1,9 @@
 """Print what a run would build, call and cost.
 
 Replace `run` by `plan` in any command. It reads the data set and stored results, writes nothing and
-calls no model, but it may ask your own model server for its context window. Each cost is printed as
-expected, and as the maximum that the limits on calls and tokens allow. A sweep also has totals.
+calls no model, but it may ask your own model server for its context window. It prints the expected
+value of each cost, and the maximum that the limits on calls and tokens allow. For a sweep it also
+prints totals.
 
 examples
   graphrag-bench plan dataset=sample method=hipporag

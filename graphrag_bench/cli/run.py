@@ -85,7 +85,7 @@ def declare(parser: Parser) -> None:
 def run(arguments: Sequence[str], callback: str = "") -> int:
     """Run the Hydra application; return the exit code.
 
-    `callback` names a class, by its import path, that replaces `Results`.
+    `callback` is the import path of the class that replaces `Results`.
     """
     for name in (word.partition("=")[0] for word in arguments if word.startswith("--")):
         if name not in _OPTIONS:
@@ -339,7 +339,7 @@ class Results(Callback):
 def print_table(folder: Path, datasets: Datasets) -> int:
     """Print and write the table of the jobs in a folder; return the exit code.
 
-    `datasets` has the data sets that are in memory.
+    `datasets` has the data sets that are already in memory.
     """
     every = sweeps.cells_below(folder)
     sweep, failed = sweeps.sweep_in(folder), [cell for cell in every if cell.error]

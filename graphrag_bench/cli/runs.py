@@ -12,7 +12,7 @@ method of one of the runs. Costs and judged values are kept.
 import reads results of another system from one of three kinds of files: a TREC run file; JSON or
 JSON lines with question ids, ranked passages (ids or texts) and possibly answers; or
 {"retrieved_docs": [[TEXT, ...], ...], "answers": [...]} in the order of the questions. Texts match
-up to white space. Imported runs are scored as other runs and marked `imported`.
+up to white space. Imported runs are scored like other runs and marked `imported`.
 
 check compares metrics with limits and exits with code 0 if all hold, else 3. Quote each condition:
 a shell reads > as a redirection. METRIC is a metric of the table, failed, n, or a figure of usage

@@ -1,7 +1,8 @@
 """Show where runs lost evidence, or the retrieval trace of one question.
 
-RUN prints the evidence funnel, which counts the gold documents that pass each stage from corpus to
-answer, and for a single run its questions. A document is lost at the first stage that it fails:
+RUN prints the evidence funnel: the number of gold documents that pass each stage from the corpus to
+the answer. For a single run it also prints the questions. A document is lost at the first stage
+that it does not pass:
 
   in corpus      the data set has the document
   in a chunk     a chunk has text from it

@@ -1,8 +1,9 @@
 """Show stored runs in a browser.
 
-The page plots scores against tokens, shows the evidence funnel, costs, and every question with its
-context, prompts, replies and answer graph, and compares two methods side by side. It is a folder
-that opens from disk and offline; it contains the texts and prompts of its runs.
+The page plots scores against tokens, shows the evidence funnel and the costs, and compares two
+methods side by side. It shows every question with its context, prompts, replies and answer graph.
+The page is a folder that opens from disk, without a server or the internet. It contains the texts
+and prompts of its runs.
 
 examples
   graphrag-bench view --demo                        packaged runs

@@ -29,9 +29,9 @@ def compose_settings(
 ) -> dict[str, Any]:
     """Return the settings of `graphrag-bench run` with these overrides.
 
-    `values` replace single settings, and a mapping for a group, such as `llm`, the whole group.
-    `name` is the configuration file to start from. Raises UserError for unknown names and values
-    that cannot be parsed.
+    `values` maps settings to new values; a mapping for a group, such as `llm`, replaces the whole
+    group. `name` is the configuration file to start from. Raises UserError for unknown names and
+    values that cannot be parsed.
 
     >>> settings = compose_settings(["dataset=toy", "method=bm25", "limit=3"])
     >>> settings["dataset"], settings["method"]["top_k"], settings["limit"]
@@ -115,7 +115,8 @@ def parse_overrides(overrides: Sequence[str]) -> list[Override]:
 def value_of(text: str, name: str = "value") -> Any:
     """Parse a value by Hydra's grammar: a number, a list, true, null, or the text itself.
 
-    `name` is the setting in messages. Raises UserError for a syntax error or several values.
+    `name` names the setting in error messages. Raises UserError for a syntax error or several
+    values.
 
     >>> value_of("3"), value_of("[a,b]"), value_of("null"), value_of("musique")
     (3, ['a', 'b'], None, 'musique')
@@ -130,8 +131,8 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
     """Return the settings of a configuration that Hydra composed; `hydra` is its `hydra` node.
 
     Interpolations that cannot be resolved stay; the check of the method reports them. Two fields
-    are added: `given` lists the method's parameters that differ from its file or that an override
-    sets, and `row` is the chosen row of a paper's table.
+    are added: `given` lists the settings of the method that an override sets or that differ from
+    the method's file, and `row` is the chosen row of a paper's table.
     """
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)
@@ -174,7 +175,7 @@ def resolve(settings: Any) -> dict[str, Any]:
 
 
 def raw_method(method: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the content of a method's file, with its interpolations; None without a file."""
+    """Return the content of a method's file, interpolations included; None if it has no file."""
     file, name = method.get(sources.FILE), str(method.get("name"))
     is_there = Path(file).is_file() if file else name in sources.names("method")
     return sources.method_file(str(file or name)) if is_there else None

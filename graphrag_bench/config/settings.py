@@ -253,7 +253,7 @@ class RunSettings(_Settings):
         """The shard as (number, total), counted from 1; (1, 1) for the whole run."""
         which, total = map(int, (self.shard or "1/1").split("/"))
         if which > total:
-            raise UserError(f"shard={self.shard}: set the part to at most {total}.")
+            raise UserError(f"shard={self.shard}: the first number must be at most {total}.")
         return which, total
 
     @property
@@ -268,7 +268,10 @@ class RunSettings(_Settings):
 
     @property
     def open_tokens(self) -> int | None:
-        """Token limit of open answers (regime=published: of all); None: that of the answer form."""
+        """Token limit of open answers, or of all answers with regime=published.
+
+        None stands for the limit of the answer form.
+        """
         own = self.answer_tokens
         return ANSWER_TOKENS.get(self.profile) if own == "auto" else own
 

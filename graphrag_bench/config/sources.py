@@ -7,16 +7,17 @@ sets, profiles and tables of papers are choices too. `configs/run.yaml` uses thr
 - `source/METHOD:PROFILE:FIDELITY:POOLING`: a method's file with the changes of its profile
 - `chunking/of:METHOD:PROFILE:FIDELITY:DATASET`: the chunking of a method, or of a paper's data set
 
-A method's file may state the parameters in each of its sources:
+A method's file may list the parameters that each of its sources (papers, released code) states:
 
     profiles:
       zhou2025: {damping: 0.1, build.graph.synonymy: add}
       upstream: {damping: 0.1, top_k: 5, khop: unstated}
     fidelity: {conversion: llm, build.extraction: llm}
 
-`profile=zhou2025` applies the first mapping to the file, `fidelity=paper` the last; settings of the
-user override both. `unstated` keeps the value of the file, because the source does not state it.
-`pooled: {form: paths}` has the changes for path pooling (pooling=rerank, reselect).
+`profile=zhou2025` applies the mapping `zhou2025` to the file, and `fidelity=paper` applies the
+mapping under `fidelity`; settings of the user override both. `unstated` keeps the value of the
+file, because the source does not state it. `pooled: {form: paths}` has the changes for path pooling
+(pooling=rerank, reselect).
 """
 
 import copy
@@ -152,8 +153,8 @@ def _parsed(text: str, path: str) -> Any:
 def method_file(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the content of a method's file, merged over the methods in its `defaults`.
 
-    A user's method has the path of its file under `file`. `above` are the methods that are based on
-    this method. Raises UserError for an unknown name and for a cycle.
+    For a user's method, the path of its file is added under the key `file`. `above` are the methods
+    that are based on this method. Raises UserError for an unknown name and for a cycle.
     """
     if name in above:
         raise UserError(f"The method '{name}' is based on itself: {' <- '.join((*above, name))}.")
@@ -187,8 +188,8 @@ def with_profile(
 ) -> dict[str, Any]:
     """Return a copy of a method's file with the changes of profile, fidelity and path pooling.
 
-    `pooling` is the name or the settings of the choice. Raises UserError if the changes are not a
-    mapping, or change a setting that the method lacks.
+    `pooling` is the choice of path pooling, as a name or as a mapping of its settings. Raises
+    UserError if the changes are not a mapping, or change a setting that the method lacks.
 
     >>> file = {"name": "mine", "damping": 0.5, "profiles": {"paper": {"damping": 0.1}}}
     >>> with_profile(file, "paper", "default")

@@ -36,8 +36,8 @@ def expand_home_in(word: str) -> str:
 def quote(word: str) -> str:
     """Quote the value of an override if Hydra's grammar cannot parse it.
 
-    Each of several values between commas is quoted; a text with brackets is one value. Raises
-    UserError for a list of choices, such as `method=[bm25,vanilla]`.
+    If commas separate several values, each value is quoted; a text with brackets is quoted as a
+    whole. Raises UserError for a list of choices, such as `method=[bm25,vanilla]`.
 
     >>> quote("dataset.root=données/été")
     'dataset.root="données/été"'

@@ -14,10 +14,11 @@ from graphrag_bench.values import IntArray
 
 @dataclass(frozen=True, eq=False)
 class ChunkTable(Columns):
-    """Table of all chunks in corpus order; a chunk is known by its row, 0..n-1.
+    """Table of all chunks in corpus order; the number of a chunk is its row, 0..n-1.
 
-    `titles` and `texts` have a row for each chunk, `documents` are the document ids, and
-    `chunk_document` says which documents a chunk is in, as a bool CSR (n_chunks, n_documents).
+    `titles` and `texts` have a row for each chunk. `documents` are the document ids.
+    `chunk_document`, a bool CSR matrix (n_chunks, n_documents), marks the documents that contain
+    each chunk.
 
     >>> rows = [("d1", "Isk", "A river."), ("d2", "Isk", "A river."), ("d3", "", "The sea.")]
     >>> table = ChunkTable.of(rows)
@@ -89,7 +90,7 @@ class ChunkTable(Columns):
 
 
 def shared_ranks(groups: Iterable[Iterable[str]]) -> dict[str, int]:
-    """Return the rank, from 1, of each name; names that first occur in one group share a rank.
+    """Return the rank, from 1, of each name; names that first occur together share a rank.
 
     >>> shared_ranks([["a"], ["a", "b", "c"], ["d"]])
     {'a': 1, 'b': 2, 'c': 2, 'd': 3}

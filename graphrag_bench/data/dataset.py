@@ -39,10 +39,10 @@ class _Part(BaseModel):
 class Download(_Part):
     """A file to download: `path` in a data set of the hub (may be a pattern), or `url`.
 
-    `hub` is the name of that data set, if it differs from the name in the source. `to` is the file
-    name on disk, by default the published name, or a folder if it ends with a slash; `size` (bytes)
-    and `sha256` are checked. `members` are the files to extract from an archive: patterns of member
-    names, each with a name on disk ("" keeps the last part of the member's name).
+    `hub` is the name of that data set, if it is not the data set of the source. `to` is the name of
+    the file on disk (default: its published name), or a folder if it ends with a slash. `size`
+    (bytes) and `sha256` are checked. `members` selects the files to extract from an archive: it
+    maps patterns of member names to names on disk ("" keeps the last part of the member's name).
     """
 
     path: str = ""
@@ -63,7 +63,8 @@ class Download(_Part):
 class Source(_Part):
     """Where a published data set comes from.
 
-    `hub` is its name on the hub; `by_hand` says how to get it if it cannot be downloaded.
+    `hub` is its name on the Hugging Face hub. `by_hand` says how to get a data set that cannot be
+    downloaded.
     """
 
     url: str
@@ -84,11 +85,12 @@ class Layout(_Part):
 class Card(_Part):
     """`datasets/<name>/card.yaml`: identity, licence, file layouts and expected size of a set.
 
-    `made_by` is the dotted name of the function that makes a synthetic set. `verified`: the layout
-    was checked against the files that `checked` names. `counts` are the counts of the publisher or
-    of `counts_from`. `answers` is the answer form, or one per question type with a `default`.
-    `abstract` says whether the questions are about the whole corpus; by default they are if the
-    card has one answer form, which is prose.
+    `made_by` is the dotted name of the function that makes a synthetic set. `verified` says whether
+    the layout was checked against original files; `checked` names these files. `counts` are the
+    numbers of documents and questions that the publisher or `counts_from` states. `answers` is the
+    answer form of all questions, or maps question types, and `default`, to answer forms. `abstract`
+    says whether the questions are about the whole corpus. By default they are if the card has a
+    single answer form and this form is prose.
     """
 
     name: str
@@ -121,7 +123,7 @@ class Card(_Part):
         return value
 
     def form_of(self, question_type: str) -> FormName:
-        """Return the answer form of a question type: by default a paragraph for abstract types."""
+        """Return the answer form of a question type; abstract questions default to a paragraph."""
         forms = self.answers if isinstance(self.answers, dict) else {DEFAULT_FORM: self.answers}
         by_type: dict[str, FormName] = {ABSTRACT: "paragraph", **forms}
         return by_type.get(question_type, by_type[DEFAULT_FORM])
@@ -183,10 +185,10 @@ class Gold:
     `grades` is the relevance of each evidence item, 1 or more; () means that all are 1.
     For questions over a graph, `answer_entities` are the answer nodes, and `in_graph` says whether
     the question's subgraph has one of them. `spans` are sentences of the text that state the
-    answer, `statements` paraphrase the evidence. A multiple-choice question has `options`;
-    `correct` is the index of the right option. If an answer must have several parts,
-    `sub_answers` has the aliases of each. Evidence may name a file instead of a document. Any
-    document of the file then counts, and `parts` maps the file to its documents.
+    answer; `statements` are sentences that paraphrase the evidence. A multiple-choice question has
+    `options`; `correct` is the index of the right option. If an answer must have several parts,
+    `sub_answers` has the aliases of each part. Evidence may name a file instead of a document. Then
+    any document of the file counts, and `parts` maps the file to its documents.
     """
 
     answers: tuple[str, ...] = ()
@@ -223,8 +225,8 @@ def evidence_name(gold: Gold, document: str) -> str:
 def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
     """Return the evidence items that documents belong to, in the order of the documents.
 
-    An evidence file is listed once, in place of its first document; its further documents are
-    listed by their own ids.
+    If several of the documents belong to one evidence file, the name of the file replaces the first
+    of them, and the others keep their own ids.
     """
     names: dict[str, None] = {}
     for document in documents:
@@ -237,11 +239,11 @@ def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
 class Dataset:
     """A data set: its documents, its questions, and the gold of each question.
 
-    `settings` are the non-default settings of a synthetic set, or those that chose a set of a
-    collection. `subgraphs` are the triples of the documents. `training` and `validation` are files
-    of questions for trained scorers. `questions_file` replaces the questions of the set.
-    `gold_error` is an error in the gold that makes scoring impossible; `notes` count questions
-    whose gold is not in the corpus.
+    `settings` are the non-default settings of a synthetic data set, or the settings that chose a
+    data set in a collection. `subgraphs` are the triples of the documents. `training` and
+    `validation` are files of questions on which scorers are trained. `questions_file` is a file
+    whose questions replace the published questions. `gold_error` is an error in the gold that makes
+    scoring impossible. `notes` say how many questions have gold that is not in the corpus.
     """
 
     name: str
@@ -261,7 +263,7 @@ class Dataset:
 
     @property
     def question_set(self) -> str:
-        """The name of the questions: from their file or folder, else the split of a collection."""
+        """The name of the file or folder of the questions, or else the split of a collection."""
         file = self.questions_file
         if file is None:
             return str(self.settings.get("split", ""))
@@ -269,7 +271,7 @@ class Dataset:
 
     @property
     def corpus_name(self) -> str:
-        """The name of the corpus: without `question_set`, on which artifacts do not depend."""
+        """The name of the data set without `question_set`; artifacts depend only on the corpus."""
         return self.name.removesuffix(f"-{self.question_set}") if self.question_set else self.name
 
     @property
@@ -325,9 +327,9 @@ class Dataset:
         """Return the data set with one answer form for all questions; None keeps the default forms.
 
         The default form is multiple choice for a question with options, else the card's form for
-        its type. The form `free` replaces only the short form. `open_tokens` limits the answers of
-        open forms, or of all forms if `published` (None: the limit of the form). If the card says
-        whether a question is abstract, the form does not change that.
+        its type. The form `free` replaces only the short form. `open_tokens` is the token limit of
+        answers in open forms, or in all forms if `published` is true (None: each form has its own
+        limit). If the card says whether a question is abstract, the form does not change that.
         """
 
         def formed(question: Question) -> Question:
@@ -374,7 +376,7 @@ def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
 def within_split(
     questions: Sequence[Question], split: Split, dev_share: float = DEV_SHARE
 ) -> list[Question]:
-    """Return those of the questions that belong to a split, in the given order."""
+    """Return the questions that belong to a split, in the given order."""
     if split == "all":
         return list(questions)
     return [one for one in questions if is_dev(one.id, dev_share) == (split == "dev")]

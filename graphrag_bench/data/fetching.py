@@ -26,9 +26,10 @@ _TRIES, _SECONDS = 3, 30.0
 
 @dataclass(frozen=True)
 class Fetched:
-    """A downloaded file; `checked` names the source of its sha256, `holds` its names on disk.
+    """A downloaded file.
 
-    The source is "card", "hub", or "" if no checksum was published.
+    `checked` is the source of the sha256: "card", "hub", or "" if no sha256 was published. `holds`
+    has the name of the file on disk, or the names of the files that were extracted from it.
     """
 
     url: str
@@ -91,9 +92,10 @@ def fetch(
 
 
 def beir_card(card: Card, name: str) -> Card:
-    """Return the card with the downloads of one BEIR set: `scifact` (of BeIR) or `OWNER/NAME`.
+    """Return the card with the downloads of one data set of the hub in BEIR's layout.
 
-    BeIR keeps the judgements in a separate data set; other owners keep them in the folder qrels.
+    `name` is `OWNER/NAME`, or `NAME` (`scifact`) for a data set of the owner BeIR. BeIR keeps the
+    judgements in a separate data set; other owners keep them in the folder qrels.
     """
     owner, _, short = name.rpartition("/")
     of_beir = owner.lower() in ("", "beir")
@@ -212,7 +214,10 @@ def read_manifest(folder: Path) -> list[Fetched]:
 
 
 def differences(dataset: Dataset) -> list[str]:
-    """Return how a data set differs from its card: in numbers of rows, or in ids of given rows."""
+    """Return a text for each difference between a data set and its card.
+
+    A card states numbers of documents and questions, and may state the ids of some rows.
+    """
     ids = {
         "documents": [row.id for row in dataset.documents],
         "questions": [row.id for row in dataset.questions],

@@ -49,7 +49,7 @@ _FIELDS = {"question", "documents", "docs", "answer", "scores", "doc_scores"}
 
 @dataclass(frozen=True)
 class Ranking:
-    """Ranking for one question: document ids, best first, their ranks from 1, and the answer."""
+    """Ranked document ids for one question (best first), their ranks (from 1), and the answer."""
 
     documents: tuple[str, ...]
     ranks: tuple[int, ...]
@@ -68,11 +68,12 @@ class Rankings:
 def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     """Return the rankings of a file in TREC or JSON format.
 
-    A passage is a document id, an evidence item, or a text. A text stands for all documents with
-    that text, with or without their title; white space is ignored. A document counts at its best
-    rank; a passage without a match keeps its rank. A question is an id or a text. An answer is a
-    text, or a list of texts if the question requires a list. Raises UserError for another answer,
-    and for an unknown or repeated question.
+    The file names a passage by a document id, an evidence item, or a text. A text stands for all
+    documents with that text, with or without their title; white space is ignored. A document that
+    occurs several times has its best rank. A passage that is not in the corpus keeps its rank. The
+    file names a question by its id or its text. An answer is a text, or a list of texts if the
+    question requires a list. Raises UserError for any other answer, and for an unknown or repeated
+    question.
     """
     matcher = _Matcher(dataset)
     if not (first := read_text(path).lstrip()[:1]):
@@ -197,7 +198,7 @@ class _Matcher:
             self._questions[without_spaces(question.text)].append(question.id)
 
     def documents(self, passage: str) -> Sequence[str]:
-        """Return the ids of a passage's documents; without a match, an id made of its text."""
+        """Return the ids of a passage's documents; if there are none, an id made from its text."""
         self.n_passages += 1
         if passage in self.ids:
             return [passage]

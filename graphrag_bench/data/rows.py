@@ -55,10 +55,10 @@ def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
 class Rows:
     """Content of a data set while it is read: documents, questions and gold by id.
 
-    `places` says where each question is in the files. `absent` is evidence that the corpus lacks
-    and that counts as not found. `subgraphs` are the triples of the documents. `files` maps each
-    file that became several documents to their ids; evidence may name such a file. `notes` are
-    shown with the results.
+    `places` has the place of each question in the files. `absent` is the evidence that the corpus
+    lacks and that counts as not found. `subgraphs` are the triples of the documents. `files` maps a
+    file that was split into several documents to the ids of these documents; evidence may name such
+    a file. `notes` are shown with the results.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -99,9 +99,9 @@ class Rows:
     def gold_error(self, corpus: Path) -> str:
         """Return the first error in the evidence, or ""; `corpus` is the corpus file or folder.
 
-        Evidence is wrong if it is not in the corpus, or not in the scope of the question. If it
-        names a file, the file's documents are added to the gold as `Gold.parts`. Raises UserError
-        for a corpus without text.
+        It is an error if evidence is not in the corpus, or not in the scope of the question. If
+        evidence names a file, the documents of the file are added to the gold as `Gold.parts`.
+        Raises UserError for a corpus without text.
         """
         corpus = next(iter(_files_of(corpus)), corpus)
         if not self.documents:
@@ -164,7 +164,7 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
 
 
 def objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield every row of a file, or of all files that a pattern matches, after its place.
+    """Yield the place and the content of each row of a file, or of all files of a pattern.
 
     The file ending determines the format: .parquet (read in batches), .json (a list, an object or
     JSON lines), .tsv (with a header); files with other endings are JSON lines. A further ending .gz
@@ -191,9 +191,9 @@ def n_records(path: Path) -> int:
 def files_of(path: Path) -> list[Path]:
     """Return the file or folder at a path, or else the sorted files that match it as a pattern.
 
-    If there are none, `test.json` stands for `test.json.gz`, or for parquet files next to it or in
-    `data/`: `test.parquet`, or the shards `test-00000-of-00002-...`. Raises UserError if no file is
-    found.
+    If there are none, a compressed file or parquet files are returned instead. For `test.json`,
+    these are `test.json.gz`, or `test.parquet` or the shards `test-00000-of-00002-...` in the same
+    folder or in its subfolder `data`. Raises UserError if no file is found.
     """
     if files := _files_of(path):
         return files
@@ -230,7 +230,8 @@ def json_file(path: Path) -> object:
 def json_by_id(path: Path) -> Iterator[tuple[str, object]]:
     """Yield the items of a JSON file with their ids.
 
-    The ids are the names in an object; in a list, they are the field QID or the position from 1.
+    In an object, the ids are the names of the items. In a list, the id of an item is its field QID,
+    or else its position, counted from 1.
     """
     content = json_file(path)
     if isinstance(content, Mapping):
@@ -241,7 +242,7 @@ def json_by_id(path: Path) -> Iterator[tuple[str, object]]:
 
 
 def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield the rows of a JSON file after their places: items of a list, one object, or lines."""
+    """Yield place and content of each row of a JSON file: items of a list, an object, or lines."""
     lines = list(filter(bytes.strip, _content(path).split(b"\n", 2)))
     with suppress(ValueError):
         if len(lines) > 1 and json.loads(lines[0]) is not None:
@@ -253,7 +254,7 @@ def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def json_line_objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield the rows of a file of JSON lines after their places; blank lines are skipped."""
+    """Yield place and content of each row of a file of JSON lines; blank lines are skipped."""
     for number, line in _lines(path):
         if line.strip():
             yield f"{path}, line {number}", _parsed(line, path, number)
@@ -311,9 +312,9 @@ def _table_rows(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
-    """Yield the rows of a parquet file after their places.
+    """Yield the place and the content of each row of a parquet file.
 
-    Raises UserError if pyarrow is not installed, and for a file in another format.
+    Raises UserError if pyarrow is not installed, or if the file is not parquet.
     """
     parquet = pyarrow("pyarrow.parquet")
     number = 0

@@ -49,11 +49,11 @@ def read_dataset(
     """Read and check a data set, given the name of its card.
 
     The files are in `root`, by default the card's folder or `home`/data/<name>, where `fetch` saves
-    them. `openie` names one of several OpenIE files. `questions` is a file, or a folder with
-    `questions.jsonl`, that replaces the questions of the set. `settings` are the settings of a
-    synthetic set, or they choose a set of a collection. Raises UserError for unknown names, and for
-    errors in the files, with file and line; without `scored`, an error in the gold is stored in
-    `Dataset.gold_error` instead.
+    them. `openie` selects one of several OpenIE files. `questions` is a file, or a folder with
+    `questions.jsonl`, whose questions replace those of the data set. `settings` are those of a
+    synthetic data set, or choose a data set in a collection. Raises UserError for unknown names and
+    for errors in the files (with file and line). If `scored` is false, an error in the gold is not
+    raised, but stored in `Dataset.gold_error`.
 
     >>> toy = read_dataset("toy")
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
@@ -148,7 +148,7 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
 
 
 def data_folder(name: str, home: str | Path, member: str = "") -> Path:
-    """Return the folder in which `fetch` saves a data set, or the set `member` of a collection."""
+    """Return the folder in which `fetch` saves a data set; `member` is its name in a collection."""
     return Path(home) / "data" / (f"{name}-{safe_name(member)}" if member else name)
 
 

@@ -28,10 +28,10 @@ class _WildQuestion(FileRow):
 def wildgraphbench(corpus: Path, questions: Path) -> Rows:
     """Read WildGraphBench: `corpus/TOPIC/ARTICLE` (web pages) and `QA/TOPIC/questions.jsonl`.
 
-    A topic is a scope; question ids are `TOPIC/ROW`, counted from 0. The evidence is the pages of
-    `ref_urls`. If the page of an address is missing, the question has no evidence, and a note
-    counts it. The answer of a summary is its gold statements. Source: arXiv 2602.02053 and its
-    tools.
+    A topic is a scope. Question ids are `TOPIC/ROW`, with rows counted from 0. The evidence of a
+    question consists of the pages at the addresses in `ref_urls`. If one of these pages is missing,
+    the question has no evidence; a note says how many such questions there are. The answer to a
+    summary question is its gold statements. Source: arXiv 2602.02053 and its tools.
     """
     rows, left_out = Rows(), list[str]()
     for file in sorted(questions.glob("*/questions.jsonl")):
@@ -87,8 +87,9 @@ class _LiHuaQuestion(FileRow):
 def lihua_world(corpus: Path, questions: Path) -> Rows:
     """Read LiHua-World: `LiHuaWorld.zip` (chats) and `query_set.json` (questions by number).
 
-    The id of a chat is its time stamp, the name of its file. The evidence is time stamps; where the
-    file's columns have shifted, they follow the answer after a tab. Null questions have none.
+    The id of a chat is its time stamp, which is also the name of its file. The file of questions
+    gives the evidence as time stamps. In rows whose columns have shifted, the time stamps follow
+    the answer after a tab. Null questions have no evidence.
     Source: Fan et al. 2025 (MiniRAG).
     """
     rows = Rows()

@@ -1,7 +1,7 @@
 """Read a folder of text documents, split into sections and pages.
 
-Markdown, web pages and .docx files (by mammoth) are cut at their headings, PDF files (by pdfminer)
-at their pages. Word and PDF files need the extra `docs`.
+Markdown, web pages and .docx files are cut at their headings, and PDF files are cut at their pages.
+The packages mammoth and pdfminer read .docx and PDF files; they come with the extra `docs`.
 """
 
 import json
@@ -65,7 +65,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Section:
-    """Section or page of a file: its title, its text, and the end of its id (`#2`, `#p3`)."""
+    """Section or page of a file: its title, its text, and the last part of its id (`#2`, `#p3`)."""
 
     title: str
     text: str
@@ -77,10 +77,10 @@ def folder_rows(folder: Path, store: Path) -> Rows:
 
     Each section (`notes.md#2`) or page (`report.pdf#p3`) is a document. If a file has only one
     part, the id is the file's name. Titles are `<title of the text> > <heading>`. The name of a
-    file is not a title, because it would become an entity of the graph. Questions are in
-    `questions.jsonl`, with optional ids; evidence may name a file, any part of which counts. A
-    warning lists unreadable files with reasons; raises UserError if all files are unreadable.
-    `store` is the folder of converted .docx and .pdf files.
+    file is not a title, because it would become an entity of the graph. Questions are read from
+    `questions.jsonl`; their ids are optional. If evidence names a file, any part of the file
+    counts. A warning lists the unreadable files and the reasons; raises UserError if all files are
+    unreadable. `store` is the folder of converted .docx and .pdf files.
     """
     rows, unreadable, western = Rows(), list[str](), list[str]()
     for name, file in _visible(folder):

@@ -125,7 +125,7 @@ def _several(value: object) -> list[object]:
 
 
 def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
-    """Add the questions of a file; without `ids`, a missing id becomes a digest of the text."""
+    """Add the questions of a file; if `ids` is false, a missing id becomes a digest of the text."""
     documents = _DocumentNames(rows)
     for place, row in _read(questions, _Question):
         if ids and not row.id:
@@ -134,7 +134,7 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
             n = f"{len(row.grades)} grades for {len(row.evidence)} evidence items"
             raise UserError(f"{place}: question '{row.id}' has {n}.")
         if any(item in ([], [""], {}, "", None) for item in row.evidence):
-            raise UserError(f"{place}: question '{row.id}': empty evidence names no document.")
+            raise UserError(f"{place}: question '{row.id}' has an empty evidence item.")
         graded: dict[str, int] = {}
         for item, grade in zip(row.evidence, row.grades or [1] * len(row.evidence), strict=True):
             evidence = documents.id_of(item)
@@ -167,7 +167,7 @@ class _DocumentNames:
 
     @cached_property
     def named(self) -> dict[str, list[str]]:
-        """The ids of the documents of each title, and of each text that is not a title too."""
+        """The document ids of each title, and of each text that is not also a title."""
         names: dict[str, list[str]] = {}
         for name_of in (lambda row: row.title, lambda row: without_spaces(row.text)):
             others: dict[str, list[str]] = {}
@@ -179,10 +179,10 @@ class _DocumentNames:
     def id_of(self, item: Any) -> str:
         """Return the id of the document that an evidence item of the file names.
 
-        The item is an id, title or text, a list that begins with one (HotpotQA's facts), a list of
-        alternative ids (AutoRAG), or an object with one as a field. A title or text that several
-        documents share is returned as it is, and so is an unknown item, which `Rows.gold_error`
-        reports.
+        The item is the id, the title or the text of a document. It may also be a list whose first
+        element is an id, title or text (HotpotQA's facts), a list of alternative ids (AutoRAG), or
+        an object with such a field. A title or text that several documents share is returned
+        unchanged. An unknown item is also returned unchanged, and `Rows.gold_error` reports it.
         """
         ids = [*map(str, item)] if isinstance(item, list) else []
         if len(ids) > 1 and self.rows.documents.keys() >= {*ids}:

@@ -37,7 +37,7 @@ class _Judgement(FileRow):
 
 
 def qrels_files(folder: Path) -> dict[str, Path]:
-    """Return the judgements file of each split: `qrels/SPLIT.tsv` or `.jsonl`, or with `.gz`."""
+    """Return the file of judgements of each split, e.g. `qrels/test.tsv` or `test.jsonl.gz`."""
     files = sorted((folder / QRELS).glob("[!.]*"))
     names = [(Path(file.name.removesuffix(".gz")), file) for file in files]
     return {
@@ -52,8 +52,8 @@ def beir(corpus: Path, queries: Path, split: str) -> Rows:
     """Read a data set in BEIR's layout: passages and queries (_id, text, title), and qrels.
 
     The questions are the queries that the qrels of the split judge (query-id, corpus-id, score).
-    Raises UserError for an unknown split, a TSV file without header, and two scores of one
-    document.
+    Raises UserError for an unknown split, a TSV file without a header, and a document with two
+    scores for one query.
     """
     splits = qrels_files(corpus.parent)
     if not splits:

@@ -1,8 +1,8 @@
 """Readers of questions over many passages: MuSiQue, HotpotQA, 2WikiMultihopQA, PopQA, ...
 
-A folder of HippoRAG has a corpus (`corpus.json`: title, text) and a file of questions. In the files
-of the original publications, which are corpus and questions in one, the corpus is the passages of
-all questions.
+A folder in HippoRAG's layout has a corpus (`corpus.json`: title, text) and a file of questions. The
+original publications have one file, in which each question comes with its passages. For such a
+file, the corpus consists of the passages of all questions.
 """
 
 import json
@@ -42,7 +42,7 @@ class _PassageRows(Rows):
 
     @classmethod
     def numbered(cls, corpus: Path) -> "_PassageRows":
-        """Read a file of passages; if passages are equal, the last one is found by a lookup."""
+        """Read a file of passages; a lookup finds the last of several equal passages."""
         rows = cls()
         for place, passage in records(corpus, _Passage):
             rows.ids[passage.content] = rows.add_numbered(place, passage.title, passage.text)
@@ -52,7 +52,7 @@ class _PassageRows(Rows):
     def of(
         cls, corpus: Path, questions: Path, passages: Iterable[tuple[str, _Passage]]
     ) -> "_PassageRows":
-        """Read the corpus, or take the distinct `passages` if it is also the questions file."""
+        """Read the corpus file; if it is the questions file, take the distinct `passages`."""
         if corpus != questions:
             return cls.numbered(corpus)
         rows = cls()
@@ -91,7 +91,7 @@ class _MusiqueQuestion(_Answered):
 def musique(corpus: Path, questions: Path) -> Rows:
     """Read MuSiQue; the evidence is the supporting `paragraphs`.
 
-    In `musique_ans_v1.0_dev.jsonl` the corpus is the paragraphs of all questions.
+    For `musique_ans_v1.0_dev.jsonl`, the corpus consists of the paragraphs of all questions.
     Source: Trivedi et al. 2022; lines of id, paragraphs, question, question_decomposition, answer.
     """
     read = list(records(questions, _MusiqueQuestion))
@@ -122,11 +122,12 @@ class _HotpotQuestion(_Answered):
 
 
 def hotpotqa(corpus: Path, questions: Path) -> Rows:
-    """Read HotpotQA or 2WikiMultihopQA; the evidence is the titles of `supporting_facts`.
+    """Read HotpotQA or 2WikiMultihopQA; the evidence is the passages of `supporting_facts`.
 
-    The text decides between passages of the same title. In `dev.json`,
-    `hotpot_dev_distractor_v1.json` and the hub's parquet files the corpus is the passages of all
-    contexts; their sentences are joined with a space unless one is there already.
+    A fact names its passage by title; of several passages with that title, the one with the text in
+    the question's context is taken. For `dev.json`, `hotpot_dev_distractor_v1.json` and the hub's
+    parquet files, the corpus consists of the passages of all contexts; their sentences are joined
+    with a space unless one is there already.
     Source: Yang et al. 2018; Ho et al. 2020.
     """
     read = list(records(questions, _HotpotQuestion))
@@ -187,8 +188,9 @@ class _PopQuestion(FileRow):
 def popqa(corpus: Path, questions: Path) -> Rows:
     """Read PopQA, in HippoRAG's folder layout or from `popQA.tsv`.
 
-    A paragraph is evidence unless `is_supporting` is false. The published table has no paragraphs:
-    its questions have no evidence, and the corpus is your own. Source: Mallen et al. 2023; sampled,
+    A paragraph is evidence unless `is_supporting` is false. The published `popQA.tsv` has no
+    paragraphs. Therefore its questions have no evidence, and you must add a corpus of your own.
+    Source: Mallen et al. 2023; sampled,
     with passages, by Gutiérrez et al. 2025 (HippoRAG 2).
     """
     rows = _PassageRows.numbered(corpus)
@@ -243,7 +245,7 @@ def _sub_answers(pairs: Iterable[_Pair]) -> tuple[tuple[str, ...], ...]:
 def alce_asqa(corpus: Path, questions: Path) -> Rows:
     """Read ASQA in ALCE's format; the corpus is the passages that ALCE retrieved.
 
-    `sub_answers` are the short answers of each question-answer pair, and `answers` all short
+    `sub_answers` has the short answers of each question-answer pair, and `answers` has all short
     answers. There is no evidence. Source: Gao et al. 2023 (ALCE), file `asqa_eval_gtr_top100.json`;
     Stelmakh et al. 2022 (ASQA).
     """
@@ -275,9 +277,10 @@ class _Query(FileRow):
 def multihoprag(corpus: Path, questions: Path) -> Rows:
     """Read MultiHop-RAG: `corpus.json` (news) and `MultiHopRAG.json` (queries).
 
-    Ids are row numbers. The evidence is the articles of the facts, found by url or else by title;
-    the facts become spans. A null query has no evidence and no spans, and its answer is that the
-    information is insufficient. Queries over n articles have n hops. Source: Tang and Yang 2024.
+    Ids are row numbers. Each fact of a query names an article by its url or title. These articles
+    are the evidence, and the facts become spans. A null query has no evidence and no spans, and its
+    answer is that the information is insufficient. Queries over n articles have n hops. Source:
+    Tang and Yang 2024.
     """
     rows = _PassageRows()
     by_name: dict[str, str] = {}
@@ -314,9 +317,9 @@ class _ZhouQuestion(FileRow):
 def zhou2025(corpus: Path, questions: Path) -> Rows:
     """Read a data set in the format of Zhou et al. 2025: Corpus.json and Question.json.
 
-    The files have lines of title and context, and of question and answer; ids are row numbers.
-    Alternative answers are joined by `|`; the qa_pairs of ASQA become sub-answers. There is no
-    evidence. Source: Data/QueryDataset.py of their repository.
+    The lines of Corpus.json have title and context, and the lines of Question.json have question
+    and answer. Ids are row numbers. Alternative answers are separated by `|`; the qa_pairs of ASQA
+    become sub-answers. There is no evidence. Source: Data/QueryDataset.py of their repository.
     """
     rows = _PassageRows.numbered(corpus)
     for place, row in records(questions, _ZhouQuestion):
@@ -353,8 +356,8 @@ class _Published(FileRow):
 def ultradomain_original(corpus: Path, questions: Path) -> Rows:
     """Read one domain of UltraDomain as published: lines of input, answers, context and meta.
 
-    The corpus is the distinct contexts in order, as LightRAG prepares it; ids are row numbers, and
-    a question's evidence is its context. Source: Qian et al. 2024 (MemoRAG).
+    The corpus consists of the distinct contexts in file order, as LightRAG prepares it. Ids are row
+    numbers. The evidence of a question is its context. Source: Qian et al. 2024 (MemoRAG).
     """
     rows = _PassageRows()
     numbers: dict[str, str] = {}

@@ -36,8 +36,8 @@ def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
     Each row has id, question, answer, q_entity, a_entity and graph (lists of head, relation, tail).
     A row becomes a question and a document with the same id, which is also the question's scope.
     The triples are stored as columns; the document's text is generated from them at each use.
-    `corpus` and `questions` are the same file: JSON lines, parquet, or parquet shards. `limit`
-    reads the first rows only.
+    `corpus` and `questions` are the same file: JSON lines, parquet, or parquet shards. If `limit`
+    is given, only the first `limit` rows are read.
     Source: RoG (Luo et al., ICLR 2024), the published files rmanluo/RoG-cwq and RoG-webqsp.
     """
     rows = Rows()

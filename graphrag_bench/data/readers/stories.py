@@ -168,8 +168,9 @@ class _Benchmark(FileRow):
 def graphragbench(corpus: Path, questions: Path) -> Rows:
     """Read GraphRAG-Bench: texts (corpus_name, context) and questions (id, source, answer, type).
 
-    Each text is a scope; `source` names it. `evidence` paraphrases the text, so that it becomes
-    `statements` and not spans. A repeated id gets the name of its text as a suffix.
+    Each text is a scope; the `source` of a question is the name of its text. The field `evidence`
+    paraphrases the text, so it becomes `statements` and not spans. A repeated question id gets the
+    name of its text as a suffix.
     Source: Xiang et al. 2025, `Datasets/Corpus` and `Datasets/Questions`.
     """
     rows = Rows()
@@ -200,9 +201,10 @@ class _NovelQuestion(FileRow):
 def novelqa(corpus: Path, questions: Path) -> Rows:
     """Read NovelQA: novels (`Books/**/*.txt`) and questions (`Data/**/*.json`).
 
-    A JSON file has the name of its novel, which is the scope, and a list of questions with QID, or
-    an object of questions by QID. The question types are the complexities. Only some novels have
-    the right letter (`Gold`) and the evidence, which becomes spans. Source: Wang et al. 2024.
+    A JSON file is named after its novel, which is the scope of its questions. It contains a list of
+    questions with a field QID, or an object that maps QIDs to questions. The question types are the
+    complexities. The right letter (`Gold`) and the evidence, which becomes spans, are published for
+    some novels only. Source: Wang et al. 2024.
     """
     rows = Rows()
     for book in sorted(corpus.rglob("*.txt")):
