@@ -69,11 +69,12 @@ def mixture_clusters(
     """Return soft clusters of the rows of `vectors` (n, d); each row is in at least one.
 
     First all rows are clustered, and then the rows of each cluster. Each time, the vectors are
-    reduced, and a mixture is fitted for each number of components from 1 to min(50, n) - 1. The
-    mixture with the lowest BIC is taken (ties: fewer components). If this search is skipped, the
-    mixture has max(n // 100 - 1, 1) components. A cluster that has more than dimension + 1 rows and
-    more than `max_tokens` tokens is clustered again; `n_tokens`, int64 (n,), is the number of
-    tokens of each row. With UMAP, a cluster that no mixture splits is kept, as in RAPTOR.
+    reduced, and mixtures of 1, 2, ... up to min(50, n) - 1 components are fitted until `patience`
+    ends the search. The mixture with the lowest BIC is taken (ties: fewer components). If this
+    search is skipped, the mixture has max(n // 100 - 1, 1) components. A cluster that has more than
+    dimension + 1 rows and more than `max_tokens` tokens is clustered again; `n_tokens`, int64 (n,),
+    is the number of tokens of each row. With UMAP, a cluster that no mixture splits is kept, as in
+    RAPTOR.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code; the shortcut and the size rule from
     the released code of Zhou et al. 2025.
     Deviation: PCA leaves no gaps between groups, so balanced k-means splits the clusters that no

@@ -45,7 +45,7 @@ def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
 
 
 def hubs(graph: Graph) -> list[tuple[str, int]]:
-    """Return the five nodes with the most links: their names and numbers of links."""
+    """Return the names and link counts of the five nodes with most links (ties: lower row)."""
     n_links = _links(graph)
     order = np.argsort(-n_links, kind="stable")[:N_HUBS].tolist()
     return [(graph.names[node], int(n_links[node])) for node in order]

@@ -144,8 +144,8 @@ def push(
     `nodes[starts[v]:starts[v + 1]]`, with the probabilities in the same slice of `chances`.
     `state`, float64 (n, 2), holds the residual and the mass of each node, both divided by the
     node's strength; at first only the distinct `seeds` have residuals. Because of this division, a
-    node's residual is multiplied by the probability of the step from the neighbour back to the node
-    when it is passed to the neighbour.
+    residual that passes from a node to a neighbour is multiplied by the probability of the step
+    from the neighbour back to the node.
     """
     size, flat = len(state) + 1, state.reshape(-1)
     waiting = np.empty(size, np.int32)  # a ring of the nodes whose residual is above the border

@@ -168,7 +168,7 @@ _STILL = 1e-10
 
 
 def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> FloatArray:
-    """Return the personalised PageRank of each restart distribution, float64 like `reset`.
+    """Return the personalised PageRank of each restart distribution (float64, shape of `reset`).
 
     `reset` is (n_nodes,) or (n_nodes, n_resets) and non-negative. Each column is normalised to the
     sum 1; a column of zeros becomes uniform. `damping` is the probability that the walk continues,

@@ -39,11 +39,11 @@ def pool_scores(
     order is a first ranking (base ranks). A kernel is a path along triples from an entity to a
     node, or from a node to an entity. `search` selects the kernels: the shortest paths
     (`dijkstra`), all simple paths of at most four triples (`bfs`), or the paths of 256 random walks
-    (`random_walk`). A node has one shortest path, to the nearest entity (sources="set"), or one to
-    each entity ("per_entity"). The i-th triple of a kernel scores the kernel's mean or highest
-    score (`pooling`) plus min(scores) / (i * a). A triple gets its best score over all kernels; a
-    triple in no kernel counts as a kernel of its own. Of equally short paths, the path with the
-    larger sum of scores (six decimals) wins, and then the path with the lower base ranks.
+    (`random_walk`). Shortest paths join a node and the entity nearest to it (sources="set"), or a
+    node and each entity ("per_entity"). The i-th triple of a kernel scores the kernel's mean or
+    highest score (`pooling`) plus min(scores) / (i * a). A triple gets its best score over all
+    kernels; a triple in no kernel counts as a kernel of its own. Of equally short paths, the path
+    with the larger sum of scores (six decimals) wins, and then the path with the lower base ranks.
     Source: path pooling (Wang et al. 2025), section 3.3.
     """
     base: FloatArray = np.asarray(scores, np.float64)

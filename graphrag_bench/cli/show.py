@@ -1,7 +1,7 @@
 """Show where runs lost evidence, or the retrieval trace of one question.
 
 RUN prints the evidence funnel: the number of gold documents that pass each stage from the corpus to
-the answer. For a single run it also prints the questions. A document is lost at the first stage
+the answer. For a single run it also prints its questions. A document is lost at the first stage
 that it does not pass:
 
   in corpus      the data set has the document

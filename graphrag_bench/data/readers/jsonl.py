@@ -134,7 +134,9 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
             n = f"{len(row.grades)} grades for {len(row.evidence)} evidence items"
             raise UserError(f"{place}: question '{row.id}' has {n}.")
         if any(item in ([], [""], {}, "", None) for item in row.evidence):
-            raise UserError(f"{place}: question '{row.id}' has an empty evidence item.")
+            raise UserError(
+                f"{place}: question '{row.id}': an evidence item is empty and names no document."
+            )
         graded: dict[str, int] = {}
         for item, grade in zip(row.evidence, row.grades or [1] * len(row.evidence), strict=True):
             evidence = documents.id_of(item)
