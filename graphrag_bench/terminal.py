@@ -55,7 +55,7 @@ class _Clean:
 
 
 def unwrapped(stream: TextIO) -> TextIO:
-    """Return the stream that `clean_output` wraps; any other stream is returned as it is."""
+    """Return the original of a stream that `clean_output` has wrapped; others are unchanged."""
     return stream.stream if isinstance(stream, _Clean) else stream
 
 
@@ -138,7 +138,7 @@ _NOTE = b"\nstopping after the current calls; press again to stop at once\n"
 
 
 class Terminated(KeyboardInterrupt):
-    """The process received SIGTERM, and stops as after Ctrl-C."""
+    """Exception for SIGTERM; the process then stops as it does after Ctrl-C."""
 
 
 @contextmanager

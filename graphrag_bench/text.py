@@ -108,7 +108,7 @@ def search_words(text: str) -> list[str]:
 
 
 def split_unspaced(tokens: Iterable[str]) -> list[str]:
-    """Split words of scripts without spaces into characters; other words stay whole."""
+    """Split words of scripts without spaces, e.g. Chinese, into characters; keep other words."""
     cut: list[str] = []
     for word in tokens:
         if word.isascii() or not _UNSPACED.search(word):
@@ -136,7 +136,10 @@ def _pairs(word: str) -> Iterator[str]:
 
 
 def join_unspaced(text: str) -> str:
-    """Remove spaces beside characters of scripts without spaces; return the text in NFC."""
+    """Remove spaces next to characters of scripts without spaces, e.g. Chinese.
+
+    The text is returned in Unicode's normal form NFC.
+    """
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", _NEXT_TO_UNSPACED.sub("", text))
@@ -209,7 +212,7 @@ def without_spaces(text: str) -> str:
 
 
 def model_name(identity: str) -> str:
-    """Return the model name from a model's identity, without digests of files and settings."""
+    """Return the name in a model's identity, without the digests of files and settings."""
     return re.sub(r"[@:][0-9a-f]{8,}.*", "", identity)
 
 
@@ -296,9 +299,9 @@ def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int
 
 
 def token_cuts(text: str, encoding: Encoding = "cl100k") -> list[int]:
-    """Return where each token starts, in characters, and the length of the text.
+    """Return the offset, in characters, at which each token starts, and the length of the text.
 
-    A text can be cut at these offsets without splitting a character from its marks.
+    Cutting a text at these offsets never separates a character from its marks.
     """
     starts = _token_starts(text, encoding)
     if text.isascii():
@@ -342,7 +345,7 @@ def _whole(text: str) -> str:
 
 
 def n_fitting(n_tokens: Sequence[int], budget: float) -> int:
-    """Return how many items, taken in order, fit a token budget together.
+    """Return how many items fit into a token budget together if they are taken in order.
 
     >>> n_fitting([3, 3, 3], budget=8)
     2

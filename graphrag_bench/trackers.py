@@ -77,7 +77,7 @@ class MLflow(Callback):
         self.tracking_uri, self.experiment = tracking_uri, experiment
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Create the experiment before parallel jobs do."""
+        """Create the experiment before the jobs start, because parallel jobs could collide."""
         self._opened()
 
     def on_job_end(self, config: DictConfig, job_return: Any, **kwargs: Any) -> None:
@@ -113,7 +113,7 @@ class MLflow(Callback):
 class WandB(Callback):
     """Callback that logs jobs to Weights & Biases.
 
-    A failed job has exit code 1, and its error as the notes of the run.
+    The run of a failed job has exit code 1, and its notes contain the error.
 
     With `mode="offline"` nothing is sent until `wandb sync`.
     """

@@ -1,4 +1,7 @@
-"""The immutable values that operators exchange, and the slot in which each type is kept."""
+"""The immutable values that operators exchange.
+
+The state of a retrieval keeps one value of each type, in a named slot.
+"""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
@@ -26,9 +29,9 @@ class Question:
 
     `scope` names the part of the corpus (a book, a script) that the question is about, if any.
     `entities` are the topic entities that the data set gives. `form` is the form of the answer.
-    `open_tokens` replaces the token limit of open forms, such as "paragraph"; if `published`, it
-    replaces the limit of every form. `abstract` says whether the question is about the whole
-    corpus (None: the data set does not say).
+    `open_tokens` replaces the token limit of open forms, such as "paragraph"; if `published` is
+    true, it replaces the limit of every form. `abstract` says whether the question is about the
+    whole corpus (None: the data set does not say).
     """
 
     id: str
@@ -111,7 +114,7 @@ class Ranked(Generic[T]):
 
     @classmethod
     def of(cls, scores: Mapping[int, float]) -> "Ranked[T]":
-        """Return the ranking of a mapping from rows to scores, in the order of the mapping."""
+        """Return a ranking of the rows in a mapping {row: score}, in the order of the mapping."""
         return cls(np.array(list(scores), np.int64), np.array(list(scores.values())))
 
     def head(self, k: int | None) -> "Ranked[T]":
@@ -245,8 +248,8 @@ class Query:
 class Path:
     """A path in the graph: its nodes in order, and the relationship row of each hop.
 
-    `score` is the score of the search that found the path. If the path leads from one step of a
-    reasoning chain to the next, `transition` is the number of that transition, from 1 (else 0).
+    `score` is the score that the search gave the path. For a path from step i of a reasoning chain
+    to step i + 1, `transition` is i, counted from 1; for any other path it is 0.
     """
 
     nodes: tuple[int, ...]
@@ -275,9 +278,9 @@ class Subgraph:
 class Piece:
     """One text of a prompt's context, e.g. a chunk or the description of a node.
 
-    `kind` says what the text is: "chunk", "node" and so on. `id` is the id of the chunk's first
-    document, and `also` are its other documents; for other kinds, `id` is a name or a row number.
-    `chunks` are the chunks that the text quotes, ascending (None: not known).
+    `kind` says what the text is: "chunk", "node" and so on. For a chunk, `id` is the id of its
+    first document, and `also` lists its other documents. For other kinds, `id` is a name or a row
+    number. `chunks` are the chunks that the text quotes, ascending (None: not known).
     """
 
     kind: str
@@ -415,7 +418,7 @@ def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
 def best_score_by_id(
     ids: IntArray, scores: FloatArray, least: float = -np.inf
 ) -> tuple[IntArray, FloatArray]:
-    """Return the distinct ids, ascending, and the best score of each (at least `least`)."""
+    """Return the distinct ids, ascending, and their best scores; lower scores become `least`."""
     rows, places = np.unique(ids, return_inverse=True)
     best: FloatArray = np.full(len(rows), least)
     np.maximum.at(best, places, scores)

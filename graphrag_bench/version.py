@@ -20,9 +20,10 @@ _PACKAGES = (
 
 @cache
 def commit() -> str:
-    """Return the short commit of the checkout, with `+` for a dirty tree, or else the version.
+    """Return the short commit of the checkout, with `+` if there are uncommitted changes.
 
-    The first result is cached, because it is the commit of the code that this process has loaded.
+    Without a checkout, return the version of the package. The first result is cached, because it is
+    the commit of the code that this process has loaded.
     """
     root = checkout()
     if root is None or not (root / ".git").exists():

@@ -56,7 +56,7 @@ def search_each(
 ) -> list[list[Ranked[Any]]]:
     """Return the `k` most similar rows of an index for each vector of each group.
 
-    `among` is a mask of the rows that are searched; without it all vectors are searched at once.
+    `among` is a mask of the rows that are searched. Without a mask one search serves all vectors.
     """
     if among is not None:
         rows = np.flatnonzero(among)
@@ -101,9 +101,10 @@ def scaled_similarity(
 ) -> FloatArray:
     """Return the similarity of every row of an index to a question, float64 (n_rows,).
 
-    `vectors` are the question's texts: the best score over the texts counts, and without texts all
-    scores are 0. `min_max` maps the least similar row to 0 and the most similar row to 1; if all
-    rows are equally similar, all scores are 1. `among` is a mask of the rows that set the scale.
+    `vectors` are the vectors of the question's texts. The similarity of a row is its highest cosine
+    with one of them; without vectors all are 0. `min_max` maps the least similar row to 0 and the
+    most similar row to 1; if all rows are equally similar, all scores are 1. `among` is a mask of
+    the rows that set the scale.
     """
     if not len(vectors) or not len(index):
         return np.zeros(len(index))
@@ -297,6 +298,6 @@ def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[
 def head(chunks: Ranked[Chunk], *, top_k: PositiveInt = 4) -> Ranked[Chunk]:
     """Return the first `top_k` chunks with their scores.
 
-    Source: this project, for a branch with an arm that only passes its input chunks on.
+    Source: this project, for a branch of a pipeline that only passes its input chunks on.
     """
     return chunks.head(top_k)

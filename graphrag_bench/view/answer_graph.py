@@ -153,9 +153,9 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     (a sentence of one chunk names the other). `size` is the operator whose scores set node sizes.
 
     Up to `MAX_NODES` nodes and chunks are drawn, in this order: the first paths, gold chunks,
-    retrieved chunks, scored nodes (if there is no path), nodes of relationships, other paths. All
-    but the first paths are drawn with the walk to them. `left_out` counts the nodes and chunks that
-    are not drawn; `unconnected` names found nodes without a drawn edge.
+    retrieved chunks, scored nodes (if there is no path), nodes of relationships, other paths. The
+    walk to a node or chunk is drawn too, unless it is on one of the first paths. `left_out` counts
+    the nodes and chunks that are not drawn; `unconnected` names found nodes without a drawn edge.
     """
     rows = _TraceRows.of(row.get("trace", ()))
     drawing = _Drawing(rows, gold, names)

@@ -117,7 +117,7 @@ def _questions_of(run: StoredRun) -> list[str]:
 
 
 def full_question(name: str, questions: RunQuestions) -> Plain:
-    """Return the data of a question: as `show --json` prints it, plus answer graph and calls."""
+    """Return what `show --json` prints for a question, with its answer graph and model calls."""
     whole = questions.explain(name)
     row, gold = questions.run.rows[name], questions.run.gold.get(name) or Gold()
     return {

@@ -1,4 +1,4 @@
-"""Make a data set of a synthetic world, and training questions of further worlds."""
+"""Make a data set from a synthetic world, and training questions from other synthetic worlds."""
 
 from collections.abc import Mapping
 from functools import partial

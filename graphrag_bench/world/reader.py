@@ -104,7 +104,7 @@ class WorldPrompt:
         return self._names.get(normal, normal)
 
     def chain(self) -> list[Statement]:
-        """Return the facts of the question's chain up to the first that the prompt lacks."""
+        """Return the facts of the question's chain that precede the first missing fact."""
         chain = []
         entity = self.canonical(self.question.start)
         for phrase in self.question.phrases:

@@ -58,9 +58,9 @@ def stepwise(
 ) -> Answer:
     """Answer in two calls: the model reasons over the evidence step by step, then answers.
 
-    The answer prompt gets the reasoning twice: as the variable `reasoning`, and as the last of its
-    `blocks`. By default the question's answer form sets the token limit of the answer. Raises
-    CallFailed if the model does not reply.
+    The answer prompt gets the reasoning twice: as the variable `reasoning`, and as the last group
+    of texts in `blocks`. By default the question's answer form sets the token limit of the answer.
+    Raises CallFailed if the model does not reply.
     Source: DALK (Li et al. 2024), section 3.3; Zhou et al. 2025, section 6.2.
     """
     first = {**reader_values(question, context.pieces), "reasoning": ""}

@@ -17,8 +17,8 @@ REPLY_TOKENS = 320
 class SubQuestions(BaseModel):
     """Reply to the decomposition prompt.
 
-    The schema ends the list at 6 questions of 200 characters, so that a small model stops. A longer
-    list from a server that does not enforce schemas is read completely.
+    The schema allows at most 6 questions of at most 200 characters, so that a small model stops. A
+    longer list from a server that does not enforce schemas is read completely.
     """
 
     sub_questions: list[Annotated[str, Field(json_schema_extra={"maxLength": 200})]] = Field(

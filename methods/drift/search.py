@@ -21,7 +21,11 @@ from operators.answer.map_reduce import Importance, Points
 
 @dataclass(frozen=True)
 class FollowUp:
-    """A follow-up question and its depth: 1 if from the primer, else 1 + its parent's depth."""
+    """A follow-up question and its depth.
+
+    Follow-ups of the primer have depth 1. A follow-up found in the search for another follow-up is
+    one level deeper than that follow-up.
+    """
 
     text: str
     depth: int
@@ -83,7 +87,7 @@ class Trail:
 @value("none_open")
 @dataclass(frozen=True)
 class NoneOpen:
-    """End of the search: no follow-up question is left. `n_searched` counts the searches."""
+    """End of the search: no follow-up is left. `n_searched` follow-ups have been searched for."""
 
     n_searched: int
 

@@ -1,4 +1,4 @@
-"""A graph without relationships: nodes are names and titles, linked to the passages with them."""
+"""A graph without relationships: names and titles, linked to the passages that contain them."""
 
 import re
 from collections import Counter
@@ -201,7 +201,7 @@ def acronyms(text: str) -> Iterator[tuple[str, str]]:
     Definitions read "World Health Organization (WHO)" or "WHO (World Health Organization)". A short
     form is one word of 2 to 10 characters with at least two capitals. Its n letters and digits must
     occur, in order, in the min(n + 5, 2 n) words before it; the first must begin a word. The
-    shortest such text is the long form. A long form in brackets must be the whole text in them.
+    shortest such text is the long form. A long form in brackets must fill the brackets.
 
     >>> list(acronyms("The World Health Organization (WHO) met."))
     [('WHO', 'World Health Organization')]
@@ -243,8 +243,8 @@ def _long_form(short: str, words: str) -> str:
 def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> ChunkScores:
     """Compute PageRank restart weights from the scores of the `n_dense` best chunks.
 
-    The weight of a chunk is its score minus the lowest of these scores, divided by the sum of all
-    weights. If the scores are equal, the weights are equal too. All other chunks have weight 0.
+    The weight of a chunk is its score minus the lowest of these scores, or 1 if the scores are all
+    equal. The weights are then divided by their sum. All other chunks have weight 0.
     Source: this project.
     """
     best = chunk_scores.top(n_dense)
@@ -257,9 +257,9 @@ def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> C
 def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
     """Compute PageRank restart weights from the scores of the given nodes.
 
-    The weight of a node is its score divided by the number of its chunks (at least 1), then divided
-    by the sum of all weights. A duplicate node counts with its best score; negative scores count
-    as 0. If all scores are 0, all weights are 0. Ties by lower id.
+    The weight of a node is its score divided by the number of its chunks (at least 1). The weights
+    are then divided by their sum. A duplicate node counts with its best score; negative scores
+    count as 0. If all scores are 0, all weights are 0. Ties by lower id.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; the division by the
     sum is this project's.
     """

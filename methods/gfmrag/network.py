@@ -196,10 +196,11 @@ class EntityScorer(Columns):
         return self.weights.network()
 
     def logits(self, question: Vectors, start: FloatArray) -> FloatArray:
-        """Return for each node the logit that the answer needs it, float64 (n_nodes,).
+        """Return the logit of each node for one question, float64 (n_nodes,).
 
-        `question` (d,) is the question's vector; `start` (n_nodes,) are the initial weights of the
-        nodes, as in the function `logits`.
+        A high logit says that the answer probably needs the node. `question` (d,) is the question's
+        vector; `start` (n_nodes,) are the initial weights of the nodes, as in the function
+        `logits`.
         """
         import torch
 

@@ -41,10 +41,10 @@ SEPARATOR = "; "
 class PseudoQuestions(Columns):
     """Questions that chunks answer or raise, in chunk order, with the names in the questions.
 
-    `texts` and `chunk`, int64, are (n_questions,). `answered`, bool (n_questions,), is true if the
-    chunk answers the question, false if the chunk raises the question. `names` are normalised and
-    unique; `question_name` is a bool CSR (n_questions, n_names). `statistics` counts the model's
-    replies and their faults.
+    `texts` (n_questions,) are the questions; `chunk`, int64 (n_questions,), is the chunk of each.
+    `answered`, bool (n_questions,), is true if the chunk answers the question, false if the chunk
+    raises it. `names` are normalised and unique; `question_name` is a bool CSR (n_questions,
+    n_names). `statistics` counts the model's replies and their faults.
     """
 
     texts: Texts
@@ -64,7 +64,7 @@ class PseudoQuestions(Columns):
 
 
 class ListedQuestions(BaseModel):
-    """Reply to both question prompts."""
+    """Reply to the prompt for answered questions, or to the prompt for raised questions."""
 
     questions: list[str]
 
@@ -184,10 +184,10 @@ def hop(
     Node i is chunk i, described by the passage. Each question that a passage raises is matched with
     the most similar question that another passage answers; an edge leads from the first passage to
     the second. Similarity: the mean of two numbers, the Jaccard index of the questions' names
-    (0..1) and the cosine of the questions' vectors; ties by lower question. Of parallel edges the
-    most similar is kept. With n chunks, the max(n, n ln(n)) most similar edges are kept in total.
-    An edge is described by the answered question; its keywords are the names of both questions, its
-    weight is the similarity.
+    (0..1) and the cosine of the questions' vectors; ties go to the earlier question. Of parallel
+    edges the most similar is kept. With n chunks, the max(n, n ln(n)) most similar edges are kept
+    in total. An edge is described by the answered question; its keywords are the names of both
+    questions, its weight is the similarity.
 
     A raised question is compared with the answered questions that share a name with it, and with
     the answered questions whose vectors are nearest. Names in more than `max_df` answered questions

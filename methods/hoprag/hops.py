@@ -270,8 +270,8 @@ def judged_llm(
     The passages of the first hop are the first `width` distinct targets. If there are n, the first
     starts with n visits, the second with n - 1, and so on. At each hop the model judges the
     passages that it has not judged yet; each passage of the hop gains a visit if it helps and loses
-    a visit if not. The next hop has the first 2 `width` neighbours, in either direction, of these
-    passages. The search ends after `n_hops` hops, or after a hop without a new passage.
+    a visit if not. The next hop has the first 2 * `width` neighbours of these passages, in either
+    direction. The search ends after `n_hops` hops, or after a hop without a new passage.
 
     Score: the Jaccard index of the names in the question and in the passage's pseudo-questions,
     0..1, plus the visits if the passage helps; ties by lower id. A reply that is neither yes nor no

@@ -30,8 +30,8 @@ PER_ROW, MIN_COSINE = 5, 0.2
 def as_found(chunks: Ranked[Chunk], *, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
     """Keep the first `top_k` chunks in their order (None: all chunks).
 
-    Source: Zhou et al. 2025, section 6.1, which uses the chunks by occurrence or of relationships
-    as they are found.
+    Source: Zhou et al. 2025, section 6.1, where the chunks that an operator finds ("Occurrence" or
+    "FromRel") are used in their order.
     """
     return chunks.head(top_k)
 
@@ -81,7 +81,7 @@ def similar_and_dense(
     0.2, then the chunks of nodes, then the chunks of relationships. The first `top_k` chunks are
     returned; if all lists are empty, the first `top_k` given chunks. Score: cosine, -1..1. Ties by
     lower id.
-    Source: LightRAG's released code, version 1.5.7, its mode mix.
+    Source: LightRAG's released code, version 1.5.7, mode `mix`.
     """
     rankings = (nodes, relationships, chunks)
     return _picks(question, rankings, graph, chunk_index, embedder, top_k, MIN_COSINE)

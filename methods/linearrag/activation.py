@@ -110,7 +110,7 @@ def entities(*, tri_graph: TriGraph) -> Graph:
 
 @artifact("sentence_index")
 def sentence_index(*, tri_graph: TriGraph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Embed each sentence of a Tri-Graph, in its order there."""
+    """Embed the sentences of a Tri-Graph, in the order of the Tri-Graph."""
     texts = list(tri_graph.sentences)
     return index_texts(texts, embedder, progress, "sentences")
 

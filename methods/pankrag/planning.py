@@ -1,4 +1,4 @@
-"""PankRAG: plan sub-questions, rephrase them, and rerank evidence by the answers to them."""
+"""PankRAG: plan sub-questions, rephrase them, and rerank evidence by their answers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -147,7 +147,7 @@ class FinalReply(_Lenient):
 
 
 class PathReply(_Lenient):
-    """The sequences of a plan (none for `null` or `none`), and its final question."""
+    """The sequences of a plan, and its final question; `null` and `none` mean no sequences."""
 
     BARE = "sequences"
     sequences: Annotated[list[SequenceReply], BeforeValidator(_items)]
@@ -184,9 +184,10 @@ def plan_of(
 ) -> Plan:
     """Return the normalised plan of a reply; a plan may have no sub-questions.
 
-    Ids become `sequence-hop`; a repeated id is renumbered. A placeholder that names a sub-question
-    makes it a dependency. The final question is `original`, or the reply's wording if `rewritten`;
-    its kind is `kind` unless the reply states a kind. `fixes` of the plan lists every change.
+    Ids are rewritten as "sequence-hop", e.g. "1-2"; a repeated id gets a new number. A sub-question
+    also depends on every other sub-question that a placeholder in its text names. The final
+    question is `original`, or the reply's wording if `rewritten`; its kind is `kind` unless the
+    reply states one. `fixes` of the plan lists every change.
     Source: PankRAG (2025), section 2.2; methods/pankrag/README.md has all rules.
     """
     hops, fixes = _hops(reply.path.sequences)
@@ -262,10 +263,10 @@ def plan(
     """Ask the model for a plan of sub-questions, and normalise it.
 
     With `planning="off"`, and after two unreadable replies (a fallback), the plan has only the
-    final question, of the question's own kind. The final question is the question itself, or with
-    `final_text="plan"` the model's wording of it. The reply schema limits a plan to `max_sequences`
-    sequences with `max_hops` sub-questions each: a small model would otherwise never end its plan,
-    and a plan that is cut at 2,200 tokens is unreadable.
+    final question, which is specific or abstract like the question. The final question is the
+    question itself, or with `final_text="plan"` the model's wording of the question. The reply
+    schema limits a plan to `max_sequences` sequences with `max_hops` sub-questions each: a small
+    model would otherwise never end its plan, and a plan that is cut at 2,200 tokens is unreadable.
     Source: PankRAG (2025), section 2.2, globally aware planning; its ablation "-Pank".
     """
     nothing = PlanReply(path=PathReply.model_validate({}))

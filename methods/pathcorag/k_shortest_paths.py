@@ -23,7 +23,8 @@ class Likeness(NamedTuple):
     """For each pair of adjacent nodes, the relationship most similar to the question.
 
     `row` int64 (n_pairs,) is the row of this relationship, ties by lower id. `ways` int64 CSR
-    (n_nodes, n_nodes) is the relationship's similarity, times a million; zeros are stored.
+    (n_nodes, n_nodes) has the relationship's similarity times a million; zeros are stored
+    explicitly.
     """
 
     row: IntArray
@@ -213,13 +214,13 @@ def step_paths(
 ) -> list[Path]:
     """Rank the k shortest paths of all transitions, and keep the best.
 
-    `top_k` paths are kept of all paths together (`top_k_of="all"`) or of each transition. A
-    transition is an array of node pairs (source, target) from one step to the next, int64 (n, 2);
-    pairs of a node with itself are skipped. Score: the mean similarity of the path's relationships
-    to the question, -1..1. With `counted="sorted"` only relationships that are walked from the
-    alphabetically lower name (in capitals) to the higher count in the mean. With `above` only
-    relationships of a similarity above it count. A path without such relationships is dropped.
-    Order: score to six decimals, fewer hops, transition, node tuple.
+    `top_k` paths are kept in total (`top_k_of="all"`) or for each transition. A transition is an
+    array of node pairs (source, target) from one step to the next, int64 (n, 2); pairs of a node
+    with itself are skipped. Score: the mean similarity of the path's relationships to the question,
+    -1..1. With `counted="sorted"` only relationships that are walked from the alphabetically lower
+    name (in capitals) to the higher count in the mean. With a number `above` only relationships
+    with a higher similarity count. A path without such relationships is dropped. Order: score to
+    six decimals, fewer hops, transition, node tuple.
     Source: PathCoRAG, section 4.3, equation 5 and appendix B; `sorted` and `above` as in the
     released code.
     """

@@ -123,7 +123,7 @@ def among(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Relationship]:
     """Rank the relationships between given nodes by the better-ranked of their two nodes.
 
     Score: the score of that node. Ties by lower id.
-    Source: PathCoRAG, section 4.4; its use without a path is this project's.
+    Source: PathCoRAG, section 4.4; this project also uses it if no path is found.
     """
     ids, places = np.unique(nodes.ids, return_index=True)
     rows = graph.relationships_at(ids)
@@ -148,9 +148,8 @@ def by_step(
 
     Score: the highest cosine of the node and a query of its step, -1..1; ties by lower id. A node
     belongs to the step of its most similar query (to six decimals; ties: first step). With
-    `assign="rank"` it belongs to the step of the query in whose results it ranks best, and a query
-    counts for its score only if the node is among the query's results. Results below `min_score`
-    are dropped.
+    `assign="rank"` it belongs to the step of the query in whose results it ranks best, and its
+    score ignores queries that did not find it. Results below `min_score` are dropped.
     Source: PathCoRAG, section 4.2, equations 3 and 4; `rank` and `min_score` as in the released
     code.
     """
@@ -203,14 +202,14 @@ def k_shortest(
     bound), in either direction, are ranked. Score: the mean cosine of the question and the path's
     relationships, -1..1. With `counted="sorted"` only relationships that are walked from the
     alphabetically lower name to the higher count in the mean; with `min_score` only relationships
-    of a higher cosine count. A path without such relationships is dropped. Order: score, fewer
+    with a higher cosine count. A path without such relationships is dropped. Order: score, fewer
     relationships, number of the transition (from 1), node tuple. `top_k` paths are kept in all, or
     with `top_k_of="transition"` for each transition.
 
     Only the `max_pairs_per_transition` pairs (None: all) with the highest product of node scores
     are searched. Ties between equally short paths: higher mean similarity, then lower node tuple;
-    beyond four relationships lower node tuple. `build.relationship_index.text` chooses the text of
-    a relationship; `description` is the paper's.
+    beyond four relationships only the lower node tuple decides. `build.relationship_index.text`
+    chooses the text of a relationship; `description` is the paper's.
     Source: PathCoRAG, section 4.3, equation 5 and appendix B; `sorted`, `min_score` and
     `transition` as in the released code; the bounds are this project's.
     Deviation: up to four relationships, walks from both ends that meet replace Yen's algorithm; the

@@ -258,7 +258,7 @@ def flow_prune(
     (`find_paths_and_edges_with_stats`).
     Deviation: theta is 0.01 (v1: 0.05, set by profile=paper). `max_hops` is from the released code;
     the paper has no bound. The start sends even if its share is below theta; equation 3 exempts no
-    node. All paths of a pair compete; the paper keeps the most reliable paths, but not how many.
+    node. All paths of a pair compete; the paper does not say how many paths of a pair it keeps.
     """
     rules = _Rules(alpha, theta, max_hops, expand_target)
     near = graph.neighbours if direction == "both" else graph.out_neighbours

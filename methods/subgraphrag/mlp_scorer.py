@@ -25,12 +25,12 @@ _BLOCK = 8192
 
 @dataclass(frozen=True, eq=False)
 class MlpWeights(Columns):
-    """Weights of a ReLU layer and a sigmoid, float32: `hidden` (4 d + 20, h), `bias`, `out` (h,).
+    """Weights of a network with one ReLU layer and a sigmoid output, float32.
 
-    The input has, in order, the vectors of question, head, relation and tail (d each), then the
-    distance features of the head and of the tail (10 each). `unreadable` (d,) is the vector of
-    nodes without readable text. `statistics` describe the training data and the quality of the
-    kept epoch.
+    `hidden` is (4 d + 20, h), `bias` and `out` are (h,), `out_bias` is (1,). The input has, in
+    order, the vectors of question, head, relation and tail (d each), then the distance features of
+    the head and of the tail (10 each). `unreadable` (d,) is the vector of nodes without readable
+    text. `statistics` describe the training data and the quality of the kept epoch.
     """
 
     hidden: Vectors

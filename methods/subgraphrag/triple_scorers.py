@@ -67,7 +67,7 @@ def triple_text(head: str, relation: str, tail: str) -> str:
 
 @artifact("triple_scorer.cosine")
 def cosine_scorer(*, triple_index: VectorIndex) -> VectorIndex:
-    """Score triples by the cosine of their texts, without training.
+    """Score triples by the cosine of their text and the question, without training.
 
     Source: this project, for path pooling (Wang et al. 2025).
     """
@@ -246,7 +246,7 @@ def train(
     """Train weights, and return the weights of the epoch with the best recall on `validation`.
 
     `statistics` of the weights are the number of this epoch, its recall and loss, and the number of
-    all epochs.
+    epochs that were trained.
     """
     import torch
 
@@ -274,7 +274,11 @@ def train(
 
 
 def initial_weights(d: int, chance: np.random.Generator, device: str = "cpu") -> "Weights":
-    """Return initial weights for vectors of length d, uniform within 1 / sqrt(inputs)."""
+    """Return random initial weights for vectors of length d.
+
+    Weights and biases of a layer with n inputs are uniform between -1 / sqrt(n) and 1 / sqrt(n);
+    the vector `unreadable` is normal with standard deviation 1 / sqrt(d).
+    """
     import torch
 
     n_inputs = 4 * d + 2 * N_DISTANCES

@@ -66,8 +66,8 @@ def layer(
     Remaining ties by lower id. With `levels="at"` only communities of that level and coarser
     communities without children are returned. Communities without a report or with a rating below 0
     are dropped. The released code of Zhou et al. takes at most 512 communities.
-    Source: Zhou et al. 2025, section 6.1, community "Layer" (down to); Edge et al. 2024, sections
-    3.1.6 and 4.1.2 (one level, C0 to C3).
+    Source: Zhou et al. 2025, section 6.1, community "Layer" (`down_to`); Edge et al. 2024, sections
+    3.1.6 and 4.1.2 (one of the levels C0 to C3).
     """
     counts = np.asarray(communities.chunks.sum(axis=1), np.float64).ravel()
     among = with_report(communities, reports, level)

@@ -92,8 +92,8 @@ def chunks_context(
     `top_k="auto"` means 4 chunks, None means no limit. `bounded=False` ignores the context budget;
     use it if a later step reads the context in groups. The id of a piece is the id of the chunk's
     first document; `also` lists the chunk's other documents.
-    Source: Zhou et al. 2025, section 6.2; budget shares of their released code (0.33 for chunks
-    next to other blocks).
+    Source: Zhou et al. 2025, section 6.2; budget shares of their released code (0.33 for chunks in
+    a prompt with other blocks).
     """
     limit = DEFAULT_CHUNKS if top_k == "auto" else top_k
     pieces = []
@@ -324,7 +324,7 @@ def fitting(
     share: Share = 1.0,
     form: Form = "table",
 ) -> Ranked[Relationship]:
-    """Return the first relationships that `context.relationships` adds with the same settings.
+    """Return the relationships that `context.relationships` would add with the same settings.
 
     Another operator can then reorder them, and the same relationships still fit into the prompt.
     Source: this project, for path pooling over prompts with a budget.

@@ -1,4 +1,4 @@
-"""Operators that find the entities and keywords of a question, and make queries of keywords."""
+"""Operators that find the entities and keywords of a question, and make queries from keywords."""
 
 from typing import Literal
 

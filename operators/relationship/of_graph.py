@@ -55,9 +55,10 @@ def onehop(
 
     Score: the sum of the degrees of head and tail; a degree is the number of neighbours. Ties by
     higher weight, then by lower id, or with `ties="nodes"` by the order of the nodes.
-    `order="links"` puts relationships between two given nodes first. Other relationships have one
-    outer node: they are ranked by the number of given nodes adjacent to it, ties by degree, then by
-    lower id, and at most `per_node` times the number of given nodes are returned.
+    `order="links"` puts relationships between two given nodes first. Every other relationship leads
+    to a node that is not given; these are ranked by the number of given nodes adjacent to that
+    node, ties by degree, then by lower id. Of these at most `per_node` times the number of given
+    nodes are returned.
     Source: Zhou et al. 2025, section 6.1, relationship "Onehop"; `nodes` as LightRAG's released
     code, version 1.5.7; `links` as Microsoft GraphRAG's local search (`local_context.py`).
     """

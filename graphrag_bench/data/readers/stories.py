@@ -48,9 +48,9 @@ class _QualitySet(FileRow):
 def quality(corpus: Path, questions: Path) -> Rows:
     """Read QuALITY: each line has an article and multiple-choice questions by one writer.
 
-    An article may have two lines. The question types are `hard` and `easy`. The labels of right
-    options count from 1; the test split has none. Source: Pang et al. 2022, v1.0.1 (htmlstripped
-    files).
+    Two lines may have the same article. The question types are `hard` and `easy`. The labels of
+    right options count from 1; the test split has none. Source: Pang et al. 2022, v1.0.1
+    (htmlstripped files).
     """
     rows = Rows()
     for place, row in records(questions, _QualitySet):
