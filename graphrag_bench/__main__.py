@@ -1,4 +1,4 @@
-"""`python -m graphrag_bench`: the same as `graphrag-bench`."""
+"""Run the command `graphrag-bench` as `python -m graphrag_bench`."""
 
 import sys
 

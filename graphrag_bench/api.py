@@ -140,10 +140,10 @@ _ROLES = ("llm_build", "llm_judge")
 class EditablePipeline:
     """A method whose steps can be read and edited; made by `gb.method`.
 
-    A run may change settings so that they fill the context budget, but it keeps the settings that
-    the user has set: the parameters whose paths are in `given`, the step settings that use these
-    parameters (their paths are in `readers`), and all settings of edited steps. A step is edited if
-    `original`, the method before edits, does not have it.
+    A run may change settings so that the context fills its budget, but it keeps the settings that
+    the user has chosen. These are the parameters whose paths are in `given`, the step settings that
+    use these parameters (their paths are in `readers`), and all settings of edited steps. A step is
+    edited if `original`, the method before edits, does not contain it.
     """
 
     method: dict[str, Any]

@@ -77,11 +77,11 @@ class Texts:
                 yield block[begin - ends[0] : end - ends[0]].decode()
 
     def take(self, rows: ArrayLike) -> list[str]:
-        """Return the texts with these numbers, in this order."""
+        """Return the texts at the given positions, in the given order."""
         return [self[int(row)] for row in np.asarray(rows)]
 
     def join_rows(self, matrix: Any, separator: str) -> "Texts":
-        """Return one text for each row of a CSR matrix; it joins the texts at the row's columns."""
+        """For each row of a CSR matrix, join the texts at the row's columns."""
         texts = list(self)
         rows = pairwise(matrix.indptr.tolist())
         columns = matrix.indices.tolist()

@@ -56,7 +56,7 @@ class Setting:
     default: Any
 
     def check(self, value: Any) -> Any:
-        """Return a value in the setting's type; raises UserError for a wrong type or range.
+        """Convert a value to the setting's type; raises UserError for a wrong type or range.
 
         >>> Setting("top_k", int, 4).check(10)
         10
@@ -82,10 +82,10 @@ class Setting:
 class Operator(Registered):
     """A registered operator with its contract.
 
-    `returns` maps each slot that the operator returns a value for to the type of this value, in the
-    order of the return type. The slots in `writes` are always written; for the slots in
-    `may_write`, the value may be None. A `batched` function takes a list of values for each
-    parameter and returns a list of results.
+    The operator returns a value for each slot in `returns`, in the order of its return type;
+    `returns` maps the slot to the type of the value. The slots in `writes` are always written; for
+    the slots in `may_write`, the value may be None. A `batched` function takes a list of values for
+    each parameter and returns a list of results.
     """
 
     reads: tuple[Read, ...]
@@ -356,8 +356,9 @@ def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> di
 
     Raises WrongReturn for a value whose type differs from the signature, for an id outside the
     graph or the chunk table, for scores that are not finite, and for a score vector of the wrong
-    length. Numbers of nodes and relationships are not checked if the operator needs another graph
-    instead of `graph`. Lazy scores are not checked.
+    length. If the operator needs another graph instead of `graph`, the numbers of nodes and
+    relationships are unknown, and ids and lengths are not compared with them. Lazy scores are not
+    checked.
     """
     values = result if isinstance(result, tuple) else (result,)
     written = dict(zip(operator.returns, values, strict=False))

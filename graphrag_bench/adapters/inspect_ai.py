@@ -17,11 +17,11 @@ _OF_ROW = ("status", "documents", "fallbacks", "calls", "prompt_tokens", "comple
 
 
 def export_inspect(run: StoredRun, file: Path) -> int:
-    """Write the scored questions of a run to a file .eval or .json; return their number.
+    """Write the scored questions of a run to an .eval or .json file; return their number.
 
     Each question is a sample with a score for each metric; its metadata are the context, the ranked
-    documents and the gold evidence. A failed question has an error. Paths and addresses are removed
-    from settings and errors.
+    documents and the gold evidence. The sample of a failed question has an error. Paths and
+    addresses are removed from settings and errors.
     """
     if file.suffix not in (".eval", ".json"):
         raise UserError(f"'{file}' must end in .eval or .json.")

@@ -1,4 +1,4 @@
-"""A method as a LangChain retriever: `pip install 'graphrag-bench[adapters]'`."""
+"""Use a method as a LangChain retriever; requires `pip install 'graphrag-bench[adapters]'`."""
 
 from typing import Any
 

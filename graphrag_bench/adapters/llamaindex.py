@@ -1,4 +1,4 @@
-"""A method as a LlamaIndex retriever: `pip install 'graphrag-bench[adapters]'`."""
+"""Use a method as a LlamaIndex retriever; requires `pip install 'graphrag-bench[adapters]'`."""
 
 from graphrag_bench.adapters.retrieval import context_of
 from graphrag_bench.api import EditablePipeline

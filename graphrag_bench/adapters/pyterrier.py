@@ -1,4 +1,4 @@
-"""A method as a PyTerrier transformer: `pip install 'graphrag-bench[adapters]'`."""
+"""Use a method as a PyTerrier transformer; requires `pip install 'graphrag-bench[adapters]'`."""
 
 from graphrag_bench.adapters.retrieval import document_scores, retrieved
 from graphrag_bench.api import EditablePipeline

@@ -37,12 +37,12 @@ def retrieved(
 
 
 def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float]:
-    """Return the score of each document, best first, as 32-bit floats that fall with every rank.
+    """Return the score of each document as a 32-bit float, highest score first.
 
-    The score of a document is the score of the first ranked chunk that contains it. If this score
-    is not below the score of the document before, the next lower float is used instead, so that
-    tools that sort by score keep the order. Documents that first occur in the same chunk have the
-    same score.
+    The score of a document is the score of the first ranked chunk that contains it. Documents
+    that first occur in the same chunk share a score. All other scores are distinct: a score that
+    is not below the score before it is replaced by the next lower float. Therefore tools that
+    sort by score keep the order.
     """
     scores: dict[str, float] = {}
     lowest = np.float32(np.inf)
@@ -54,9 +54,10 @@ def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float
 
 
 def context_of(experiment: Experiment, text: str) -> list[tuple[str, dict[str, str | float]]]:
-    """Return the text of each piece of a question's context, with its kind, id, title and score.
+    """Return a pair (text, attributes) for each piece of a question's context.
 
-    Only passages of documents have titles. Raises AnsweringFailed if a step fails.
+    The attributes are kind, id, title and score. Only passages of documents have titles. Raises
+    AnsweringFailed if a step fails.
     """
     ((state, _),) = retrieved(experiment, {"asked": text})
     titles = {("chunk", one.id): one.title for one in experiment.dataset.documents}

@@ -1,4 +1,4 @@
-"""Clusters of vectors: Gaussian mixtures selected by BIC, and balanced k-means.
+"""Cluster vectors with Gaussian mixtures, selected by BIC, or with balanced k-means.
 
 Linear algebra runs on one thread, so that no digit of a sum depends on the number of processors.
 """

@@ -30,7 +30,7 @@ class Communities(Columns):
 
     @cached_property
     def occurrence(self) -> FloatArray:
-        """Number of chunks of each community, divided by the largest number; float64 (n,)."""
+        """Number of chunks of each community divided by the largest such number, float64 (n,)."""
         counts = np.asarray(self.chunks.sum(axis=1), np.float64).ravel()
         return np.asarray(counts / max(counts.max(initial=0.0), 1.0), np.float64)
 
@@ -40,8 +40,9 @@ class Reports(Columns):
     """Community reports, one per community: title, text and rating (0..10, float64).
 
     A community without a report has an empty text. `fallback`, bool (n,), marks the reports whose
-    text is an unparsed reply of the model (None: no text is). `chunks`, a bool CSR matrix (n,
-    n_chunks), marks the chunks that each text quotes (None: a model wrote the texts).
+    text is a model reply that could not be parsed (None: there are no such reports). `chunks`, a
+    bool CSR matrix (n, n_chunks), marks the chunks that each text quotes (None: a model wrote the
+    texts).
     """
 
     titles: Texts
@@ -59,7 +60,7 @@ class Reports(Columns):
 
     @property
     def statistics(self) -> Mapping[str, float]:
-        """Numbers of communities, of communities without a report, and of unreadable replies."""
+        """The number of communities, communities without a report, and unreadable replies."""
         n_fallback = 0 if self.fallback is None else int(np.count_nonzero(self.fallback))
         n_empty = int(np.count_nonzero(np.diff(self.texts.offsets) == 0))
         return {"communities": len(self), "without_report": n_empty, "unreadable": n_fallback}

@@ -30,7 +30,7 @@ class NodeAttributes(Columns):
 
     @classmethod
     def of(cls, stated: Iterable[AttributeMention], n_chunks: int) -> "NodeAttributes":
-        """Return the table of these mentions; names and values that normalise to "" are skipped."""
+        """Return the table of stated attributes; skip names and values that normalise to ""."""
         chunks_of: dict[tuple[int, str, str], tuple[str, dict[int, None]]] = {}
         for node, name, value, chunks in stated:
             key = node, normalise_name(name), normalise_name(value)
@@ -49,7 +49,7 @@ class NodeAttributes(Columns):
         return len(self.node)
 
     def rows_of(self, node: int) -> IntArray:
-        """Return the rows of a node's attributes, int64: most chunks first, then in table order."""
+        """Return the rows of a node's attributes, int64, most chunks first (ties: lower row)."""
         first, last = np.searchsorted(self.node, [node, node + 1])
         n_chunks = np.diff(self.chunk.indptr[first : last + 1]).astype(np.int64)
         return np.asarray(first + np.argsort(-n_chunks, kind="stable"), np.int64)
@@ -82,7 +82,7 @@ class Fragments(Columns):
 
     @classmethod
     def of(cls, read: Iterable[tuple[int, str, int]], n_rows: int) -> "Fragments":
-        """Return the table of these tuples (row, text, chunk), without duplicates."""
+        """Return the fragments that (row, text, chunk) tuples describe, without duplicates."""
         codes: dict[str, int] = {}
         coded = {(row, codes.setdefault(text, len(codes)), chunk) for row, text, chunk in read}
         rows, places, chunks = np.array(sorted(coded), np.int64).reshape(-1, 3).T
@@ -102,7 +102,7 @@ class Fragments(Columns):
         return list(zip(self.texts.take(self.text[part]), self.chunk[part].tolist(), strict=True))
 
     def take(self, rows: IntArray) -> "Fragments":
-        """Return the table that consists of these rows, in this order."""
+        """Return the fragments of the given rows, in the given order."""
         counts = np.diff(self.starts)[rows]
         ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         places = np.arange(ends[-1]) + np.repeat(self.starts[:-1][rows] - ends[:-1], counts)

@@ -25,7 +25,7 @@ class Extracted(Generic[RowT]):
 
     @classmethod
     def of(cls, rows: Sequence[RowT], counts: Mapping[str, float]) -> Self:
-        """Return an extraction whose statistics are the totals of `counted`, then `counts`."""
+        """Return an extraction of `rows`; its statistics are totals over the rows, and `counts`."""
         numbers: dict[str, float] = {
             name: sum(len(getattr(row, part)) for row in rows) for name, part in cls.counted.items()
         }

@@ -150,7 +150,7 @@ class Graph(Columns):
 
     @cached_property
     def type_of_node(self) -> IntArray:
-        """Integer code of each node's type, int64 (n_nodes,); (0,) for a graph without types."""
+        """Integer code of each node's type, int64 (n_nodes,); empty for a graph without types."""
         return np.array([self.type_numbers[name.casefold()] for name in self.types or ()], np.int64)
 
     @cached_property
@@ -233,7 +233,10 @@ class Graph(Columns):
 
     @cached_property
     def pair_chunk(self) -> Any:
-        """Chunks that state a relationship of each pair of nodes, bool CSR (n_pairs, n_chunks)."""
+        """Chunks that state relationships between two nodes, bool CSR (n_pairs, n_chunks).
+
+        There is a row for each pair of nodes in `pairs`.
+        """
         rows = np.arange(self.n_relationships)
         group = bool_csr(self.pairs.of, rows, (len(self.pairs.source), len(rows)))
         summed = group.astype(np.int64) @ self.relationship_chunk.astype(np.int64)
@@ -241,7 +244,7 @@ class Graph(Columns):
 
     @cached_property
     def chunks_per_node(self) -> IntArray:
-        """Number of chunks that state a relationship of each node, int64 (n_nodes,)."""
+        """For each node, the number of chunks that state its relationships, int64 (n_nodes,)."""
         n_pairs = len(self.pairs.source)
         ends = np.concatenate([self.pairs.source, self.pairs.target])
         incident = bool_csr(ends, np.tile(np.arange(n_pairs), 2), (self.n_nodes, n_pairs))

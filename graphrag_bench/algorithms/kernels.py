@@ -36,7 +36,10 @@ AHEAD = 8
 
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch(_: Any, array: Any, place: Any) -> Any:
-    """Prefetch `array[place]`, in or out of bounds; without it, a push takes 1.6 times as long."""
+    """Prefetch `array[place]`, where `place` may be out of bounds.
+
+    Without prefetching, a push takes 1.6 times as long.
+    """
 
     def generated(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -90,13 +93,13 @@ def walk_step(
 def node_masses(
     touched: Int32Array, strength: FloatArray, state: FloatArray, damping: float, share: float
 ) -> tuple[IntArray, FloatArray, float]:
-    """Return the nodes that a push reached (int64), their masses (float64), and a flow.
+    """Return the nodes that a push reached (int64), their masses (float64), and a flow rate.
 
-    The mass of a node is the sum of three parts: the mass that the push moved to it; its residual
-    times (1 - damping); and the estimated flow from walks that continue, which is the returned flow
-    times the strength of the node. The returned flow is damping * `share` * the sum of all
-    residuals. The residuals in `state` are multiplied by the strengths in place, because allocating
-    more arrays is slow.
+    The flow rate is damping * `share` * the sum of all residuals. The mass of a node is the sum of
+    three parts: the mass that the push moved to it; its residual times (1 - damping); and the
+    estimated flow from walks that continue, which is the flow rate times the strength of the node.
+    The residuals in `state` are multiplied by the strengths in place, because allocating more
+    arrays is slow.
     """
     n, flat = len(touched), state.reshape(-1)
     nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)

@@ -36,7 +36,7 @@ _ABOVE_AND_BELOW = 200
 
 
 def bare_name(name: str) -> str:
-    """Return a name without bracketed text, without its leading article and possessive ending.
+    """Return a name without bracketed text, leading article and possessive ending.
 
     Each of these parts is kept if nothing else would remain, as in `(1985)`.
 

@@ -63,10 +63,10 @@ def walk_with_chunks(
     """Return the (cached) walk on the nodes and chunks of a graph; the nodes are the first rows.
 
     An edge joins a node to each of its chunks. Its weight is `contains_weight` (contains="one"), or
-    `contains_weight` divided by the number of nodes in the chunk (contains="share"). With
-    `relationships`, relationships and synonymy edges also join nodes. Each node whose type is in
-    `cliques` is replaced by edges between its neighbours. The weight of such an edge is the number
-    of replaced nodes that both ends have as neighbours.
+    `contains_weight` divided by the number of nodes in the chunk (contains="share"). If
+    `relationships` is true, relationships and synonymy edges also join nodes. Each node whose type
+    is in `cliques` is replaced by edges between its neighbours. The weight of such an edge is the
+    number of replaced nodes that both ends have as neighbours.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2, passage nodes and contains edges;
     LinearRAG (Zhuang et al. 2025), entities and passages alone; released code of PropRAG
     (dd90210), the entities of a fact as a clique.
@@ -129,7 +129,7 @@ class Reset(NamedTuple):
 
 
 class Mass(NamedTuple):
-    """PageRank of distinct `rows` of a walk (None: of all rows); other rows have 0."""
+    """PageRank of distinct rows of a walk (None: all rows); it is 0 for all other rows."""
 
     rows: IntArray | None
     values: FloatArray
@@ -141,7 +141,8 @@ def masses(
     """Yield the PageRank of each reset: exact up to `EXACT_UP_TO` nodes, else by forward push.
 
     A reset whose weights are all 0 stands for the uniform distribution, and its PageRank is always
-    exact. Forward push is most precise for the `top_k` best of the rows from number `first` on.
+    exact. Forward push is most precise for the `top_k` rows with the highest PageRank, among the
+    rows whose number is at least `first`.
     `damping` is the probability that the walk continues.
     """
 
@@ -236,9 +237,10 @@ def pushed_pagerank(
     is above a border of `error` * strength / mean strength. As edges are undirected, the mass that
     node v still lacks is strength(v) times the mean of residual / strength over the ends of walks
     from v. This mean is estimated from the residual of v and, for walks that continue, from the
-    mean residual of the graph. For the best `REFINE_FACTOR` * `top_k` + 100 of the rows from number
-    `first` on, the residuals of the neighbours are used too. The estimate and the true mean lie
-    between 0 and the border, hence the bound. The mass of isolated nodes returns to the reset.
+    mean residual of the graph. For the best `REFINE_FACTOR` * `top_k` + 100 rows, among the rows
+    whose number is at least `first`, the residuals of the neighbours are used too. The error bound
+    holds because the estimate and the true mean lie between 0 and the border. The mass of isolated
+    nodes returns to the reset.
     Source: Andersen, Chung and Lang, FOCS 2006, section 3; the estimate of the rest: this project.
     """
     from graphrag_bench.algorithms.kernels import inflow, node_masses, push

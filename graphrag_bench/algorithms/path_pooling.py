@@ -40,10 +40,11 @@ def pool_scores(
     node, or from a node to an entity. `search` selects the kernels: the shortest paths
     (`dijkstra`), all simple paths of at most four triples (`bfs`), or the paths of 256 random walks
     (`random_walk`). Shortest paths join a node and the entity nearest to it (sources="set"), or a
-    node and each entity ("per_entity"). The i-th triple of a kernel scores the kernel's mean or
-    highest score (`pooling`) plus min(scores) / (i * a). A triple gets its best score over all
-    kernels; a triple in no kernel counts as a kernel of its own. Of equally short paths, the path
-    with the larger sum of scores (six decimals) wins, and then the path with the lower base ranks.
+    node and each entity ("per_entity"). The i-th triple of a kernel gets the mean or the highest
+    score of the kernel's triples (`pooling`) plus min(scores) / (i * a). The result for a triple is
+    its best score over all kernels; a triple in no kernel is pooled alone, with i = 1. Of equally
+    short paths, the path with the larger sum of scores (six decimals) wins, and then the path with
+    the lower base ranks.
     Source: path pooling (Wang et al. 2025), section 3.3.
     """
     base: FloatArray = np.asarray(scores, np.float64)
@@ -137,7 +138,7 @@ def random_walks(
 def prompt_order(
     best_first: IntArray, order: Literal["recency", "lost_in_middle", "best_first"]
 ) -> IntArray:
-    """Return rows, given best first, in prompt order.
+    """Return the rows `best_first` in prompt order.
 
     The best rows come last (`recency`), at both ends (`lost_in_middle`: d1 d3 d5 d4 d2), or first.
     Source: path pooling (Wang et al. 2025), sections 3.4 and 4.3.3.

@@ -31,14 +31,17 @@ class Neighbours:
 
     @classmethod
     def of_rows(cls, here: IntArray, there: IntArray, n_nodes: int) -> "Neighbours":
-        """Return the neighbours along relationships that begin at `here` and end at `there`."""
+        """Return the neighbours, given that relationship i leads from `here[i]` to `there[i]`."""
         rows, n = np.flatnonzero(here != there), max(n_nodes, 1)
         codes, first = np.unique(here[rows] * n + there[rows], return_index=True)
         starts = np.concatenate([[0], np.cumsum(np.bincount(codes // n, minlength=n_nodes))])
         return cls(*(part.astype(np.int32) for part in (starts, codes % n, rows[first])))
 
     def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
-        """Return the first relationship of each hop of a walk; raises KeyError if there is none."""
+        """Return the first relationship of each hop of a walk.
+
+        Raises KeyError for a hop without a relationship.
+        """
         rows = []
         for here, there in pairwise(walk):
             begin, end = self.starts[here], self.starts[here + 1]
@@ -71,7 +74,7 @@ class Pairs(Columns):
     def of_rows(
         cls, source: IntArray, target: IntArray, weight: FloatArray, n_nodes: int
     ) -> "Pairs":
-        """Return the pairs of these relationships, sorted by smaller node, then by larger node."""
+        """Return the pairs that relationships join, sorted by smaller node, then by larger node."""
         low, high = np.minimum(source, target), np.maximum(source, target)
         codes, first, of = np.unique(
             low * max(n_nodes, 1) + high, return_index=True, return_inverse=True

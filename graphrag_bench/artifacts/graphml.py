@@ -38,14 +38,14 @@ def graphml(
 ) -> Graph:
     """Import the graph of a GraphML file.
 
-    The name of a node is the first attribute that it has of name, entity_id, entity_name, title and
-    label; without any of them it is the id. The name of a relationship is the first attribute of
-    relation, name, label and type, or else "related to"; "synonym of" marks a synonymy edge. The
-    default weight is 1. The attribute `source_id` lists chunk ids, separated by <SEP>. They are the
-    ids in kv_store_text_chunks.json, a file in the same folder, or LightRAG's md5 ids of texts.
-    `graphml_tkg` and `graphml_rkg` also read `description` and `type` (or `entity_type`), and merge
-    the relationships between the same two nodes. `graphml_rkg` also reads `keywords`, separated by
-    commas. Raises UserError if the file is not GraphML.
+    The name of a node is the first attribute that is not blank, in the order name, entity_id,
+    entity_name, title, label; otherwise it is the id. For a relationship, the order is relation,
+    name, label, type; otherwise its name is "related to". The name "synonym of" marks a synonymy
+    edge. The default weight is 1. The attribute `source_id` lists chunk ids, separated by <SEP>.
+    They are the ids in kv_store_text_chunks.json, a file in the same folder, or LightRAG's md5 ids
+    of texts. `graphml_tkg` and `graphml_rkg` also read `description` and `type` (or `entity_type`),
+    and merge the relationships between the same two nodes. `graphml_rkg` also reads `keywords`,
+    separated by commas. Raises UserError if the file is not GraphML.
     """
     file = _read(import_from)
     units = _units(import_from, chunk_table)
@@ -153,8 +153,8 @@ def _units(path: Path, chunk_table: ChunkTable) -> dict[str, imported.Chunks]:
 def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
     """Write a graph to a GraphML file, which `graph.import_from` can read.
 
-    The attribute `source_id` lists chunks as LightRAG does. The node attributes of an attributed
-    graph, and characters that XML does not allow, are left out.
+    The attribute `source_id` lists chunk ids, as in files of LightRAG. The node attributes of an
+    attributed graph, and characters that XML does not allow, are left out.
     """
     from xml.etree import ElementTree as Xml
 

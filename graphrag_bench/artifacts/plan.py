@@ -53,7 +53,7 @@ class PlannedArtifact:
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """What `recipe.json` stores about the key: its parts and the key itself."""
+        """The entries of `recipe.json` about the key: the data it is computed from, and the key."""
         return {**self._parts, "inputs": dict(self.inputs), "key": self.key}
 
     @property

@@ -52,7 +52,7 @@ def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
 
 
 def find(artifacts: Path, key: str) -> StoredArtifact:
-    """Return the only artifact whose key starts with `key`; raises UserError if not exactly one."""
+    """Return the artifact whose key starts with `key`; raises UserError unless exactly one does."""
     by_key = {one.key: one for one in stored_artifacts(artifacts)}
     return by_prefix(key, by_key, "artifact", artifacts, lambda o: f"{o.dataset} {o.resource}")
 

@@ -60,8 +60,9 @@ start here
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    0: all is done. 1: part of it failed or was stopped. 2: wrong input. 130 and 143: SIGINT and
-    SIGTERM, after pending replies were stored; a second signal stops at once.
+    The code is 0 if everything succeeded, 1 if a part failed or was stopped, and 2 for wrong input.
+    It is 130 after SIGINT and 143 after SIGTERM. The first signal stops the command after pending
+    replies are stored; a second signal stops it at once.
     """
     gc.set_threshold(50_000)  # imports allocate much and leave few cycles
     atexit.register(gc.freeze)  # skip the collection at exit

@@ -122,7 +122,7 @@ class Parser(argparse.ArgumentParser):
         *,
         default: bool = False,
     ) -> "Parser":
-        """Add an action, such as `ls` of `runs ls`, that calls `work`; return its parser.
+        """Add an action that calls `work`, for example `ls` in `runs ls`; return its parser.
 
         A command without an action runs the `default` action.
         """
@@ -138,7 +138,7 @@ class Parser(argparse.ArgumentParser):
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse the arguments of a command, with its action if it has actions.
 
-        Raises SystemExit after the help, and UserError for unknown arguments.
+        Raises SystemExit after the help is printed, and UserError for unknown arguments.
         """
         every = list(arguments)
         if actions := self._actions_of:

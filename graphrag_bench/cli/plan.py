@@ -31,7 +31,7 @@ def declare(parser: Parser) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the plan of a run, or of each cell of a sweep once; return the exit code."""
+    """Print the plan of a run, or of each distinct cell of a sweep; return the exit code."""
     words = [word for word in arguments if word != "--json"]
     form = "Plans" if len(words) == len(arguments) else "JsonPlans"
     return application.run(words, f"{__name__}.{form}")

@@ -259,7 +259,7 @@ class Results(Callback):
         self._or_exit(lambda: self._check_run(config))
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
-        """Check a sweep: unused settings, cells with invalid settings, missing packages."""
+        """Check a sweep for unused settings, cells with invalid settings, and missing packages."""
         self._or_exit(lambda: self._check_sweep(config))
 
     def on_run_end(self, config: DictConfig, **_: Any) -> None:

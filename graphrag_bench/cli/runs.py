@@ -11,17 +11,17 @@ method of one of the runs. Costs and judged values are kept.
 
 import reads results of another system from one of three kinds of files: a TREC run file; JSON or
 JSON lines with question ids, ranked passages (ids or texts) and possibly answers; or
-{"retrieved_docs": [[TEXT, ...], ...], "answers": [...]} in the order of the questions. Texts match
-up to white space. Imported runs are scored like other runs and marked `imported`.
+{"retrieved_docs": [[TEXT, ...], ...], "answers": [...]} in the order of the questions. White space
+is ignored when texts are compared. Imported runs are scored like other runs and marked `imported`.
 
 check compares metrics with limits and exits with code 0 if all hold, else 3. Quote each condition:
 a shell reads > as a redirection. METRIC is a metric of the table, failed, n, or a figure of usage
 (e.g. context_tokens_per_question). With --interval a limit must hold at the worse end of the 95 %
 interval: the lower end for >=, the upper end for <=.
 
-export --result writes the two files of a run on the results board: a JSON file with settings,
-metrics with n and interval, command, environment and the sha256 of the stored results, and a CSV
-file with the metrics of each question. They have no path, address or API key.
+export --result writes two files for the results board: a JSON file with settings, metrics with n
+and interval, command, environment and the sha256 of the stored results, and a CSV file with the
+metrics of each question. They have no path, address or API key.
 
 push uploads runs with a card (method, data set, metrics, command) to a data set repository of the
 Hugging Face hub; a new repository is private. Ids, answers and metrics are always uploaded. Traces
@@ -214,7 +214,7 @@ def _check(options: Namespace) -> int:
         one = known[name]
         few = one.get("n", FEW) < FEW
         if few and options.lower:
-            raise UserError(f"'{name}' has no interval: it has {one['n']} questions, not {FEW}.")
+            raise UserError(f"'{name}' needs {FEW} questions for an interval, but has {one['n']}.")
         end = one.get("low" if sign == ">=" else "high", one["mean"])
         value = end if options.lower else one["mean"]
         holds.append(value >= float(limit) if sign == ">=" else value <= float(limit))

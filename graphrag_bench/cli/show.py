@@ -7,12 +7,12 @@ that it does not pass:
   in corpus      the data set has the document
   in a chunk     a chunk has text from it
   extracted      the graph has a relationship (or a node) from one of its chunks
-  linked         the first steps found one of its nodes, or a node that synonymy edges and
-                 relationships of the question's evidence connect to such a node
+  linked         the first steps found a node of the document, or a node that is connected to one
+                 by synonymy edges and by relationships from the question's evidence
   retrieved      one of its chunks (or relationships) was ranked, or it is in the prompt
   not cut        the context budget did not cut it
   in the prompt  the context has a text from it
-  not failed     the question did not fail afterwards (only if one failed)
+  not failed     the question did not fail afterwards (shown if a question failed)
   answered       the answer is right
 
 Stages that a method lacks are left out. "recovered later" counts evidence that a stage missed and a

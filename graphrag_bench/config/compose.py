@@ -151,12 +151,12 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
 
 
 def method_values(method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a method's settings with resolved interpolations, without its chunking."""
+    """Return a method's settings without its chunking; interpolations are resolved."""
     return dict(resolve({"method": sources.without_chunking(method)})["method"])
 
 
 def resolve(settings: Any) -> dict[str, Any]:
-    """Resolve interpolations (`${a}`) in settings; keep as text what cannot be resolved.
+    """Resolve interpolations (`${a}`) in settings; an unresolvable interpolation stays as text.
 
     >>> resolve({"a": 1, "b": "${a}", "c": "${nowhere}"})
     {'a': 1, 'b': 1, 'c': '${nowhere}'}

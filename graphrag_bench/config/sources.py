@@ -125,7 +125,7 @@ def file_of(group: str, name: str) -> Path | None:
 
 
 def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) -> UserError:
-    """Return the error for an unknown choice, with the nearest choices or the extra to install."""
+    """Return the error for an unknown choice; it suggests the nearest choices or a package."""
     if group.startswith("hydra/") and (extra := _EXTRAS.get(name)):
         return UserError(f"{group}={name} needs an extra: pip install 'graphrag-bench[{extra}]'.")
     if group == "method" and name in IN_PLUGIN:
@@ -246,13 +246,13 @@ def without_chunking(method: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chunking_of(method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the variant and settings of a method's chunking (`build.chunk_table`, or `auto`)."""
+    """Return the chunking of a method (`build.chunk_table`); the default variant is `auto`."""
     chunks = (method.get("build") or {}).get("chunk_table", "auto")
     return chunks if isinstance(chunks, dict) else {"variant": chunks}
 
 
 def profiled_method(name: str, profile: str, fidelity: str, pooling: str) -> dict[str, Any]:
-    """Return a method's file with the changes of these choices, without its chunking."""
+    """Return a method's file as changed by the three other choices, without its chunking."""
     return without_chunking(with_profile(method_file(name), profile, fidelity, pooling))
 
 

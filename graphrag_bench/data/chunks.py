@@ -90,7 +90,7 @@ class ChunkTable(Columns):
 
 
 def shared_ranks(groups: Iterable[Iterable[str]]) -> dict[str, int]:
-    """Return the rank, from 1, of each name; names that first occur together share a rank.
+    """Return the rank (from 1) of each name; names that first occur in the same group share a rank.
 
     >>> shared_ranks([["a"], ["a", "b", "c"], ["d"]])
     {'a': 1, 'b': 2, 'c': 2, 'd': 3}

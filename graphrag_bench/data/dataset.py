@@ -263,7 +263,7 @@ class Dataset:
 
     @property
     def question_set(self) -> str:
-        """The name of the file or folder of the questions, or else the split of a collection."""
+        """The name of the questions file or its folder, or else the split of a collection."""
         file = self.questions_file
         if file is None:
             return str(self.settings.get("split", ""))
@@ -329,7 +329,7 @@ class Dataset:
         The default form is multiple choice for a question with options, else the card's form for
         its type. The form `free` replaces only the short form. `open_tokens` is the token limit of
         answers in open forms, or in all forms if `published` is true (None: each form has its own
-        limit). If the card says whether a question is abstract, the form does not change that.
+        limit). If the card says whether a question is abstract, the new form does not change it.
         """
 
         def formed(question: Question) -> Question:
@@ -349,7 +349,10 @@ class Dataset:
         return sorted({question.scope for question in self.questions}, key=lambda s: s or "")
 
     def within(self, scope: str | None) -> "Dataset":
-        """Return the documents and questions of one scope; raises UserError without documents."""
+        """Return the documents and questions of one scope.
+
+        Raises UserError if the scope has no documents.
+        """
         documents = tuple(row for row in self.documents if row.scope == scope)
         if not documents:
             raise UserError(

@@ -58,7 +58,10 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Rankings:
-    """Rankings of a file by question id; `unmatched` are the passages that the corpus lacks."""
+    """Rankings of a file by question id.
+
+    `unmatched` are the passages of the file that are not in the corpus.
+    """
 
     of: Mapping[str, Ranking]
     n_passages: int

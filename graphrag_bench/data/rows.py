@@ -146,7 +146,8 @@ def with_options(question: str, options: Sequence[str]) -> str:
 def choice_gold(place: Place, options: Sequence[str], correct: int | None, type_: str = "") -> Gold:
     """Return the gold of a multiple-choice question; the option at `correct` (from 0) is right."""
     if correct is not None and not 0 <= correct < len(options):
-        raise UserError(f"{place}: option {correct + 1} is correct, but there are {len(options)}.")
+        n = len(options)
+        raise UserError(f"{place}: option {correct + 1} is correct, but there are {n} options.")
     answers = () if correct is None else (options[correct],)
     return Gold(answers, type=type_, options=tuple(options), correct=correct)
 
@@ -223,7 +224,7 @@ def read_text(path: Path) -> str:
 
 
 def json_file(path: Path) -> object:
-    """Return the content of a JSON file; raises UserError with the line for invalid JSON."""
+    """Return the content of a JSON file; raises UserError, with the line, for invalid JSON."""
     return _parsed(_content(path), path)
 
 
@@ -242,7 +243,10 @@ def json_by_id(path: Path) -> Iterator[tuple[str, object]]:
 
 
 def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield place and content of each row of a JSON file: items of a list, an object, or lines."""
+    """Yield the place and the content of each row of a JSON file.
+
+    The rows are the items of a list, a single object, or the lines of the file.
+    """
     lines = list(filter(bytes.strip, _content(path).split(b"\n", 2)))
     with suppress(ValueError):
         if len(lines) > 1 and json.loads(lines[0]) is not None:
@@ -254,7 +258,7 @@ def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def json_line_objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield place and content of each row of a file of JSON lines; blank lines are skipped."""
+    """Yield the place and the content of each row of a JSON lines file; skip blank lines."""
     for number, line in _lines(path):
         if line.strip():
             yield f"{path}, line {number}", _parsed(line, path, number)

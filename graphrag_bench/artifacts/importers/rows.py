@@ -99,8 +99,8 @@ def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
 def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[str, Chunks]:
     """Return the chunks of each text unit; both `texts` and the result are keyed by unit id.
 
-    They are the chunks with the same text as the unit. If there are none, they are the chunks whose
-    text contains the text of the unit or is contained in it. White space is ignored.
+    The chunks of a unit have the same text as the unit. If there are no such chunks, the result has
+    each chunk whose text contains the unit's text or is part of it. White space is ignored.
     """
     squashed = [without_spaces(text) for text in chunk_table.texts]
     same = chunks_by_id(squashed)
@@ -124,7 +124,7 @@ def chunk_id(text: str) -> str:
 
 
 def chunks_by_id(ids: Iterable[str]) -> dict[str, Chunks]:
-    """Return the chunks of each id; `ids` has the id of every chunk, and ids may repeat."""
+    """Map each id to the chunks with this id; `ids` has one id per chunk, and ids may repeat."""
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for row, one in enumerate(ids):
         rows[one].append(row)

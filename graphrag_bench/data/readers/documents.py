@@ -85,7 +85,7 @@ class _LiHuaQuestion(FileRow):
 
 
 def lihua_world(corpus: Path, questions: Path) -> Rows:
-    """Read LiHua-World: `LiHuaWorld.zip` (chats) and `query_set.json` (questions by number).
+    """Read LiHua-World: `LiHuaWorld.zip` (chats) and `query_set.json` (questions).
 
     The id of a chat is its time stamp, which is also the name of its file. The file of questions
     gives the evidence as time stamps. In rows whose columns have shifted, the time stamps follow

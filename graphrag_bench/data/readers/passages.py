@@ -52,7 +52,7 @@ class _PassageRows(Rows):
     def of(
         cls, corpus: Path, questions: Path, passages: Iterable[tuple[str, _Passage]]
     ) -> "_PassageRows":
-        """Read the corpus file; if it is the questions file, take the distinct `passages`."""
+        """Read the corpus file, or use the distinct `passages` if it is the questions file."""
         if corpus != questions:
             return cls.numbered(corpus)
         rows = cls()
@@ -124,10 +124,10 @@ class _HotpotQuestion(_Answered):
 def hotpotqa(corpus: Path, questions: Path) -> Rows:
     """Read HotpotQA or 2WikiMultihopQA; the evidence is the passages of `supporting_facts`.
 
-    A fact names its passage by title; of several passages with that title, the one with the text in
-    the question's context is taken. For `dev.json`, `hotpot_dev_distractor_v1.json` and the hub's
-    parquet files, the corpus consists of the passages of all contexts; their sentences are joined
-    with a space unless one is there already.
+    A fact names its passage by title. If several passages have this title, the passage whose text
+    is in the question's context is the evidence. For `dev.json`, `hotpot_dev_distractor_v1.json`
+    and the hub's parquet files, the corpus consists of the passages of all contexts. The sentences
+    of such a passage are separated by white space; a space is added where there is none.
     Source: Yang et al. 2018; Ho et al. 2020.
     """
     read = list(records(questions, _HotpotQuestion))

@@ -31,7 +31,7 @@ class _RogQuestion(FileRow):
 
 
 def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
-    """Read CWQ or WebQSP: questions, with the triples around the entities of each.
+    """Read CWQ or WebQSP: questions, each with the triples around its entities.
 
     Each row has id, question, answer, q_entity, a_entity and graph (lists of head, relation, tail).
     A row becomes a question and a document with the same id, which is also the question's scope.
