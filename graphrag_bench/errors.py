@@ -15,12 +15,15 @@ class UserError(Exception):
 
 
 class MissingPackage(UserError):
-    """A package of an extra is not installed; the message has the install command."""
+    """An optional package is not installed; the message has the command that installs it."""
 
 
 @contextmanager
 def extra_needed(extra: str) -> Iterator[None]:
-    """Turn an ImportError into the MissingPackage that names the extra to install."""
+    """Return a context manager that raises MissingPackage in place of an ImportError.
+
+    The message has the command that installs the extra, i.e. a set of optional packages.
+    """
     try:
         yield
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Assumptions behind the estimated calls and tokens of builders and operators that call a model."""
+"""Sizes from which the model calls and tokens of builders and operators are estimated."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -43,7 +43,7 @@ _LITERALS = (str, int, float, complex, bool, bytes, type(None), type(...))
 
 
 def digest(*parts: object) -> str:
-    """Return the first 12 hex digits of the sha256 of the parts as canonical JSON.
+    """Return the first 12 hex digits of the sha256 of some values, as canonical JSON.
 
     >>> digest("bm25", {"top_k": 4}) == digest("bm25", {"top_k": 4})
     True
@@ -52,7 +52,7 @@ def digest(*parts: object) -> str:
 
 
 def digest_rows(rows: Iterable[object]) -> str:
-    """Return `digest(list(rows))`, with one row in memory at a time.
+    """Return the same as `digest(list(rows))`, but keep only one row in memory at a time.
 
     >>> digest_rows(iter(["a", "b"])) == digest(["a", "b"]), digest_rows([]) == digest([])
     (True, True)

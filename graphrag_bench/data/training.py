@@ -30,8 +30,8 @@ class TrainingSet:
 def training_set(dataset: Dataset) -> TrainingSet:
     """Return the training questions of a data set, and its validation questions if it has any.
 
-    Raises UserError if the data set has no training file. Later, `read` and `validation` raise
-    UserError if they read a question of the run.
+    Raises UserError if the data set has no training file. Calling `read` or `validation` raises
+    UserError if one of the questions that they read is a question of the run.
     """
     if dataset.training is None:
         wanted = dataset.card.files.get("training", "a file of training questions")

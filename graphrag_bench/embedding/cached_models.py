@@ -53,7 +53,7 @@ class CachedEmbedder(EmbedderWrapper):
 
 
 def vectors_of(rows: Sequence[StoredVector]) -> Vectors:
-    """Return vectors from the cache as one float32 array (n, dimension)."""
+    """Return the vectors that these cache rows contain, as one float32 array (n, dimension)."""
     numbers = b"".join(row.numbers for row in rows)
     return np.frombuffer(numbers, np.float32).reshape(len(rows), -1).copy()
 
@@ -75,7 +75,7 @@ class CachedTagger:
         return identity_of(self.inner)
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """Yield the sentences of each text; the results of each batch are cached at once."""
+        """Yield the sentences of each text; each batch is cached before the next one starts."""
         size = _ON_GPU if isinstance(self.inner, Spacy) and self.inner.on_gpu else _BATCH_SIZE
         if isinstance(self.inner, ParallelTagger):
             size = self.inner.batch_size

@@ -20,7 +20,8 @@ _AT_ONCE = 256
 class CrossEncoder:
     """Cross-encoder with one score per pair, loaded on first use. `model` has no default.
 
-    A pair of question and passage that exceeds the window is truncated, the longer text first.
+    If a question and its passage together exceed the window, tokens are removed from the longer of
+    the two texts until the pair fits.
     """
 
     def __init__(

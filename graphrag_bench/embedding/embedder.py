@@ -76,7 +76,7 @@ class Hashing(Embedder):
 
     @property
     def identity(self) -> str:
-        """`hashing:<dimension>`."""
+        """The text `hashing:<dimension>`, which identifies the embedder."""
         return f"hashing:{self.dimension}"
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
@@ -101,8 +101,8 @@ def encode_in_blocks(
     """Return float32 (n, dimension), one vector per passage; equal passages are encoded once.
 
     Passages are encoded in order of length and in blocks; a cached embedder stores each block when
-    it is done. Blocks grow as long as a block takes less than 5 s. After each block, `advance` is
-    called with the number of its passages.
+    it is done. After a block that took less than 5 s, the next block is twice as large, up to a
+    limit. After each block, `advance` is called with the number of its passages.
     """
     distinct = sorted(set(texts), key=lambda text: (len(text), text))
     row_of = {text: row for row, text in enumerate(distinct)}

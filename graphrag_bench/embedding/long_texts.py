@@ -1,4 +1,4 @@
-"""Texts longer than an embedder's window: their number, and their encoding."""
+"""Count and encode texts that are longer than the window of an embedder."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,10 +25,11 @@ _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"
 
 @dataclass(frozen=True)
 class TextLengths:
-    """Statistics of the texts that are longer than an embedder's `window` (None: unknown).
+    """Statistics of the texts that are longer than an embedder's `window`.
 
-    Lengths are in tokens of the embedder, or of cl100k if its tokenizer is unknown. They include
-    prefix and special tokens. A `long_texts` of None means that the embedder has no window.
+    `window` is None if it is unknown. `long_texts` says how longer texts are treated; it is None if
+    the embedder accepts texts of any length. Lengths are in tokens of the embedder, or of cl100k if
+    its tokenizer is unknown. They include prefix and special tokens.
     """
 
     window: int | None
@@ -68,7 +69,7 @@ class TextLengths:
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
     def plus(self, other: "TextLengths") -> "TextLengths":
-        """Return the statistics of two lists of texts together."""
+        """Return the statistics of the texts of both objects together."""
         return replace(
             self,
             n_texts=self.n_texts + other.n_texts,
@@ -81,9 +82,9 @@ class TextLengths:
 class WindowEncoder:
     """Encoder of texts of any length for a model with a window of `size` tokens (None: no limit).
 
-    A window includes prefix and special tokens. In mode `cut` the model truncates long texts.
-    Deviation: the papers do not mention passages longer than the window of their embedder. In mode
-    `windows`, the default, every part of a passage contributes to its vector.
+    A window includes prefix and special tokens. If `mode` is `cut`, the model truncates long texts.
+    Deviation: the papers do not mention passages longer than the window of their embedder. If
+    `mode` is `windows`, the default, every part of a passage contributes to its vector.
     """
 
     size: int | None

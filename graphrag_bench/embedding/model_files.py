@@ -33,9 +33,9 @@ def dimension_in_files(folder: Path) -> int | None:
 
 
 def window_in_files(folder: Path) -> int | None:
-    """Return a model's window in tokens, with special tokens; None if its files state none.
+    """Return a model's window in tokens, including special tokens; None if no file states it.
 
-    It is the smallest of `max_seq_length`, `model_max_length` and the number of positions.
+    The window is the smallest of `max_seq_length`, `model_max_length` and the number of positions.
     """
     stated = [n_positions(folder)]
     for part in _parts(folder):
@@ -81,8 +81,8 @@ def hub_file(setting: str, name: str, file: str, revision: str = "") -> Path:
         return Path(hf_hub_download(name, file, revision=revision or None))
     except (OSError, ValueError) as error:  # base classes of the hub's errors
         raise UserError(
-            f"{setting}: '{name}' is not a folder with a file {file}, and the model hub has none: "
-            f"{first_line(error)}"
+            f"{setting}: '{name}' is not a folder with a file {file}, and the model hub does not "
+            f"provide the file: {first_line(error)}"
         ) from None
 
 
@@ -97,7 +97,7 @@ class Checkpoint:
     def identity(self) -> str:
         """Name of the model folder and digest of its files, or name and revision of a hub model."""
         if not self.model:
-            raise UserError("Released weights need graph.checkpoint=FOLDER_OR_NAME.")
+            raise UserError("To use released weights, set graph.checkpoint=FOLDER_OR_NAME.")
         folder = Path(self.model).expanduser()
         if not folder.is_dir():
             return f"{self.model}@{self.revision}"
@@ -128,7 +128,7 @@ def first_line(error: Exception) -> str:
 
 
 def finite(stated: Any) -> int | None:
-    """Return a window that a model file states; None if it is missing or means "unlimited"."""
+    """Return the window that a model file states; None if it is missing or stands for no limit."""
     return int(stated) if isinstance(stated, int | float) and 0 < stated < _NO_BOUND else None
 
 
@@ -146,7 +146,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file; None for a missing file, UserError for invalid JSON."""
+    """Return the content of a JSON file, or None if it is missing; raises UserError if invalid."""
     if not path.is_file():
         return None
     try:

@@ -72,7 +72,7 @@ class Spacy:
     """spaCy pipeline with tagger, parser and entity recogniser, loaded on first use.
 
     With `device=auto`, a transformer model (such as en_core_web_trf) runs on a GPU if spaCy finds
-    one. Other models run on the processor, where many processes are fast.
+    one. All other models run on the CPU, where several processes can share the texts.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Spacy:
         return [entity.text for piece in _pieces(text) for entity in self._loaded(piece).ents]
 
     def memory_zone(self) -> AbstractContextManager[Any]:
-        """Return a context manager; at its end, spaCy frees the memory of new words."""
+        """Return a context manager that makes spaCy free the memory of new words on exit."""
         zone: AbstractContextManager[Any] = self._loaded.memory_zone()
         return zone
 

@@ -33,9 +33,10 @@ _SAFE_SHARE = 0.75
 class OpenAIEmbedder:
     """Embedder on a server with the endpoint `/embeddings`.
 
-    As for chat models, there are rate limits, a cache, a budget and a ledger of calls. Passages are
-    sorted by length and sent in batches of `batch_size`; questions are sent one by one. Texts
-    longer than the window are sent in overlapping windows, or in one piece with `long_texts=cut`.
+    Like calls of chat models, its calls have rate limits, are cached, count toward the budget, and
+    are logged in a ledger. Passages are sorted by length and sent in batches of `batch_size`;
+    questions are sent one by one. Texts longer than the window are sent in overlapping windows, or
+    in one piece with `long_texts=cut`.
     """
 
     def __init__(
@@ -82,7 +83,11 @@ class OpenAIEmbedder:
 
     @property
     def identity(self) -> str:
-        """Model, dimension, treatment of long texts, and prefixes, but not the server's address."""
+        """Text that names everything that can change a vector.
+
+        It contains the model, dimension, window, treatment of long texts and prefixes. The address
+        of the server is not part of it.
+        """
         window = self.window or "not known"
         how = f"{window}, {self.tokenizer.rpartition('/')[2]}" if self.tokenizer else window
         return self._identity(f":long={self.long_texts}({how})")

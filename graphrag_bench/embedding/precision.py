@@ -15,7 +15,8 @@ _INSTRUCTIONS = frozenset({"avx512_bf16", "amx_bf16"})
 def number_format(precision: Precision, device: Device) -> NumberFormat:
     """Return the number format that a precision setting selects on this machine.
 
-    `auto` is bfloat16 on NVIDIA GPUs and x86 processors that compute it fast, else float32.
+    `auto` selects bfloat16 if the device is an NVIDIA GPU or an x86 processor with fast bfloat16
+    instructions, and float32 otherwise.
     """
     if precision != "auto":
         return precision

@@ -69,8 +69,9 @@ class SentenceEmbedder(Embedder):
     def identity(self) -> str:
         """Text that names everything that can change a vector, such as revision and precision.
 
-        A folder is identified by its name and the content of its files. A hub model is
-        identified by its name and revision, and `hub` stands for its dimension and window.
+        A model folder is identified by its name and the content of its files. A model of the hub is
+        identified by its name and revision; the text then has `hub` in place of the dimension, and
+        of the window unless it is set.
         """
         if self.model == PACKAGED:
             try:
@@ -197,8 +198,8 @@ class SentenceEmbedder(Embedder):
             return WindowEncoder(None, self.long_texts, OpenAIEncoding(is_estimate=True))
         if fast is None:
             raise UserError(
-                f"The embedder '{self.model}' has no fast tokenizer, which windows need: set "
-                "embedder.long_texts=cut."
+                f"The embedder '{self.model}' has no fast tokenizer, so long texts cannot be split "
+                "into windows. Set embedder.long_texts=cut."
             )
         return WindowEncoder(size, self.long_texts, FastTokenizer(fast.to_str))
 
@@ -240,7 +241,7 @@ class SentenceEmbedder(Embedder):
 
 
 def written(model_kwargs: Mapping[str, Any]) -> str:
-    """Return the end of a model's identity: its arguments as JSON; "" without arguments."""
+    """Return the last part of a model's identity: `:` and its arguments as JSON, "" if none."""
     return f":{json.dumps(model_kwargs, sort_keys=True)}" if model_kwargs else ""
 
 
@@ -263,7 +264,10 @@ def load_model(kind: Callable[..., Any], group: str, name: str, **settings: Any)
 
 
 def device_of(name: Device, group: str = "embedder") -> str:
-    """Return the torch device of a setting (`auto`: first of cuda, mps, cpu); raises UserError."""
+    """Return the torch device that a setting names; `auto` is the first of cuda, mps and cpu.
+
+    Raises UserError if this machine has no such device.
+    """
     import torch
 
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(),

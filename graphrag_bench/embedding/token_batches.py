@@ -37,11 +37,11 @@ def padded_length(n_tokens: int, window: int) -> int:
 
 
 def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Batch]:
-    """Yield the padded length of each batch, whether no text is padded, and the texts' positions.
+    """Yield each batch as (padded length, whether no text is padded, positions of the texts).
 
-    The longest texts come first. A batch has as many texts as fit `n_tokens` with padding, but at
-    least one. Padded and unpadded texts are in separate batches, because models skip an attention
-    mask that has only ones.
+    The longest texts come first. A batch has at most `n_tokens` tokens, including padding, unless
+    its only text is longer. Padded and unpadded texts are in separate batches, because models skip
+    an attention mask that has only ones.
     """
     groups: dict[tuple[int, bool], list[int]] = {}
     for row, length in enumerate(lengths):
@@ -56,8 +56,8 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
 def by_length(lengths: Sequence[int], window: int | None, n_tokens: int) -> Iterator[list[int]]:
     """Yield the positions of the texts of each batch, longest texts first.
 
-    A batch has at most `n_tokens` tokens with padding, but at least one text. A text that is longer
-    than the window has as many tokens as the window.
+    A batch has at most `n_tokens` tokens, including padding, unless its only text is longer. A text
+    that is longer than the window counts as `window` tokens.
 
     >>> list(by_length([3, 9, 2, 4], window=8, n_tokens=8))
     [[1], [3, 0], [2]]
@@ -150,7 +150,7 @@ class TokenBatches:
 
 
 def takes_tokens(model: Any) -> bool:
-    """Return whether the tokens of a model's fast tokenizer are all the input that it needs."""
+    """Return whether a model needs no other input than the tokens of its fast tokenizer."""
     first = model[0]
     own = type(first).__module__.startswith("sentence_transformers.")
     text_alone = list(getattr(first, "modality_config", {"text": None})) == ["text"]
@@ -164,7 +164,7 @@ def takes_tokens(model: Any) -> bool:
 
 
 def autocast(device: str, precision: NumberFormat) -> AbstractContextManager[Any]:
-    """Return a context manager in which matrix products have this precision, sums float32."""
+    """Return a context manager for matrix products in this precision; sums stay in float32."""
     import torch
 
     if precision == "float32":

@@ -24,7 +24,7 @@ _AT_ONCE = 2**26
 
 
 class DeviceRows:
-    """Copy of vectors, float32 (n, dimension), on a torch device, to find search candidates."""
+    """Copy of vectors, float32 (n, dimension), on a torch device; finds candidates of a search."""
 
     def __init__(self, rows: Vectors, device: str = "cuda") -> None:
         import torch
@@ -93,13 +93,13 @@ class VectorIndex(Columns):
         return len(self.vectors)
 
     def search(self, queries: Vectors, k: int) -> list[Ranked[Any]]:
-        """Return the `k` most similar rows of each query, by cosine in [-1, 1], ties by row number.
+        """Return the `k` rows of highest cosine, in [-1, 1], for each query.
 
-        A query has the same results alone and in any batch, although batched products are rounded
-        differently. faiss, or a GPU for a large index, proposes more than `k` candidates, and the
-        score of each candidate is computed separately. A query is searched again with more
-        candidates until no other row can reach rank `k`, whatever the rounding.
-
+        Of rows with equal cosines, the lower row number comes first. A query has the same results
+        alone and in any batch, although batched products are rounded differently. faiss, or a GPU
+        for a large index, proposes more than `k` candidates, and the score of each candidate is
+        computed separately. A query is searched again with more candidates until no other row can
+        reach rank `k`, whatever the rounding.
 
         >>> index = VectorIndex(np.eye(3, dtype=np.float32))
         >>> (ranked,) = index.search(np.array([[0.6, 0.8, 0.0]], np.float32), k=2)

@@ -97,19 +97,19 @@ class WorkerModel:
 
     @classmethod
     def of(cls, group: str, settings: Mapping[str, Any], model: Any) -> "WorkerModel":
-        """Return the settings with the identity of `model`, which this process made from them."""
+        """Return these settings with the identity of `model`, which was made from the settings."""
         return cls(group, json.dumps(dict(settings), sort_keys=True), model.identity)
 
 
 @lru_cache(maxsize=4)
 def model_of(how: WorkerModel) -> Any:
-    """Create a worker's model; raises UserError unless it has the parent process's identity."""
+    """Create the model of a worker; raises UserError if its identity is not `how.identity`."""
     model = make_model(how.group, json.loads(how.settings))
     if model.identity != how.identity:
         raise UserError(
             f"A worker has the {how.group} '{model.identity}', but the run has '{how.identity}'. "
             "Install the same packages and files on all machines, and set the device and the "
-            "precision."
+            "precision to the same values on all of them."
         )
     return model
 

@@ -219,7 +219,7 @@ def answer_words(answer: str) -> float:
 
 
 def gold_words(golds: Sequence[str], *, together: bool = False) -> float:
-    """Return the number of words in the longest gold answer (`together`: in all gold answers)."""
+    """Return the number of words of the longest gold answer; with `together`, of all answers."""
     counts = [len(words(gold)) for gold in golds]
     return float(sum(counts) if together else max(counts, default=0))
 

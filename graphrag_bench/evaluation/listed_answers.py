@@ -234,7 +234,10 @@ def _by_words(answer: str, options: Sequence[str], matching: Matching) -> set[in
 def choice_scores(
     answer: str, options: Sequence[str], correct: int, matching: Matching = DEFAULT
 ) -> dict[str, float]:
-    """Return `multiple_choice` (1.0: right option) and `option_unread` (1.0: no option chosen).
+    """Return `multiple_choice` and `option_unread`, each 0.0 or 1.0.
+
+    `multiple_choice` is 1.0 if the answer chooses the correct option. `option_unread` is 1.0 if the
+    answer chooses no option, or more than one.
 
     >>> choice_scores("The answer is (B).", ["Paris", "Lyon"], correct=1)
     {'multiple_choice': 1.0, 'option_unread': 0.0}

@@ -40,9 +40,9 @@ MetricValues = Callable[[AnsweredQuestion], dict[str, float]]
 class Metric:
     """Metric with its name, meaning, and direction.
 
-    `values` computes the metric for one answer; only metrics with `values` may be listed in a
-    card's `metrics` and in `evaluation.metrics`. If a metric has several values, `gives` has their
-    names. `package` is the package that computes the values.
+    `values` computes the metric for one answer. Only metrics with `values` may be listed in the
+    `metrics` of a data set's card and in `evaluation.metrics`. If a metric has several values,
+    `gives` has their names. `package` is the package that computes the values.
     """
 
     name: str
@@ -173,7 +173,9 @@ def metrics() -> list[Metric]:
 def metric_names(
     sources: Collection[MetricSource], cuts: Sequence[int] = (), tokens: Sequence[int] = ()
 ) -> list[str]:
-    """Return the names of the metrics of some sources, for these cutoff ranks and token limits.
+    """Return the names of all metrics whose `source` is one of `sources`, e.g. `answer`.
+
+    `cuts` and `tokens` are the cutoff ranks and the token limits in the names.
 
     >>> metric_names(["retrieved"], cuts=[5])
     ['evidence_recall@5', 'all_evidence@5', 'ndcg@5', 'mrr']

@@ -1,7 +1,7 @@
 """Metrics of ranked documents and of contexts against gold documents and answers.
 
-Contexts of different items (passages, relationships, reports) are compared at the same number B of
-tokens: of each context, only the items that fit into the first B tokens count. All metrics except
+Contexts may have different items: passages, relationships, reports. They are compared at the same
+number B of tokens, i.e. only the items in the first B tokens of a context count. All metrics except
 `answer_within` raise ValueError for a question without gold documents or sentences.
 """
 
@@ -101,7 +101,7 @@ TRIVIAL = frozenset({"yes", "no", "noanswer"})
 class ContextItem:
     """Item of a context, such as a chunk or a report.
 
-    `id` is the item's id, or for a chunk the id of its document. `text` is None if unknown.
+    If the item is a chunk, `id` is the id of the chunk's document. `text` is None if unknown.
     `documents` are the documents whose text is in the item; None if unknown.
     """
 

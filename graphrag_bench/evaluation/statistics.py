@@ -33,7 +33,7 @@ def clusters_of(scopes: Sequence[str | None]) -> NDArray[np.int64] | None:
 
 
 def cluster_sums(values: NDArray[Any], clusters: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return the sums of values by cluster, along the first axis; without clusters, the values."""
+    """Return the values summed by cluster along the first axis; unchanged without clusters."""
     rows = np.asarray(values, np.float64)
     if clusters is None:
         return rows
@@ -145,7 +145,7 @@ class Mean:
     clusters: int = 0
 
     def stored(self) -> dict[str, float]:
-        """Return the fields by name, as in `metrics.json`, with `clusters` only if above 0."""
+        """Return the fields that `metrics.json` stores, by name; without `clusters` if it is 0."""
         return {name: value for name, value in vars(self).items() if name != "clusters" or value}
 
 

@@ -55,7 +55,7 @@ class Change:
 
 
 def parse_change(word: str) -> Change:
-    """Parse a change written as `STEP.SETTING=VALUE`; raises UserError for another form.
+    """Parse a change written as `STEP.SETTING=VALUE`; raises UserError for any other form.
 
     >>> str(parse_change("node.ppr.damping=0.85"))
     'node.ppr.damping=0.85'
@@ -136,7 +136,7 @@ def _within(items: list[Item], path: str) -> Iterator[StepPlace]:
 
 @dataclass(frozen=True)
 class Variant:
-    """Scores of each question with a changed method, and the distinct failures of its steps."""
+    """Scores of each question with a changed method, and the distinct failures of steps."""
 
     scores: Scores
     failures: list[str]
@@ -146,8 +146,8 @@ class Variant:
 class MethodVariants:
     """Variants of a method that retrieve for the same questions; no answer is generated.
 
-    `method` is a resolved method file. `make`, called with a method file, returns the experiment
-    that runs it. Without `calls` no model is called: only stored replies are used.
+    `method` is a resolved method file. `make` takes a method file and returns the experiment that
+    runs the method. Without `calls` no model is called, and only stored replies are used.
     """
 
     method: Mapping[str, Any]

@@ -159,8 +159,8 @@ def stage_table(funnel: Funnel) -> Table:
 class FunnelArtifacts:
     """The stored artifacts that the funnel of a run needs; None for a deleted artifact.
 
-    `documents` are the ids of the corpus, `entries` the labels of the steps that link the question
-    to the graph, `stages` the stages of the method.
+    `documents` has the ids of all documents of the corpus. `entries` has the labels of the steps
+    that link a question to the graph. `stages` has the stages of the method.
     """
 
     documents: frozenset[str]
@@ -193,7 +193,7 @@ _IMPORTED = FunnelArtifacts(
 
 
 def is_right(scores: Mapping[str, float]) -> bool | None:
-    """Return whether a question was answered correctly; None if it has no answer or no gold.
+    """Return whether a question was answered correctly; None without an answer or gold answer.
 
     >>> is_right({"accuracy": 1.0, "f1": 0.4}), is_right({"f1": 1.0})
     (True, None)
@@ -204,8 +204,8 @@ def is_right(scores: Mapping[str, float]) -> bool | None:
 def run_funnel(run: StoredRun, home: Path) -> Funnel:
     """Return the funnel of a stored run, without calling a model or building an artifact.
 
-    `home` holds artifacts/ for a run outside a runs/ folder. Raises UserError if the data set is
-    not on disk, or if no question has gold evidence.
+    If the run was moved out of its runs/ folder, its artifacts are read from `home`/artifacts.
+    Raises UserError if the data set is not on disk, or if no question has gold evidence.
     """
     run.require_dataset()
     names = [name for name in run.rows if name in run.gold and run.gold[name].evidence]

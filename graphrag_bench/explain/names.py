@@ -76,7 +76,10 @@ class ArtifactNames:
 
 
 class RunArtifacts:
-    """The artifacts of a stored run; `home` has the artifacts of a run outside a home folder."""
+    """The artifacts of a stored run.
+
+    If the run was moved out of its runs/ folder, its artifacts are read from `home`/artifacts.
+    """
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self._references = read_references(run.folder) or References("", {})
@@ -108,7 +111,7 @@ class RunArtifacts:
 
 
 def named_value(slot: str, value: Any, names: ArtifactNames) -> Any:
-    """Return a recorded result of a step with names for ids; a plug-in's result is unchanged."""
+    """Return a recorded result with ids replaced by names; results of plug-ins are unchanged."""
     if slot in _RANKED and has_keys(value, "ids", "scores"):
         return _ranked(value, slot, names)
     if slot == "step_nodes" and has_keys(value, "ids", "steps"):
@@ -165,8 +168,9 @@ def _ranked(value: Mapping[str, Any], kind: str, names: ArtifactNames) -> list[N
 def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) -> list[Named]:
     """Return the steps in the record of a question.
 
-    Each step has the slots that it reads, the values that it wrote (with names for ids), its
-    seconds, and its usage. If a step ran in several rounds, the first has the usage of all rounds.
+    Each step has the slots that it reads, the values that it wrote (ids replaced by names), its
+    seconds, and its usage. If a step ran in several rounds, its first round has the usage of all
+    rounds.
     """
     steps: list[Named] = []
     known = {one.name: one for one in operators.all()}

@@ -33,7 +33,10 @@ _USAGE = ("calls", "prompt_tokens", "completion_tokens")
 
 
 class RunQuestions:
-    """The questions of a stored run; `home` has the artifacts of a run outside a home folder."""
+    """The questions of a stored run.
+
+    If the run was moved out of its runs/ folder, its artifacts are read from `home`/artifacts.
+    """
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self.run, self.home = run, run.home or home
@@ -120,7 +123,7 @@ def explanation(
     seconds: Mapping[str, float],
     names: ArtifactNames,
 ) -> Plain:
-    """Return a question's answer, fallbacks, context, usage and steps, with names for ids.
+    """Return a question's answer, fallbacks, context, usage and steps; names replace ids.
 
     The result begins with the fields of `head`. `texts` has the text of each piece of the context
     (None: unknown). In the result, `cut` lists the kind and the id of each piece that did not fit

@@ -98,7 +98,7 @@ def _slot(name: str, value: Any) -> Iterator[str]:
 
 
 def row_text(row: Any) -> str:
-    """Return a node, relationship, chunk or other row as one line of text, its score first.
+    """Return a node, relationship, chunk or other row as one line that starts with its score.
 
     >>> row_text({"head": "Ada", "relation": "founded", "tail": "Norvik", "score": 0.5})
     '0.500  Ada —founded→ Norvik'

@@ -118,7 +118,7 @@ class Extractor:
 def chunk_faults(
     n_chunks: int, *, failed: Set[int], malformed: Set[int], cut: Set[int]
 ) -> dict[str, float]:
-    """Return the number of chunks, of chunks with each fault, and of chunks with any fault."""
+    """Count all chunks, the chunks with each kind of fault, and the chunks with any fault."""
     return {
         "chunks": n_chunks,
         "failed_chunks": len(failed),

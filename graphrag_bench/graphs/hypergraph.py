@@ -45,12 +45,13 @@ def hypergraph(
     """Hypergraph of facts, as a bipartite graph of entities and hyperedges.
 
     An `entity` is a normalised name. Its description is "name: texts". The texts are its distinct
-    descriptions in order of first mention, as many as fit `description_tokens` but at least one
-    (None: all, 0: only the name). A `hyperedge` is a distinct fact, described by its text, and
-    joined to each of its entities; facts without entities are left out. The weight of an edge is
-    the completeness of its fact divided by 10, summed over the mentions of the fact, but at least
-    0.1. Entities come first, each type in order of first mention. Nodes and edges are in the chunks
-    that mention them. Raises UserError when no fact is left.
+    descriptions in order of first mention, up to `description_tokens` tokens in total. The first
+    text is always included. `description_tokens` of None means all texts; 0 means only the name. A
+    `hyperedge` is a distinct fact, described by its text, and joined to each of its entities; facts
+    without entities are left out. The weight of an edge is the completeness of its fact divided by
+    10, summed over the mentions of the fact, but at least 0.1. Entities come first, each type in
+    order of first mention. Nodes and edges are in the chunks that mention them. Raises UserError
+    when no fact is left.
     Source: HyperGraphRAG (Luo et al. 2025), knowledge hypergraph construction and its bipartite
     storage; its release.
     """

@@ -176,9 +176,10 @@ def synonym_pairs(
     """Return the pairs of similar vectors, and their cosines.
 
     A pair of rows among n is coded as lower row * n + higher row; codes are in ascending order.
-    Each vector, of length 1, is compared with the `per_node` vectors nearest to it, ties by lower
-    row. Pairs with a cosine at or above the threshold are kept. Cosines are rounded to 6 decimals.
-    Each cosine is computed separately, so that it depends only on its pair.
+    Each vector has length 1 and is compared with the `per_node` vectors nearest to it; of equally
+    near vectors, lower rows come first. Pairs with a cosine at or above the threshold are kept.
+    Cosines are rounded to 6 decimals. Each cosine is computed separately, so that it depends only
+    on its pair.
     """
     import faiss
 
@@ -275,10 +276,10 @@ def add_relationships(
 def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
     """Knowledge graph of the triples of all documents; names and relations are not normalised.
 
-    Nodes are names, relationships the distinct (head, relation, tail), both in order of first
-    appearance. A relationship is in the chunks of the documents whose subgraph has it; its weight
-    is the number of these chunks. Triples with a blank part are left out; loops are kept. Raises
-    UserError for a data set without triples, and when a document has more than one chunk.
+    Nodes are names, and relationships are distinct triples (head, relation, tail), both in order of
+    first appearance. A relationship is in the chunks of the documents whose subgraph has it; its
+    weight is the number of these chunks. Triples with a blank part are left out; loops are kept.
+    Raises UserError for a data set without triples, and when a document has more than one chunk.
     """
     subgraphs, chunk = _subgraphs(corpus), _chunks(corpus, chunk_table)
     rows, of_chunk = _rows(subgraphs, chunk)

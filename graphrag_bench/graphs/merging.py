@@ -96,7 +96,7 @@ class Merger:
             self._stated.append((row, name, value, chunks))
 
     def normalised(self, name: str) -> str:
-        """Return the normal form of a name; it is stored, and not computed again."""
+        """Return the normalised form of a name, which is computed only once for each name."""
         if name not in self._normal:
             self._normal[name] = self._normalise(name)
         return self._normal[name]
@@ -115,8 +115,9 @@ class Merger:
         nodes. Unless relationships are `named`, the graph also has types of nodes, and descriptions
         of nodes and relationships. The type of a node is its most frequent type; ties go to the
         first. A description joins the distinct descriptions of the mentions, sorted, up to
-        `most_tokens` but at least one. Distinct keywords are joined by ", " in order of first
-        mention, and weights are summed. A relationship has the direction of its first mention.
+        `most_tokens` tokens; the first of them is always included. Distinct keywords are joined by
+        ", " in order of first mention, and weights are summed. A relationship has the direction of
+        its first mention.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         ends, described = np.array(self._ends, np.int64).reshape(-1, 2), not self.named

@@ -59,8 +59,8 @@ Record = EntityRecord | RelationshipRecord | FactRecord
 class RecordReply:
     """The records of a model's reply.
 
-    `malformed` and `negative` count the records that cannot be read, and those with a strength
-    below 0. `cut` marks a reply that ended at its token limit.
+    `malformed` is the number of records that cannot be read, and `negative` is the number of
+    records with a strength below 0. `cut` marks a reply that ended at its token limit.
     """
 
     text: str
@@ -116,8 +116,8 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
     """Return the facts of a reply, in the record format of `read_records`.
 
     A fact has a text and, in its last field, a completeness, clipped to 0..10 (default 10). An
-    entity has a name and a description, and belongs to the fact before it; before the first fact it
-    is malformed. Raises UnreadableReply as `read_records` does.
+    entity has a name and a description, and belongs to the fact before it. An entity before the
+    first fact is malformed. Raises UnreadableReply as `read_records` does.
     Source: HyperGraphRAG (Luo et al. 2025), the layout of its released prompt.
     """
     facts: list[FactRecord] = []
@@ -138,7 +138,7 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
 
 
 def drops_records(reply: RecordReply, earlier: str) -> bool:
-    """Return whether a corrected reply has no records but the first reply seemed to have some."""
+    """Return whether a corrected reply has no records although the first seemed to have records."""
     return not reply.records and not resembles_no_record(earlier)
 
 

@@ -109,7 +109,7 @@ def report_text(blocks: Sequence[tuple[str, str]]) -> str:
 
 
 def coverage(communities: Communities) -> FloatArray:
-    """Return how much of the corpus each community covers, as a rating in 0..10, one decimal."""
+    """Rate how much of the corpus each community covers, in 0..10 with one decimal."""
     sizes = np.log1p(np.diff(communities.nodes.indptr).astype(np.float64))
     sizes = sizes / max(sizes.max(initial=0.0), 1.0)
     return np.asarray(np.round(5.0 * communities.occurrence + 5.0 * sizes, 1), np.float64)
@@ -228,8 +228,8 @@ def _batches(communities: Communities) -> Iterator[list[int]]:
 class Contents:
     """What reports can say about communities: their members and relationships, with texts.
 
-    `facts` are the descriptions of relationships, else head, relation and tail as a text. `parts`
-    are the child communities of a community, ascending.
+    `facts` has one text for each relationship: its description, or "head relation tail" if it has
+    no description. `parts` maps each community to its child communities, in ascending order.
     """
 
     def __init__(self, graph: Graph, communities: Communities) -> None:
@@ -251,12 +251,12 @@ class Contents:
             self.parts.setdefault(parent, []).append(row)
 
     def members(self, community: int) -> list[int]:
-        """Return the nodes of a community, highest degree first, ties by name."""
+        """Return the nodes of a community, highest degree first, and equal degrees by name."""
         members = row_ids(self.communities.nodes, community).tolist()
         return sorted(members, key=lambda node: (-self.degree[node], self.names[node]))
 
     def relationships(self, community: int) -> list[int]:
-        """Return the relationships that touch a community, highest rank first; ties by texts."""
+        """Return the relationships that touch a community, highest rank first, then by text."""
         nodes = row_ids(self.communities.nodes, community)
         members = set(nodes.tolist())
 

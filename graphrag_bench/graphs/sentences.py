@@ -98,7 +98,7 @@ class Sentences:
         *,
         among: Container[str] | None = None,
     ) -> "Sentences":
-        """Return the distinct sentences in order; a vector embeds a sentence's first 48 words.
+        """Return the distinct sentences in order, each with the vector of its first 48 words.
 
         If `among` is given, sentences that are not in it have vectors of zeros.
         """
@@ -114,8 +114,8 @@ class Sentences:
 
         If all sentences fit, all are returned. Otherwise at least one is returned. The centrality
         of a sentence is its mean cosine to all sentences; ties go to the first. Sentences of fewer
-        than four words are skipped unless all are that short. Sentences with a cosine of 0.9 or
-        more to a selected sentence are skipped too.
+        than four words are skipped, unless all sentences are that short. Sentences with a cosine of
+        0.9 or more to a selected sentence are skipped too.
         Source: LexRank's degree centrality without a threshold (Erkan and Radev 2004, section 3).
         """
         distinct = list(dict.fromkeys(rows))
@@ -151,7 +151,10 @@ class Sentences:
 
 
 def over_limit(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
-    """Return all sentences of the groups whose sentences together exceed the group's limit."""
+    """Return all sentences of the groups that have more tokens than their limit.
+
+    A group is a pair of its sentences and its limit. A repeated sentence counts once.
+    """
     return frozenset(
         text
         for texts, max_tokens in groups

@@ -217,7 +217,7 @@ def _fragments(graph: Graph, split: Sequence[Sequence[str]]) -> Fragments:
 
 
 def layer_of(name: str) -> int | None:
-    """Return the layer of a tree node, 0 for a leaf, by the node's name; None for other names."""
+    """Return the layer of the tree node with this name, 0 for a leaf; None for other names."""
     kind, _, place = name.partition(" ")
     number = "0" if kind == LEAF and place.isdecimal() else place.partition(".")[0]
     return int(number) if kind in (LEAF, SUMMARY_NODE) and number.isdecimal() else None

@@ -42,7 +42,7 @@ def node_index(*, name_index: VectorIndex) -> VectorIndex:
 def described_index(
     *, graph: Graph, embedder: Embedder, progress: Progress, named: bool
 ) -> VectorIndex:
-    """Vectors of nodes: embeddings of their descriptions, with the name in front or without it.
+    """Vectors of nodes: embeddings of their descriptions, with or without their names in front.
 
     `node_index.description` embeds "name: description", `node_index.text` the description alone. A
     node without a description has the embedding of its name. Source: Zhou et al. 2025, section 5.

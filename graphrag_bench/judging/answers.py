@@ -121,8 +121,8 @@ def judge_answers(
     """Judge the first `limit` answers of a run, and return all judgements of the run.
 
     Stored judgements are reused; failed calls are repeated. Raises UserError if the run has no
-    answers, if all metrics need contexts and none is stored, or if another process judges the run.
-    Raises RunStopped if no further call can succeed.
+    answers, if all metrics need contexts and no context is stored, or if another process judges the
+    run. Raises RunStopped if no further call can succeed.
     """
     dataset, wanted = stored.require_dataset(), select_measures(metrics, stored)
     cases = _cases(stored, limit)

@@ -2,8 +2,9 @@
 
 Formulas and steps follow the released evaluation (GraphRAG-Bench/GraphRAG-Benchmark,
 `Evaluation/metrics`); the prompts are from this project. Deviations: the judge refers to statements
-by number. Texts are not truncated; the release truncates contexts to 20,000 characters, references
-and answers to 3,000. An unreadable reply gives no value; in the release, correctness is then 0.
+by number. Texts are not truncated; the release truncates contexts to 20,000 characters, and
+references and answers to 3,000 characters. An unreadable reply gives no value; in the release,
+correctness is then 0.
 """
 
 from collections.abc import Generator

@@ -196,9 +196,10 @@ def correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
 
     Several answers may be in the judged text. They are extracted by rules if the text is a short
     name or a long list, else by the judge. The judge does not see the gold answer, because judges
-    who see it overlook wrong items in a list. If the names and the number of the extracted answers
-    do not decide, a second call compares their meaning with that of the gold answer. A refusal is
-    right only if the gold answer is a refusal.
+    who see it overlook wrong items in a list. The names and the number of the extracted answers are
+    compared first. If they do not settle the value, a second call asks the judge to compare the
+    meaning of the extracted answers with that of the gold answer. A refusal is right only if the
+    gold answer is a refusal.
     """
     if refuses(case.answer, case.golds):
         return float(not case.refused)
@@ -312,7 +313,7 @@ class _Recalled(BaseModel):
 
 
 def recall(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the share of the gold answer's statements that the context has, as in ragas.
+    """Judge the share of the gold answer's statements that the context contains, as in ragas.
 
     An empty context scores 0.
     """

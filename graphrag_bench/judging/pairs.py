@@ -49,7 +49,7 @@ VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
 
 
 def parse_criteria(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the named criteria in a fixed order; a paper's name stands for its criteria."""
+    """Return the named criteria in a fixed order; a paper's name selects all its criteria."""
     chosen: set[str] = set()
     for name in names:
         if name not in (*CRITERIA, *PAPER_CRITERIA):
@@ -99,7 +99,10 @@ PROTOCOLS: Mapping[str, Protocol] = {
 
 
 def select_protocol(runs: Sequence[StoredRun], name: str = "") -> Protocol:
-    """Return the protocol `name`; by default `paper` if all runs are as published, else `house`."""
+    """Return the protocol with this name.
+
+    The default is `paper` if all runs have the regime `published`, and `house` otherwise.
+    """
     if name and name not in PROTOCOLS:
         raise unknown("protocol", name, PROTOCOLS)
     regimes = {regime_of(run.metrics) for run in runs}
@@ -140,9 +143,9 @@ class HeadToHead:
     `missing` is the number of questions without both verdicts. `names` are the titles of A and B,
     and the criterion. `rate` is the win rate of A; a tie counts half. `flips` is the share of
     questions whose winner changes with the order. `first` is the share of verdicts for the answer
-    shown first. Both leave out equal answers. `longer` is the share of points that the longer
-    answers win. A mean over no questions is None. For the p-value and the intervals, the questions
-    of a scope form a cluster.
+    shown first. `flips` and `first` leave out equal answers. `longer` is the share of points that
+    the longer answers win. A mean over no questions is None. For the p-value and the intervals, the
+    questions of a scope form a cluster.
     """
 
     n: int
@@ -207,7 +210,7 @@ def head_to_head(
 
 @dataclass(frozen=True)
 class AnswerPairs:
-    """Answers of several runs to the questions that all runs answered; runs are named by key."""
+    """Answers of several runs to the questions that all of them answered, by the runs' keys."""
 
     runs: tuple[StoredRun, ...]
     questions: Mapping[str, str]
@@ -247,7 +250,7 @@ class AnswerPairs:
                 yield Duel(question, first, second, self.questions[question], answers)
 
     def win_rates(self, rows: Iterable[Row], criteria: Sequence[str]) -> list[HeadToHead]:
-        """Return the comparison of each pair of runs by each criterion from stored verdicts."""
+        """Compare each pair of runs by each criterion; `rows` are the stored verdicts."""
         won = {key[:3]: of for key, of in points_won(rows).items()}
         scopes = [self.runs[0].scopes.get(question) for question in self.questions]
         sizes = {

@@ -83,11 +83,12 @@ def _duels(judging: PairJudging, seed: int) -> dict[str, Duel]:
 
 
 def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
-    """Return the winner of each judged question, a run's key or TIE, and the number of blank rows.
+    """Return the winners by question, and the number of rows with a blank verdict.
 
-    The separator is a comma, semicolon or tab, or the character that a first line `sep=` states.
-    Raises UserError for a row with an unknown code, a changed or exchanged text, or a verdict that
-    is not A, B or tie. In a file that is not Unicode, only ASCII letters of the texts are compared.
+    A winner is the key of a run, or TIE. The separator is a comma, semicolon or tab, or the
+    character that a first line `sep=` states. Raises UserError for a row with an unknown code, a
+    changed or exchanged text, or a verdict that is not A, B or tie. In a file that is not Unicode,
+    only ASCII letters of the texts are compared.
     """
     pairs: dict[str, tuple[Duel, str]] = {}
     for path in judging.folder.glob("sheet-*.json"):
@@ -149,7 +150,9 @@ def agreement_table(judging: PairJudging, people: Mapping[str, str], n_blank: in
         judge = {q: {2.0: labels[0], 0.0: labels[1]}.get(total, TIE) for q, total in both.items()}
         same = mean_of({q: float(people[q] == judge[q]) for q in judge}, {})
         if same is None:
-            raise UserError("The judge has no verdict on these pairs: run it without --read first.")
+            raise UserError(
+                "The judge has no verdict on these pairs. Run the command without --read first."
+            )
         cells = Counter((labels.index(people[q]), labels.index(judge[q])) for q in judge)
         counts = np.array([[cells[i, j] for j in range(3)] for i in range(3)])
         drawn = np.random.default_rng(0).multinomial(same.n, counts.ravel() / same.n, _DRAWS)

@@ -31,9 +31,10 @@ _HEAD = 100
 class BatchFile:
     """File to which requests without a stored reply are written.
 
-    An existing file of requests is replaced; any other file with content raises UserError. If an
-    existing file is empty, the last command had no request to write and reported its failures. Then
-    failed and unreadable replies are requested again. `n` is the number of requests written.
+    An existing file of requests is replaced; any other file with content raises UserError. An
+    existing empty file means that the last command had no request to write, and reported its
+    failures. In this case failed and unreadable replies are requested again. `n` is the number of
+    requests written.
     """
 
     def __init__(self, path: str) -> None:
@@ -81,7 +82,10 @@ class BatchFile:
 
 
 def is_batch(file: str | Path, field: str = "custom_id") -> bool:
-    """Return whether the first JSON object in a file has this field; only requests have `url`."""
+    """Return whether the first JSON object in a file has this field.
+
+    Lines of requests have the field `url`; lines of replies do not.
+    """
     with suppress(OSError), Path(file).open(encoding="utf-8-sig", errors="replace") as lines:
         for line in islice(lines, _HEAD):
             with suppress(ValueError, RecursionError):

@@ -13,7 +13,10 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Request:
-    """Request to a model; its cache key covers all fields. `trial` is the number of the repeat."""
+    """Request to a model; its cache key covers all fields.
+
+    `trial` is 0 for the first run, and the number of the repetition for a repeated run.
+    """
 
     prompt: Chat
     max_tokens: int
@@ -93,7 +96,7 @@ class ServerFailed(RunStopped):
 
 
 class RequestsWritten(RunStopped):
-    """Requests without a stored reply were written to a batch file instead of sent."""
+    """Requests without a stored reply were not sent, but written to a batch file."""
 
 
 CallOutcome = Completion | CallFailed

@@ -68,7 +68,10 @@ class ChatModel(ABC):
 
     @abstractmethod
     def call(self, request: Request) -> Completion:
-        """Return the reply to one request; raises CallFailed, or RunStopped if none can succeed."""
+        """Return the reply to one request.
+
+        Raises CallFailed if the call fails, and RunStopped if no further call can succeed.
+        """
 
     @cached_property
     def meter(self) -> Meter:
@@ -145,7 +148,7 @@ class ChatModel(ABC):
     ) -> CompletedCalls:
         """Yield the position of each prompt and its outcome, in order of arrival.
 
-        The caller reports each outcome by `report`. After RunStopped, or when the generator is
+        The caller passes each outcome to `report`. After RunStopped, or when the generator is
         closed, waiting calls are cancelled; running calls are completed, and their replies stored.
         """
         calls = [
@@ -282,8 +285,8 @@ def reply(
 def reserved_tokens(most: int, window: int | None) -> int:
     """Return the number of tokens that are reserved for a reply to any prompt.
 
-    It is a sixteenth of the window, but at least 512, and at most `most`. It is `most` if the
-    window is unknown.
+    The number is a sixteenth of the window, but at least 512, and never more than `most`. If the
+    window is unknown, the number is `most`.
     """
     return most if window is None else min(most, max(MIN_REPLY, window // _MIN_SHARE))
 

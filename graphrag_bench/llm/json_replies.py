@@ -63,8 +63,8 @@ def read_lists(
     """Return the merged objects of a reply, whether a list is cut, and the number of dropped items.
 
     Invalid items and objects without valid items are dropped; numbers are read as text. Objects
-    that repeat placeholders of the prompt are ignored. A list outside an object becomes the list
-    of `field`. From a reply `cut` at `max_tokens`, only complete items are kept. Raises
+    that repeat placeholders of the prompt are ignored. A list that is not in an object is read as
+    the value of `field`. From a reply `cut` at `max_tokens`, only complete items are kept. Raises
     UnreadableReply if nothing is valid.
     """
     properties = schema_of(model)["properties"]

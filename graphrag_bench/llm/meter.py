@@ -28,7 +28,8 @@ class FailureGate:
     def count(self, ok: bool, sample: str, *, of_server: bool = False) -> None:
         """Count one call; `sample` is its reply or error, which the error message quotes.
 
-        After too many failures, raises ServerFailed if the server caused the last, else RunStopped.
+        After too many failures, raises ServerFailed if the server caused the last failure, and
+        RunStopped otherwise.
         """
         with self._lock:
             self.calls += 1
