@@ -29,7 +29,7 @@ _MOUNTS = Path("/proc/self/mounts")
 
 
 def lock(path: Path, seconds: float = -1) -> AcquireReturnProxy[SoftFileLease]:
-    """Hold a lock file, whose folder is created if missing, until the end of a `with` block.
+    """Hold a lock file until the end of a `with` block; create its folder if missing.
 
     The file has the host, process and lease of the lock's owner. The lock of a process that was
     killed on this machine is taken over at once. The lock of a process on another machine is taken
@@ -47,7 +47,10 @@ def lock(path: Path, seconds: float = -1) -> AcquireReturnProxy[SoftFileLease]:
 
 
 def lease_of(path: Path) -> SoftFileLease:
-    """Return this process's lease of a lock file, which knows the owner and the age of the lock."""
+    """Return this process's lease of a lock file.
+
+    The lease knows the owner and the age of the lock.
+    """
     return _lease(str(path.resolve()), LEASE_SECONDS)
 
 

@@ -189,7 +189,8 @@ def answer_form(
 ) -> AnswerForm:
     """Return the answer form with this name; raises KeyError for an unknown name.
 
-    `open_tokens` replaces the token limit of open forms; with `all_forms`, that of every form.
+    `open_tokens` replaces the token limit of an open form (one in `OPEN`). With `all_forms`, it
+    replaces the limit of any form.
 
     >>> answer_form("paragraph", 500).max_tokens
     500
@@ -211,8 +212,9 @@ def _forms() -> dict[str, AnswerForm]:
 def sub_question_form(whole: FormName, *, abstract: bool) -> FormName:
     """Return the answer form of a sub-question, given the answer form of the question.
 
-    An abstract sub-question, or a sub-question of a summary, is answered by a paragraph. A
-    sub-question has no options, so if the question has options, the form is `short`.
+    The form is `paragraph` if the sub-question is abstract or the question asks for a summary. It
+    is `short` if the question has options, because a sub-question has none. Otherwise it is the
+    form of the question.
 
     >>> sub_question_form("choice", abstract=False)
     'short'

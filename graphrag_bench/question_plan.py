@@ -50,7 +50,10 @@ class Plan:
         return len(self.sub_questions)
 
     def layers(self) -> list[list[SubQuestion]]:
-        """Return the sub-questions in layers; each depends only on those of earlier layers."""
+        """Return the sub-questions in layers.
+
+        A sub-question depends only on sub-questions in earlier layers.
+        """
         sorter = TopologicalSorter({one.id: one.dependencies for one in self.sub_questions})
         sorter.prepare()
         layers = []

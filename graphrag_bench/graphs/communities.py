@@ -56,7 +56,10 @@ def split_by_leiden(
 
 
 def communities_of(rows: Sequence[CommunityRow], graph: Graph) -> Communities:
-    """Return communities made of (level, parent, nodes) rows, with the chunks of their nodes."""
+    """Make communities of a graph from rows (level, parent, nodes).
+
+    The chunks of a community are the chunks of its nodes.
+    """
     nodes = incidence((members for _, _, members in rows), graph.n_nodes)
     chunks = sorted_csr(nodes @ graph.node_chunk.astype(bool, copy=False))
     level, parent = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))

@@ -98,8 +98,8 @@ def import_replies(file: str | Path, cache: str | Path) -> str:
     """Store the replies of a batch, and return a text with the number of lines of each kind.
 
     `failed` lines have an error or an unusable reply, which a later import may replace. `known`
-    lines were imported before. `foreign` lines answer a request that is not in this cache.
-    `unreadable` lines are not replies in JSON. Raises UserError for a file of requests.
+    lines were imported before. `foreign` lines have replies to requests that this cache does not
+    have. `unreadable` lines are not replies in JSON. Raises UserError for a file of requests.
     """
     counts = dict.fromkeys(("replies", "failed", "known", "foreign", "unreadable"), 0)
     with (

@@ -100,9 +100,10 @@ class OpenAICompatible(ChatModel):
 
     @cached_property
     def concurrency(self) -> int:  # type: ignore[override]
-        """Largest number of calls at a time: from the settings, else 256 on this machine, else 16.
+        """Largest number of calls at a time.
 
-        Ollama and llama.cpp also get 16, because waiting calls would reach their timeout there.
+        By default it is 256 for a server on this machine, and 16 for any other server. Ollama and
+        llama.cpp also get 16, because waiting calls would reach their timeout there.
         """
         return (
             Limits().concurrency if self._many and self.server.runs_few else self.limits.concurrency

@@ -14,7 +14,7 @@ Reply = str | Completion | CallFailed
 
 
 class Scripted(ChatModel):
-    """Model for tests with planned replies, which counts words as tokens.
+    """Test model that gives planned replies, and counts words as tokens.
 
     `replies` maps patterns to replies. The first pattern that matches the last user message selects
     the reply. A pattern is a substring, or a regular expression after `re:`. A reply is a text, a

@@ -61,7 +61,10 @@ _SETTINGS = {
 
 
 class RateLimiter:
-    """Limiter of requests and tokens per minute; its minutes last 61.2 s, to allow for delays."""
+    """Limiter of requests and tokens per minute.
+
+    A minute lasts 61.2 s here, to allow for delays.
+    """
 
     def __init__(self, requests: int | None, tokens: int | None, minute: float = 60.0) -> None:
         self.requests = requests or math.inf
@@ -370,8 +373,8 @@ class Server:
 def unsupported_field(message: str, sent: Body) -> str | None:
     """Return the field of a request that an error message calls unsupported, or None.
 
-    If the message names several fields, the field in its `param` is returned, else a field in
-    quotes, else any other field.
+    If the message names several fields, the field after its key `param` comes first, then fields in
+    quotes, then other fields.
 
     >>> unsupported_field("Unsupported value: 'seed' does not stop here", {"seed": 1, "stop": []})
     'seed'

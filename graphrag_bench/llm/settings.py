@@ -21,7 +21,8 @@ class _Group(BaseModel):
 class Decoding(_Group):
     """Decoding settings, which are part of the model's identity and of every cache key.
 
-    A request's seed is `seed` plus the number of the repeat; `extra` has more fields, e.g. `top_k`.
+    The seed of a request is `seed` plus the number of the repeat. `extra` has further request
+    fields, such as `top_k`.
     """
 
     temperature: Annotated[float, Field(ge=0)] = 0.0

@@ -1,4 +1,8 @@
-"""Replies parsed into pydantic models, with one corrective retry, then a fallback or an error."""
+"""Parse replies into pydantic models.
+
+An unreadable reply is requested once more, with the problem in the prompt. If the new reply is
+unreadable too, a fallback is used or an error is raised.
+"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -28,7 +32,8 @@ class ReplyFormat(Generic[T]):
     `read(text, cut)` returns the parsed value or raises UnreadableReply; `cut` means that the reply
     reached `max_tokens`. `purpose` names the kind of prompt in errors, e.g. `extract_triples`.
     `denies(value, text)` compares the value from the corrective retry with the text of the first
-    reply. It returns True if the value lacks content of that text; the retry is then unreadable.
+    reply. If it returns True, because the value lacks content of that text, the corrective retry
+    counts as unreadable.
     """
 
     purpose: str
@@ -87,7 +92,10 @@ def ask(
 
 
 def or_fallback(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
-    """Return a parsed reply; for a failure, count and return the fallback, else raise it."""
+    """Return a parsed reply, or the fallback if the reply is a failure.
+
+    Uses of the fallback are counted. Without a fallback, the failure is raised.
+    """
     if not isinstance(result, UnreadableReply | CallFailed):
         return result
     if fallback is None:

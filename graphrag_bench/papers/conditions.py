@@ -1,7 +1,7 @@
 """Experimental conditions of a paper's rows, from `printed_tables/<paper>/conditions.yaml`.
 
-A condition quotes a sentence of the paper about its experiments, and gives the setting and the
-value of this project that follow from it.
+A condition quotes a sentence of the paper about its experiments. It also has the setting of this
+project that follows from the sentence, and the value of this setting.
 """
 
 from collections.abc import Mapping

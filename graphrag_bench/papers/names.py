@@ -38,9 +38,9 @@ class PrintedSetting(_Entry):
     """What a printed setting means here; in `paper.yaml`, a list alone is the field `run`.
 
     `run` lists the settings that a run must have. `also` lists further settings to run with. If
-    the row prints the lowest or highest figure of several runs (`over`), `levels` lists the values
-    in which these runs differ. `layer` is a layer of a tree: `0`, `1`, or `>1` for all higher
-    layers.
+    `over` is set, the row prints the lowest or highest figure of several runs, and `levels` lists
+    the values of the setting in which these runs differ. `layer` is a layer of a tree: `0`, `1`, or
+    `>1` for all higher layers.
     """
 
     run: list[str] = []
@@ -61,7 +61,8 @@ class PrintedSet(_Entry):
 
     `card` is None if the project has no card for the set. The questions of an `abstract` set are
     generated from its corpus. If the paper does not name the set, runs use the card `stand_in`.
-    `metrics` and `methods` map printed names that mean something else for this set to other names.
+    If a printed name has another meaning for this set, `metrics` or `methods` maps it to the name
+    that has this meaning elsewhere.
     """
 
     card: str | None
@@ -84,7 +85,7 @@ class PrintedSet(_Entry):
         return f"questions/{self.run_card}/abstract"
 
     def words(self, *, corpus: bool = False) -> list[str]:
-        """Return the settings that select the set with its questions, or only its corpus."""
+        """Return the settings that select the set; with `corpus`, without its questions."""
         questions = [f"dataset.questions={self.questions_folder}"] if self.abstract else []
         return [f"dataset={self.run_card}", *([] if corpus else questions), *self.run]
 

@@ -76,9 +76,9 @@ class PrintedCell:
 
 @dataclass(frozen=True)
 class PrintedSize:
-    """A printed number of documents, tokens or questions, with its rounding error.
+    """A printed number of documents, tokens or questions.
 
-    `rounding` is half the value of its last printed digit.
+    `rounding` is its largest rounding error: half a unit of its last printed digit.
     """
 
     what: str
@@ -94,7 +94,7 @@ class PrintedSize:
         return cls(what, round(cell.value or 0), rounding)
 
     def agrees(self, n: float) -> bool:
-        """Return whether a size differs from the printed size by at most 2 % or its rounding."""
+        """Return whether a size is within 2 %, or within `rounding`, of the printed size."""
         return abs(n - self.value) <= max(0.02 * self.value, self.rounding)
 
 
@@ -115,7 +115,7 @@ class PaperTable:
 
     @property
     def owner(self) -> str:
-        """The paper that defines the models and data sets: this paper, or its `like` paper."""
+        """The paper that defines the models and data sets: the paper in `like`, else this paper."""
         return self.paper.like or self.paper_name
 
     @property
@@ -135,7 +135,7 @@ class PaperTable:
 
     @property
     def counts_questions(self) -> bool:
-        """Whether the table prints sizes of data sets with their numbers of questions."""
+        """Whether the table prints sizes of data sets, including their numbers of questions."""
         metrics = (self.paper.metrics[cell.metric] for cell in self.cells)
         return self.counts and ("count", "questions") in {(one.kind, one.value) for one in metrics}
 
@@ -179,7 +179,7 @@ class Recipe:
 
     @property
     def method_name(self) -> str:
-        """The name of the method in `paper.yaml`; some data sets print it by another name."""
+        """The name of the method in `paper.yaml`; the table may print another name for it."""
         return self.place.methods.get(self.cell.method, self.cell.method)
 
     @property
@@ -218,7 +218,10 @@ class Recipe:
         return int(self.sampled) if self.sampled else self.place.questions
 
     def on(self, *extra: str) -> "Recipe":
-        """Return the recipe of one of the cell's runs, with the `extra` settings for its method."""
+        """Return the recipe of one of the runs that give the cell's figure.
+
+        `extra` has the settings of this run. Settings that the method ignores are dropped.
+        """
         return replace(self, extra=self.relevant(extra))
 
     @property
@@ -241,8 +244,9 @@ class Recipe:
 
     @property
     def row_words(self) -> tuple[str, ...] | None:
-        """The settings of the run without its data set; None if the method or set is not here.
+        """The settings of the run, without those that select its data set.
 
+        None if the method is not implemented here, or if there is no card for the data set.
         Settings of the row override settings of its method, then of the table, then of the paper.
         """
         own, table = self.required, self.table
@@ -268,7 +272,10 @@ class Recipe:
 
     @property
     def model(self) -> str:
-        """The printed name of the model; of two names for one model, the name in this table."""
+        """The printed name of the model.
+
+        If the paper has two names for the model, this is the name in the table.
+        """
         name, known = self.cell.llm or self.table.paper.llm, self.table.paper.llms
         same = (
             one for one in self.table.llms if name in known and known[one].run == known[name].run
@@ -288,7 +295,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Part:
-    """One run, or one pair of runs for a win rate, among the runs that give a cell's figure.
+    """One of the runs that give a cell's figure; for a win rate, a pair of runs.
 
     If the row prints the lowest or highest figure over several levels, `level` is the setting that
     selects the level of this run or pair.
@@ -315,7 +322,10 @@ def paper_names() -> list[str]:
 
 
 def table_names() -> list[str]:
-    """Return the names of all tables and figures as `paper/table`, by paper, in printed order."""
+    """Return the names of all tables and figures, e.g. `zhou2025/table5`.
+
+    The names are grouped by paper. Those of one paper are in printed order.
+    """
     return [f"{name}/{table}" for name in paper_names() for table in load_paper(name).tables]
 
 
@@ -352,7 +362,7 @@ def _content(name: str) -> Any:
 
 
 def load_table(full_name: str) -> PaperTable:
-    """Return the table with a name such as `zhou2025/table5`; UserError for an unknown name."""
+    """Return a table by its name, e.g. `zhou2025/table5`; raises UserError for an unknown name."""
     names = table_names()
     if full_name not in names:
         hint = did_you_mean(full_name, names, paper_names(), n=5)

@@ -45,7 +45,7 @@ class Nested(Step):
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return what the run key covers: fields, descriptions of inner steps, code fingerprint."""
+        """Return the step's part of the run key: its fields, inner steps and code fingerprint."""
         every = self._change_lists(lambda steps: [one.describe() for one in steps])
         own = {one.name: every[one.name] for one in fields(self) if one.compare}
         return {"step": type(self).__name__, **own, "code": code(type(self))}
@@ -83,7 +83,7 @@ def combinator(key: str) -> Callable[[K], K]:
 
 
 def combinator_key(item: Mapping[str, Any]) -> str | None:
-    """Return which combinator a step of a method's file is, e.g. `branch`, or None."""
+    """Return the name of the combinator in a step of a method's file, e.g. `branch`, or None."""
     return next((key for key in sorted(registered) if key in item), None)
 
 

@@ -108,9 +108,11 @@ class Each(Nested):
     at_most: PositiveInt = 64
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state with the merged slots of all items, or empty slots without items.
+        """Run the steps on each item; return each state with the merged slots of its items.
 
-        Only the first `at_most` items are used. A failed item fails the question.
+        In a state without items, the slots that the steps write get empty values, unless they
+        have a value already. Only the first `at_most` items are used. A failed item fails the
+        question.
         """
         items = [
             split(value)[: self.at_most] if (value := state.get(self.slot)) is not None else []
@@ -144,7 +146,8 @@ class Each(Nested):
     def check(self, checker: Checker) -> None:
         """Check the inner steps, that the slot has items, and that written slots can be merged.
 
-        Without items, a slot of a type that has no empty value stays unwritten.
+        A slot counts as written only if its type has an empty value, which the slot gets if
+        there are no items.
         """
         checker.read(self.label, self.slot)
         if self.slot not in SPLITTABLE:
@@ -179,7 +182,10 @@ class Repeat(Nested):
     keep: Keep = "last"
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state after its last round; unfinished states run each round together."""
+        """Return each state after its last round.
+
+        All unfinished states run a round together.
+        """
         outcomes: list[Outcome] = list(states)
         rounds: list[list[Outcome]] = [[] for _ in states]
         active = list(range(len(states)))

@@ -146,7 +146,10 @@ def empty(slot: str) -> Any:
 
 
 def split(value: Any) -> list[Any]:
-    """Return a value for each item of a value; raises TypeError for a type without items."""
+    """Return the items of a value, each as a value of the same type.
+
+    Raises TypeError for a type without items.
+    """
     if isinstance(value, Ranked):
         return [Ranked(value.ids[i : i + 1], value.scores[i : i + 1]) for i in range(len(value))]
     if isinstance(value, Mentions):

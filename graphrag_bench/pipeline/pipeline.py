@@ -45,7 +45,10 @@ class Pipeline:
 
     @property
     def packing(self) -> Steps:
-        """The steps of `generate` that pack the context, before a model may be called."""
+        """The first steps of `generate`, which pack the context.
+
+        They end before a step that writes the answer or may call a model, other than path pooling.
+        """
         return tuple(takewhile(_is_packing, self.generate))
 
     def operators(self, answering: bool = True) -> list[OperatorStep]:
@@ -107,8 +110,8 @@ class StepOptions:
 
     Files in the folder `prompts` replace prompts of the same file name. `pooling` has the settings
     of path pooling. `regime` selects the answering prompt (see `reader_prompts`); None keeps the
-    prompt of the method. With `all_rows`, path pooling keeps all relationships if the method does
-    not limit their number.
+    prompt of the method. With `all_rows`, path pooling keeps all relationships of a method that
+    does not limit their number.
     """
 
     prompts: str | None = None
@@ -317,8 +320,9 @@ def run(
     """Yield the result of every question after its last step, in the given order.
 
     `start` returns the first state of a question. Without `answering`, the run ends when the
-    context is packed. Retrieval takes blocks of questions, for batched operators; steps that call a
-    model take `execution.workers` questions at a time, so that a killed process loses little.
+    context is packed. Steps that retrieve get up to `BLOCK` questions at once. The steps of
+    `generate`, and all steps if retrieval calls a model, get `execution.workers` questions at a
+    time, so that few results are lost if the process is killed.
     """
     early = (*pipeline.convert, *pipeline.retrieve)
     late = pipeline.generate if answering else pipeline.packing

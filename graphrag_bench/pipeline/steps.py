@@ -103,11 +103,11 @@ class Execution:
     gates: dict[str, FailureGate] = field(default_factory=dict)
 
     def add_fallback(self, state: RetrievalState, reason: str) -> None:
-        """Record why a fallback was used for a question, each reason once."""
+        """Record the reason for a fallback of a question; equal reasons are recorded once."""
         self.fallbacks.setdefault(state.question.id, {})[reason] = None
 
     def meter(self, need: str, step: str, question: str) -> ChatModel:
-        """Return the model named `need`, with a meter, ledger and failure limit for one step."""
+        """Return the model named `need`, which records its calls and failures under a step."""
         new = FailureGate(step, self.failure_limit, self.failure_after)
         gate = self.gates.setdefault(step, new)
         log = self.ledger.logger(step.partition(".")[0], step, question) if self.ledger else None
@@ -132,7 +132,7 @@ class Step(ABC):
 
     @abstractmethod
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Run the step on each state; return the new state or the failure of each."""
+        """Run the step on each state, and return the new state or the failure for each."""
 
     @abstractmethod
     def check(self, checker: Checker) -> None:
@@ -140,7 +140,7 @@ class Step(ABC):
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return what the run key covers of the step: names, settings and code fingerprint."""
+        """Return the step's part of the run key: its names, settings and code fingerprint."""
 
     def mapped(self, change: "Callable[[OperatorStep], OperatorStep]") -> "Step":
         """Return a copy of the step with `change` applied to every operator step in it."""
@@ -159,7 +159,10 @@ Steps = tuple[Step, ...]
 
 
 def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
-    """Check steps with a copy of the checker; return the copy. They may read slots in `written`."""
+    """Return a copy of the checker after checking the steps with it.
+
+    The steps may also read the slots in `written`.
+    """
     arm = checker.copy()
     arm.written.update(written)
     for step in steps:
@@ -285,7 +288,10 @@ class OperatorStep(Step):
         checker.write(self.label, [*map(self.writes, always)], [*map(self.writes, sometimes)])
 
     def describe(self) -> dict[str, Any]:
-        """Return what the run key covers: name, code, settings, and named lists of the operator."""
+        """Return the step's part of the run key.
+
+        It has the operator's name, code fingerprint and settings, and the named lists.
+        """
         prompts = {type(value) for value in self.settings.values() if hasattr(value, "digest")}
         return {
             "op": self.operator.name,

@@ -1,4 +1,4 @@
-"""Abstract questions by the papers' protocol: a model invents users, their tasks, and questions.
+"""Abstract questions, made as in the papers: a model invents users, their tasks, and questions.
 
 Source: Edge et al. 2024 (GraphRAG), section 4; Guo et al. 2024 (LightRAG), appendix; Zhou et al.
 2025, section 7.1: 5 users with 5 tasks each and 5 questions for each task, 125 in all.
@@ -41,10 +41,11 @@ def describe(dataset: Dataset) -> str:
 
 
 def abstract_questions(llm: ChatModel, description: str, n: int = MAX_QUESTIONS) -> list[QA]:
-    """Return up to `n` questions (at most 125), taken from the tasks in turn.
+    """Return up to `n` questions, at most 125: the first question of each task, then the second.
 
     If a reply has too few users, tasks or questions, the model is asked for more, at most twice.
-    Raises UserError if no user, task or question can be read; RunStopped if calls keep failing.
+    Raises UserError if no user, no task or no question can be read, and RunStopped if calls keep
+    failing.
     """
     n = min(n, MAX_QUESTIONS)
     about = {"description": description}

@@ -31,7 +31,7 @@ class Worded(BaseModel):
 class Chains:
     """Chains of facts in a graph: each fact begins at the node where the previous fact ends.
 
-    Facts are relationships that a chunk states, without synonymy and co-occurrence.
+    Facts are relationships that a chunk states. Synonyms and co-occurrences are not facts.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -55,7 +55,7 @@ class Chains:
         return tuple(self.graph.relations[row] for row in rows)
 
     def sample(self, hops: int, n: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
-        """Return a random sample of up to `n` distinct chains of `hops` facts.
+        """Return a random sample of up to `n` distinct chains with `hops` facts each.
 
         A chain repeats no node, and no single fact joins its ends. The relations of a chain,
         followed from its first node, lead only to its last node, so that a question has a single

@@ -41,11 +41,11 @@ class ScoredRun:
 class Comparison:
     """Difference of a method's run from the baseline's run on one metric.
 
-    `place` is the position of the method's run. `baseline` is the title of the baseline's run in
-    tables. `n_baselines` is the number of the baseline's runs on the data set; `baseline_title` is
-    the title without the settings in which they differ. The means of the two runs can cover
-    different numbers of questions; `n` is the larger number. `p` is Holm-corrected over the
-    `n_tests` tests of the metric.
+    `place` is the position of the method's run among the compared runs. `baseline` is the title of
+    the baseline's run in tables. If the baseline has several runs on the data set (`n_baselines`),
+    `baseline_title` is its title without the settings in which these runs differ. The means of the
+    two runs can cover different numbers of questions; `n` is the larger number. `p` is
+    Holm-corrected over the `n_tests` tests of the metric.
     """
 
     place: int
@@ -129,7 +129,11 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
 
 
 def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
-    """Return the baseline's run that has a run's corpus and most of its settings, or None."""
+    """Return the run of the baseline method that a run is compared with.
+
+    Of the baseline's runs on the same data set and corpus, it is the one that agrees with the run
+    in most settings. Returns None if there is no such run, or if it is the run itself.
+    """
 
     def alike(other: RunMetrics) -> int:
         names = [*_MATCHED_FIELDS, *["varied"] * (run["method"] != baseline)]
@@ -208,7 +212,10 @@ def difference_table(
 
 
 def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> str:
-    """Return a line with the questions on which the second run is better or worse, at most 20."""
+    """Return a line with the questions on which the second run has a higher or a lower value.
+
+    It names at most 20 questions of each kind.
+    """
     both = _shared(name, first, second)
     gained = [q for q in both if second[q][name] > first[q][name]]
     lost = [q for q in both if second[q][name] < first[q][name]]

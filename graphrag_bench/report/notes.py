@@ -149,7 +149,7 @@ def _extraction_faults(runs: Iterable[RunMetrics]) -> Iterator[Note]:
 
 
 def mixed_regimes(runs: Iterable[RunMetrics]) -> Iterator[Note]:
-    """Yield a warning if the runs differ in their regime, with the titles of each regime."""
+    """Yield a warning if the runs differ in their regime; it names the runs of each regime."""
     groups = sorted(group_by(filter(regime_of, runs), regime_of).items())
     if len(groups) > 1:
         users = "; ".join(f"{name}: {_titles(group)}" for name, group in groups)
@@ -213,7 +213,10 @@ def resampling_units(clusters: Iterable[int]) -> str:
 
 
 def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield warnings on runs that a table scores with other gold or by another rule than before."""
+    """Yield warnings on runs whose scores in a table differ from their stored scores.
+
+    Such runs are scored again with changed gold answers, or by the rule of the other runs.
+    """
     if titles := _titles(run for run in runs if run.get("regraded")):
         yield _warning("gold", f"the gold answers changed; scored again for this table: {titles}")
     for words, group in group_by(runs, lambda run: run.get("scored_as", "")).items():

@@ -50,7 +50,7 @@ class Table:
 
 
 def format_n(run: Mapping[str, Any]) -> str:
-    """Return the number of questions in a run's results; `n of m` if m were selected."""
+    """Return the number of questions with results in a run; `n of m` if m were selected."""
     return str(run["n"]) if run["n"] == run["selected"] else f"{run['n']} of {run['selected']}"
 
 
@@ -203,7 +203,10 @@ def latex(table: Table) -> str:
 
 
 def csv_text(table: Table) -> str:
-    """Return the headings and rows of a table as CSV; `safe_cell` changes formulas."""
+    """Return the headings and rows of a table as CSV.
+
+    `safe_cell` keeps spreadsheets from running a text as a formula.
+    """
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     for row in (table.heads, *table.rows):

@@ -65,9 +65,10 @@ def different_corpora(first: RunMetrics, second: RunMetrics) -> bool:
 def runs_by_corpus(
     runs: Sequence[RunMetrics], *, of_each_set: bool = True
 ) -> dict[str, dict[str, list[RunMetrics]]]:
-    """Return the runs of each data set whose runs have several corpora, grouped by corpus.
+    """Return {data set: {corpus: runs}} for each data set whose runs have several corpora.
 
-    If `of_each_set` is False, the runs of all data sets are grouped together.
+    Runs of an unknown corpus are left out. If `of_each_set` is False, all data sets count as one,
+    with the name "".
     """
     known = [run for run in runs if run.get("corpus")]
     sets = group_by(known, lambda run: str(run["dataset"]) * of_each_set)
@@ -121,11 +122,11 @@ _STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
 
 
 def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any]]:
-    """Return the position of the run with the highest mean of a metric, and the selection's record.
+    """Choose the run with the highest mean of a metric; return its position and a record.
 
-    The first of tied runs wins; `n_equal` counts the other runs with this mean. Floor and ceiling
-    methods and runs with failed questions are left out. Raises UserError if no run remains or none
-    has the metric.
+    The first of tied runs is chosen; `n_equal` in the record counts the other runs with this mean.
+    Floor and ceiling methods and runs with failed questions are left out. Raises UserError if no
+    run remains or none has the metric.
     """
     tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
     metrics = {row: runs[row]["metrics"] for row in tuned if not runs[row]["failed"]}
@@ -259,7 +260,7 @@ def _details(runs: Sequence[RunMetrics]) -> list[str]:
 
 
 def differing_settings(runs: Sequence[RunMetrics]) -> list[str]:
-    """Return the paths of the retrieval settings that differ between runs, without prompts."""
+    """Return the paths of the settings of retrieval, except prompts, that differ between runs."""
     return above_steps(
         name
         for name in _differing([run["settings"] for run in runs])
@@ -268,7 +269,7 @@ def differing_settings(runs: Sequence[RunMetrics]) -> list[str]:
 
 
 def above_steps(names: Iterable[str]) -> list[str]:
-    """Return the names of settings that are not settings of steps; all names if all are."""
+    """Return the names of settings outside of steps; if there are none, return all names."""
     every = list(names)
     return [name for name in every if not name.startswith(_STEPS)] or every
 

@@ -57,8 +57,8 @@ def run_table(runs: Sequence[RunMetrics]) -> Table:
     """Return a table with a row for each run and all columns that are not empty.
 
     The rates of faulty calls include the calls of index building. `!` marks the means of a run with
-    failed questions. A mean is followed by its standard deviation over repeats, by its interval,
-    and, if it covers fewer questions than the run, by their number.
+    failed questions. After a mean come its standard deviation over repeats and its interval. If the
+    mean covers fewer questions than the run, their number follows.
     """
     ordered = in_table_order(runs)
     names = {name for run in ordered for name in run["metrics"] if name.startswith(EVIDENCE)}
@@ -180,8 +180,9 @@ def metrics_table(runs: Sequence[RunMetrics]) -> Table:
 
 
 def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
-    """Return the metric of the headline table: `metric`, or the one with values for most questions.
+    """Return the metric of the headline table.
 
+    It is `metric`, or else the usual metric that has values for the largest number of questions.
     Ties are broken in this order: accuracy, F1, Hit@1, list F1, evidence recall at 5 or at the
     largest k. If a context has no chunks, evidence in context comes before evidence recall.
     """
@@ -201,7 +202,11 @@ def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
 def headline_table(
     runs: Sequence[RunMetrics], differences: Sequence[Comparison] = (), metric: str | None = None
 ) -> Table:
-    """Return a table with a row for each run: n, main metric, difference, p, context, cost."""
+    """Return a table with a row for each run, and only the main columns.
+
+    They are n, the main metric, its difference from the baseline with the p-value, the tokens of
+    the context, and the cost.
+    """
     ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
     name = main_metric(ordered, metric)
     shown = [one for one in differences if one.metric == name]
@@ -259,7 +264,7 @@ def _headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
 
 
 def cost_table(runs: Sequence[RunMetrics]) -> Table:
-    """Return a table with a row for each run and step: its maximum, paid and cached calls."""
+    """Return a table with the maximum, paid and cached calls of each step of each run."""
     heads = ("method", "step", "calls at most", "tokens at most", "paid calls", "paid tokens",
              "paid USD", "cached calls", "cached tokens", "cut", "retries")  # fmt: skip
     rows = []
@@ -297,7 +302,10 @@ def select_tables(
     columns: str = COLUMNS[0],
     metric: str | None = None,
 ) -> list[Table]:
-    """Return the headline table of runs, or with `columns="all"` every table."""
+    """Return the headline table of runs.
+
+    With `columns="all"`, return the tables with all columns, all differences and all costs instead.
+    """
     if columns == COLUMNS[0]:
         return [headline_table(runs, differences, metric)]
     tables = [run_table(runs), comparisons.comparison_table(differences), cost_table(runs)]

@@ -56,9 +56,9 @@ def context_budget(
     """Return the context budget of a run; it is unbounded for a pipeline that packs no context.
 
     An equal budget is filled with more retrieved items, unless the user set their number
-    (`method.top_k=8`); the method's `file` shows which steps read such a parameter. Raises
-    UserError for a number of tokens that no step uses (unless `swept`), that exceeds the window, or
-    that conflicts with `method.budget`.
+    (`method.top_k=8`); the method's `file` shows which steps read such a parameter. If the user set
+    a number of tokens, raises UserError if no step packs a context (unless `swept`), if the number
+    exceeds the window, or if it conflicts with `method.budget`.
     """
     wish, own = settings.budget_context, settings.method.get("budget")
     number = wish if isinstance(wish, int) else None
@@ -81,7 +81,7 @@ def context_budget(
 
 
 def own_budget(settings: RunSettings) -> int | None:
-    """Return the token budget that a method's file sets, else that of the profile, else None."""
+    """Return the token budget of a method: from its file, else from the profile, else None."""
     own: int | None = settings.method.get("budget")
     return own or BUDGETS.get(settings.profile)
 
@@ -89,7 +89,10 @@ def own_budget(settings: RunSettings) -> int | None:
 def reported_budget(
     settings: RunSettings, pipeline: Pipeline, budget: ContextBudget
 ) -> int | Literal["auto", "native"]:
-    """Return `budget_context` with `auto` resolved, unless the pipeline packs no context."""
+    """Return the value of `budget_context`, with `auto` replaced by `native` or a number of tokens.
+
+    `auto` stays if the budget is equal and the pipeline packs no context.
+    """
     if is_native(settings):
         return settings.budget_context if settings.budget_context != "auto" else "native"
     return budget.tokens if packers(pipeline) and budget.tokens else settings.budget_context

@@ -100,7 +100,11 @@ class Command:
     def reference_experiments(
         self, experiment: Experiment, asked: Mapping[str, Sequence[str]]
     ) -> list[Experiment]:
-        """Return an experiment's reference methods, unless the command runs them (`asked`)."""
+        """Return an experiment for each reference method of an experiment.
+
+        `asked` has the methods of the command by data set. These methods are left out, and the list
+        is empty if the baseline is one of them.
+        """
         rows, data = [], experiment.dataset
         methods = asked.get(data.name, [experiment.method.name])
         for settings in reference_settings(experiment, methods):
@@ -160,7 +164,7 @@ def _methods_by_role() -> dict[str, list[str]]:
 
 
 def check_names(settings: RunSettings) -> None:
-    """Raise UserError for an unknown baseline or metric, or an objective that no run can have."""
+    """Raise UserError for an unknown baseline, an unknown metric or an unusable objective."""
     scoring, goal = settings.evaluation, settings.objective
     methods = {*sources.names("method"), str(settings.method.get("name")), NONE}
     if scoring.baseline not in methods:

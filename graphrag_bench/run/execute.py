@@ -211,7 +211,11 @@ def _report_failures(
 
 @dataclass(frozen=True)
 class Retrieval:
-    """The results of questions up to the packed context, and the artifacts of each scope."""
+    """Results of retrieval for questions.
+
+    `finished` has the results of the questions, up to the packed context. `resources` has the
+    artifacts and models of each scope.
+    """
 
     finished: Sequence[QuestionResult]
     resources: Mapping[str | None, Mapping[str, Any]]

@@ -68,9 +68,10 @@ class Experiment:
     ) -> "Experiment":
         """Check settings and return their experiment, without loading a model.
 
-        In a cell of a sweep (`swept`), settings that other cells need and this method cannot use
-        have no effect: `build`, path pooling and the context budget. Experiments with the same
-        `shared` cache load data and models once. Raises one UserError that lists every problem.
+        In a cell of a sweep (`swept`), `build`, path pooling and the context budget have no effect
+        on a method that cannot use them, because other cells may need them. Experiments with the
+        same `shared` cache load data and models once. Raises one UserError that lists every
+        problem.
         """
         shared = shared or ProcessCache()
         settings, dataset, file = _checked_inputs(values, dataset, shared)
@@ -127,7 +128,7 @@ class Experiment:
 
     @cached_property
     def needed_artifacts(self) -> frozenset[str]:
-        """Names of the artifacts that the steps need, and the chunk table for the stored rows."""
+        """Names of the artifacts that the steps need, and of the chunk table."""
         return frozenset((self.method.pipeline.needs() - GIVEN) | {"chunk_table"})
 
     @cached_property
@@ -169,7 +170,7 @@ class Experiment:
         return [item for _, models, _ in self.by_scope(questions) for item in self.plan_for(models)]
 
     def ledgers(self, questions: Sequence[Question]) -> list[Path]:
-        """Return the files with the model calls of building these questions' artifacts."""
+        """Return the ledgers of the model calls that built the artifacts of these questions."""
         store = self.store()
         return [path for item in self.artifacts_for(questions) for path in store.ledgers(item)]
 
@@ -252,7 +253,7 @@ class Experiment:
         """Return the experiments of the repeats after the first, stored in `trial-1` and so on."""
         n = self.settings.repeats
         if n > 1 and not self.settings.answering:
-            raise UserError(f"repeats={n} repeats answers. Set answer=on.")
+            raise UserError(f"repeats={n} needs answers. Set answer=on.")
         return [replace(self, models=self.models.on_trial(t), trial=t) for t in range(1, n)]
 
 

@@ -68,7 +68,7 @@ class RunFolder:
     shard: str = ""
 
     def file(self, name: str, suffix: str = "jsonl") -> Path:
-        """Return the path of this shard's file of a kind, such as `records` or `ledger`."""
+        """Return the path of a file of this shard; `name` is its kind, such as `records`."""
         return self.path / (f"{name}.{self.shard}.{suffix}" if self.shard else f"{name}.{suffix}")
 
     def files(self, name: str) -> list[Path]:
@@ -76,9 +76,10 @@ class RunFolder:
         return sorted(self.path.glob(f"{name}.jsonl")) + sorted(self.path.glob(f"{name}.*.jsonl"))
 
     def rows(self) -> dict[str, Row]:
-        """Return the stored result of each question, by id; of several results the most complete.
+        """Return the stored result of each question, by id.
 
-        Of equally complete results, the last one counts.
+        If a question has several results, the most complete result is returned. Of equally
+        complete results, it is the last.
         """
         rows: dict[str, Row] = {}
         for path in (*self.files("records"), *self.files("journal")):
@@ -91,7 +92,10 @@ class RunFolder:
         return rows
 
     def finished_questions(self, answering: bool) -> set[str]:
-        """Return the ids of answered questions; without `answering`, also of retrieved ones."""
+        """Return the ids of the answered questions.
+
+        Without `answering`, questions whose context is stored count as finished too.
+        """
         enough = {"answered"} if answering else {"answered", "retrieved"}
         return {name for name, row in self.rows().items() if row["status"] in enough}
 
@@ -193,7 +197,9 @@ class RunFolder:
 
 
 def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, Any]:
-    """Return the values in nested mappings, by dotted path; `lists` splits nested lists too.
+    """Return the values in nested mappings, by dotted path.
+
+    With `lists`, the items of nested lists also get a path.
 
     >>> paths_of({"graph": {"per": "all"}, "cuts": [2, 5]})
     {'graph.per': 'all', 'cuts': [2, 5]}
@@ -211,7 +217,10 @@ def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, An
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the mapping in a JSON file, or {} if it is missing; raises DamagedRun otherwise."""
+    """Return the mapping in a JSON file, or {} if there is no file.
+
+    Raises DamagedRun if the file cannot be read or does not hold a mapping.
+    """
     try:
         return _mapping(path, json.loads(path.read_bytes()))
     except FileNotFoundError:

@@ -118,7 +118,9 @@ def _vector(model: Embedder) -> str:
     (row,) = model.encode([_PASSAGE.strip()], kind="passage")
     norm = float(np.linalg.norm(row))
     if len(row) != model.dimension:
-        raise UserError(f"A vector has {len(row)} numbers; embedder.dimension={model.dimension}.")
+        raise UserError(
+            f"A vector has {len(row)} numbers, but embedder.dimension={model.dimension}."
+        )
     if abs(norm - 1.0) > 1e-3:
         raise UserError(f"A vector has the norm {norm:.4f}; indices need norm 1.")
     window = model.text_lengths(()).description

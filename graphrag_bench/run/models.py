@@ -191,7 +191,7 @@ class Models(Mapping[str, Any]):
 
     @property
     def batch(self) -> BatchFile | None:
-        """The file that requests are written to instead of being sent, or None."""
+        """The file that collects requests instead of sending them; None if requests are sent."""
         path = self.settings.cache.batch
         return self.shared.get_or_make("batch", path, lambda: BatchFile(path)) if path else None
 
@@ -216,7 +216,7 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def budget(self) -> Budget:
-        """The budget of the run, less the costs in its ledgers."""
+        """The budget of the run, from which the costs in its ledgers are subtracted."""
         limits = self.settings.budget
         if limits.tokens is None and limits.usd is None:
             return Budget()
@@ -236,7 +236,7 @@ class Models(Mapping[str, Any]):
 
     @property
     def training(self) -> TrainingSet:
-        """Training questions with gold, without questions of the run.
+        """Training questions with gold, none of which is a question of the run.
 
         Raises UserError if the data set has no training questions.
         """
@@ -302,7 +302,7 @@ class ProcessCache:
         self._kinds: dict[str, _Recent[Any]] = {}
 
     def dataset(self, settings: RunSettings) -> Dataset:
-        """Return the data set of a run; raises UserError for any fault outside its gold."""
+        """Return the data set of a run; raises UserError if anything except its gold is invalid."""
         name = dataset_key(settings.dataset, settings.paths.home)
         known = self.datasets.get(name)
         if not isinstance(known, Dataset):

@@ -151,7 +151,7 @@ def _short(score: float) -> float:
 
 
 def timing_rows(finished: QuestionResult, workers: int = 1) -> Iterator[Row]:
-    """Yield a row with the seconds of each step of a question, summed over its rounds."""
+    """Yield a row for each step of a question, with its seconds summed over all its rounds."""
     seconds: dict[str, float] = {}
     for step in finished.trace:
         seconds[step.step] = seconds.get(step.step, 0.0) + step.seconds
@@ -186,7 +186,7 @@ def _stored(piece: Piece, chunk_table: ChunkTable | None) -> str | None:
 def context_texts(
     folder: RunFolder, rows: Mapping[str, Row], dataset: Dataset
 ) -> dict[str, Sequence[str | None]]:
-    """Return the texts of each stored context, by question, in the order of its pieces.
+    """Return, for each question, the texts of the pieces in its stored context, in order.
 
     A question is omitted if its texts were not stored (trace=off) or changed in the data set. A
     text is None if its document is no longer in the data set.

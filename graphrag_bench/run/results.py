@@ -222,7 +222,10 @@ def write_references(experiment: Experiment, selected: Sequence[Question]) -> No
 
 
 def read_references(folder: RunFolder) -> References | None:
-    """Return the artifacts that a run used; None if they were not stored. Raises DamagedRun."""
+    """Return the artifacts that a run used, or None if their list was not stored.
+
+    Raises DamagedRun if the list cannot be read.
+    """
     path = folder.path / REFERENCES
     if not (stored := read_json(path)):
         return None

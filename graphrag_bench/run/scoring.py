@@ -60,7 +60,10 @@ def scoring_of(
 
 
 def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = True) -> Dataset:
-    """Read the data set that settings name; without `scored`, faults in its gold raise no error."""
+    """Read the data set that the settings name.
+
+    If `scored` is False, faults in the gold of the data set raise no error.
+    """
     return read_dataset(
         settings.card or settings.name, settings.root, settings.openie, settings.own,
         home=home, questions=settings.questions, scored=scored,
@@ -79,7 +82,7 @@ def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:
     """Return the answer metrics of a data set: those on its card, or the default metrics.
 
-    If the gold has options or sub-answers, their metrics are added. The metrics in
+    If the gold has options or sub-answers, the metrics that score them are added. The metrics in
     `evaluation.metrics` come last.
     """
     named = dataset.card.metrics or answer_metrics.DEFAULT_METRICS
@@ -189,11 +192,13 @@ def score(
 ) -> dict[str, Any]:
     """Return the scores of stored results for `metrics.json`.
 
-    Each of `metrics` has `mean`, `low`, `high` (95 % bootstrap interval), `n` and, if questions
-    share scopes, `clusters`: the number of scopes, which are resampled whole. Failed questions are
-    counted in `failed` and not averaged. `answers_cut` is the share of answers cut at their limit,
-    `fallbacks` the number of questions by fallback, `missing` the unreadable judgements by metric,
-    `lengths` the mean words of answers and gold, `computed_by` the packages of metrics.
+    Each of `metrics` has its `mean`, the ends `low` and `high` of its 95 % bootstrap interval, and
+    the number `n` of questions. If questions share scopes, it also has the number of scopes
+    (`clusters`), which are resampled whole. Failed questions are counted in `failed` and not
+    averaged. `answers_cut` is the share of answers that were cut at their limit. `fallbacks` counts
+    the questions with each fallback, and `missing` the unreadable judgements of each metric.
+    `lengths` has the mean number of words of answers and gold. `computed_by` names the packages
+    that compute metrics.
     """
     values: dict[str, list[float]] = {}
     scopes: dict[str, list[str | None]] = {}
@@ -244,9 +249,9 @@ def _most_first(names: Iterable[str]) -> dict[str, int]:
 def contexts(rows: Iterable[Row]) -> dict[str, Any]:
     """Return a `digest` of all contexts, and `room`; {} if every context is empty.
 
-    The digest covers kind, id and tokens of each piece. `room` estimates how many pieces of each
-    kind fit the budget. It has their mean number in the contexts that had no room for all pieces of
-    the kind.
+    The digest covers the kind, id and tokens of each piece. `room` estimates how many pieces of
+    each kind fit the budget: it has the mean number of pieces in the contexts that had no room for
+    all pieces of this kind.
     """
     identities: list[tuple[str, list[tuple[str, str, int]]]] = []
     room: dict[str, list[int]] = {}
@@ -296,7 +301,7 @@ def _flags(metrics: Mapping[str, Any], lengths: Mapping[str, float]) -> list[str
 
 
 def shares(counts: Mapping[str, int]) -> dict[str, float]:
-    """Return the number of `calls`, and the shares of failed, truncated and other faulty calls.
+    """Return the number of `calls`, and the share of each kind of faulty call, e.g. `failed`.
 
     >>> shares(Counter(calls=4, failed=1))["failed"]
     0.25

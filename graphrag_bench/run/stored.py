@@ -37,10 +37,10 @@ class StoredRun:
     """A stored run, read from its folder.
 
     `loaded` is the run's data set if it is in memory. `read` caches the data sets of several runs.
-    Cells of a sweep that differ only in the settings `EXTENT` share a folder; `extent` has the
-    values of these settings for one cell. `varied` has the overrides of the cell, None for a single
-    run. If the run is scored by another rule than the rule stored in its folder, `scored_as` names
-    the stored rule.
+    Cells of a sweep share a folder if they differ only in the settings that `EXTENT` lists, such as
+    `limit` or `evaluation`; `extent` has the values of these settings for one cell. `varied` has
+    the overrides of the cell, None for a single run. If the run is scored by another rule than the
+    rule stored in its folder, `scored_as` names the stored rule.
     """
 
     folder: RunFolder
@@ -52,7 +52,10 @@ class StoredRun:
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
-        """The content of `metrics.json`, scored again if the gold or `extent` differs."""
+        """The content of `metrics.json`.
+
+        It is scored again if the gold has changed, or if `extent` has other values than the file.
+        """
         stored = self.folder.metrics()
         if not stored:
             return stored
@@ -165,7 +168,7 @@ class StoredRun:
 
 
 def stored_runs(home: str | Path) -> list[StoredRun]:
-    """Return the scored runs below a home, sorted by data set, method and key."""
+    """Return the scored runs in HOME/runs, sorted by data set, method and key."""
     return readable_runs(sorted(Path(home).glob(f"runs/*/*/*/{METRICS}")))
 
 
@@ -185,7 +188,7 @@ def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
 
 
 def find_run(name: str, home: str | Path) -> StoredRun:
-    """Return the run whose folder, method or beginning of the key is `name`."""
+    """Return a run, given its folder, its method or the beginning of its key."""
     if (Path(name) / METRICS).exists():
         return StoredRun(RunFolder(Path(name)))
     runs = {run.folder.path.name: run for run in stored_runs(home)}
@@ -201,7 +204,7 @@ def find_run(name: str, home: str | Path) -> StoredRun:
 
 
 def extent_of(settings: RunSettings) -> dict[str, Any]:
-    """Return the values of the settings `EXTENT` as JSON values."""
+    """Return the settings that `EXTENT` lists, such as `limit`, with their values as JSON."""
     return settings.model_dump(mode="json", include=EXTENT)
 
 
@@ -362,10 +365,11 @@ def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
 
 
 def with_one_rule(runs: Sequence[StoredRun]) -> list[StoredRun]:
-    """Return the runs, scored by the rule of the first run; `scored_as` names a replaced rule.
+    """Return the runs, scored by the rule of the first run.
 
-    Cells of a sweep and runs whose data set cannot be read keep their own rule. Raises UserError if
-    runs of one data set were scored with different gold and cannot be scored again.
+    If a run was stored with another rule, `scored_as` names the stored rule. Cells of a sweep and
+    runs whose data set cannot be read keep their own rule. Raises UserError if runs of one data set
+    were scored with different gold and cannot be scored again.
     """
     _check_gold(runs)
     same: list[StoredRun] = []

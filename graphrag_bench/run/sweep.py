@@ -36,9 +36,10 @@ T = TypeVar("T")
 class Sweep:
     """A command that runs several cells.
 
-    `command` is its time and process id, which each cell stores too. `varied` lists the settings
-    that differ between cells, `methods` the methods by data set. `cells` has the overrides of each
-    cell; it is () if the sweeper chooses each cell by the results of earlier cells.
+    `command` is the time and the process id of the command, which each cell stores too. `varied`
+    lists the settings that differ between cells, and `methods` lists the methods of each data set.
+    `cells` has the overrides of each cell; it is () if the sweeper chooses each cell by the results
+    of earlier cells.
     """
 
     command: str = ""
@@ -47,7 +48,7 @@ class Sweep:
     methods: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def words(self, overrides: Sequence[str]) -> str:
-        """Return the overrides of a cell that differ between cells, without the method."""
+        """Return the overrides of a cell whose settings differ between cells, except the method."""
         varied = {*self.varied} - {"method"}
         words = [word.lstrip("+") for word in overrides if setting_path(word) in varied]
         return " ".join(word.removeprefix("method.") for word in words)
@@ -71,7 +72,8 @@ class Cell:
     """A cell of a sweep, or the job of a single run, with its result.
 
     `runs` are the folders of its run and of the reference methods; `problems` are messages on
-    incomplete runs. `error` is "" for a finished cell; `extent` has the settings `EXTENT`.
+    incomplete runs. `error` is "" for a finished cell. `extent` has the values of the settings that
+    `EXTENT` lists, such as `limit`.
     """
 
     command: str

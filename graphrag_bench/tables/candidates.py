@@ -21,7 +21,7 @@ from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
 
 
 def qualifying(recipe: Recipe, conditions: Sequence[RunConditions]) -> list[RunConditions]:
-    """Return the runs that have the settings behind a printed figure (its recipe)."""
+    """Return the runs that have the settings in a recipe, which describes a printed figure."""
     wanted = recipe.required
     if wanted is None:
         return []
@@ -79,7 +79,11 @@ class Candidate:
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
-        """Sort key: runs nearest to the paper first, then with most questions, then by key."""
+        """The key by which candidates are sorted.
+
+        Runs that are nearest to the paper come first. Of equally near runs, those with more
+        questions come first.
+        """
         metrics, other = self.run.metrics, self.other.metrics["key"] if self.other else ""
         near = self.grade.letter, len(self.grade.major), len(self.grade.mismatches)
         return *near, -metrics["n"], metrics["key"], other, self.judge, self.protocol
@@ -134,13 +138,13 @@ def _judges(
 
 
 def grade_of(part: Part, runs: Sequence[RunConditions], judge: str = "", how: str = "") -> Grade:
-    """Return the grade of a figure; for a win rate, with the mismatches of both runs."""
+    """Return the grade of a figure; the grade of a win rate has the mismatches of both runs."""
     grades = [grading.grade(run, of, judge, how) for run, of in zip(runs, part.sides, strict=True)]
     return Grade.of(mismatch for one in grades for mismatch in one.mismatches)
 
 
 def stored_of(part: Part, conditions: Sequence[RunConditions]) -> list[tuple[RunConditions, ...]]:
-    """Return the stored runs for a figure, each alone, or in pairs for a win rate."""
+    """Return the stored runs, or for a win rate the pairs of runs, that can give a figure."""
     cell, own = part.own.cell, qualifying(part.own, conditions)
     if not part.own.metric.criteria:
         return [(one,) for one in own]

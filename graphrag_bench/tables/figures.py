@@ -60,7 +60,7 @@ Gap = tuple[Part, Candidate | None]
 
 
 def difference(cell: PrintedCell, filled: Cells) -> str:
-    """Return the signed difference of our figure from the paper's, "–" for grade C or no figure."""
+    """Return our figure minus the paper's figure, e.g. `+1.2`; "–" for grade C or no figure."""
     figure = filled[cell].figure
     if figure is None or figure.grade.major or cell.value is None:
         return MISSING
@@ -143,7 +143,10 @@ class _Collection:
         return rest
 
     def lacking(self, recipe: Recipe, gaps: Sequence[Gap]) -> CellEntry:
-        """Return what a figure needs: runs, or scores, timings and verdicts of stored runs."""
+        """Return the inputs that a figure lacks: new runs, or data of stored runs.
+
+        These data are scores, timings or verdicts.
+        """
         metric = recipe.metric
         unscored = [run.run.folder.path for _, run in gaps if run]
         if metric.kind == "metric" and unscored:

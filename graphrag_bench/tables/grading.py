@@ -112,8 +112,8 @@ def grade(one: RunConditions, recipe: Recipe, judge: str = "", protocol: str = "
     The grade is C if the data set, corpus size, answering model, judge, judge's protocol or
     selection of questions differs, if the corpus size of the run is unknown, or if its regime is
     not `published`. It is A if data, models, settings and prompts are equal, else B. For a count,
-    only the size of the corpus matters. For a figure of a graph, other questions are no reason for
-    the grade C.
+    only the size of the corpus matters. A figure that measures a graph does not get the grade C for
+    different questions.
     """
     if recipe.metric.kind == "count":
         return Grade.of(_corpus(one, recipe, silent=True))
@@ -212,7 +212,10 @@ def _judge(recipe: Recipe, judge: str, protocol: str) -> Iterator[Mismatch]:
 def different_settings(
     ours: Mapping[str, object], theirs: Mapping[str, object]
 ) -> Iterator[Mismatch]:
-    """Yield the settings that differ; settings of steps count only if no other setting differs."""
+    """Yield the settings that differ.
+
+    Settings of steps are left out if any other setting differs.
+    """
     undecided = {"method.title", REGIME}
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
         undecided |= {"chunking.variant", "chunking.size"}

@@ -138,7 +138,7 @@ class FigureSource:
         return self._sizes.setdefault(digest, sizes)
 
     def figure(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """Return a candidate's figure for a printed figure; None if its runs do not have it."""
+        """Return the value of a printed figure in a candidate's runs; None if they lack it."""
         metric = table.metric(cell)
         run, metrics, what = one.run, one.run.metrics, metric.value
         match metric.kind:

@@ -105,7 +105,7 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
 
 
 def comparison_tables(table: PaperTable, filled: Cells, home: Path = Path()) -> list[Table]:
-    """Return a table for each data set, with the paper's rows, and metrics as columns.
+    """Return a table for each data set: its rows are the paper's rows, its columns the metrics.
 
     Differences are printed for grades A and B. For a data set without runs, only printed figures
     are shown. The last table ends with the commands that fill the table.
