@@ -33,7 +33,7 @@ def normalise_name(name: str) -> str:
 
 
 def unsigned_name(name: str) -> str:
-    """Return the normal form of a name with letters and digits only, as HippoRAG's code does."""
+    """Return the normal form that HippoRAG's code gives a name: only letters and digits."""
     return " ".join(_bare(fold_case(html.unescape(name))).split())
 
 

@@ -340,7 +340,7 @@ show_briefly(*(kind for kind in _slots if isinstance(kind, type) and is_dataclas
 
 
 def value(slot: str) -> Any:
-    """Return a class decorator: values of the decorated type are kept in the slot `slot`.
+    """Return a class decorator that assigns the slot `slot` to a type of values.
 
     Raises ValueError if the slot belongs to another type.
     """
@@ -376,7 +376,7 @@ class RetrievalState:
     slots: Mapping[str, Any] = field(default_factory=dict)
 
     def get(self, slot: str) -> Any:
-        """Return the value of a slot, None before a step has written it."""
+        """Return the value of a slot, or None if no step has written one."""
         return self.question if slot == "question" else self.slots.get(slot)
 
     def write(self, values: Mapping[str, Any]) -> "RetrievalState":

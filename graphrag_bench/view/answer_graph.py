@@ -145,7 +145,9 @@ class _TraceRows:
 
 
 def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
-    """Return the nodes, edges and paths to draw for a stored question; empty without a trace.
+    """Return the nodes, edges and paths to draw for a stored question.
+
+    Without a trace of the question only its gold chunks are drawn.
 
     Nodes and chunks have the flags `found` (by a step) and `gold` (a gold chunk, or a node of a
     gold chunk). Nodes also have `seed` and `answer` (the name is a gold answer). Edges have the
@@ -153,9 +155,10 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     (a sentence of one chunk names the other). `size` is the operator whose scores set node sizes.
 
     Up to `MAX_NODES` nodes and chunks are drawn, in this order: the first paths, gold chunks,
-    retrieved chunks, scored nodes (if there is no path), nodes of relationships, other paths. The
-    walk to a node or chunk is drawn too, unless it is on one of the first paths. `left_out` counts
-    the nodes and chunks that are not drawn; `unconnected` names found nodes without a drawn edge.
+    retrieved chunks, parents of routes, scored and other found nodes (if there is no path), nodes
+    of relationships, other paths. The walk to a node or chunk is drawn too, unless it is on one of
+    the first paths. `left_out` counts the nodes and chunks that are not drawn; `unconnected` names
+    found nodes without a drawn edge.
     """
     rows = _TraceRows.of(row.get("trace", ()))
     drawing = _Drawing(rows, gold, names)

@@ -168,9 +168,10 @@ def _evidence_letters(row: Row, gold: Gold | None) -> str:
 
 
 def part_text(name: str, value: Any) -> str:
-    """Return one of the page's data files as JavaScript; no text in `value` can end the script.
+    """Return one of the page's data files as JavaScript.
 
-    Raises ValueError for NaN and infinity.
+    Texts in `value` are escaped so that they cannot end the script element. Raises ValueError for
+    NaN and infinity.
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for sign in _UNSAFE:
@@ -218,7 +219,7 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
 
 
 def write_demo(page: Path) -> Path:
-    """Write the page of the packaged runs into a folder; return its index.html."""
+    """Write the page of the example runs in the package into a folder; return its index.html."""
     _write_static(page)
     with tarfile.open(DEMO) as archive:
         archive.extractall(page / FOLDER, filter="data")

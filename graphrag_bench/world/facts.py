@@ -15,8 +15,8 @@ class WorldSettings(BaseModel):
     """Settings of a world, which determine its texts and questions.
 
     Changing `noise`, `alias_rate` or `removed` keeps the entities, facts and questions, because
-    each setting has its own stream of random numbers. Raising one of these rates only adds: items
-    that a lower rate affects stay affected. Shares are exact, up to rounding to whole counts.
+    each setting has its own stream of random numbers. A higher rate affects all items that a lower
+    rate affects, and others. Shares are exact, up to rounding to whole counts.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)

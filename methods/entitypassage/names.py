@@ -149,7 +149,7 @@ Definition = tuple[Name, Name, str]
 def merged_names(
     chunks: Sequence[ChunkNames], redirects: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, Name], list[Merge]]:
-    """Return the name that replaces each alias, keyed by the alias, and the list of merges.
+    """Return a mapping from each alias to the name that replaces it, and the list of merges.
 
     `redirects` lists the aliases of each document's title; they are merged before acronyms. An
     alias that stands for several names is not merged, and a title is never an alias.

@@ -126,9 +126,9 @@ def entity_scorer(
 ) -> EntityScorer:
     """Combine the network with the edges of a graph and the vectors of its relation names.
 
-    Each relation has an inverse, embedded as "inverse_" and its name; synonymy edges have the
-    relation "equivalent". Raises UserError if the weights were trained with vectors of another
-    length.
+    Each relation has an inverse, whose name is "inverse_" followed by the relation's name; synonymy
+    edges have the relation "equivalent". Raises UserError if the weights were trained with vectors
+    of another length.
     Source: GFM-RAG (Luo et al. 2025), its release.
     """
     _check_length(gnn_weights, embedder)

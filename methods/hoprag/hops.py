@@ -230,7 +230,7 @@ def judged_nearest(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Rank passages as `node.judged.llm` does, but with the cosine as the judge, not a model.
+    """Rank passages like `node.judged.llm`, but judge them by the cosine, without a model.
 
     A passage is the chunk of a node; it helps if its cosine with the question is above 0.7.
     Source: HopRAG (Liu et al. 2025), released code a6e425b: its traversal with the similarity judge

@@ -77,8 +77,8 @@ def similar_and_dense(
 ) -> list[Ranked[Chunk]]:
     """Alternate the chunks nearest to the question with the two lists of `chunk.pick.similar`.
 
-    The three lists take turns: first the `top_k` nearest chunks, without chunks of a cosine below
-    0.2, then the chunks of nodes, then the chunks of relationships. The first `top_k` chunks are
+    The three lists take turns in this order: the `top_k` nearest chunks (those with a cosine of at
+    least 0.2), the chunks of nodes, the chunks of relationships. The first `top_k` chunks are
     returned; if all lists are empty, the first `top_k` given chunks. Score: cosine, -1..1. Ties by
     lower id.
     Source: LightRAG's released code, version 1.5.7, mode `mix`.

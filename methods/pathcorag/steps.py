@@ -103,10 +103,11 @@ def reasoning_steps_llm(
 def reasoning_steps_nlp(
     question: Question, *, nlp: Nlp, n_steps: PositiveInt = 3, n_queries: PositiveInt = 3
 ) -> ReasoningSteps:
-    """Build reasoning steps without a model: named entities, other phrases, the question itself.
+    """Build up to three reasoning steps from the words of the question, without a model.
 
-    The queries of a step are its first `n_queries` names or phrases. Steps without queries are left
-    out, then the first `n_steps` are kept.
+    The steps are the named entities, the other phrases, and the question itself. The queries of a
+    step are its first `n_queries` names or phrases. Steps without queries are left out, then the
+    first `n_steps` are kept.
     Source: PathCoRAG, section 4.1, with a tagger instead of the model.
     Deviation: the steps are groups of words of the question; they do not reason.
     """

@@ -205,8 +205,9 @@ _QuestionSource = tuple[Sequence[str], Sequence[str], Iterator[Example]]
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Training questions, with unit vectors, float32, of questions, readable names and relations.
+    """Training questions with the vectors of their texts.
 
+    `vectors` (questions), `names` (readable names) and `relations` are float32 unit vectors.
     `place` int32 (n_names,) is 1 + the row of a name's vector in `names`, or 0 for a name that is
     not readable.
     """

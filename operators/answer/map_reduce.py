@@ -78,7 +78,7 @@ def _reply_of(max_characters: int | None) -> type[MapReply]:
 @value("points")
 @dataclass(frozen=True)
 class Points:
-    """Statements with importance scores 1..100, best first, ties in the order of the context.
+    """Statements with importance scores 1..100, best first, ties in the order of reading.
 
     `chunks` are the chunks that each statement quotes; empty if a model wrote the statements.
     """
@@ -117,9 +117,10 @@ def map_points(
     `seed`, the same for every question. Only the first `max_groups` groups are read. The returned
     context contains the pieces that were read, in that order; its `cut` lists all other pieces. The
     reply schema limits each group to 5 points, and each point to `max_characters`, because a small
-    model would otherwise repeat itself; with None the prompt asks for comprehensive descriptions,
-    as the original does. Points of score 0 are dropped; ties keep the order of reading. A group
-    with an unreadable reply has no points. Raises the last failure if every group fails.
+    model would otherwise repeat itself; without this limit (None) the prompt asks for comprehensive
+    descriptions, as the original does. Points of score 0 are dropped; ties keep the order of
+    reading. A group with an unreadable reply has no points. Raises the last failure if every group
+    fails.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2 and report B.8.
     """
     pieces = list(context.pieces)

@@ -18,7 +18,10 @@ def with_report(communities: Communities, reports: Reports, level: int | None) -
 
 
 def rating_fraction(reports: Reports) -> FloatArray:
-    """Return rating / 11 of each community: below 1, so that it breaks ties between counts."""
+    """Return the rating (0..10) of each community, divided by 11.
+
+    The fraction is below 1, so that it only breaks ties if it is added to a count.
+    """
     return np.clip(reports.ratings, 0.0, 10.0) / 11.0
 
 

@@ -43,7 +43,7 @@ def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
 
 @operator("question.entities.nlp_or_phrases", order="the order in the question")
 def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
-    """Return the named entities of the question by spaCy, or its noun phrases if it has none.
+    """Return the named entities that spaCy finds in the question, or else its noun phrases.
 
     Names are normalised, without duplicates. Numbers, amounts and dates are not entities.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, with a tagger instead of the model; the
@@ -123,7 +123,7 @@ def keywords_llm(
 
 @operator("question.keywords.nlp", order="the order in the question")
 def keywords_nlp(question: Question, *, nlp: Nlp) -> Keywords:
-    """Return the question's named entities as low-level keywords, its noun phrases as high-level.
+    """Return named entities as low-level keywords and noun phrases as high-level keywords.
 
     Source: LightRAG (Guo et al. 2024), section 3.2, with a tagger (spaCy) instead of the model.
     """

@@ -1,4 +1,4 @@
-"""Rank the relationships of given nodes, or relationships by the scores of their two nodes."""
+"""Rank the relationships of given nodes, or all relationships, by values of their two nodes."""
 
 from typing import Literal
 
