@@ -317,7 +317,7 @@ class Run:
         return "\n".join(map(markdown, self._tables((), "main")))
 
     def question(self, name: str) -> "StoredQuestion":
-        """Return the stored result of one question, which a notebook shows with its graph.
+        """Return the stored result of one question; a notebook shows the result with its graph.
 
         Raises UserError for an unknown id.
 

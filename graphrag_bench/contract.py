@@ -49,7 +49,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of an operator or builder; the default is `REQUIRED` if there is none."""
+    """A setting of an operator or builder; `default` is `REQUIRED` if there is no default."""
 
     name: str
     annotation: Any
@@ -188,7 +188,7 @@ def resources() -> frozenset[str]:
 
 
 def variants(resource: str) -> dict[str, str]:
-    """Return the names of the builders of a resource, by variant."""
+    """Map each variant of a resource to the name of its builder."""
     return {one.variant: one.name for one in builders.all() if one.resource == resource}
 
 

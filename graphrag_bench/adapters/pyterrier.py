@@ -13,8 +13,9 @@ with extra_needed("adapters"):
 class PyTerrierRetriever(pt.Transformer):
     """Transformer that uses a method to rank documents for queries; it generates no answers.
 
-    `topics` are the questions of the data set, and `qrels` their gold documents. `docno` is the id
-    of a document. Raises UserError if a `qid` has two queries, or if the method ranks no passages.
+    `topics` are the questions of the data set, and `qrels` are their gold documents. Each `docno`
+    is a document id. Raises UserError if a `qid` has two queries, or if the method ranks no
+    passages.
     """
 
     def __init__(self, pipeline: EditablePipeline, data: Dataset | str) -> None:
@@ -36,7 +37,7 @@ class PyTerrierRetriever(pt.Transformer):
         states = retrieved(self._experiment, texts)
         for qid, (state, table) in zip(queries.qid, states, strict=True):
             if (chunks := state.get("chunks")) is None:
-                raise UserError(f"'{self._experiment.method.name}' ranks no passages.")
+                raise UserError(f"The method '{self._experiment.method.name}' ranks no passages.")
             rows += [(qid, *one) for one in document_scores(chunks, table).items()]
         found = pd.DataFrame(rows, columns=["qid", "docno", "score"]).astype({"score": float})
         found["qid"] = found["qid"].astype(queries.qid.dtype)

@@ -36,8 +36,9 @@ class Mixture:
 
     `reduction` reduces vectors to `dimension`. A row joins each component whose posterior is above
     `threshold` (0..1). Clusters of more than `max_tokens` are split again. The search for the best
-    number of components stops after `patience` numbers in a row without a lower BIC (None: it tries
-    all numbers). It is skipped if there are more than `max_swept_rows` rows (None: never).
+    number of components stops when `patience` numbers in a row have not lowered the BIC (None: it
+    tries all numbers). The search is skipped if there are more than `max_swept_rows` rows (None: it
+    is never skipped).
     """
 
     dimension: int
@@ -66,7 +67,7 @@ def _on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
 def mixture_clusters(
     vectors: NDArray[Any], n_tokens: IntArray, mixture: Mixture, rng: Generator
 ) -> Clusters:
-    """Return soft clusters of the rows of `vectors` (n, d); each row is in at least one.
+    """Return soft clusters of the rows of `vectors` (n, d); each row is in at least one cluster.
 
     First all rows are clustered, and then the rows of each cluster. Each time, the vectors are
     reduced, and mixtures of 1, 2, ... up to min(50, n) - 1 components are fitted until `patience`

@@ -1,4 +1,4 @@
-"""Attributes of nodes, and the texts merged into descriptions, with the chunks they come from."""
+"""Attributes of nodes, texts that were merged into descriptions, and the chunks of both."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -12,12 +12,12 @@ N_HUBS = 5
 
 
 def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
-    """Return counts by name, each with its total: (3, 100) for 3 isolated nodes of 100 nodes.
+    """Return pairs (count, total) by name, for example (3, 100) for 3 isolated nodes of 100 nodes.
 
-    Links lead from a node to its neighbours, or, in a graph without relationships, to its chunks.
-    Facts are relationships other than synonymy edges. The largest part is the largest connected
-    component, where relationships and shared chunks connect nodes. The largest hubs are the 1 % of
-    the nodes that have the most links (at least one node).
+    Links lead from a node to its neighbours; in a graph without relationships, they lead from a
+    node to its chunks. Facts are relationships other than synonymy edges. The largest part is the
+    largest connected component of the nodes, which relationships and shared chunks connect. The
+    largest hubs are the 1 % of the nodes that have the most links (at least one node).
 
     >>> graph = Graph.from_arrays([0], [1], [[1, 1], [1, 0], [0, 0]], names=["a", "b", "c"])
     >>> graph_health(graph)["nodes in one chunk"], graph_health(graph)["isolated nodes"]

@@ -125,7 +125,7 @@ def node_masses(
 def inflow(
     rows: IntArray, starts: Int32Array, nodes: Int32Array, chances: FloatArray, state: FloatArray,
 ) -> FloatArray:  # fmt: skip
-    """Return the residual that flows to each of `rows` in one step of the walk, float64."""
+    """Return the residual that flows to each row in `rows` in one step of the walk, float64."""
     flat, sums = state.reshape(-1), np.zeros(len(rows))
     for number in range(len(rows)):
         end = starts[rows[number] + 1]

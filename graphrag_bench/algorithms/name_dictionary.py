@@ -70,9 +70,9 @@ def key_of(name: str) -> str:
 
 
 def title_key(title: str) -> str:
-    """Return the key of a title without bracketed text; "" if it is too short to look for.
+    """Remove bracketed text from a title, and return its lookup key.
 
-    The result is also "" for a title that is a function word.
+    The result is "" if the key is a function word or too short to look for.
     """
     key = key_of(_BRACKETS.sub(" ", title)) or key_of(title)
     return key if _is_name(key) else ""
@@ -99,7 +99,7 @@ class NameDictionary:
     def of(
         cls, names: Iterable[str], aliases: Mapping[str, int] = MappingProxyType({})
     ) -> "NameDictionary":
-        """Return the dictionary of names in row order, then aliases; the first of equal keys wins.
+        """Return a dictionary of names and aliases; of equal keys, names come first, in row order.
 
         A name with a leading article is also found without the article. If another row has the name
         without the article, both names lead to that row, unless this name is a function word (`the
@@ -167,7 +167,7 @@ FILE = "merges.jsonl"
 
 @dataclass(frozen=True)
 class Merge:
-    """Alias and name of a node, both normalised, with the rule and document that give the alias."""
+    """Normalised alias and name of a node, and the rule and document that led to the alias."""
 
     alias: str
     name: str
@@ -192,9 +192,10 @@ def load_merges(folder: Path) -> tuple[Merge, ...]:
 
 
 def unambiguous_aliases(merges: Iterable[Merge], names: Iterable[str]) -> dict[str, int]:
-    """Return the node of each alias that stands for a single node, in order of mention.
+    """Map each alias that stands for a single node to this node.
 
-    `names` are the names of all nodes. An alias that is also the name of a node is left out.
+    Aliases are in the order of `merges`. `names` are the names of all nodes. An alias that is also
+    the name of a node is left out.
     """
     row_of: dict[str, int] = {}
     for row, name in enumerate(names):

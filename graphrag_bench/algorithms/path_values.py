@@ -45,7 +45,7 @@ class Hop:
 @value("exploration")
 @dataclass(frozen=True)
 class Exploration:
-    """Relations to follow next (`chosen`), and the hops of each round so far, best first."""
+    """Relations to follow next (`chosen`), and the hops of all rounds so far, best hops first."""
 
     chosen: tuple[ChosenRelation, ...] = ()
     rounds: tuple[tuple[Hop, ...], ...] = ()

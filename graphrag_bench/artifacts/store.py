@@ -65,7 +65,7 @@ class Store:
         return read_recipe(self.folder(planned))
 
     def ledgers(self, planned: PlannedArtifact) -> list[Path]:
-        """Return the file with the model calls of an artifact's build, [] if there is none."""
+        """Return a list with the model-call file of an artifact's build; [] if there is no file."""
         folder = self.folder(planned)
         path = (folder if is_stored(folder) else Path(f"{folder}.scratch")) / LEDGER
         return [path] if path.is_file() else []

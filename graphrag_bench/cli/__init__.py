@@ -1,1 +1,4 @@
-"""The command line: one module for each sub-command; importing the package imports no module."""
+"""The command line, with a module for each sub-command.
+
+Importing the package imports none of these modules.
+"""

@@ -45,7 +45,7 @@ def main(options: Namespace) -> None:
 def diff_lines(first: StoredRun, second: StoredRun) -> Iterator[str | Table]:
     """Yield the lines and tables that compare two runs over the questions that both scored.
 
-    Raises UserError for different corpora, a missing data set, or no common question.
+    Raises UserError if the corpora differ, a data set is missing, or no question is in both runs.
     """
     settings = comparisons.settings_that_differ(first.metrics, second.metrics)
     first, second, before, after = _compared(first, second)

@@ -98,7 +98,7 @@ class Parser(argparse.ArgumentParser):
         self._names.append(name)
 
     def add_home(self, default: str | None = ".", meaning: str = HOME) -> None:
-        """Accept `--home`, and `paths.home=` with the same meaning."""
+        """Accept the option `--home` and the setting `paths.home=`, which mean the same."""
         self.add_option("--home", "HOME", meaning, default)
         self._settings["paths.home"] = "home"
 
@@ -179,7 +179,7 @@ def positive_int(text: str) -> int:
 
 
 def add_settings_help(parser: Parser, usage: str, *, without: Collection[str] = ()) -> None:
-    """Add the usage, the choices of every group and all settings of a run to the help."""
+    """Add to the help: the usage, the choices of every group, and all settings of a run."""
     parser.set_usage(usage)
     groups = [
         (f"{group}=", ", ".join(names(group)) if group != "row" else "PAPER.TABLE.ROW")

@@ -175,7 +175,7 @@ def resolve(settings: Any) -> dict[str, Any]:
 
 
 def raw_method(method: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the content of a method's file, interpolations included; None if it has no file."""
+    """Return the unresolved content of a method's file; None if the method has no file."""
     file, name = method.get(sources.FILE), str(method.get("name"))
     is_there = Path(file).is_file() if file else name in sources.names("method")
     return sources.method_file(str(file or name)) if is_there else None

@@ -250,7 +250,7 @@ class RunSettings(_Settings):
 
     @property
     def part(self) -> tuple[int, int]:
-        """The shard as (number, total), counted from 1; (1, 1) for the whole run."""
+        """The number of the shard (from 1) and the number of shards; (1, 1) for the whole run."""
         which, total = map(int, (self.shard or "1/1").split("/"))
         if which > total:
             raise UserError(f"shard={self.shard}: the first number must be at most {total}.")
@@ -270,7 +270,7 @@ class RunSettings(_Settings):
     def open_tokens(self) -> int | None:
         """Token limit of open answers, or of all answers with regime=published.
 
-        None stands for the limit of the answer form.
+        None means that each answer form keeps its own limit.
         """
         own = self.answer_tokens
         return ANSWER_TOKENS.get(self.profile) if own == "auto" else own

@@ -70,7 +70,7 @@ class ChunkTable(Columns):
 
     @classmethod
     def of(cls, rows: list[tuple[str, str, str]]) -> "ChunkTable":
-        """Make a chunk table of (document id, title, text) rows; equal passages are one chunk."""
+        """Make a chunk table of (document id, title, text) rows; equal passages form one chunk."""
         contents: dict[tuple[str, str], int] = {}
         names: dict[str, int] = {}
         pairs = {

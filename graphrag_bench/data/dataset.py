@@ -63,8 +63,8 @@ class Download(_Part):
 class Source(_Part):
     """Where a published data set comes from.
 
-    `hub` is its name on the Hugging Face hub. `by_hand` says how to get a data set that cannot be
-    downloaded.
+    `hub` is the name of the data set on the Hugging Face hub. `by_hand` says how to get a data set
+    that cannot be downloaded.
     """
 
     url: str
@@ -75,7 +75,7 @@ class Source(_Part):
 
 
 class Layout(_Part):
-    """Layout in which a data set is published: names of its files, and the reader for them."""
+    """The published files of a data set, and the reader for them."""
 
     reader: str
     files: dict[str, str]
@@ -307,8 +307,9 @@ class Dataset:
         ])  # fmt: skip
 
     def interleaved(self) -> tuple[Question, ...]:
-        """Return the questions in an order in which the first n have the set's mix of types.
+        """Return the questions, ordered so that the types are mixed evenly.
 
+        The first n questions have about the same shares of types as the whole set, for every n.
         Ties between types go to the type that comes first in the set.
         """
         groups: dict[str, list[Question]] = defaultdict(list)

@@ -216,7 +216,7 @@ def read_manifest(folder: Path) -> list[Fetched]:
 def differences(dataset: Dataset) -> list[str]:
     """Return a text for each difference between a data set and its card.
 
-    A card states numbers of documents and questions, and may state the ids of some rows.
+    A card states the numbers of documents and questions, and may state the ids of some of them.
     """
     ids = {
         "documents": [row.id for row in dataset.documents],

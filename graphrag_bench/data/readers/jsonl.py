@@ -169,7 +169,7 @@ class _DocumentNames:
 
     @cached_property
     def named(self) -> dict[str, list[str]]:
-        """The document ids of each title, and of each text that is not also a title."""
+        """Mapping from titles, and texts that are not titles, to the ids of their documents."""
         names: dict[str, list[str]] = {}
         for name_of in (lambda row: row.title, lambda row: without_spaces(row.text)):
             others: dict[str, list[str]] = {}

@@ -202,9 +202,9 @@ def novelqa(corpus: Path, questions: Path) -> Rows:
     """Read NovelQA: novels (`Books/**/*.txt`) and questions (`Data/**/*.json`).
 
     A JSON file is named after its novel, which is the scope of its questions. It contains a list of
-    questions with a field QID, or an object that maps QIDs to questions. The question types are the
-    complexities. The right letter (`Gold`) and the evidence, which becomes spans, are published for
-    some novels only. Source: Wang et al. 2024.
+    questions with a field QID, or an object that maps QIDs to questions. The type of a question is
+    its field `Complexity`. The right letter (`Gold`) and the evidence, which becomes spans, are
+    published for some novels only. Source: Wang et al. 2024.
     """
     rows = Rows()
     for book in sorted(corpus.rglob("*.txt")):
