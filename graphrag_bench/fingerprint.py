@@ -102,7 +102,7 @@ def is_core(module: str) -> bool:
 
 
 def identity_of(model: Any) -> str:
-    """Return a model's identity; if its class is a plug-in's, also the fingerprint of the class."""
+    """Return a model's identity; for a plug-in, the fingerprint of the model's class is added."""
     while hasattr(model, "inner") and is_core(type(model).__module__):
         model = model.inner
     own = is_core(type(model).__module__)

@@ -85,7 +85,7 @@ class CachedTagger:
             yield from map(_SENTENCES.validate_json, stored)
 
     def entities(self, text: str) -> list[str]:
-        """Return the named entities of a text as they are written there, in text order."""
+        """Return the named entities of a text in order, spelled as in the text."""
         (names,) = self._read("entities", [text], lambda texts: map(self.inner.entities, texts))
         return _NAMES.validate_json(names)
 

@@ -64,7 +64,7 @@ class Nlp(Protocol):
         ...
 
     def entities(self, text: str) -> list[str]:
-        """Return the named entities of a text as they are written there, in text order."""
+        """Return the named entities of a text in order, spelled as in the text."""
         ...
 
 
@@ -110,7 +110,7 @@ class Spacy:
             yield [one for document, _ in documents for one in _sentences(document)]
 
     def entities(self, text: str) -> list[str]:
-        """Return the named entities of a text as they are written there, in text order."""
+        """Return the named entities of a text in order, spelled as in the text."""
         return [entity.text for piece in _pieces(text) for entity in self._loaded(piece).ents]
 
     def memory_zone(self) -> AbstractContextManager[Any]:

@@ -1,4 +1,4 @@
-"""Tagging and embedding in worker processes, on this machine or on a Ray cluster, by joblib."""
+"""Tag and embed texts in worker processes, which joblib runs here or on a Ray cluster."""
 
 import json
 import os

@@ -124,12 +124,12 @@ class _Named:
 def read_option(answer: str, options: Sequence[str], matching: Matching = DEFAULT) -> int | None:
     """Return the index of the option that an answer chooses; None unless it chooses exactly one.
 
-    The first rule that finds exactly one option decides: (1) the answer is a letter, in any case;
-    (2) "the answer is B", "Option B"; (3) it begins with "B." or "B)"; (4) a letter in brackets;
-    (5) the words of an option, normalised; (6) a letter before "." or at the end; (7) a capital
-    letter. "A" and "I" before a word, letters in the text of an option, and denied options ("not
-    A", "A and C are wrong") do not count. If options are joined by "or", "and" or "/", none is
-    chosen, except by rules 1 to 3.
+    The first rule that finds exactly one option decides: (1) the answer is only a letter, in any
+    case; (2) it contains a phrase such as "the answer is B" or "Option B"; (3) it begins with "B."
+    or "B)"; (4) it has a letter in brackets; (5) it has the words of an option, normalised; (6) it
+    has a letter before "." or at the end; (7) it has a capital letter. "A" and "I" before a word,
+    letters in the text of an option, and denied options ("not A", "A and C are wrong") do not
+    count. If options are joined by "or", "and" or "/", none is chosen, except by rules 1 to 3.
     Source: Zhou et al. 2025, section 7.1, where a language model reads the letter if a rule fails.
 
     >>> read_option("I think it was Lyon.", ["Paris", "Lyon"])

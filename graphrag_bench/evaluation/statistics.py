@@ -157,7 +157,7 @@ def mean_with_interval(
     The bootstrap draws the questions of a scope together (`clusters_of`). With ten scopes or fewer
     the interval is too narrow. If all values are equal, the interval has width 0. The draws equal
     those of `scipy.stats.bootstrap`, which is not used because its import takes half a second.
-    Raises ValueError for no values.
+    Raises ValueError if there are no values.
     Source: Efron & Tibshirani 1993, chapter 13; cluster bootstrap: Davison & Hinkley 1997,
     section 3.8.
 
@@ -207,7 +207,7 @@ def paired_difference(
 ) -> Difference:
     """Return the paired difference (second minus first) with interval, p-value and wins.
 
-    Raises ValueError for no values.
+    Raises ValueError if there are no values.
     Source: Efron & Tibshirani 1993, chapters 13 and 15.
 
     >>> result = paired_difference([0, 0, 1, 0, 0, 1], [1, 1, 1, 0, 1, 0])

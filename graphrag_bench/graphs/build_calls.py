@@ -151,7 +151,7 @@ def chunk_names(chunk_table: ChunkTable) -> list[str]:
 
 
 def failures(results: Sequence[object]) -> list[UnreadableReply | CallFailed]:
-    """Return those results that are unreadable replies or failed calls."""
+    """Return the results that are unreadable replies or failed calls."""
     return [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
 
 

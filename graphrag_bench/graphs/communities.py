@@ -23,9 +23,9 @@ def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
 
     Each connected component of two or more nodes is partitioned. Communities above 10 nodes are
     partitioned again, one level down, until they are small enough or cannot be split. Nodes without
-    an edge of positive weight are in no community. Every other node is in one community of level 0,
-    and in one of each finer level as long as its community was split. Communities are sorted by
-    level, parent and lowest member.
+    an edge of positive weight are in no community. Every other node is in one community of level 0.
+    If a community is split, each of its nodes is also in one community of the next level.
+    Communities are sorted by level, parent and lowest member.
     Source: Traag et al. 2019; Edge et al. 2024 (GraphRAG), section 3.1.4; Zhou et al. 2025, section
     5.
     Deviation: the released code of Zhou et al. takes the largest component alone; textual graphs

@@ -77,11 +77,12 @@ class Triples(BaseModel):
 
 @artifact("extraction.openie_file")
 def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
-    """Entities and triples of a file in HippoRAG's OpenIE format, matched by passage text.
+    """Entities and triples from a file in HippoRAG's OpenIE format.
 
-    Items that are not lists of three texts are skipped and counted. If the first element of an item
-    is a list, that list is read instead of the item. Raises UserError when a chunk has no passage
-    in the file.
+    A chunk gets the entities and triples of the passage in the file that has the same title and
+    text, ignoring white space. Items that are not lists of three texts are skipped and counted. If
+    the first element of an item is a list, that list is read instead of the item. Raises UserError
+    when a chunk has no passage in the file.
     """
     by_passage: dict[str, Any] = {}
     for document in _documents(openie):

@@ -41,7 +41,7 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
     """Knowledge graph of the extracted triples.
 
     Nodes are normalised names of entities and triple ends, in order of first appearance. A
-    relationship is a distinct (head, relation, tail), weighted by the number of times it was
+    relationship is a distinct triple (head, relation, tail), weighted by the number of times it was
     extracted. Triples with an empty part or equal ends are dropped. `titles="about"` makes the
     title of a passage an entity, joined with its other entities. Raises UserError when nothing was
     extracted.

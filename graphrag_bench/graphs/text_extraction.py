@@ -59,8 +59,8 @@ def nlp_text_extraction(
     the subject and the object of a verb, or if they are in the same sentence of at most 8 distinct
     entities. A relationship is described by its sentence. Its keywords are the lemmas of the
     sentence, and its strength is 1. The title of a passage replaces he, she, it and they as a
-    subject, and is related to the entities of sentences that do not contain it. It is described by
-    the sentences that contain it, or else by the first sentence.
+    subject, and is related to the entities of sentences that do not contain it. The title is
+    described by the sentences that contain it, or else by the first sentence.
     """
     read = read_chunks(chunk_table, nlp, progress)
     return TextExtraction.of([_records(some, title, keywords) for title, some in read], {})

@@ -60,11 +60,11 @@ def text_kg(
     are sorted and joined by a space; distinct keywords are joined by ", " in order of first
     appearance. Raises UserError when nothing was extracted, and for `rkg` without any keyword.
 
-    In `tkg_llm` and `rkg_llm` the build model summarises descriptions of 500 tokens or more in at
-    most `max_tokens`, from as much as fits its window (at most 32,768 tokens). If a description
-    cannot be summarised, it stays as it is; raises UserError when all summaries fail. The number of
-    calls that `plan` prints is an estimate, because the number of long descriptions is not known in
-    advance.
+    In `tkg_llm` and `rkg_llm` the build model summarises each description of 500 tokens or more in
+    at most `max_tokens` tokens. It reads as much of the description as fits its window, and at most
+    32,768 tokens. If a description cannot be summarised, it stays as it is; raises UserError when
+    all summaries fail. The number of calls that `plan` prints is an estimate, because the number of
+    long descriptions is not known in advance.
     Source: Zhou et al. 2025, section 4 and Table 2; released code 4e87938; LightRAG (Guo et al.
     2024), section 3.1 (keywords); GraphRAG (Edge et al. 2024), section 3.1.3 (summaries, with the
     thresholds of Zhou et al.'s code).

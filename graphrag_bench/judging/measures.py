@@ -332,7 +332,7 @@ class _Useful(BaseModel):
 def precision(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the mean of precision@rank over the ranks of useful passages; 0 for an empty context.
 
-    Source: ragas. Deviation: one prompt has all passages; ragas asks about one at a time.
+    Source: ragas. Deviation: one prompt has all passages; ragas asks about one passage at a time.
     """
     if not case.passages:
         return 0.0

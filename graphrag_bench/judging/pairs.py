@@ -403,7 +403,8 @@ def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, floa
 class StoredVerdicts:
     """Verdicts stored in a home folder.
 
-    Verdicts on pairs of answers are in comparisons/, verdicts on single answers in each run.
+    Verdicts on pairs of answers are in comparisons/. Verdicts on single answers are in the folder
+    of their run.
     """
 
     home: Path

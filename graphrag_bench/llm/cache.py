@@ -300,7 +300,8 @@ def reply_key(identity: str, request: Request) -> tuple[str, bytes]:
 def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
     """Return counts for each model in a cache or an exported file, by the model's identity.
 
-    The counts are replies by verdict, `vectors`, tokens, `usd`, and `cut` (truncated) replies.
+    There are counts of replies by verdict, of vectors, of prompt and completion tokens, of US
+    dollars (`usd`), and of truncated replies (`cut`).
     """
     models: dict[str, Counter[str]] = {}
     for row in rows_in(path):

@@ -58,8 +58,8 @@ class CallFailed(Exception):
     """Failure of one call, after which the run continues.
 
     `reason` is `content_filter`, `context_overflow`, `unreadable`, `retries_exhausted`,
-    `malformed`, `refused` or `empty`. `paid` is the unusable reply, if one was charged. If
-    `of_server`, the server or the network failed, and the call may succeed later.
+    `malformed`, `refused` or `empty`. `paid` is the unusable reply, if it was charged. If
+    `of_server` is true, the server or the network failed, and the call may succeed later.
     """
 
     retries = 0
