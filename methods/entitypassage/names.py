@@ -69,9 +69,9 @@ def entity_passage(
     excluded. A title without its bracketed part is also an entity. Names lose a leading article and
     a possessive ending; names that differ only in case and accents are one node, written as in the
     first mention. Redirects of the corpus, and acronyms that a text defines, are merged into the
-    name that they stand for; `merges` of the graph lists these. `node_chunk` is int64:
-    `title_weight` for the chunk's title (0: titles are not read), 1 for other names. Nodes are in
-    order of first mention, the title first. Raises UserError if there is no name.
+    name that they stand for; `merges` of the graph lists the merged names. `node_chunk` (int64) has
+    `title_weight` for the title of a chunk (0: titles are not read) and 1 for other names. Nodes
+    are in order of first mention, the title first. Raises UserError if there is no name.
     Source: this project; nodes without relationships as in LinearRAG (Zhuang et al. 2025).
     """
     titles = _read_titles(chunk_table, nlp) if title_weight else {}

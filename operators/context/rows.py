@@ -125,7 +125,7 @@ def nodes_context(
 
     `form="bare"` is CSV without the degree; `form="text"` is the description, or the name if the
     node has no description. Up to `attributes` attributes of the node follow as "name: value";
-    attributes in more chunks come first. Nodes keep their order. Nodes beyond `top_k` (auto: 40,
+    those in the most chunks come first. Nodes keep their order. Nodes beyond `top_k` (auto: 40,
     None: no limit) or the budget are cut from the end; `cut="lowest"` cuts the nodes with the
     lowest scores instead, ties by higher id. With `types` only nodes of these types are added.
     Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search;

@@ -83,12 +83,12 @@ def prized_subgraph(
 ) -> tuple[IntArray, IntArray]:
     """Return the nodes and the relationships of the prize-collecting Steiner tree, ascending.
 
-    `node_prizes` is (n_nodes,), `prizes` (n_relationships,). A relationship costs min(`cost`,
-    (1 - c / 2) * highest prize of a relationship), or `cost` if no relationship has a prize. If its
-    prize is at most the cost, the prize is subtracted from the cost. If the prize is higher, the
-    relationship is free: it is split by a virtual node, whose prize is the prize minus the cost.
-    Loops are left out. The costs of the tree plus the prizes outside it are at most twice the
-    optimum; ties by the order of the relationships, as in the released code. Without prizes the
+    `node_prizes` is (n_nodes,), `prizes` (n_relationships,). A relationship costs 0.995 times the
+    highest prize of a relationship, but at most `cost`; if no relationship has a prize, it costs
+    `cost`. If its prize is at most the cost, the prize is subtracted from the cost. If the prize is
+    higher, the relationship is free: it is split by a virtual node, whose prize is the prize minus
+    the cost. Loops are left out. The costs of the tree plus the prizes outside it are at most twice
+    the optimum; ties by the order of the relationships, as in the released code. Without prizes the
     tree is empty.
     Source: G-retriever (He et al. 2024), section 5.3, and its released code; Goemans & Williamson
     1995; Hegde, Indyk & Schmidt 2014, by `pcst_fast` ("gw" pruning).
