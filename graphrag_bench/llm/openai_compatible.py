@@ -95,7 +95,10 @@ class OpenAICompatible(ChatModel):
 
     @property
     def window(self) -> int | None:  # type: ignore[override]  # asked for when it is wanted
-        """Context window in tokens, from the settings, a list of known models, or the server."""
+        """Context window in tokens.
+
+        It comes from the settings, else from a list of known models, else from the server.
+        """
         return self._window or self.server.window
 
     @cached_property

@@ -84,8 +84,8 @@ def ask(
 ) -> ModelT:
     """Return the reply to one prompt as an instance of `model`, or else the `fallback`.
 
-    Without a `fallback`, raises UnreadableReply if reply and corrective retry are unreadable, and
-    CallFailed if there is no reply. RunStopped is raised even with a fallback.
+    Without a `fallback`, raises UnreadableReply if the reply is unreadable even after a corrective
+    retry, and CallFailed if there is no reply. RunStopped is raised even with a fallback.
     """
     (one,) = ask_each(llm, [chat], json_format(model, purpose), max_tokens=max_tokens, retry=retry)
     return or_fallback(llm, one, fallback)
@@ -149,10 +149,10 @@ def ask_each(
 ) -> list[T | UnreadableReply | CallFailed]:
     """Return the parsed reply or the failure of each prompt.
 
-    At the end, unreadable replies are requested once more, with the problem in the prompt. The
-    cache stores which replies were readable, and unreadable replies count toward the limit on
-    failures. `items` names the subject of each prompt in the ledger, for example a chunk id.
-    `advance` is called when the first reply to a prompt arrives.
+    When all replies are there, unreadable replies are requested once more, with the problem in the
+    prompt. The cache stores whether a reply was readable. Unreadable replies count as failures.
+    `items` names the subject of each prompt in the ledger, for example a chunk id. `advance` is
+    called when the first reply to a prompt arrives.
     """
     results: dict[int, T | UnreadableReply | CallFailed] = {}
     corrections: dict[int, tuple[Completion, Chat]] = {}

@@ -91,7 +91,7 @@ class PrintedSet(_Entry):
 
 
 class QuestionMaking(_Entry):
-    """Settings of `graphrag-bench questions` with which the abstract questions are generated."""
+    """Settings of `graphrag-bench questions` that generate the abstract questions."""
 
     run: list[str]
     source: str
@@ -154,8 +154,8 @@ class TableShape(_Entry):
     """One table or figure of a paper; `grids` are its cells without a printed number.
 
     `shows` describes these cells. `graph` is the method whose graph sizes are printed. `settings`
-    and `methods` override the settings and methods of the paper. `notes` explains, by method, why
-    our figures differ from the printed figures.
+    and `methods` override the settings and methods of the paper. `notes` explains for each
+    method why our figures differ from the printed figures.
     """
 
     kind: Literal["runs", "winrates", "counts", "unprinted"]

@@ -35,7 +35,7 @@ class Checker:
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
     def join(self, arms: "Sequence[Checker]") -> None:
-        """Add what branches wrote: a slot that any branch left unread counts as unread."""
+        """Add the slots that branches wrote; a slot left unread in any branch counts as unread."""
         before = {s: w for s, w in self.unread.items() if all(a.unread.get(s) == w for a in arms)}
         after = {s: w for arm in arms for s, w in arm.unread.items() if self.unread.get(s) != w}
         self.unread = {**before, **after}

@@ -43,7 +43,7 @@ from graphrag_bench.values import Answer, RetrievalState
 class Branch(Nested):
     """Branches, here called arms, that each run on a copy of the state; their results are merged.
 
-    If `only` names slots, nothing but these slots is kept.
+    If `only` names slots, the results in other slots are dropped.
     """
 
     arms: Arms

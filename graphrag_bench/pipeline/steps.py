@@ -193,7 +193,7 @@ class OperatorStep(Step):
         return [(read, source) for read, source in sources if source is not None]
 
     def writes(self, slot: str) -> str:
-        """Return where the operator's value for a slot is written: that slot, or a named list."""
+        """Return the slot or named list to which the operator writes its value for a slot."""
         return self.list_name if self.list_name and slot == self.operator.main else slot
 
     def _source(self, read: Read) -> str | None:

@@ -66,8 +66,8 @@ def comparisons(
     """Return the difference of each run from the baseline on each metric, in table order.
 
     `baseline` is the name of a method; `baseline_of` selects one of its runs. Floor and ceiling
-    methods and runs scored by another rule are left out. `usual_metrics` are the default metrics.
-    The p-values are corrected within each metric.
+    methods are left out, and so are runs that were scored by another rule. `usual_metrics` are the
+    default metrics. The p-values are corrected within each metric.
     """
     named = in_table_order([{**run.metrics, "row": row} for row, run in enumerate(runs)])
     rows: list[Comparison] = []
@@ -148,7 +148,7 @@ def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> R
 
 
 def baseline_note(rows: Sequence[Comparison]) -> list[str]:
-    """Return a note on the selection of the baseline run, if the baseline has several runs."""
+    """Return a note on how a baseline run is selected; [] if the baseline has only one run."""
     rule = "each row is compared with the baseline run that shares most settings with it"
     return [rule] if any(row.n_baselines > 1 for row in rows) else []
 
@@ -186,7 +186,10 @@ def format_difference(difference: Difference) -> str:
 
 
 def fewer_questions_note(rows: Sequence[Comparison]) -> list[str]:
-    """Return a note that explains `n of m`, if a difference covers fewer questions than a mean."""
+    """Return a note that explains the text `n of m` in tables, else [].
+
+    The text is used if a difference covers fewer questions than a mean.
+    """
     says = "n of m: the difference is over n questions of both runs, each mean over up to m"
     return [says] if any(row.difference.n != row.n for row in rows) else []
 

@@ -205,7 +205,10 @@ def _extractions(runs: Sequence[RunMetrics]) -> str:
 
 
 def resampling_units(clusters: Iterable[int]) -> str:
-    """Return what the bootstrap resamples: questions, or scopes if any of `clusters` is not 0."""
+    """Return what the bootstrap resamples: questions or scopes.
+
+    `clusters` has numbers of scopes; scopes are resampled if any of these numbers is not 0.
+    """
     if not (numbers := sorted({*clusters} - {0})):
         return "questions"
     few = "; so few that intervals are too narrow" if numbers[0] <= FEW_CLUSTERS else ""
@@ -298,7 +301,7 @@ def training_notes(runs: Sequence[RunMetrics]) -> list[Note]:
 
 
 def long_text_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield notes on the texts that exceed the embedder's window; a warning if they were cut."""
+    """Yield notes on texts that exceed the embedder's window; cut texts give a warning."""
     embedding = [run for run in runs if run.get("long_texts")]
     rows = [(run, row) for run in embedding for row in run["long_texts"] if row["n_long"]]
     long = [

@@ -78,9 +78,9 @@ def format_part(n: int, whole: int) -> str:
 
 
 def format_mean(mean: Mapping[str, Any] | None, whole: int | None = None, marks: str = "") -> str:
-    """Return a mean in `metrics.json` as text with its interval; a dash without a mean.
+    """Return a mean of `metrics.json` as text with its interval, or a dash if there is no mean.
 
-    `marks` follow the mean. The number of questions is added if it is below `whole`.
+    `marks` are written after the mean. The number of questions is added if it is below `whole`.
 
     >>> format_mean({"mean": 0.802, "low": 0.74, "high": 0.86, "n": 100})
     '0.802 [0.74, 0.86]'

@@ -108,7 +108,7 @@ def packers(pipeline: Pipeline) -> list[OperatorStep]:
 
 
 def map_steps(pipeline: Pipeline) -> list[OperatorStep]:
-    """Return the steps that split a context into groups and send one prompt per group, in order."""
+    """Return the steps, in order, that split a context into groups and send a prompt for each."""
     return [op for op in pipeline.operators() if "group_tokens" in op.settings]
 
 
@@ -122,9 +122,9 @@ def with_budget(
 ) -> Pipeline:
     """Return the pipeline with the step settings that follow from the context budget.
 
-    If chunks (or nodes) fill the budget, their block of the prompt has no top-k, and the steps that
-    rank them return enough of them to fill it. If a step sends groups of items to the model one by
-    one, each group is made to fit the model's window.
+    If chunks (or nodes) fill the budget, the block of the prompt with these items has no top-k, and
+    the steps that rank the items return enough of them to fill the block. If a step sends groups of
+    items to the model one by one, each group is made to fit the model's window.
     """
     blocks, lists, least = {id(op) for op in packers(pipeline)}, set[int](), 0
     if budget.filling and budget.tokens is not None:

@@ -53,7 +53,7 @@ def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
 
 @dataclass
 class Command:
-    """The experiments of one command, each prepared once.
+    """The experiments of one command; each is prepared only once.
 
     With `sized`, a data set of a paper's table that is not on disk is replaced by a stand-in of the
     size that the paper prints. Pickling a command drops its experiments, because each worker of a

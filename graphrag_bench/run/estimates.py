@@ -91,7 +91,10 @@ def estimate_head(name: str) -> str:
 
 
 def estimate_line(name: str, expected: Load, most: Load) -> str:
-    """Return a row of a table of estimates: expected calls, tokens and cost, and the maximum."""
+    """Return a row of a table of estimates.
+
+    It has the expected calls, tokens and cost, and the maximum of calls and of cost.
+    """
     usd = ["–" if load.usd is None else f"{load.usd:.4f}" for load in (expected, most)]
     numbers = (expected.calls, expected.prompt_tokens, expected.completion_tokens, most.calls)
     calls, prompt, completion, at_most = map("{:,}".format, numbers)

@@ -250,7 +250,7 @@ class Experiment:
         return selected, frozenset(question.id for question in selected[: int(n_answers)])
 
     def trials(self) -> "list[Experiment]":
-        """Return the experiments of the repeats after the first, stored in `trial-1` and so on."""
+        """Return an experiment for each repeat after the first; repeats are in `trial-1` etc."""
         n = self.settings.repeats
         if n > 1 and not self.settings.answering:
             raise UserError(f"repeats={n} needs answers. Set answer=on.")

@@ -130,8 +130,8 @@ class RunFolder:
     def exclusive(self) -> Iterator[None]:
         """Lock this shard of the run; raises RunLocked if another process works on it.
 
-        An unsharded run excludes all shards. Shards of different divisions (1/4 and 1/5) exclude
-        each other, because they share questions.
+        While an unsharded run works, no shard can. Shards of different divisions, such as 1/4 and
+        1/5, cannot work at the same time, because they share questions.
         """
         own, division = self.file("run", "lock"), self.shard.partition("-of-")[2]
         refusal = (

@@ -27,7 +27,10 @@ def judged_rows(folder: Path) -> list[Row]:
 
 
 def judged_values(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Return the judged values by judge, metric and question; None for an unreadable reply."""
+    """Return the judged values by judge, metric and question.
+
+    The value is None if the reply of the judge was unreadable.
+    """
     judges: dict[str, dict[str, dict[str, float | None]]] = {}
     for row in rows:
         of_judge = judges.setdefault(row["judge"], {})

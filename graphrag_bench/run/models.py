@@ -52,7 +52,10 @@ _CODED = ("llm", "llm_build", "embedder", "nlp", "cross_encoder")
 
 
 class Models(Mapping[str, Any]):
-    """The models of a run, its corpus and its files to import, by name; loaded at first look-up."""
+    """The models, the corpus and the files to import of a run, by name.
+
+    Each of them is loaded when it is first looked up.
+    """
 
     NAMES = (
         "corpus", "openie", "import_from", "training", "embedder", "nlp",
@@ -102,7 +105,7 @@ class Models(Mapping[str, Any]):
         self.ledger_path, self.earlier, self.others = ledger, earlier, others
 
     def release(self) -> None:
-        """Drop models, open files and the ledger; the process cache keeps those that are shared."""
+        """Drop models, open files and the ledger; the process cache keeps shared objects."""
         self._drop(_RELEASED)
 
     def _drop(self, names: Sequence[str]) -> None:
@@ -288,7 +291,7 @@ class Models(Mapping[str, Any]):
         return str(model.identity)
 
     def identity_of(self, name: str) -> str:
-        """Return a model's identity for keys, with the code of its class if a user wrote it."""
+        """Return a model's identity for keys; a user's own class adds a digest of its code."""
         return identity_of(self.unwrapped(name)) if name in _CODED else self.identity(name)
 
 

@@ -157,7 +157,7 @@ def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[st
 
 
 def context_lines(experiment: Experiment) -> Iterator[str]:
-    """Yield lines on the context budget, the reason for it, and each block of the prompt."""
+    """Yield lines on the context budget, on the reason for it, and on each block of the prompt."""
     pipeline, budget = experiment.method.pipeline, experiment.context_budget
     chunk = experiment.window.chunk
     blocks = budgets.context_blocks(pipeline, budget, chunk.typical)

@@ -197,7 +197,7 @@ class References:
     shared: str = ""
 
     def keys_for(self, scope: str | None) -> Mapping[str, str]:
-        """Return the keys of the artifacts of a scope by resource; {} if unknown."""
+        """Return {resource: key} for the artifacts of a scope; {} if unknown."""
         return self.keys.get(None if set(self.keys) == {None} else scope, {})
 
     @property

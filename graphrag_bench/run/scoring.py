@@ -47,7 +47,7 @@ PLAIN = Scoring()
 def scoring_of(
     dataset: Dataset, evaluation: EvaluationSettings, folder: RunFolder, rows: Mapping[str, Row]
 ) -> Scoring:
-    """Return how a run is scored, with the texts of its contexts and its judged values."""
+    """Return the scoring of a run: its metrics, the texts of its contexts and its judged values."""
     return Scoring(
         metric_names(dataset, evaluation),
         {question.id: question.text for question in dataset.questions},

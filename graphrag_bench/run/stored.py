@@ -73,7 +73,7 @@ class StoredRun:
 
     @property
     def imported(self) -> Mapping[str, str]:
-        """The file, its digest and its reference if the results were imported, else {}."""
+        """The file, digest and reference of imported results; {} for a run of this program."""
         source: Mapping[str, str] = self.config.get("imported", {})
         return source
 

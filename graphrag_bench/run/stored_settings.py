@@ -24,7 +24,7 @@ list of steps."""
 
 
 def settings_of(run: StoredRun) -> dict[str, Any]:
-    """Return the settings that can change a run's results, by path, and the names of its models."""
+    """Return the settings and model names, by path, that can change a run's results."""
     scoring = paths_of(run.metrics.get("evaluation") or {}, "evaluation")
     models = {name: run.metrics.get(name) or None for name in _MODELS}
     values = {**paths_of(run.config), **run.metrics["settings"], **scoring, **models}

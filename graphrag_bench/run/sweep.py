@@ -90,7 +90,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The title of the method with the settings that differ between cells."""
+        """The method's title, and the cell's values of the settings that differ between cells."""
         return f"{self.title} {self.varied}".strip()
 
     def stored(self, datasets: Datasets) -> list[StoredRun]:
@@ -212,7 +212,7 @@ def cell_tables(
 
 
 def add_failed_cells(table: Table, every: Sequence[Cell]) -> Table:
-    """Return a table of cells with a row for each failed cell at its place in the sweep."""
+    """Return a table of cells, with rows for failed cells added at their places in the sweep."""
     rest, rows = list(table.rows), []
     blank = ("",) * (len(table.heads) - 2)
     for cell in every:

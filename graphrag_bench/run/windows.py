@@ -68,12 +68,12 @@ class ContextWindow:
 
     @property
     def wanted(self) -> int:
-        """Context tokens that give every method room for `CHUNKS` chunks, at least `LEAST`."""
+        """Context tokens that `CHUNKS` chunks need in every method, but at least `LEAST`."""
         return max(LEAST, round_up_to_hundred(CHUNKS * self.chunk.long / SHARE))
 
     @property
     def auto(self) -> int:
-        """Context tokens of `budget_context=auto`: `wanted`, or fewer if the window is smaller."""
+        """Context tokens of `budget_context=auto`: `wanted`, or fewer in a small window."""
         return min(self.wanted, self._within(self.tokens or ASSUMED_WINDOW))
 
     def require(self, n_tokens: int) -> None:

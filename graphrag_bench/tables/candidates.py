@@ -95,7 +95,7 @@ def candidates(
     conditions: Sequence[RunConditions],
     verdicts: StoredVerdicts,
 ) -> list[Candidate]:
-    """Return the runs that qualify for a printed figure; a judged metric needs judged runs."""
+    """Return the runs that qualify for a printed figure; for a judged metric, only judged runs."""
     parts = [list(_of_part(part, conditions, verdicts)) for part in table.parts(cell)]
     if len(parts) == 1:
         return parts[0]
@@ -161,8 +161,8 @@ def stored_of(part: Part, conditions: Sequence[RunConditions]) -> list[tuple[Run
 def selected_runs(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
     """Select a run for each row of a paper's table from its candidates.
 
-    The run nearest to the paper is selected if its grade is A or B. Otherwise the nearest run of
-    one group is selected, the group that has runs for most rows.
+    The run nearest to the paper is selected if its grade is A or B. Otherwise a run of the group
+    that has runs for most rows is selected: of these runs, the nearest to the paper.
     """
     groups = {
         llm: _largest_group({row: runs for row, runs in rows.items() if row[0][2] == llm})

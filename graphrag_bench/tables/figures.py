@@ -166,9 +166,10 @@ class _Collection:
         return CellEntry(reason=_SERIAL) if timed and not words else CellEntry(runs=words)
 
     def nearest(self, part: Part, stored: Sequence[tuple[RunConditions, ...]]) -> tuple[str, ...]:
-        """Return the keys of the run, or the pair of runs, that is to be judged.
+        """Return the keys of the stored run, or of the pair of runs, to be judged for a figure.
 
-        The best grade comes first, then the largest group, then the run nearest to the paper.
+        Runs with the best grade are preferred, then runs of the largest group, then the run
+        nearest to the paper.
         """
 
         def place(runs: tuple[RunConditions, ...]) -> tuple[object, ...]:

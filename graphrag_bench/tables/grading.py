@@ -87,7 +87,7 @@ class Grade:
 
     @classmethod
     def of(cls, mismatches: Iterable[Mismatch]) -> "Grade":
-        """Return the grade with these mismatches, without duplicates and major ones first."""
+        """Return the grade with these mismatches: each of them once, major mismatches first."""
         return cls(tuple(sorted(dict.fromkeys(mismatches), key=lambda one: not one.major)))
 
     @property

@@ -28,7 +28,7 @@ _SUMS = ("calls", "prompt_tokens", "completion_tokens")
 
 @dataclass(frozen=True)
 class FigureValue:
-    """A number measured over `n` questions, with the interval if it is a mean over them."""
+    """A number measured over `n` questions; a mean over the questions also has an interval."""
 
     value: float
     n: int
