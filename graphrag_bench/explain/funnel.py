@@ -128,7 +128,7 @@ class Funnel:
     def counts(self) -> tuple[StageCount, ...]:
         """Return the counts of each stage.
 
-        The `lost` counts of all stages and the last `rest` count add up to all documents.
+        The `lost` counts of all stages and the last `rest` count add up to the number of documents.
         """
         rest, rows = len(self.documents), []
         for stage in self.stages:

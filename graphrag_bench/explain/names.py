@@ -218,7 +218,11 @@ class LocatedDocument:
 
     @cached_property
     def rows(self) -> dict[str, IntArray]:
-        """The document's chunks, the relationships that they state, and the nodes of both."""
+        """The rows of the document's chunks, relationships and nodes, by these three names.
+
+        The relationships are those that the chunks state. The nodes are those that the chunks name,
+        and the ends of the relationships. Without a graph, only the chunks are given.
+        """
         chunks = np.array(self.chunks.chunks_of(self.document), np.int64)
         if self.graph is None:
             return {"chunks": chunks}

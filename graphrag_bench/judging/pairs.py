@@ -210,7 +210,7 @@ def head_to_head(
 
 @dataclass(frozen=True)
 class AnswerPairs:
-    """Answers of several runs to the questions that all of them answered, by the runs' keys."""
+    """Answers of several runs, by run key, to the questions that all of these runs answered."""
 
     runs: tuple[StoredRun, ...]
     questions: Mapping[str, str]
