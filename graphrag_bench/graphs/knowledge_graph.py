@@ -122,7 +122,7 @@ def name_index(
     titles: Titles = "off",
     signs: bool = True,
 ) -> VectorIndex:
-    """Vectors of the names of the nodes that `graph.kg` builds with these settings, in node order."""
+    """Vectors of the names of the nodes that `graph.kg` builds with these settings, in order."""
     merger = _merged(with_titles(extraction, chunk_table, titles), "read", signs)
     return index_texts(list(merger.nodes), embedder, progress, "node names")
 
