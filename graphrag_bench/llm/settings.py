@@ -87,7 +87,7 @@ def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None
         where = ".".join(map(str, (name, *fault["loc"])))
         known = ", ".join(kind.model_fields)
         raise UserError(
-            f"{where}={fault['input']!r}: {fault['msg']}. {name} has {known}."
+            f"{where}={fault['input']!r}: {fault['msg']}. Settings of {name}: {known}."
         ) from None
 
 

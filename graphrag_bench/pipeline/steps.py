@@ -1,4 +1,4 @@
-"""Steps of a pipeline, and how they run: each takes the states of a block of questions at once."""
+"""Steps of a pipeline; each step runs on the states of a block of questions at once."""
 
 import time
 import traceback

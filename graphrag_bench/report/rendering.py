@@ -68,7 +68,7 @@ def format_p(p: float) -> str:
 
 
 def format_interval(low: float, high: float, n: int, form: str = ".2f") -> str:
-    """Return ` [low, high]` for a mean of n values; "" for fewer than `FEW`."""
+    """Return ` [low, high]` for a mean of n values; "" for fewer than `FEW` values."""
     return f" [{low:{form}}, {high:{form}}]" if n >= FEW else ""
 
 

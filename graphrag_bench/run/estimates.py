@@ -1,8 +1,8 @@
 """Expected and maximum cost of a run, before any model is loaded.
 
-At the maximum every step makes all its calls, prompts fill the context budget or the window,
-replies reach their limit, and each reply of a build is requested twice. If the data set of a
-paper's table is not on disk, a stand-in with the printed sizes replaces it.
+The maximum assumes that every step makes all its calls, prompts fill the context budget or the
+window, replies reach their limit, and each reply of a build is requested twice. If the data set of
+a paper's table is not on disk, a stand-in with the printed sizes replaces it.
 """
 
 import math
@@ -59,7 +59,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Expected and maximum (`most`) cost of one step; `stage` is `build` for an artifact."""
+    """Expected and maximum (`most`) cost of a step; `stage` is `build` if it builds an artifact."""
 
     stage: str
     step: str

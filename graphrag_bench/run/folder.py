@@ -1,8 +1,8 @@
 """The folder of a run: finished questions are appended to a journal and sorted at the end.
 
-A kill loses at most the question being written: readers skip an incomplete last line, and every
-other file is written under a temporary name and renamed. Shards share a folder; each has its own
-journal, ledger and records.
+If the process is killed, at most the question being written is lost. Readers skip an incomplete
+last line, and every other file is written under a temporary name and renamed. Shards share a
+folder; each has its own journal, ledger and records.
 """
 
 import json

@@ -38,9 +38,9 @@ def settings_of(run: StoredRun) -> dict[str, Any]:
 def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     """Return the settings that differ between runs, with the values of each run; None if unset.
 
-    Parameters of methods and names of models are compared between the runs that have them. If runs
-    of one method differ in the setting of a step, it is included, unless a setting outside of steps
-    has the same values in these runs.
+    Parameters of methods and names of models are compared between the runs that have them. A
+    setting of a step is included if runs of one method differ in it, unless a setting outside of
+    steps has the same values in these runs.
     """
     every = [settings_of(run) for run in runs]
     groups = [set(run.config) for run in runs]

@@ -1,8 +1,8 @@
 """Select a stored run for each row of a paper's table.
 
 A run qualifies for a row if it has the row's method and settings. Runs on the paper's data with the
-paper's model come first. The other selected runs have one data set, model, number of questions and
-judge (their *group*) for each model of the paper, so that the methods are comparable.
+paper's model come first. For each model of the paper, the other selected runs share one data
+set, model, number of questions and judge (their *group*), so that the methods are comparable.
 """
 
 from collections import Counter

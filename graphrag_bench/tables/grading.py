@@ -64,7 +64,7 @@ class RunConditions:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Field in which a run and a paper differ; a `major` one makes figures incomparable."""
+    """Field in which a run and a paper differ; a `major` mismatch makes figures incomparable."""
 
     field: str
     ours: str
