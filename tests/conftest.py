@@ -17,6 +17,7 @@ gc.set_threshold(50_000, 20, 50)  # the modules of models are many objects to lo
 import pytest
 import tested
 from fake_openai import FakeOpenAI, running
+from hypothesis import HealthCheck, settings
 from omegaconf import DictConfig
 
 from graphrag_bench.config import compose, sources
@@ -26,6 +27,8 @@ from graphrag_bench.files import project_folder
 
 if tested.PLUGIN:
     tested.load()
+settings.register_profile("busy cores", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy cores")
 OURS = [*sources._own, project_folder("configs").resolve()]
 
 

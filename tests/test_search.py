@@ -83,7 +83,7 @@ def test_batched_search_equals_a_sort_and_single_queries(dimension, k):
             assert ranked.ids.tolist() == np.lexsort((np.arange(len(every)), -every))[:k].tolist()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_candidates_of_a_device_give_the_same_bytes(data):
     """Torch on the processor stands for the GPU; few directions make ties at every rank."""

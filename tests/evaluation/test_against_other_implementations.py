@@ -37,7 +37,7 @@ def squad_f1(prediction: str, truth: str) -> float:
     return 2 * precision * recall / (precision + recall) if n_same else 0.0
 
 
-@settings(max_examples=CASES, deadline=None)
+@settings(max_examples=CASES)
 @given(texts, golds)
 def test_exact_match_and_f1_are_those_of_squad_and_hotpotqa(answer: str, wanted: list[str]) -> None:
     """HotpotQA's F1 is 0 if one of two different texts is yes, no or noanswer."""
@@ -52,7 +52,7 @@ def test_exact_match_and_f1_are_those_of_squad_and_hotpotqa(answer: str, wanted:
     assert f1(answer, wanted) == max(of_hotpotqa)
 
 
-@settings(max_examples=CASES, deadline=None)
+@settings(max_examples=CASES)
 @given(texts, golds, st.sampled_from([1, 2]))
 def test_bleu_is_that_of_nltk_with_smoothing_method_1(
     answer: str, wanted: list[str], order: int

@@ -49,7 +49,7 @@ def of_squad(text: str) -> str:
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", unmarked).split())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.one_of(st.text(), st.text(alphabet=string.printable)))
 def test_the_squad_form_equals_squad(text: str) -> None:
     assert normalise(text, "squad") == of_squad(text)
@@ -139,7 +139,7 @@ def test_spaces_in_scripts_without_spaces_change_no_metric(answer: str, gold: st
     assert spans_within([text], [gold], UNICODE) == answer_within([text], [(gold,)], UNICODE) == 1.0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(min_size=1), st.sampled_from(MATCHINGS))
 def test_normalisation_is_idempotent_and_the_gold_is_right(text: str, matching: Matching) -> None:
     once = matching.normal(text)

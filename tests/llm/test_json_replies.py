@@ -145,7 +145,7 @@ TEXTS = st.text("abé{}[]\"'\\:,# \n<>|С", max_size=8).map(lambda text: f"T{tex
 TRIPLES = st.lists(st.lists(TEXTS, min_size=3, max_size=3), max_size=3)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     parts=st.lists(TRIPLES, min_size=1, max_size=3),
     indent=st.sampled_from([None, 1]),

@@ -53,7 +53,7 @@ def path_rows(triples: list[tuple[int, int]], starts: list[int], ends: list[int]
 node = st.integers(0, 5)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(node, node), max_size=14), st.sets(node), st.sets(node))
 def test_positive_triples_are_those_on_all_shortest_paths(triples, starts, ends):
     graph = networkx.DiGraph(triples)
