@@ -252,7 +252,7 @@ def flow_prune(
     mean over the hops of the flow that the function `edge_flow` computes. Ties: fewer hops, then
     lower node tuple. A path and its reversal count once; with `dedup="node_set"` all paths with the
     same nodes count once. `at_most_half` limits `top_k` to half the paths, rounded down for each
-    length. `select` keeps the best paths, the shortest (`hop_first`, ties at random) or random paths.
+    length. `select` keeps the best, the shortest (`hop_first`, ties at random) or random paths.
     Source: PathRAG (Chen et al. 2025), "Path Retrieval", equations 2 to 4, and arXiv v1, 5.1.3 and
     appendix D.1; `edge_flow`, `node_set` and `at_most_half` as in the released code
     (`find_paths_and_edges_with_stats`).
