@@ -267,7 +267,7 @@ class Results(Callback):
         self._print_table(config.hydra.run.dir)
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
-        """Print the table of a sweep, whose cells other processes may have run."""
+        """Print the table of a sweep, with cells that other processes ran."""
         self._print_table(config.hydra.sweep.dir)
 
     def _print_table(self, folder: str) -> None:

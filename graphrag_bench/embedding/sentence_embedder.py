@@ -107,7 +107,10 @@ class SentenceEmbedder(Embedder):
         return number_format(self.precision, self.device)
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
-        """Return how many passages exceed the window, if files or the loaded model state it."""
+        """Count the passages that exceed the window.
+
+        The window is None if the model is not loaded and its files do not state one.
+        """
         encoder = self._encoder if "_loaded" in vars(self) else self._of_files
         if encoder is None:
             return TextLengths(None, self.long_texts, len(texts))

@@ -218,7 +218,7 @@ class LocatedDocument:
 
     @cached_property
     def rows(self) -> dict[str, IntArray]:
-        """The rows of the document's chunks, relationships and nodes, by these three names.
+        """The row numbers of the document in the tables `chunks`, `relationships` and `nodes`.
 
         The relationships are those that the chunks state. The nodes are those that the chunks name,
         and the ends of the relationships. Without a graph, only the chunks are given.

@@ -99,7 +99,7 @@ def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
 
 
 def reason_without_figure(table: PaperTable, cell: PrintedCell) -> str:
-    """Return why no figure can be compared with a printed figure; "" if one can."""
+    """Return why no run can give a figure to compare with a printed one; "" if a run can."""
     metric = table.metric(cell)
     if metric.kind == "none":
         return metric.value

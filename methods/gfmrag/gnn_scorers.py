@@ -45,7 +45,7 @@ def released_weights(
     was trained with; the last parts of the two names are compared. `embedder_check="length"`
     compares only the length of vectors, for the same model under another name. Raises UserError for
     another embedder, an unsupported architecture, or parameters that do not fit the architecture.
-    Source: GFM-RAG (Luo et al. 2025), its release, `rmanluo/GFM-RAG-8M`.
+    Source: the released code of GFM-RAG (Luo et al. 2025), `rmanluo/GFM-RAG-8M`.
     """
     config = checkpoint.config
     if embedder_check == "name":
@@ -129,7 +129,7 @@ def entity_scorer(
     Each relation has an inverse, whose name is "inverse_" followed by the relation's name; synonymy
     edges have the relation "equivalent". Raises UserError if the weights were trained with vectors
     of another length.
-    Source: GFM-RAG (Luo et al. 2025), its release.
+    Source: the released code of GFM-RAG (Luo et al. 2025).
     """
     _check_length(gnn_weights, embedder)
     edges, relations = edges_of(graph)
@@ -154,7 +154,7 @@ def query_gnn(
     relationships; without given nodes no node is returned. A start node has the weight 1 / (number
     of its chunks), or 1 with `inverse_start=false`. Score: a logit; ties by lower id; `top_k=None`
     returns all nodes.
-    Source: GFM-RAG (Luo et al. 2025), its release (`init_entities_weight`).
+    Source: the released code of GFM-RAG (Luo et al. 2025) (`init_entities_weight`).
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
     weight = mention_weights(graph) if inverse_start else np.ones(graph.n_nodes)
@@ -183,8 +183,8 @@ def by_entities(
     Score: the sum of the nodes' weights. With `inverse=false` each weight is 1; with `scored` a
     weight is multiplied by the node's score, which may be negative. Chunks without a given node are
     left out. Ties by lower id.
-    Source: GFM-RAG (Luo et al. 2025), its release: one of its four document rankers, the default
-    (`inverse`, over the 20 best entities).
+    Source: the released code of GFM-RAG (Luo et al. 2025): one of its four document rankers,
+    the default (`inverse`, over the 20 best entities).
     """
     weight = mention_weights(graph)[nodes.ids] if inverse else np.ones(len(nodes))
     if scored:

@@ -130,8 +130,8 @@ def trained_weights(
     kept, ties to the earlier epoch. Results are byte-identical on the same kind of processor; on a
     GPU they differ in the last digits. Statistics: losses of the kept epoch, and `dev_recall`,
     recall@20 of the target entities. Raises UserError if no question is usable.
-    Source: GFM-RAG (Luo et al. 2025), its release: loss, AdamW, 5e-4, batches of 8; it has 512
-    hidden units in 6 layers.
+    Source: the released code of GFM-RAG (Luo et al. 2025): loss, AdamW, 5e-4, batches of 8; it has
+    512 hidden units in 6 layers.
     Deviation: a smaller network, one synthetic world instead of 60 graphs, and no pretraining on
     the graphs' triples.
     """

@@ -154,8 +154,8 @@ def logits(
     `relations` (n_kinds, d) and `questions` (n_questions, d) are text vectors. A node's initial
     state is the question's state times the node's weight in `start` (n_questions, n_nodes). All
     tensors are on the device of the network.
-    Source: GFM-RAG (Luo et al. 2025), its release: DistMult messages, summed with the initial
-    state.
+    Source: the released code of GFM-RAG (Luo et al. 2025): DistMult messages, summed with the
+    initial state.
     """
     import torch
 

@@ -192,7 +192,7 @@ def hop(
     A raised question is compared with the answered questions that share a name with it, and with
     the answered questions whose vectors are nearest. Names in more than `max_df` answered questions
     are not used to find such candidates (None: no limit). Raises UserError if there is no edge.
-    Source: HopRAG (Liu et al. 2025), edges between passages; released code 23898fa.
+    Source: the edges between passages in HopRAG (Liu et al. 2025), released code 23898fa.
     """
     raised, answering, similarity = _match(pseudo_questions, question_index, max_df, progress)
     n = len(chunk_table)

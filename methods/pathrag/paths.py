@@ -116,7 +116,7 @@ def _simple(walks: IntArray, nodes: IntArray) -> IntArray:
 
 
 def best_first(paths: _PathRows, dedup: Dedup) -> IntArray:
-    """Return the row numbers of distinct paths, in the order that `path.flow_prune` documents."""
+    """Return the row numbers of distinct paths, in the order of `path.flow_prune`."""
     import pandas as pd
 
     nodes, hops = paths.nodes, paths.hops[:, None]

@@ -48,8 +48,8 @@ def frompaths(
     Score: the score of the first path with a relationship that the chunk states. With `unit="pair"`
     a hop has the chunks of all relationships between its two nodes; with `unit="fact"` it has the
     chunks of its own relationship. Chunks of one hop are sorted by id.
-    Source: this project, to score the evidence of path methods (source ids of edges in PathRAG's
-    released code).
+    Source: this project, which scores the evidence of path methods by these chunks; PathRAG's
+    released code stores the same source ids on its edges.
     """
     hops = [(row, path.score) for path in paths.paths for row in path.relationships]
     rows = np.array([row for row, _ in hops], np.int64)
