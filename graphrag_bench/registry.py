@@ -16,13 +16,15 @@ class ContractError(TypeError):
     """A function that cannot be registered, because of its signature or its name."""
 
 
-def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+def signature_of(function: Callable[..., Any], *, evaluate: bool = True) -> inspect.Signature:
     """Return the signature of a function or class, with evaluated type hints.
 
-    Raises NameError for a hint that names something undefined.
+    Raises NameError for a hint that names something undefined, unless `evaluate` is false: then
+    quoted hints are left as text.
     """
-    found = inspect.signature(function, eval_str=True)
-    if not inspect.isfunction(function):
+    is_function = inspect.isfunction(function)
+    found = inspect.signature(function, eval_str=evaluate and not is_function)
+    if not (evaluate and is_function):
         return found
     hints = get_type_hints(function, include_extras=True)  # evaluates quotes within brackets, too
     parameters = found.parameters.values()

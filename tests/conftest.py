@@ -94,8 +94,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `cache` folder of pages that run as they are: packaged models read their texts once."""
+def models_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Cache of vectors and taggings, shared by the pages that run the packaged models."""
     return tmp_path_factory.mktemp("cache")
 
 

@@ -131,8 +131,8 @@ def test_the_hydra_guide_shows_the_real_output(
 
 
 @pytest.mark.real
-def test_the_readme_prints_what_it_says(tmp_path: Path, vectors: Path) -> None:
-    (tmp_path / "cache").symlink_to(vectors)
+def test_the_readme_prints_what_it_says(tmp_path: Path, models_cache: Path) -> None:
+    (tmp_path / "cache").symlink_to(models_cache)
     assert follow.check(ROOT / "README.md", tmp_path) == []
 
 

@@ -24,9 +24,9 @@ def figures(notebook: nbformat.NotebookNode) -> list[list[str]]:
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.ipynb")))
 def test_a_notebook_prints_its_figures(
-    name: str, tmp_path: Path, vectors: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, models_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "cache").symlink_to(vectors)
+    (tmp_path / "cache").symlink_to(models_cache)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

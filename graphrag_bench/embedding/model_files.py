@@ -1,10 +1,10 @@
 """Make models from their settings, and read window, dimension and tokenizer from their files."""
 
-import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +181,10 @@ def make_model(group: str, config: Mapping[str, Any]) -> Any:
     except (ImportError, AttributeError, ValueError):
         raise UserError(f"{group}._target_: there is no '{target}' to import.") from None
     settings = {key: value for key, value in config.items() if key != "_target_"}
-    takes = _parameters(maker)
+    try:
+        takes = signature_of(maker).parameters
+    except NameError:  # a type that is imported for type checkers only
+        takes = signature_of(maker, evaluate=False).parameters
     for key, value in settings.items():
         if key not in takes:
             hint = did_you_mean(key, takes)
@@ -193,22 +196,14 @@ def make_model(group: str, config: Mapping[str, Any]) -> Any:
         raise UserError(f"{group}: {error}") from None
 
 
-def _parameters(maker: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    try:
-        return signature_of(maker).parameters
-    except NameError:
-        bare = inspect.signature(maker).parameters.values()
-        return {one.name: one.replace(annotation=Any) for one in bare}
-
-
 def _check_type(name: str, value: Any, hint: Any) -> None:
     from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 
-    if hint is inspect.Parameter.empty:
+    if hint is Parameter.empty or isinstance(hint, str):
         return
     try:
         adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
-    except PydanticUserError:
+    except (PydanticUserError, NameError):
         return
     try:
         adapter.validate_python(value, strict=True)

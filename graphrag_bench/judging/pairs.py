@@ -1,11 +1,10 @@
 """Pairwise judging of the answers of runs, in both orders; stored verdicts are reused."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, permutations, product
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -24,7 +23,6 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.report.rows import regime_of
 from graphrag_bench.run.folder import Row, read_lines, write_rows
-from graphrag_bench.run.judged import judged_rows, judged_values
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.text import count_tokens
@@ -397,62 +395,6 @@ def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, floa
             of_pair = won.setdefault((one, other, *how), {})
             of_pair.setdefault(row["question"], {})[row["first"]] = points
     return won
-
-
-@dataclass
-class StoredVerdicts:
-    """Verdicts stored in a home folder.
-
-    Verdicts on pairs of answers are in comparisons/. Verdicts on single answers are in the folder
-    of their run.
-    """
-
-    home: Path
-    _judged: dict[Path, Values] = field(default_factory=dict)
-
-    @cached_property
-    def _points(self) -> dict[VerdictKey, dict[str, float]]:
-        files = sorted(self.home.glob(f"comparisons/*/{VERDICTS}"))
-        won = points_won(row for path in files for row in read_lines(path))
-        return {
-            compared: {name: fmean(two.values()) for name, two in by.items() if len(two) == 2}
-            for compared, by in won.items()
-        }
-
-    def judges(self, first: str, second: str, criterion: str) -> list[tuple[str, str]]:
-        """Return judge and protocol of each comparison of two runs by a criterion, sorted."""
-        wanted = first, second, criterion
-        return sorted((judge, how) for *key, judge, how in self._points if tuple(key) == wanted)
-
-    def win_rate(self, compared: Iterable[VerdictKey], scopes: Scopes) -> Mean | None:
-        """Return the win rate of the first run of each key, in 0..1; None without verdicts.
-
-        A win in only one order counts half. Questions judged in only one order are left out.
-        Several comparisons (criteria, seeds) are averaged by question. The bootstrap draws whole
-        scopes.
-        """
-        points: dict[str, list[float]] = {}
-        for one in compared:
-            for question, value in self._points.get(one, {}).items():
-                points.setdefault(question, []).append(value)
-        return mean_of({question: fmean(values) for question, values in points.items()}, scopes)
-
-    def judges_of(self, folder: Path, metric: str) -> list[str]:
-        """Return the judges that evaluated the answers of a run by a metric, sorted."""
-        return sorted(
-            judge
-            for judge, metrics in self._of_run(folder).items()
-            if any(value is not None for value in metrics.get(metric, {}).values())
-        )
-
-    def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
-        """Return a run's mean value of a metric by one judge, in 0..1; None without values."""
-        return mean_of(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
-
-    def _of_run(self, folder: Path) -> Values:
-        if folder not in self._judged:
-            self._judged[folder] = judged_values(judged_rows(folder))
-        return self._judged[folder]
 
 
 def mean_of(values: Mapping[str, float | None], scopes: Scopes) -> Mean | None:

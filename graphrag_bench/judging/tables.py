@@ -1,9 +1,21 @@
-"""Tables of judged answers, win rates, and judge biases."""
+"""Tables of judged answers, win rates and judge biases, and all stored verdicts of a home."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from statistics import fmean
 
 from graphrag_bench.evaluation.statistics import Mean, holm
-from graphrag_bench.judging.pairs import HeadToHead, Scopes, Values, mean_of
+from graphrag_bench.judging.pairs import (
+    VERDICTS,
+    HeadToHead,
+    Scopes,
+    Values,
+    VerdictKey,
+    mean_of,
+    points_won,
+)
 from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import (
     MISSING,
@@ -13,6 +25,8 @@ from graphrag_bench.report.rendering import (
     format_p,
     p_column,
 )
+from graphrag_bench.run.folder import read_lines
+from graphrag_bench.run.judged import judged_rows, judged_values
 
 _OF_MATCH = ("A", "B", "criterion")
 _TIES = (
@@ -78,3 +92,59 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
         "a judge of the same family as the reader tends to favour it",
     )
     return Table("judged answers", heads, tuple(rows), notes, texts=("method", "metric", "judge"))
+
+
+@dataclass
+class StoredVerdicts:
+    """Verdicts stored in a home folder.
+
+    Verdicts on pairs of answers are in comparisons/. Verdicts on single answers are in the folder
+    of their run.
+    """
+
+    home: Path
+    _judged: dict[Path, Values] = field(default_factory=dict)
+
+    @cached_property
+    def _points(self) -> dict[VerdictKey, dict[str, float]]:
+        files = sorted(self.home.glob(f"comparisons/*/{VERDICTS}"))
+        won = points_won(row for path in files for row in read_lines(path))
+        return {
+            compared: {name: fmean(two.values()) for name, two in by.items() if len(two) == 2}
+            for compared, by in won.items()
+        }
+
+    def judges(self, first: str, second: str, criterion: str) -> list[tuple[str, str]]:
+        """Return judge and protocol of each comparison of two runs by a criterion, sorted."""
+        wanted = first, second, criterion
+        return sorted((judge, how) for *key, judge, how in self._points if tuple(key) == wanted)
+
+    def win_rate(self, compared: Iterable[VerdictKey], scopes: Scopes) -> Mean | None:
+        """Return the win rate of the first run of each key, in 0..1; None without verdicts.
+
+        A win in only one order counts half. Questions judged in only one order are left out.
+        Several comparisons (criteria, seeds) are averaged by question. The bootstrap draws whole
+        scopes.
+        """
+        points: dict[str, list[float]] = {}
+        for one in compared:
+            for question, value in self._points.get(one, {}).items():
+                points.setdefault(question, []).append(value)
+        return mean_of({question: fmean(values) for question, values in points.items()}, scopes)
+
+    def judges_of(self, folder: Path, metric: str) -> list[str]:
+        """Return the judges that evaluated the answers of a run by a metric, sorted."""
+        return sorted(
+            judge
+            for judge, metrics in self._of_run(folder).items()
+            if any(value is not None for value in metrics.get(metric, {}).values())
+        )
+
+    def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
+        """Return a run's mean value of a metric by one judge, in 0..1; None without values."""
+        return mean_of(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
+
+    def _of_run(self, folder: Path) -> Values:
+        if folder not in self._judged:
+            self._judged[folder] = judged_values(judged_rows(folder))
+        return self._judged[folder]

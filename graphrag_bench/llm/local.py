@@ -109,7 +109,7 @@ class Local(ChatModel):
 
 
 def weights(model_path: str | None) -> Path:
-    """Return the path of the GGUF file, by default that of the packaged model.
+    """Return the path of the GGUF file. The default is the packaged model's file.
 
     Raises UserError if the file is missing.
     """

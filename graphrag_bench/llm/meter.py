@@ -55,7 +55,7 @@ class FailureGate:
 
 @dataclass(frozen=True)
 class Usage:
-    """Sums over calls, including calls that the cache answered.
+    """Numbers of calls, tokens and failures; calls that the cache answered are included.
 
     `failed` calls have no reply; `truncated` replies reached `max_tokens` or the window's end.
     """

@@ -92,7 +92,7 @@ def question_metrics(run: StoredRun) -> str:
 
 
 def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
-    """Write and check the entry of a run and its CSV file; return the path of the entry."""
+    """Write a run's entry on the results board and its CSV file, check both, return the path."""
     values = result_of(run, home)
     path = Path(folder) / _name(values)
     write_whole(path.with_suffix(".csv"), question_metrics(run))

@@ -12,7 +12,7 @@ from itertools import product
 from operator import attrgetter
 from typing import Any
 
-from graphrag_bench.judging.pairs import StoredVerdicts
+from graphrag_bench.judging.tables import StoredVerdicts
 from graphrag_bench.papers.names import PrintedMetric
 from graphrag_bench.papers.printed import PaperTable, Part, PrintedCell, Recipe, TableRow
 from graphrag_bench.run.stored import StoredRun

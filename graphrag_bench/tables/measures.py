@@ -13,7 +13,8 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.graphs.tree import layer_of
-from graphrag_bench.judging.pairs import StoredVerdicts, VerdictKey
+from graphrag_bench.judging.pairs import VerdictKey
+from graphrag_bench.judging.tables import StoredVerdicts
 from graphrag_bench.papers.printed import PaperTable, PrintedCell
 from graphrag_bench.report.rows import TOKENS, total_of
 from graphrag_bench.run.experiment import Experiment

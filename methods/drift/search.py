@@ -127,6 +127,8 @@ def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
 
 
 PARAGRAPH = answer_form("paragraph").max_tokens
+FOLLOW_UP_TOKENS = 256
+"""Tokens for the follow-ups in a reply of the primer."""
 PRIMER = Prompt("methods:drift/prompts/primer.j2")
 
 
@@ -185,7 +187,7 @@ def primer(
         if a < b
     ]
     shape = reply_of(max_follow_ups)
-    most = (question.open_tokens or PARAGRAPH) + 256
+    most = (question.open_tokens or PARAGRAPH) + FOLLOW_UP_TOKENS
     most = min((reply_tokens(llm, chat, most) for chat in chats), default=most)
     results = ask_each(llm, chats, json_format(shape, "DRIFT primer"), max_tokens=most)
     failed = failures(results)

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 TEMPERATURE = 0.2
 """Temperature of the softmax that weights negative entities, as in the released code."""
+ENTITY_SHARE, LIST_SHARE = 0.3, 0.7
+"""Weights of the entity loss and of the list loss in the release."""
 _LEAST = 1e-5
 BATCH, DEV_SHARE = 8, 0.1
 """Batch size, as in the released code; share of questions held out for development."""
@@ -85,7 +87,7 @@ def loss_of(scores: "Tensor", targets: "Tensor") -> "Tensor":
     entity = (each * weight).sum(dim=1) / weight.sum(dim=1)
     share = chance / (chance.sum(dim=1, keepdim=True) + _LEAST)
     ranked = (-torch.log(share + _LEAST) * targets).sum(dim=1) / n_targets.squeeze(1)
-    return 0.3 * entity.mean() + 0.7 * ranked.mean()
+    return ENTITY_SHARE * entity.mean() + LIST_SHARE * ranked.mean()
 
 
 class TrainingGraph(NamedTuple):

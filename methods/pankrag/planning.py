@@ -243,6 +243,8 @@ def _ids(texts: Sequence[str]) -> tuple[str, ...]:
 PLAN = Prompt("methods:pankrag/prompts/plan.j2")
 REPHRASE = Prompt("methods:pankrag/prompts/rephrase.j2")
 PLAN_TOKENS, REPHRASE_TOKENS = 2200, 128
+MOST_WORDS = 30
+"""Maximum words of an answer that replace a placeholder without a model."""
 
 
 @operator(
@@ -320,7 +322,9 @@ def rephrase(
         for placeholder, name in placeholders(text):
             if name in answers:
                 sentence = re.split(r"(?<=[.!?])\s+", answers[name].strip())[0]
-                text = text.replace(placeholder, " ".join(sentence.split()[:30]).rstrip("."))
+                text = text.replace(
+                    placeholder, " ".join(sentence.split()[:MOST_WORDS]).rstrip(".")
+                )
     return replace(question, text=text)
 
 

@@ -16,11 +16,10 @@ from graphrag_bench.judging.pairs import (
     TIE,
     AnswerPairs,
     HeadToHead,
-    StoredVerdicts,
     head_to_head,
     select_protocol,
 )
-from graphrag_bench.judging.tables import audit_table, judged_table, match_table
+from graphrag_bench.judging.tables import StoredVerdicts, audit_table, judged_table, match_table
 from graphrag_bench.llm.structured import json_format
 from graphrag_bench.run.stored import StoredRun
 
