@@ -17,6 +17,8 @@ from graphrag_bench.errors import MissingPackage, UserError
 from graphrag_bench.explain.question import AnsweringFailed
 from graphrag_bench.values import Ranked
 
+pytestmark = pytest.mark.usefixtures("home")
+
 MODELS = {"embedder": "hashing", "llm": {"_target_": "toy_runs.reader"}, "nlp": TAGGER}
 FOUNDER = "Who founded the Norvik Observatory?"
 
@@ -29,9 +31,8 @@ def retriever(tool: str, method: str = "bm25", dataset: str = "toy", **settings:
 
 
 @pytest.mark.parametrize("method", ["bm25", "vanilla", "entitypassage"])
-def test_pt_experiment_has_the_figures_of_our_run(method, tmp_path, monkeypatch):
+def test_pt_experiment_has_the_figures_of_our_run(method):
     pt = pytest.importorskip("pyterrier")
-    monkeypatch.chdir(tmp_path)
     ours = api.method(method, **MODELS).run("toy", answer="off").metrics["metrics"]
     one = retriever("pyterrier", method)
     assert pt.java.started() is False
