@@ -20,6 +20,7 @@ from graphrag_bench.api import stored_runs
 from graphrag_bench.config.sources import built_in_names, method_file, read_mapping
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.papers.printed import load_paper, load_table, paper_names, table_names
+from graphrag_bench.run import stored
 from scripts import write_board, write_docs
 from scripts.markdown import table, with_part
 
@@ -99,8 +100,17 @@ def store_wild(home: str) -> None:
     """Write the scores of each question of WildGraphBench from the runs in a home."""
     runs = stored_runs(home)
     runs = runs[(runs["dataset"] == "wildgraphbench") & runs[_MEASURES[0]].notna()]
+    fell = {
+        (run.metrics["method"], name)
+        for run in stored.stored_runs(home)
+        for name, row in run.rows.items()
+        if row.get("fallbacks")
+    }
     columns = ["method", "question", "type", *_MEASURES]
-    runs.sort_values(columns[:2])[columns].to_csv(WILD, index=False, float_format="%.4f")
+    runs = runs.sort_values(columns[:2])[columns].drop_duplicates(columns[:2])
+    pairs = zip(runs["method"], runs["question"], strict=True)
+    runs = runs.assign(fallback=[int(pair in fell) for pair in pairs])
+    runs.to_csv(WILD, index=False, float_format="%.4f")
 
 
 def wild() -> dict[str, list[str]]:
@@ -133,6 +143,16 @@ def wild() -> dict[str, list[str]]:
             for name in methods
         ]  # fmt: skip
         tables[part] = table(["method", *(f"{one}, n = {counts[one]}" for one in groups)], lines)
+    lines = []
+    for name in methods:
+        walked = {row["question"] for row in of[name] if row["fallback"] == "0"}
+        if fell := len(of[name]) - len(walked):
+            sides = (of[name], of["vanilla"])
+            same = ([row for row in rows if row["question"] in walked] for rows in sides)
+            cells = (_cell(rows, _MEASURES[0]) for rows in same)
+            lines.append((link(method_file(name)["title"], page), str(fell), *cells))
+    heads = ("method", "questions with the fallback", "recall@5 of the others", "VanillaRAG's")
+    tables["fallback"] = table(heads, lines)
     return tables
 
 
