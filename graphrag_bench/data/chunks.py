@@ -1,4 +1,4 @@
-"""The chunk table: all chunks of the corpus, with the documents that they come from."""
+"""The table of all chunks, which also records which documents contain each chunk."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from graphrag_bench.values import IntArray
 
 @dataclass(frozen=True, eq=False)
 class ChunkTable(Columns):
-    """Table of all chunks in corpus order; the number of a chunk is its row, 0..n-1.
+    """Table of all chunks of the corpus; a chunk is identified by its row number.
 
-    `titles` and `texts` have a row for each chunk. `documents` are the document ids.
-    `chunk_document`, a bool CSR matrix (n_chunks, n_documents), marks the documents that contain
-    each chunk.
+    `titles` and `texts` have one row for each chunk, and `documents` holds the ids of all
+    documents. `chunk_document` is a boolean CSR matrix of shape (n_chunks, n_documents). It marks
+    the documents that contain each chunk.
 
     >>> rows = [("d1", "Isk", "A river."), ("d2", "Isk", "A river."), ("d3", "", "The sea.")]
     >>> table = ChunkTable.of(rows)
@@ -35,21 +35,21 @@ class ChunkTable(Columns):
         return len(self.texts)
 
     def passage(self, row: int) -> str:
-        """Return title and text of a chunk on separate lines, or the text if it has no title."""
+        """Return the title and the text of a chunk on separate lines."""
         title = self.titles[row]
         return f"{title}\n{self.texts[row]}" if title else self.texts[row]
 
     @property
     def passages(self) -> list[str]:
-        """The title and text of every chunk, as `passage` returns them."""
+        """The title and text of every chunk, in the format of `passage`."""
         return [self.passage(row) for row in range(len(self))]
 
     def documents_of(self, row: int) -> list[str]:
-        """Return the ids of the documents that a chunk is in, in corpus order."""
+        """Return the ids of the documents that contain a chunk, in corpus order."""
         return self.documents.take(row_ids(self.chunk_document, row))
 
     def chunks_of(self, document: str) -> list[int]:
-        """Return the chunks of a document in table order; [] for an unknown document."""
+        """Return the chunks of a document in table order, or [] if the document is unknown."""
         row = self._document_rows.get(document)
         return [] if row is None else row_ids(self._document_chunk, row).tolist()
 
@@ -62,15 +62,15 @@ class ChunkTable(Columns):
         return sorted_csr(self.chunk_document.T)
 
     def ranked_documents(self, rows: IntArray) -> dict[str, int]:
-        """Return the rank, from 1, of each document in a ranking of chunks.
+        """Convert a ranking of chunks into a ranking of documents, as {document id: rank from 1}.
 
-        Documents that first occur with the same chunk share a rank.
+        Documents share a rank if they appear in the ranking with the same chunk for the first time.
         """
         return shared_ranks(self.documents_of(int(row)) for row in rows)
 
     @classmethod
     def of(cls, rows: list[tuple[str, str, str]]) -> "ChunkTable":
-        """Make a chunk table of (document id, title, text) rows; equal passages form one chunk."""
+        """Make a chunk table from (document id, title, text) rows, and merge equal passages."""
         contents: dict[tuple[str, str], int] = {}
         names: dict[str, int] = {}
         pairs = {
@@ -90,7 +90,7 @@ class ChunkTable(Columns):
 
 
 def shared_ranks(groups: Iterable[Iterable[str]]) -> dict[str, int]:
-    """Return the rank (from 1) of each name; names that first occur in the same group share a rank.
+    """Rank names by the first group that contains them; the names of one group share a rank.
 
     >>> shared_ranks([["a"], ["a", "b", "c"], ["d"]])
     {'a': 1, 'b': 2, 'c': 2, 'd': 3}

@@ -1,4 +1,4 @@
-"""A data set: its card, documents, questions, and gold answers, which operators never see."""
+"""A data set: its documents, questions, gold answers (hidden from operators), and card."""
 
 import hashlib
 from collections import defaultdict
@@ -19,17 +19,17 @@ from graphrag_bench.text import show_briefly
 from graphrag_bench.values import Question
 
 QUESTIONS = "questions.jsonl"
-"""The file of questions in the project's own format."""
+"""The name of a questions file in the project's own format."""
 UNKNOWN = "unknown"
-"""The value of an unchecked checksum or revision in a card."""
+"""The value in a card that means "not known" for a checksum or a revision."""
 DEFAULT_FORM = "default"
 ABSTRACT = "abstract"
-"""The type of questions about a whole corpus, which `graphrag-bench questions` makes."""
+"""The type of questions about a whole corpus, such as `graphrag-bench questions` generates."""
 COLLECTIONS = {"beir": ("name", "split"), "ir_datasets": ("name",)}
-"""Cards that stand for many data sets, with the settings that choose one of them."""
+"""Cards that describe a collection of data sets, and the settings that choose one data set."""
 Split = Literal["all", "dev", "test"]
 DEV_SHARE = 0.5
-"""The default share of the dev split, on which settings may be chosen."""
+"""The default fraction of the questions that belong to the dev split."""
 
 
 class _Part(BaseModel):
@@ -37,12 +37,13 @@ class _Part(BaseModel):
 
 
 class Download(_Part):
-    """A file to download: `path` in a data set of the hub (may be a pattern), or `url`.
+    """A file to download: `path` in a data set on the Hugging Face hub, or `url`.
 
-    `hub` is the name of that data set, if it is not the data set of the source. `to` is the name of
-    the file on disk (default: its published name), or a folder if it ends with a slash. `size`
-    (bytes) and `sha256` are checked. `members` selects the files to extract from an archive: it
-    maps patterns of member names to names on disk ("" keeps the last part of the member's name).
+    `path` may be a pattern. `hub` names the hub's data set if it differs from that of the `Source`.
+    `to` is the file name on disk (default: the published name), or a folder if it ends with a
+    slash. `size` (in bytes) and `sha256` are checked. For an archive, `members` maps patterns of
+    member names to file names on disk. An empty file name stands for the last part of the member's
+    name.
     """
 
     path: str = ""
@@ -61,10 +62,10 @@ class Download(_Part):
 
 
 class Source(_Part):
-    """Where a published data set comes from.
+    """The place where a data set is published.
 
-    `hub` is the name of the data set on the Hugging Face hub. `by_hand` says how to get a data set
-    that cannot be downloaded.
+    `hub` is the name of the data set on the Hugging Face hub. `by_hand` explains how to get a data
+    set that cannot be downloaded automatically.
     """
 
     url: str
@@ -75,7 +76,7 @@ class Source(_Part):
 
 
 class Layout(_Part):
-    """The published files of a data set, and the reader for them."""
+    """The files of a published data set, and the reader for these files."""
 
     reader: str
     files: dict[str, str]
@@ -83,14 +84,15 @@ class Layout(_Part):
 
 
 class Card(_Part):
-    """`datasets/<name>/card.yaml`: identity, licence, file layouts and expected size of a set.
+    """Description of a data set, read from `datasets/<name>/card.yaml`.
 
-    `made_by` is the dotted name of the function that makes a synthetic set. `verified` says whether
-    the layout was checked against original files; `checked` names these files. `counts` are the
-    numbers of documents and questions that the publisher or `counts_from` states. `answers` is the
-    answer form of all questions, or maps question types, and `default`, to answer forms. `abstract`
-    says whether the questions are about the whole corpus. By default they are if the card has a
-    single answer form and this form is prose.
+    `made_by` is the dotted name of the function that generates a synthetic data set. `verified`
+    says whether the layout was checked against the original files, and `checked` names these files.
+    `counts` are the expected numbers of documents and questions, which were published at
+    `counts_from`. `answers` is the answer form of all questions, or it maps question types to
+    answer forms; the type `default` stands for all other types. `abstract` says whether the
+    questions are about the whole corpus. If it is None and all questions have the same answer form,
+    they are if this form is prose.
     """
 
     name: str
@@ -123,13 +125,13 @@ class Card(_Part):
         return value
 
     def form_of(self, question_type: str) -> FormName:
-        """Return the answer form of a question type; abstract questions default to a paragraph."""
+        """Return the answer form of a question type; by default, `abstract` means a paragraph."""
         forms = self.answers if isinstance(self.answers, dict) else {DEFAULT_FORM: self.answers}
         by_type: dict[str, FormName] = {ABSTRACT: "paragraph", **forms}
         return by_type.get(question_type, by_type[DEFAULT_FORM])
 
     def abstract_type(self, question_type: str) -> bool | None:
-        """Return whether questions of a type are abstract; None if the answer form decides."""
+        """Return whether a question type is abstract; None means that the answer form decides."""
         if question_type == ABSTRACT:
             return True
         if self.abstract is None and isinstance(self.answers, str):
@@ -138,7 +140,7 @@ class Card(_Part):
 
     @property
     def shapes(self) -> list[Layout]:
-        """The file layouts that the data set may have, main layout first; [] if it is synthetic."""
+        """The possible layouts of the files, main layout first; [] for a synthetic data set."""
         own = Layout(reader=self.reader, files=self.files)
         return [] if self.made_by else [own, *self.layouts]
 
@@ -149,7 +151,7 @@ def card_names() -> list[str]:
 
 
 def load_card(name: str) -> Card:
-    """Return the card of a data set; raises UserError for an unknown name or an invalid card."""
+    """Return the card of a data set, or raise UserError if it does not exist or is invalid."""
     path = project_folder("datasets").resolve() / name / "card.yaml"
     if not path.is_file():
         raise unknown("dataset", name, card_names())
@@ -163,7 +165,8 @@ def load_card(name: str) -> Card:
 class Document:
     """A document of the corpus.
 
-    `scope` is the part of the corpus that it belongs to, e.g. a book; `aliases` are other titles.
+    `scope` names the part of the corpus that contains the document, for example a book. `aliases`
+    are alternative titles.
     """
 
     id: str
@@ -174,21 +177,24 @@ class Document:
 
     @property
     def passage(self) -> str:
-        """The title and text on separate lines, or the text if the document has no title."""
+        """The title and the text on separate lines, or only the text if there is no title."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
 @dataclass(frozen=True)
 class Gold:
-    """Gold of a question: alternative `answers`, and the document ids of the `evidence`.
+    """The gold answers and the gold evidence of a question.
 
-    `grades` is the relevance of each evidence item, 1 or more; () means that all are 1.
-    For questions over a graph, `answer_entities` are the answer nodes, and `in_graph` says whether
-    the question's subgraph has one of them. `spans` are sentences of the text that state the
-    answer; `statements` are sentences that paraphrase the evidence. A multiple-choice question has
-    `options`; `correct` is the index of the right option. If an answer must have several parts,
-    `sub_answers` has the aliases of each part. Evidence may name a file instead of a document. Then
-    any document of the file counts, and `parts` maps the file to its documents.
+    Each text in `answers` is a correct answer. `evidence` holds the ids of the gold documents, and
+    `grades` holds their relevance (1 or more; if empty, every grade is 1). Instead of a document,
+    `evidence` may name a file, and then any document of this file counts as the evidence. `parts`
+    maps such files to their documents.
+
+    `spans` are sentences of the corpus that state the answer. `statements` are sentences that
+    paraphrase the evidence. A multiple-choice question has `options`, and `correct` is the index of
+    the correct option. If an answer has several required parts, `sub_answers` lists the aliases of
+    each part. For a question over a graph, `answer_entities` are the answer nodes, and `in_graph`
+    says whether the question's subgraph contains an answer node.
     """
 
     answers: tuple[str, ...] = ()
@@ -213,20 +219,20 @@ class Gold:
 
 
 def item_documents(gold: Gold, evidence: str) -> tuple[str, ...]:
-    """Return the documents of an evidence item: the document itself, or all documents of a file."""
+    """Return the documents of an evidence item, which is a document or a file of documents."""
     return dict(gold.parts).get(evidence, (evidence,))
 
 
 def evidence_name(gold: Gold, document: str) -> str:
-    """Return the evidence item that a document belongs to: its file, or else the document."""
+    """Return the evidence file that contains a document, or else the document itself."""
     return next((file for file, documents in gold.parts if document in documents), document)
 
 
 def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
-    """Return the evidence items that documents belong to, in the order of the documents.
+    """Return the evidence items for a list of documents, in the same order.
 
-    If several of the documents belong to one evidence file, the name of the file replaces the first
-    of them, and the others keep their own ids.
+    The first document of an evidence file is replaced by the name of the file. Any further
+    documents of this file keep their own ids.
     """
     names: dict[str, None] = {}
     for document in documents:
@@ -239,11 +245,12 @@ def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
 class Dataset:
     """A data set: its documents, its questions, and the gold of each question.
 
-    `settings` are the non-default settings of a synthetic data set, or the settings that chose a
-    data set in a collection. `subgraphs` are the triples of the documents. `training` and
-    `validation` are files of questions on which scorers are trained. `questions_file` is a file
-    whose questions replace the published questions. `gold_error` is an error in the gold that makes
-    scoring impossible. `notes` say how many questions have gold that is not in the corpus.
+    `settings` are the settings of a synthetic data set that differ from the defaults, or the
+    settings that chose a data set from a collection. `subgraphs` holds the triples of the
+    documents. `training` and `validation` are files of questions for training scorers.
+    `questions_file` is the file of questions that replaced the published questions. `gold_error`
+    describes an error in the gold that makes scoring impossible. `notes` report gold evidence that
+    is missing from the corpus.
     """
 
     name: str
@@ -263,7 +270,7 @@ class Dataset:
 
     @property
     def question_set(self) -> str:
-        """The name of the questions file or its folder, or else the split of a collection."""
+        """The name of the questions file or its folder, or the split in a collection."""
         file = self.questions_file
         if file is None:
             return str(self.settings.get("split", ""))
@@ -271,7 +278,7 @@ class Dataset:
 
     @property
     def corpus_name(self) -> str:
-        """The name of the data set without `question_set`; artifacts depend only on the corpus."""
+        """The name of the data set without its question set."""
         return self.name.removesuffix(f"-{self.question_set}") if self.question_set else self.name
 
     @property
@@ -281,7 +288,7 @@ class Dataset:
 
     @cached_property
     def corpus_digest(self) -> str:
-        """Digest of the corpus: its documents and triples."""
+        """Digest of the documents and triples of the corpus."""
         if self.subgraphs is not None:
             return digest([row.id for row in self.documents], self.subgraphs.digest)
         return digest_rows(
@@ -300,17 +307,17 @@ class Dataset:
 
     @cached_property
     def gold_digest(self) -> str:
-        """Digest of the gold, which affects scores but not answers."""
+        """Digest of the gold, which affects the scores but not the answers."""
         return digest([
             [name, {part: value for part, value in vars(gold).items() if part != "grades" or value}]
             for name, gold in sorted(self.gold.items())
         ])  # fmt: skip
 
     def interleaved(self) -> tuple[Question, ...]:
-        """Return the questions, ordered so that the types are mixed evenly.
+        """Return the questions in an order that mixes the question types evenly.
 
-        The first n questions have about the same shares of types as the whole set, for every n.
-        Ties between types go to the type that comes first in the set.
+        For every n, the first n questions have nearly the same distribution of types as the whole
+        data set. Ties are broken by the order in which the types first occur.
         """
         groups: dict[str, list[Question]] = defaultdict(list)
         for question in self.questions:
@@ -325,12 +332,13 @@ class Dataset:
     def in_form(
         self, form: FormName | None, open_tokens: int | None = None, *, published: bool = False
     ) -> "Dataset":
-        """Return the data set with one answer form for all questions; None keeps the default forms.
+        """Return the data set with the given answer form for all questions.
 
-        The default form is multiple choice for a question with options, else the card's form for
-        its type. The form `free` replaces only the short form. `open_tokens` is the token limit of
-        answers in open forms, or in all forms if `published` is true (None: each form has its own
-        limit). If the card says whether a question is abstract, the new form does not change it.
+        If `form` is None, a question with options has the form `choice`, and any other question has
+        the form that the card gives for its type. The form `free` only replaces the form `short`.
+        `open_tokens` is the token limit of answers in open forms, or in all forms if `published` is
+        true. If it is None, each form has its own limit. If the card says which questions are
+        abstract, the new form does not change this.
         """
 
         def formed(question: Question) -> Question:
@@ -346,11 +354,11 @@ class Dataset:
         return replace(self, questions=tuple(map(formed, self.questions)))
 
     def scopes(self) -> list[str | None]:
-        """Return the distinct scopes of the questions, sorted: [None] for a set without scopes."""
+        """Return the distinct scopes of the questions, sorted; without scopes, return [None]."""
         return sorted({question.scope for question in self.questions}, key=lambda s: s or "")
 
     def within(self, scope: str | None) -> "Dataset":
-        """Return the documents and questions of one scope.
+        """Return the data set with only the documents and the questions of one scope.
 
         Raises UserError if the scope has no documents.
         """
@@ -365,9 +373,10 @@ class Dataset:
 
 
 def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
-    """Return whether a question is in the dev split; a larger dev split contains a smaller one.
+    """Return whether a question belongs to the development split.
 
-    The dev split has the questions for which the first 8 bytes of the sha256 of the id, divided by
+    The decision depends only on the question's id, so increasing `dev_share` only adds questions to
+    the split. A question belongs to it if the first 8 bytes of the SHA-256 of the id, divided by
     2**64, are below `dev_share`.
 
     >>> [is_dev(f"q{n}") for n in range(4)]
@@ -380,7 +389,7 @@ def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
 def within_split(
     questions: Sequence[Question], split: Split, dev_share: float = DEV_SHARE
 ) -> list[Question]:
-    """Return the questions that belong to a split, in the given order."""
+    """Return the questions of a split, in the given order."""
     if split == "all":
         return list(questions)
     return [one for one in questions if is_dev(one.id, dev_share) == (split == "dev")]

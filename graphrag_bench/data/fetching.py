@@ -1,4 +1,4 @@
-"""Download published data sets: list their files (huggingface_hub), fetch them (pooch), unpack."""
+"""Download published data sets with huggingface_hub and pooch, and unpack their archives."""
 
 import json
 import os
@@ -17,19 +17,19 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.terminal import refuse_secrets
 
 HUB = "https://huggingface.co"
-"""The address of the hub; HF_ENDPOINT sets a mirror."""
+"""The address of the Hugging Face hub. The environment variable HF_ENDPOINT sets a mirror."""
 MANIFEST = "fetched.json"
 STAGING = ".fetching"
-"""The folder of downloaded files, by commit, until the data set is complete."""
+"""The folder that holds downloaded files, sorted by commit, until the data set is complete."""
 _TRIES, _SECONDS = 3, 30.0
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A downloaded file.
+    """A downloaded file, and the names under which its contents are stored.
 
-    `checked` is the source of the sha256: "card", "hub", or "" if no sha256 was published. `holds`
-    has the name of the file on disk, or the names of the files that were extracted from it.
+    `checked` says where the expected sha256 was published: "card", "hub", or "" if it was not
+    published. `holds` is the file's name on disk, or the names of the files extracted from it.
     """
 
     url: str
@@ -46,10 +46,11 @@ def fetch(
     endpoint: str = HUB,
     progress: Progress = Progress(),  # noqa: B008 (stateless)
 ) -> list[Fetched]:
-    """Download a data set into a folder, unless a complete copy is there, and return its files.
+    """Download a data set into a folder, unless it is complete, and return its files.
 
-    Raises UserError for a set without downloads (with instructions if it is fetched by hand) and
-    for failed downloads, which the next call resumes.
+    Raises UserError if the data set has no downloads or if a download fails. If the data set can
+    only be fetched by hand, the message has the instructions. The next call resumes a failed
+    download.
     """
     source = card.source
     if source is None:
@@ -79,12 +80,12 @@ def fetch(
         for name in new:
             if name not in ours and (folder / name).is_file():
                 raise UserError(
-                    f"{folder / name} exists and is not overwritten, because `fetch` did not write "
-                    "it. To use your own files, run with dataset.root=FOLDER."
+                    f"{folder / name} already exists. `fetch` did not write this file and does not "
+                    "overwrite it. To use your own files, run with dataset.root=FOLDER."
                 )
         content = json.dumps({"files": [asdict(one) for one in fetched]}, indent=1)
         (folder / MANIFEST).write_text(content + "\n", encoding="utf-8")
-        for name in new:  # after the manifest, which names these files if this process is killed
+        for name in new:  # moved after the manifest is written, in case this process is killed
             (folder / name).parent.mkdir(exist_ok=True)
             os.replace(staging / name, folder / name)
         shutil.rmtree(folder / STAGING, ignore_errors=True)
@@ -92,10 +93,10 @@ def fetch(
 
 
 def beir_card(card: Card, name: str) -> Card:
-    """Return the card with the downloads of one data set of the hub in BEIR's layout.
+    """Return the card with the downloads of a data set on the hub that has BEIR's layout.
 
-    `name` is `OWNER/NAME`, or `NAME` (`scifact`) for a data set of the owner BeIR. BeIR keeps the
-    judgements in a separate data set; other owners keep them in the folder qrels.
+    `name` is `OWNER/NAME`; the owner BeIR can be left out (`scifact`). The owner BeIR keeps the
+    relevance judgements in a separate data set. Other owners keep them in the folder `qrels`.
     """
     owner, _, short = name.rpartition("/")
     of_beir = owner.lower() in ("", "beir")
@@ -108,7 +109,7 @@ def beir_card(card: Card, name: str) -> Card:
 
 
 def _listing(source: Source, hub: str, endpoint: str) -> tuple[str, dict[str, tuple[str, str]]]:
-    """Return the commit, and the URL and sha256 ("" for a small file) of each file."""
+    """Return the commit of a data set on the hub, and its files as {path: (URL, sha256 or "")}."""
     import httpx2
     from huggingface_hub import HfApi, hf_hub_url
 
@@ -120,7 +121,7 @@ def _listing(source: Source, hub: str, endpoint: str) -> tuple[str, dict[str, tu
     except (OSError, httpx2.HTTPError, httpx2.InvalidURL, KeyError, TypeError, ValueError) as error:
         raise UserError(
             f"{endpoint} does not list the data set {hub} ({str(error)[:300]}). See "
-            f"{source.url}, set a mirror (HF_ENDPOINT=ADDRESS), or read files on disk "
+            f"{source.url}. You can set a mirror (HF_ENDPOINT=ADDRESS) or use files on disk "
             "(dataset.root=FOLDER)."
         ) from None
     commit = info.sha or revision
@@ -134,7 +135,7 @@ def _listing(source: Source, hub: str, endpoint: str) -> tuple[str, dict[str, tu
 def _remotes(
     wanted: Download, hub: str, commit: str, listed: Mapping[str, tuple[str, str]]
 ) -> Iterator[Fetched]:
-    """Yield each file of a download, with its expected sha256 ("" if unknown)."""
+    """Yield each file of a download, with its expected sha256 or "" if this is unknown."""
     stated = "" if wanted.sha256 == UNKNOWN else wanted.sha256
     files = [listed[path] for path in sorted(listed) if fnmatchcase(path, wanted.path)]
     if not files and not wanted.url:
@@ -170,7 +171,7 @@ def _download(
     if actual != stated:
         path.unlink()
         raise UserError(
-            f"{remote.url}: wrong size or checksum; the file was deleted.\n"
+            f"{remote.url}: The size or the checksum is wrong, so the file was deleted.\n"
             f"  expected {stated[0]:,} bytes, sha256 {stated[1]}\n"
             f"  got      {actual[0]:,} bytes, sha256 {actual[1]}\n"
             "Try again, or read your own copy with dataset.root=FOLDER."
@@ -179,11 +180,12 @@ def _download(
 
 
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]:
-    """Extract files of a zip or tar archive into a folder, and return the extracted file names.
+    """Extract files from a zip or tar archive into a folder, and return their names.
 
-    `members` maps patterns of member names to names on disk ("" keeps the last part of the
-    member's name). Links are skipped. Raises UserError for a pattern without a member, for two
-    members of the same name, and for an archive that is damaged or encrypted.
+    `members` maps patterns of member names to file names on disk. An empty file name stands for the
+    last part of the member's name. Links are skipped. Raises UserError if no member matches a
+    pattern, if two members would have the same file name, or if the archive is damaged or
+    encrypted.
     """
     with TemporaryDirectory(dir=folder) as place:
         inside: Any = {} if archive.suffix == ".zip" else {"filter": "data"}  # a zip stays inside
@@ -197,7 +199,7 @@ def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]
             matching = [one for one in own if fnmatchcase(one, pattern)]
             if not matching:
                 there = ", ".join([*own][:8]) or "none"
-                raise UserError(f"{archive} has no member '{pattern}'; its members: {there}.")
+                raise UserError(f"{archive} has no member '{pattern}'. Its members are: {there}.")
             for one in matching:
                 names.append(name or own[one].name)
                 if names[-1] in names[:-1]:
@@ -207,16 +209,17 @@ def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]
 
 
 def read_manifest(folder: Path) -> list[Fetched]:
-    """Return the files of an earlier download into a folder; [] if there was none."""
+    """Return the files that an earlier `fetch` downloaded into a folder, or [] without one."""
     file = folder / MANIFEST
     rows = json.loads(file.read_text(encoding="utf-8"))["files"] if file.is_file() else []
     return [Fetched(**{**row, "holds": tuple(row["holds"])}) for row in rows]
 
 
 def differences(dataset: Dataset) -> list[str]:
-    """Return a text for each difference between a data set and its card.
+    """Describe each difference between a data set and its card.
 
-    A card states the numbers of documents and questions, and may state the ids of some of them.
+    A card has the expected numbers of documents and questions, and may have the ids of some of
+    them.
     """
     ids = {
         "documents": [row.id for row in dataset.documents],

@@ -1,4 +1,4 @@
-"""Read rankings of passages that other systems made, from a TREC run, JSON or JSON lines."""
+"""Read the rankings of another retrieval system from a TREC run, JSON or JSON lines."""
 
 import math
 from collections import defaultdict
@@ -20,16 +20,16 @@ from graphrag_bench.llm.openai_compatible import without_reasoning
 from graphrag_bench.text import without_spaces
 
 NO_PASSAGE = "no-passage-found"
-"""The passage of a TREC run for a question without passages."""
+"""The placeholder in a TREC run for a question without any retrieved passage."""
 _TREC = "question Q0 passage rank score tag"
 _JSON = (
     '{"QUESTION": [PASSAGE, ...] or {PASSAGE: SCORE, ...}, ...}, rows {"question": ..., '
     '"documents": [PASSAGE, ...], "answer": ...}, or {"retrieved_docs": [[PASSAGE, ...], ...]}'
 )
 RankGroups = Sequence[Sequence[str]]
-"""The passages at each rank; passages of equal score share a rank."""
+"""The passages at each rank; passages with equal scores share a rank."""
 RankingRow = tuple[str, str, RankGroups, object]
-"""A place in the file, the question, its passages by rank, and its answer."""
+"""A place in the file, a question, its passages at each rank, and its answer."""
 
 
 class _Row(FileRow):
@@ -60,7 +60,7 @@ class Ranking:
 class Rankings:
     """Rankings of a file by question id.
 
-    `unmatched` are the passages of the file that are not in the corpus.
+    `unmatched` lists the passages of the file that are not in the corpus.
     """
 
     of: Mapping[str, Ranking]
@@ -69,14 +69,15 @@ class Rankings:
 
 
 def read_rankings(path: Path, dataset: Dataset) -> Rankings:
-    """Return the rankings of a file in TREC or JSON format.
+    """Read the rankings of a TREC or JSON file, and match them with the documents and questions.
 
-    The file names a passage by a document id, an evidence item, or a text. A text stands for all
-    documents with that text, with or without their title; white space is ignored. A document that
-    occurs several times has its best rank. A passage that is not in the corpus keeps its rank. The
-    file names a question by its id or its text. An answer is a text, or a list of texts if the
-    question requires a list. Raises UserError for any other answer, and for an unknown or repeated
-    question.
+    A passage is given as a document id, an evidence item, or a text. A text stands for all
+    documents with this text, with or without their title; white space is ignored. If a document
+    occurs several times, its best rank counts. A passage that does not belong to the corpus keeps
+    its rank. A question is given by its id or its text.
+
+    Raises UserError if a question is unknown or repeated, and if an answer is not a text. For
+    questions that require a list, an answer may be a list of texts.
     """
     matcher = _Matcher(dataset)
     if not (first := read_text(path).lstrip()[:1]):
@@ -115,8 +116,7 @@ def _trec(path: Path) -> Iterator[RankingRow]:
         rows.sort(key=itemgetter(0, 1))
         if any(one[1] > other[1] for one, other in pairwise(rows)):
             raise UserError(
-                f"{path}: question '{question}': ranks must be in the order of scores, highest "
-                "first."
+                f"{path}: question '{question}': the ranks must follow the scores, highest first."
             )
         tied = groupby(rows, key=itemgetter(0, 1))
         groups = [[one for *_, one in group if one != NO_PASSAGE] for _, group in tied]
@@ -134,7 +134,7 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
             if row.scores is not None:
                 keys = [_negative(score) for score in row.scores]
                 if len(keys) != len(row.documents) or keys != sorted(keys):
-                    raise UserError(f"{place}: expected scores of all passages, highest first.")
+                    raise UserError(f"{place}: expected one score per passage, highest first.")
             yield place, row.question, [[one] for one in row.documents], row.answer
         elif "retrieved_docs" in item:
             every = checked_row(place, item, _AllQuestions)
@@ -201,7 +201,7 @@ class _Matcher:
             self._questions[without_spaces(question.text)].append(question.id)
 
     def documents(self, passage: str) -> Sequence[str]:
-        """Return the ids of a passage's documents; if there are none, an id made from its text."""
+        """Return the ids of the documents that match a passage; without a match, make up an id."""
         self.n_passages += 1
         if passage in self.ids:
             return [passage]

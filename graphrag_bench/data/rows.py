@@ -1,6 +1,6 @@
 """Read the rows of published files (JSON, JSON lines, TSV, parquet), and collect a data set.
 
-Every row is read with its place, a text such as `corpus.jsonl, line 3`, for error messages.
+Every row comes with its place for error messages, for example `corpus.jsonl, line 3`.
 """
 
 import csv
@@ -26,13 +26,13 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.values import Question
 
 _BATCH = 64
-"""Rows of a parquet file that are converted to Python objects at a time."""
+"""The number of rows of a parquet file that are converted to Python objects at a time."""
 _HINTED = 20_000
-"""The most ids among which the nearest to a wrong id is searched."""
+"""The maximum number of ids that are compared with an unknown id to suggest a similar id."""
 
 
 class FileRow(BaseModel):
-    """A row of a published file; numbers are read as text."""
+    """A row of a published file. Numbers are converted to text."""
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
@@ -43,22 +43,22 @@ OneOrSeveral = Annotated[
 ]
 """Type of a field that is a text or a list of texts."""
 Place = str
-"""File and line, item or row, for error messages."""
+"""A file and a line, an item or a row in it, for error messages."""
 
 
 def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
-    """Return the distinct texts that are not blank, in order."""
+    """Return the distinct texts that are not blank, in their original order."""
     return tuple(dict.fromkeys(text for text in texts if text and text.strip()))
 
 
 @dataclass
 class Rows:
-    """Content of a data set while it is read: documents, questions and gold by id.
+    """Documents, questions and gold of a data set that is being read, each stored by id.
 
-    `places` has the place of each question in the files. `absent` is the evidence that the corpus
-    lacks and that counts as not found. `subgraphs` are the triples of the documents. `files` maps a
-    file that was split into several documents to the ids of these documents; evidence may name such
-    a file. `notes` are shown with the results.
+    `places` has the place of each question in the files. `absent` is the set of evidence items that
+    may be missing from the corpus; they count as not retrieved. `subgraphs` holds the triples of
+    the documents. If a file was split into several documents, `files` maps it to their ids, and a
+    question may name it as evidence. `notes` are shown with the results.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -71,20 +71,20 @@ class Rows:
     notes: list[str] = field(default_factory=list)
 
     def add_document(self, place: Place, document: Document) -> None:
-        """Add a document; raises UserError for a repeated id."""
+        """Add a document, or raise UserError if its id already exists."""
         if document.id in self.documents:
             number = [*self.documents].index(document.id) + 1
             raise UserError(f"{place}: the id '{document.id}' occurs twice (document {number}).")
         self.documents[document.id] = document
 
     def add_numbered(self, place: Place, title: str, text: str) -> str:
-        """Add a document with its row number as id, and return the id."""
+        """Add a document, and return its id, which is its row number."""
         number = str(len(self.documents))
         self.add_document(place, Document(number, title, text))
         return number
 
     def add_question(self, place: Place, question: Question, gold: Gold) -> None:
-        """Add a question; raises UserError for a repeated id and for blank texts."""
+        """Add a question; raise UserError if the id already exists, or if a text is blank."""
         if before := self.places.get(question.id):
             first = before.rpartition(", ")[2]
             raise UserError(f"{place}: the id '{question.id}' occurs twice ({first}).")
@@ -97,11 +97,11 @@ class Rows:
         self.gold[question.id] = replace(gold, grades=()) if {*gold.grades} <= {1} else gold
 
     def gold_error(self, corpus: Path) -> str:
-        """Return the first error in the evidence, or ""; `corpus` is the corpus file or folder.
+        """Return a description of the first error in the gold evidence, or "" if there is none.
 
-        It is an error if evidence is not in the corpus, or not in the scope of the question. If
-        evidence names a file, the documents of the file are added to the gold as `Gold.parts`.
-        Raises UserError for a corpus without text.
+        Evidence must be in the corpus and in the scope of its question. If evidence names a file,
+        its documents are added to the gold as `Gold.parts`. `corpus` is the corpus file or folder.
+        Raises UserError if the corpus has no text.
         """
         corpus = next(iter(_files_of(corpus)), corpus)
         if not self.documents:
@@ -144,7 +144,7 @@ def with_options(question: str, options: Sequence[str]) -> str:
 
 
 def choice_gold(place: Place, options: Sequence[str], correct: int | None, type_: str = "") -> Gold:
-    """Return the gold of a multiple-choice question; the option at `correct` (from 0) is right."""
+    """Return the gold of a multiple-choice question; `correct` is the index of the right option."""
     if correct is not None and not 0 <= correct < len(options):
         n = len(options)
         raise UserError(f"{place}: option {correct + 1} is correct, but there are {n} options.")
@@ -154,22 +154,22 @@ def choice_gold(place: Place, options: Sequence[str], correct: int | None, type_
 
 @cache
 def warn(text: str) -> None:
-    """Print a warning about a data set, once per process."""
+    """Print a warning about a data set, at most once per process."""
     Progress().say(f"! {text}")
 
 
 def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
-    """Yield every row of a file as a place and an object of the class `shape`."""
+    """Yield each row of a file as its place and an object of the class `shape`."""
     for place, content in objects(path):
         yield place, checked_row(place, content, shape)
 
 
 def objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield the place and the content of each row of a file, or of all files of a pattern.
+    """Yield the place and the content of each row of a file, or of all files that match a pattern.
 
-    The file ending determines the format: .parquet (read in batches), .json (a list, an object or
-    JSON lines), .tsv (with a header); files with other endings are JSON lines. A further ending .gz
-    marks a compressed file.
+    The suffix of the file determines its format. A .parquet file is read in batches. A .json file
+    has a list, an object, or JSON lines. A .tsv file has a header. Any other file is read as JSON
+    lines. If the suffix .gz follows, the file is decompressed.
     """
     readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):
@@ -178,7 +178,7 @@ def objects(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def n_records(path: Path) -> int:
-    """Return the number of rows in the parquet or JSON lines files that a path stands for."""
+    """Return the number of rows in the parquet or JSON lines files at a path."""
 
     def n_rows(file: Path) -> int:
         if file.suffix == ".parquet":
@@ -192,9 +192,9 @@ def n_records(path: Path) -> int:
 def files_of(path: Path) -> list[Path]:
     """Return the file or folder at a path, or else the sorted files that match it as a pattern.
 
-    If there are none, a compressed file or parquet files are returned instead. For `test.json`,
-    these are `test.json.gz`, or `test.parquet` or the shards `test-00000-of-00002-...` in the same
-    folder or in its subfolder `data`. Raises UserError if no file is found.
+    If nothing matches `test.json`, the compressed file `test.json.gz` is returned, or else
+    `test.parquet` or the shards `test-00000-of-00002-...`. Parquet files are also searched in the
+    subfolder `data`. Raises UserError if no file is found.
     """
     if files := _files_of(path):
         return files
@@ -205,7 +205,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def exists(path: Path) -> bool:
-    """Return whether `files_of` would find a file for a path."""
+    """Return whether `files_of` would find a file at a path."""
     return bool(_files_of(path))
 
 
@@ -219,19 +219,19 @@ def _files_of(path: Path) -> list[Path]:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file; raises UserError if it is missing or not UTF-8."""
+    """Return the text of a file, or raise UserError if the file is missing or not UTF-8."""
     return _text(_content(path), path)
 
 
 def json_file(path: Path) -> object:
-    """Return the content of a JSON file; raises UserError, with the line, for invalid JSON."""
+    """Return the content of a JSON file, or raise a UserError that names the invalid line."""
     return _parsed(_content(path), path)
 
 
 def json_by_id(path: Path) -> Iterator[tuple[str, object]]:
     """Yield the items of a JSON file with their ids.
 
-    In an object, the ids are the names of the items. In a list, the id of an item is its field QID,
+    The ids in an object are its keys. In a list, the id of an item is the value of its field QID,
     or else its position, counted from 1.
     """
     content = json_file(path)
@@ -269,7 +269,7 @@ def _content(path: Path) -> bytes:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield number and content of each line of a file, which may be compressed by gzip."""
+    """Yield the number and the content of each line of a file, which may be a gzip file."""
     if not path.is_file():
         there = sorted(item.name for item in path.parent.glob("*.json*"))
         hint = did_you_mean(path.name, there, there or ["no JSON file"])
@@ -290,7 +290,7 @@ def _text(content: bytes, path: Path, line: int = 0) -> str:
 
 
 def _parsed(content: bytes, path: Path, line: int = 0) -> object:
-    """Return the JSON of a file or line; NaN and Infinity become None."""
+    """Parse a JSON file or line; NaN and Infinity become None."""
     text = _text(content, path, line)
     try:
         parsed: object = json.loads(text, parse_constant=lambda _: None)
@@ -299,7 +299,7 @@ def _parsed(content: bytes, path: Path, line: int = 0) -> object:
     except json.JSONDecodeError as error:
         place = f"{path}, line {line or error.lineno}"
         raise UserError(f"{place}: not JSON ({error.msg}).") from None
-    except UnicodeEncodeError:  # a text that was cut within a character
+    except UnicodeEncodeError:  # a text was cut in the middle of a character
         raise UserError(f"{path}, line {line}: a text has a lone surrogate.") from None
     return parsed
 
@@ -318,7 +318,7 @@ def _table_rows(path: Path) -> Iterator[tuple[Place, object]]:
 def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
     """Yield the place and the content of each row of a parquet file.
 
-    Raises UserError if pyarrow is not installed, or if the file is not parquet.
+    Raises UserError if pyarrow is not installed or if the file is not a parquet file.
     """
     parquet = pyarrow("pyarrow.parquet")
     number = 0
@@ -330,11 +330,11 @@ def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
                     nan = {name: None for name, value in row.items() if value != value}
                     yield f"{path}, row {number}", row | nan
     except (OSError, ValueError) as error:
-        raise UserError(f"{path}: not parquet ({str(error)[:200]}).") from None
+        raise UserError(f"{path} is not a parquet file ({str(error)[:200]}).") from None
 
 
 def pyarrow(module: str) -> Any:
-    """Return a module of pyarrow; raises UserError if pyarrow is not installed."""
+    """Import a module of pyarrow, or raise UserError if pyarrow is not installed."""
     try:
         return import_module(module)
     except ModuleNotFoundError:
@@ -345,9 +345,9 @@ def pyarrow(module: str) -> Any:
 def checked_row(
     place: Place, content: Any, shape: type[R], written: Mapping[str, str] = MappingProxyType({})
 ) -> R:
-    """Return a row as an object of the class `shape`; raises UserError for an invalid field.
+    """Convert a row to an object of the class `shape`, or raise UserError if a field is invalid.
 
-    `written` maps a field to its name in the file, where the two names differ.
+    `written` maps a field to its name in the file if the two names differ.
     """
     if not isinstance(content, dict):
         names = ", ".join(of.alias or name for name, of in shape.model_fields.items())

@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 from graphrag_bench.values import IntArray
 
 NO_TRIPLES = "(no triples)"
-"""The text of a document without triples; a blank text would have no chunk."""
+"""The text of a document without triples. It is not blank, because a blank text has no chunk."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subgraphs:
-    """The triples of each document in file order; names and relations are not normalised.
+    """The triples of each document, in file order and with unchanged names and relations.
 
-    A triple is a row of the columns `head` and `tail`, which index `names`, and `relation`, which
-    indexes `relations`; all are int32 (n_triples,). Document i has the rows
-    `starts[i]:starts[i + 1]`, and `place` maps its id to i.
+    A triple is one row of the columns `head`, `relation` and `tail`, int32 arrays (n_triples,).
+    `head` and `tail` are indices into `names`, and `relation` is an index into `relations`. The
+    triples of document i are the rows `starts[i]:starts[i + 1]`. `place` maps the id of each
+    document to i.
 
     >>> graphs = Subgraphs.of([("q1", [("Isk", "flows into", "Velia")]), ("q2", [])])
     >>> graphs.text("q1"), graphs.text("q2")
@@ -37,7 +38,7 @@ class Subgraphs:
 
     @classmethod
     def of(cls, documents: Iterable[tuple[str, Sequence[Sequence[str]]]]) -> "Subgraphs":
-        """Return the subgraphs from (document id, triples) pairs, read one pair at a time."""
+        """Make subgraphs from (document id, triples) pairs, which may come from an iterator."""
         names: dict[str, int] = {}
         relations: dict[str, int] = {}
         place: dict[str, int] = {}
@@ -59,7 +60,7 @@ class Subgraphs:
         return len(self.head)
 
     def rows(self, document: str) -> slice:
-        """Return the rows of a document's triples as a slice; empty for an unknown document."""
+        """Return the rows of a document's triples; the slice of an unknown document is empty."""
         at = self.place.get(document)
         return slice(0, 0) if at is None else slice(int(self.starts[at]), int(self.starts[at + 1]))
 
@@ -71,13 +72,13 @@ class Subgraphs:
         return [(names[h], relations[r], names[t]) for h, r, t in zip(*columns, strict=True)]
 
     def text(self, document: str) -> str:
-        """Return the distinct triples of a document as lines "(head, relation, tail)"."""
+        """Return the distinct triples of a document, one "(head, relation, tail)" per line."""
         lines = dict.fromkeys(f"({h}, {r}, {t})" for h, r, t in self.triples(document))
         return "\n".join(lines) or NO_TRIPLES
 
     @cached_property
     def digest(self) -> str:
-        """Fingerprint of the triples of all documents."""
+        """Digest of the triples of all documents."""
         sha256 = hashlib.sha256()
         for texts in (self.place, self.names, self.relations):
             for text in texts:

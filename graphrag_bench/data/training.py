@@ -1,4 +1,4 @@
-"""Questions on which scorers are trained, kept separate from the questions of the run."""
+"""Training questions for scorers, which must not be among the questions of the run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,11 +14,12 @@ from graphrag_bench.fingerprint import digest, file_digest
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Training questions of a scorer; their files are read only when they are needed.
+    """Training questions for a scorer; the files are read only when they are needed.
 
-    `identity` is part of the keys of trained artifacts. `read(n)` returns the first n questions
-    (None: all), and `size()` returns the number of questions. `validation()` returns the questions
-    for model selection; the field is None if there are no such questions.
+    `identity` is a digest of the files and becomes part of the keys of trained artifacts. `read(n)`
+    returns the first n questions, or all questions if n is None. `size()` returns the number of
+    questions. `validation()` returns the questions for model selection; it is None if there are
+    none.
     """
 
     identity: str
@@ -30,14 +31,14 @@ class TrainingSet:
 def training_set(dataset: Dataset) -> TrainingSet:
     """Return the training questions of a data set, and its validation questions if it has any.
 
-    Raises UserError if the data set has no training file. Calling `read` or `validation` raises
-    UserError if one of the questions that they read is a question of the run.
+    Raises UserError if the data set has no training file. The methods `read` and `validation` raise
+    UserError if a training question is also a question of the run.
     """
     if dataset.training is None:
         wanted = dataset.card.files.get("training", "a file of training questions")
         raise UserError(
-            f"Data set '{dataset.name}' has no training questions ({wanted}). A trained scorer "
-            "needs training questions. Set method.scorer=cosine to use an untrained scorer."
+            f"Data set '{dataset.name}' has no training questions ({wanted}), which a trained "
+            "scorer needs. Set method.scorer=cosine to use an untrained scorer."
         )
     training, validation = dataset.training, dataset.validation
     ids = {question.id for question in dataset.questions}

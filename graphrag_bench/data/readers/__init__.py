@@ -1,6 +1,6 @@
 """Read data sets from disk as documents, questions and gold.
 
-A reader is a function that takes the corpus file and the questions file of a data set. The card of
+A reader is a function that reads the corpus file and the questions file of a data set. The card of
 the data set names its reader.
 """
 
@@ -20,9 +20,9 @@ from graphrag_bench.text import safe_name
 
 _SETTINGS = ("name", "root", "openie", "questions")
 _OWN = ("jsonl", "folder", "beir")
-"""Cards for the user's own files; such a data set is named after its folder."""
+"""Cards for the user's own files. Such a data set is named after its folder."""
 FOLDER, PACKAGE = "folder", "ir_datasets"
-"""The readers of a folder of texts, and of sets in the package ir_datasets."""
+"""The readers of a folder of texts, and of data sets in the package ir_datasets."""
 _MODULES = {
     "jsonl": "jsonl",
     "passages": "musique hotpotqa popqa nq multihoprag alce_asqa zhou2025 ultradomain "
@@ -33,7 +33,7 @@ _MODULES = {
     "judged": "beir",
 }
 READERS = {name: module for module, names in _MODULES.items() for name in names.split()}
-"""The module of each reader, which is a function of that name."""
+"""The module of each reader. The reader is the function of the same name in this module."""
 
 
 def read_dataset(
@@ -48,12 +48,14 @@ def read_dataset(
 ) -> Dataset:
     """Read and check a data set, given the name of its card.
 
-    The files are in `root`, by default the card's folder or `home`/data/<name>, where `fetch` saves
-    them. `openie` selects one of several OpenIE files. `questions` is a file, or a folder with
-    `questions.jsonl`, whose questions replace those of the data set. `settings` are those of a
-    synthetic data set, or choose a data set in a collection. Raises UserError for unknown names and
-    for errors in the files (with file and line). If `scored` is false, an error in the gold is not
-    raised, but stored in `Dataset.gold_error`.
+    The files are read from `root`. By default, this is the card's folder or `home`/data/<name>,
+    where `fetch` saves them. `openie` selects one of several OpenIE files. `questions` is a file
+    (or a folder with a file `questions.jsonl`) whose questions replace those of the data set.
+    `settings` are the settings of a synthetic data set, or select a data set from a collection.
+
+    Raises UserError if a name is unknown or a file has an error; the message names the file and
+    line. If `scored` is false, an error in the gold is not raised but stored in
+    `Dataset.gold_error`.
 
     >>> toy = read_dataset("toy")
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
@@ -103,7 +105,10 @@ def _read(
     member = str(settings.get("name", ""))
     if card.reader == PACKAGE:
         if root or openie or not member:
-            raise UserError(f"dataset={card.name} needs dataset.name=NAME, without dataset.root.")
+            raise UserError(
+                f"dataset={card.name} needs dataset.name=NAME, without dataset.root and "
+                "dataset.openie."
+            )
         return member, Path(member), ir_datasets(member), {}
     folder = _folder(card, root, home, member)
     layout = _layout(folder, card)
@@ -148,7 +153,7 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
 
 
 def data_folder(name: str, home: str | Path, member: str = "") -> Path:
-    """Return the folder in which `fetch` saves a data set; `member` is its name in a collection."""
+    """Return the folder where `fetch` saves a data set; `member` is its name in a collection."""
     return Path(home) / "data" / (f"{name}-{safe_name(member)}" if member else name)
 
 
@@ -186,7 +191,7 @@ def _complete(folder: Path, layout: Layout) -> bool:
 
 
 def _layout(folder: Path, card: Card) -> Layout:
-    """Return the first layout of the card that the folder has, or the only layout."""
+    """Return the layout of the files in a folder."""
     first = card.shapes[0]
     if len(card.shapes) == 1 or first.reader == FOLDER:
         return first

@@ -1,4 +1,4 @@
-"""Readers of questions whose evidence is given by web addresses or by time stamps."""
+"""Readers of questions whose evidence is given as web addresses or time stamps."""
 
 import re
 from pathlib import Path
@@ -28,10 +28,11 @@ class _WildQuestion(FileRow):
 def wildgraphbench(corpus: Path, questions: Path) -> Rows:
     """Read WildGraphBench: `corpus/TOPIC/ARTICLE` (web pages) and `QA/TOPIC/questions.jsonl`.
 
-    A topic is a scope. Question ids are `TOPIC/ROW`, with rows counted from 0. The evidence of a
-    question consists of the pages at the addresses in `ref_urls`. If one of these pages is missing,
-    the question has no evidence; a note says how many such questions there are. The answer to a
-    summary question is its gold statements. Source: arXiv 2602.02053 and its tools.
+    Each topic is a scope. The question ids are `TOPIC/ROW`, where the first row is 0. The evidence
+    of a question consists of the pages at the addresses in `ref_urls`. If one of these pages is
+    missing, the question has no evidence, and a note reports the number of such questions. The
+    answer to a summary question consists of its gold statements.
+    Source: arXiv 2602.02053.
     """
     rows, left_out = Rows(), list[str]()
     for file in sorted(questions.glob("*/questions.jsonl")):
@@ -50,14 +51,15 @@ def wildgraphbench(corpus: Path, questions: Path) -> Rows:
             rows.add_question(place, Question(name, row.question, topic), gold)
     if left_out:
         n, first = f"{len(left_out)} of {len(rows.questions)}", ", ".join(left_out[:3])
-        rows.notes.append(f"evidence recall leaves out {n} questions, a gold page is lost: {first}")
+        rows.notes.append(f"evidence recall leaves out {n} questions without gold pages: {first}")
     return rows
 
 
 def _pages(rows: Rows, references: Path, topic: str) -> dict[str, str]:
-    """Add the pages of an article, and return the page of each address.
+    """Add the web pages of an article, and return {address: document id}.
 
-    References with equal page names share one file, which has the page of the first of them.
+    References whose titles give the same file name share one file. This file has the page of the
+    first of these references, so the other references have no page.
     """
     for file in sorted(references.parent.glob("reference_pages/*.txt")):
         title, _, text = read_text(file).removeprefix("# ").partition("\n")
@@ -72,7 +74,7 @@ def _pages(rows: Rows, references: Path, topic: str) -> dict[str, str]:
 
 
 def _page_name(title: str) -> str:
-    """Return the file name of a title, as the benchmark's `slugify` makes it."""
+    """Return the file name for a title, as the function `slugify` of the benchmark makes it."""
     kept = re.sub(r"[^A-Za-z0-9\- ]+", "", re.sub(r"\s+", " ", title).replace("_", " "))
     return (re.sub(" {2,}", " ", kept).strip(" -") or "page")[:80].rstrip("-")
 
@@ -87,9 +89,9 @@ class _LiHuaQuestion(FileRow):
 def lihua_world(corpus: Path, questions: Path) -> Rows:
     """Read LiHua-World: `LiHuaWorld.zip` (chats) and `query_set.json` (questions).
 
-    The id of a chat is its time stamp, which is also the name of its file. The file of questions
-    gives the evidence as time stamps. In rows whose columns have shifted, the time stamps follow
-    the answer after a tab. Null questions have no evidence.
+    The id of a chat is its time stamp, which is also its file name. The evidence of a question is
+    given as time stamps. In some rows, the columns are shifted and the time stamps follow the
+    answer after a tab. Null questions have no evidence.
     Source: Fan et al. 2025 (MiniRAG).
     """
     rows = Rows()

@@ -1,7 +1,7 @@
 """Read a folder of text documents, split into sections and pages.
 
-Markdown, web pages and .docx files are cut at their headings, and PDF files are cut at their pages.
-The packages mammoth and pdfminer read .docx and PDF files; they come with the extra `docs`.
+Markdown, web pages and .docx files are split at their headings, and PDF files into pages. Files in
+the formats .docx and .pdf require the packages mammoth and pdfminer (the extra `docs`).
 """
 
 import json
@@ -24,7 +24,7 @@ from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.text import encodable
 
 VERSION = 5
-"""Version of the conversion of .docx and .pdf files, in the name of each stored result."""
+"""Version of the conversion of .docx and .pdf files, which is part of each stored result's name."""
 _FRONT_MATTER = re.compile(
     r"(---|\+\+\+)[ \t]*\n(?=(?:#.*\n)*[\w\"'-][^\n:=]*[:=])(?:.*\n)*?(?:\1|\.\.\.)[ \t]*(?:\n|\Z)"
 )
@@ -37,13 +37,13 @@ _NOT_WESTERN = re.compile(
     "[\\x00-\\x08\\x0e-\\x1f]|[^\\W\\d_\\x00-\\x7f]{3}"
     "|[^\\W\\d_][\u00a1\u00a3-\u00a9\u00ac\u00ae-\u00b3\u00b5-\u00b6\u00b8-\u00b9\u00bc-\u00bf\u00d7\u00f7][^\\W\\d_]"
 )
-"""What other alphabets look like in Windows-1252: no word of a Western language has these."""
+"""Sequences of characters that do not occur in a Western text encoded in Windows-1252."""
 _WESTERN, _LATIN_1 = "cp1252", ("iso-8859-1", "latin1", "us-ascii")
-"""A page in Latin-1 is read as Windows-1252, as browsers do."""
+"""Encodings that are read as Windows-1252, as web browsers do."""
 _CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS = {"article", "blockquote", "dl", "ol", "p", "pre", "section", "table", "ul"}
-"""Blocks with an empty line around them; a heading that was not closed ends where one begins."""
+"""Blocks that are surrounded by empty lines. They also end a heading that was not closed."""
 _ROWS = {"table", "tbody", "tfoot", "thead", "tr"}
 _LINES = _ROWS | {
     "address", "aside", "body", "caption", "dd", "details", "dialog", "div", "dt", "fieldset",
@@ -51,21 +51,21 @@ _LINES = _ROWS | {
     "hr", "html", "legend", "li", "main", "nav", "option", "summary",
 }  # fmt: skip
 _FORMATS = (".docx", ".pdf")
-"""Files whose conversion to text is slow, so that its result is stored."""
+"""File formats that are slow to convert, so the converted text is stored."""
 _UNSEEN = {"script", "style", "template", "noscript"}
 
 
 TextBlock = tuple[int, str, str]
-"""The level of a heading (0: none), the heading, and the text below it."""
+"""The level of a heading (0 if there is none), the heading, and the text below it."""
 
 
 class Unreadable(Exception):
-    """A file without readable text; the message is the reason."""
+    """A file has no readable text; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """Section or page of a file: its title, its text, and the last part of its id (`#2`, `#p3`)."""
+    """A section or page of a file; `mark` is the end of its document id, such as `#2` or `#p3`."""
 
     title: str
     text: str
@@ -73,14 +73,16 @@ class Section:
 
 
 def folder_rows(folder: Path, store: Path) -> Rows:
-    """Read the texts of a folder and its sub-folders as documents, in the order of their paths.
+    """Read the texts in a folder and its subfolders as documents, sorted by path.
 
-    Each section (`notes.md#2`) or page (`report.pdf#p3`) is a document. If a file has only one
-    part, the id is the file's name. Titles are `<title of the text> > <heading>`. The name of a
-    file is not a title, because it would become an entity of the graph. Questions are read from
-    `questions.jsonl`; their ids are optional. If evidence names a file, any part of the file
-    counts. A warning lists the unreadable files and the reasons; raises UserError if all files are
-    unreadable. `store` is the folder of converted .docx and .pdf files.
+    Each section (`notes.md#2`) or page (`report.pdf#p3`) becomes a document. If a file has only one
+    part, its document is named after the file. The title of a document consists of the title of the
+    text and the headings, joined by ` > `. The name of the file is not used as a title, because it
+    would become an entity of the graph. Questions are read from `questions.jsonl`, where their ids
+    are optional. If evidence names a file, any part of the file counts.
+
+    `store` is the folder for the converted texts of .docx and .pdf files. Unreadable files are
+    listed in a warning. Raises UserError if all files are unreadable.
     """
     rows, unreadable, western = Rows(), list[str](), list[str]()
     for name, file in _visible(folder):
@@ -144,10 +146,10 @@ def _stored(file: Path, store: Path, convert: Callable[[Path], list[Section]]) -
 
 
 def _decoded(file: Path) -> tuple[str, str]:
-    """Return the text of a file and its encoding; raises Unreadable for a file that is no text.
+    """Return the text of a file and its encoding, or raise Unreadable if the file is not a text.
 
-    The encoding is UTF-8, UTF-16 or UTF-32 with a byte order mark, the encoding that a web page
-    states, or Windows-1252 if the letters belong to a Western language.
+    The encoding is UTF-8, UTF-16 or UTF-32 (if marked), or the encoding declared by a web page. Any
+    other text is read as Windows-1252 if it could be in a Western language.
     """
     content = file.read_bytes()
     if name := next((of for start, of in _SIGNATURES.items() if content.startswith(start)), ""):
@@ -179,9 +181,9 @@ def _as(content: bytes, encoding: str) -> str:
 
 
 def sections(text: str) -> list[Section]:
-    r"""Return the sections of a markdown text, with the marks `#1`, `#2`.
+    r"""Split a Markdown text into sections with the marks `#1`, `#2`, and so on.
 
-    Headings follow CommonMark; headings in lists, quotes and front matter are ignored.
+    Headings follow CommonMark. Headings in lists, quotes and front matter are ignored.
 
     >>> [(one.title, one.text) for one in sections("# Boats\nAll float.\n## Red\nUna's.")]
     [('Boats', 'All float.'), ('Boats > Red', "Una's.")]
@@ -209,10 +211,11 @@ def sections(text: str) -> list[Section]:
 
 
 def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
-    """Return a section for each text; a heading without text and without sub-headings is a section.
+    """Make a section of each text block, and of each heading that has no text and no sub-headings.
 
-    A title is the headings above a text, joined by ` > `, behind `name`, unless the only heading of
-    level 1 is among them. Neighbours that are headings alone are one section.
+    The title of a section consists of `name` and the headings above the text, joined by ` > `.
+    `name` is left out if the text is below the only heading of level 1. Adjacent headings without
+    text are merged into one section.
     """
     trail: list[tuple[int, str]] = []
     parts: list[Section] = []
@@ -262,7 +265,7 @@ class _Page(HTMLParser):
             self._break(tag)
 
     def handle_data(self, data: str) -> None:
-        """Add the text; outside of `pre`, white space becomes one space."""
+        """Add a text; outside of `pre`, any white space becomes a single space."""
         if any(self._in[tag] for tag in _UNSEEN):
             return
         if self._in["title"]:
@@ -302,7 +305,7 @@ class _Page(HTMLParser):
 
 
 def page(text: str) -> list[Section]:
-    """Return the sections of a web page, marked `#1`, `#2`, with the text that a browser shows."""
+    """Split the visible text of a web page into sections with the marks `#1`, `#2`, and so on."""
     read = _Page()
     read.feed(text)
     read.close()
@@ -310,7 +313,7 @@ def page(text: str) -> list[Section]:
 
 
 def office(file: Path) -> list[Section]:
-    """Return the sections of a .docx file, cut at its headings; raises Unreadable."""
+    """Split a .docx file at its headings; raise Unreadable if it cannot be converted."""
     mammoth = _module("mammoth")
     if not is_zipfile(file):
         raise Unreadable("not a .docx file (not an archive, or truncated)")
@@ -319,7 +322,7 @@ def office(file: Path) -> list[Section]:
 
 
 def pages(file: Path) -> list[Section]:
-    """Return the pages of a PDF, marked `#p1`, `#p2`, without titles; raises Unreadable."""
+    """Return the pages of a PDF file, marked `#p1`, `#p2`; raise Unreadable for a damaged file."""
     high_level = _module("pdfminer.high_level")
     text = _converted(lambda: str(high_level.extract_text(str(file))))
     numbered = enumerate(text.split("\f"), start=1)
@@ -335,7 +338,7 @@ def _module(name: str) -> Any:
 
 
 def _converted(convert: Callable[[], str]) -> str:
-    """Return the text; mammoth and pdfminer raise errors of any type for a damaged file."""
+    """Return the text, or raise Unreadable if the converter raises an error of any type."""
     result = result_or_error(convert)
     if isinstance(result, Exception):
         line = " ".join(f"{type(result).__name__}: {result}".split())[:120]

@@ -71,17 +71,17 @@ class _Question(_Named):
 
 
 _NAMES = ("passage_id", "psg_id", "doc_id", "docid", "_id", "id", "title", "text")
-"""Fields by which an evidence object names its document, e.g. a passage of DPR."""
+"""Fields that may name the document in an evidence object, e.g. in a passage of DPR."""
 
 
 def jsonl(corpus: Path, questions: Path) -> Rows:
     """Read `corpus.jsonl` (id, title, text, scope, aliases) and `questions.jsonl`.
 
-    Questions have id, text, answers, evidence, and optionally grades (the relevance of each
-    evidence item, from 1), type, hops, entities, scope, spans (sentences of the evidence), options
-    and correct (the index from 0 of the right option). Options become part of the question, as
-    lines `A. ...`. The field names of FlashRAG, AutoRAG, BEIR, DPR and HotpotQA are accepted too; a
-    warning lists ignored fields.
+    A question has the fields id, text, answers and evidence. The optional fields are grades (the
+    relevance of each evidence item, 1 or more), type, hops, entities, scope, spans (sentences of
+    the evidence), options, and correct (the index of the correct option, from 0). Options are
+    appended to the text of the question as lines `A. ...`. The field names of FlashRAG, AutoRAG,
+    BEIR, DPR and HotpotQA are accepted as well. A warning lists the ignored fields.
     """
     rows = Rows()
     for place, row in _read(corpus, _Document):
@@ -103,7 +103,7 @@ def _read(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
                 several = own in shape.model_fields and shape.model_fields[own].default == []
                 if own not in shape.model_fields or (own in row and not several):
                     others.append(name)
-                elif several:  # the values of all names are united
+                elif several:  # combine the values of all names
                     row[own] = [*row.get(own, ()), *_several(content[name])]
                     written[own] = name
                 else:
@@ -135,7 +135,7 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
             raise UserError(f"{place}: question '{row.id}' has {n}.")
         if any(item in ([], [""], {}, "", None) for item in row.evidence):
             raise UserError(
-                f"{place}: question '{row.id}': an evidence item is empty and names no document."
+                f"{place}: question '{row.id}' has an empty evidence item, which names no document."
             )
         graded: dict[str, int] = {}
         for item, grade in zip(row.evidence, row.grades or [1] * len(row.evidence), strict=True):
@@ -158,9 +158,7 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
         rows.add_question(place, Question(name, text, row.scope), gold)
     if rows.gold and not any(one.type == ABSTRACT or one != Gold(type=one.type, hops=one.hops)
                              for one in rows.gold.values()):  # fmt: skip
-        warn(
-            f"{questions}: no question has gold (answers, evidence, options), so nothing is scored."
-        )
+        warn(f"{questions}: no question has answers, evidence or options, so nothing is scored.")
 
 
 class _DocumentNames:
@@ -169,7 +167,7 @@ class _DocumentNames:
 
     @cached_property
     def named(self) -> dict[str, list[str]]:
-        """Mapping from titles, and texts that are not titles, to the ids of their documents."""
+        """The ids of the documents with each title, and with each text that is not also a title."""
         names: dict[str, list[str]] = {}
         for name_of in (lambda row: row.title, lambda row: without_spaces(row.text)):
             others: dict[str, list[str]] = {}
@@ -181,10 +179,11 @@ class _DocumentNames:
     def id_of(self, item: Any) -> str:
         """Return the id of the document that an evidence item of the file names.
 
-        The item is the id, the title or the text of a document. It may also be a list whose first
-        element is an id, title or text (HotpotQA's facts), a list of alternative ids (AutoRAG), or
-        an object with such a field. A title or text that several documents share is returned
-        unchanged. An unknown item is also returned unchanged, and `Rows.gold_error` reports it.
+        The item may be the id, the title or the text of a document, an object with such a field, or
+        a list that begins with an id, title or text (as in HotpotQA). It may also be a list of
+        alternative ids (as in AutoRAG), which become one evidence item. If several documents share
+        a title or text, the title or text is returned unchanged. An unknown item is returned
+        unchanged as well, so that `Rows.gold_error` can report it.
         """
         ids = [*map(str, item)] if isinstance(item, list) else []
         if len(ids) > 1 and self.rows.documents.keys() >= {*ids}:

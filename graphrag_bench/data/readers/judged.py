@@ -1,4 +1,4 @@
-"""Readers of sets with graded judgements: BEIR's layout, and the package ir_datasets."""
+"""Readers of data sets with graded relevance judgements: BEIR's layout and ir_datasets."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +14,7 @@ from graphrag_bench.values import Question
 QRELS, TEST = "qrels", "test"
 COLUMNS = ("query-id", "corpus-id", "score")
 _ENDINGS = (".jsonl", ".tsv")
-"""File endings of relevance judgements; the last one is read if a split has several."""
+"""Suffixes of relevance judgements. If a split has several files, the last suffix is preferred."""
 Judgement = tuple[Place, str, str, int]
 """A relevance judgement: its place, question id, document id and score."""
 
@@ -37,7 +37,7 @@ class _Judgement(FileRow):
 
 
 def qrels_files(folder: Path) -> dict[str, Path]:
-    """Return the file of judgements of each split, e.g. `qrels/test.tsv` or `test.jsonl.gz`."""
+    """Return the relevance judgements of each split, e.g. `qrels/test.tsv` or `test.jsonl.gz`."""
     files = sorted((folder / QRELS).glob("[!.]*"))
     names = [(Path(file.name.removesuffix(".gz")), file) for file in files]
     return {
@@ -49,11 +49,11 @@ def qrels_files(folder: Path) -> dict[str, Path]:
 
 
 def beir(corpus: Path, queries: Path, split: str) -> Rows:
-    """Read a data set in BEIR's layout: passages and queries (_id, text, title), and qrels.
+    """Read a data set in BEIR's layout: passages, queries and relevance judgements (qrels).
 
-    The questions are the queries that the qrels of the split judge (query-id, corpus-id, score).
-    Raises UserError for an unknown split, a TSV file without a header, and a document with two
-    scores for one query.
+    Only the queries with relevance judgements in `split` become questions. Raises UserError if the
+    split is unknown, if a TSV file has no header, or if a document has two different scores for a
+    query.
     """
     splits = qrels_files(corpus.parent)
     if not splits:
@@ -80,10 +80,10 @@ def beir(corpus: Path, queries: Path, split: str) -> Rows:
 
 
 def ir_datasets(name: str) -> Rows:
-    """Read a data set of ir_datasets, e.g. `beir/scifact/test`, which the package downloads.
+    """Read a data set of the package ir_datasets, e.g. `beir/scifact/test`.
 
-    Raises UserError if the package is missing, for an unknown name, for a set without documents,
-    queries or qrels, and for a failed download.
+    The package downloads the data set. Raises UserError if the package is missing, the name is
+    unknown, the data set has no documents, queries or qrels, or the download fails.
     """
     try:
         import ir_datasets as library
@@ -120,7 +120,7 @@ def _add_judged(
     judgements: Iterable[Judgement],
     source: str,
 ) -> Rows:
-    """Add the judged questions; documents with a score of at least 1 are their evidence."""
+    """Add the judged questions; documents with a score of at least 1 are the evidence."""
     scores: dict[str, dict[str, int]] = {}
     for place, query, document, score in judgements:
         if scores.setdefault(query, {}).setdefault(document, score) != score:

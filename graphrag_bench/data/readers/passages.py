@@ -1,8 +1,8 @@
-"""Readers of questions over many passages: MuSiQue, HotpotQA, 2WikiMultihopQA, PopQA, ...
+"""Readers of data sets with many short passages: MuSiQue, HotpotQA, 2WikiMultihopQA, PopQA, ...
 
-A folder in HippoRAG's layout has a corpus (`corpus.json`: title, text) and a file of questions. The
-original publications have one file, in which each question comes with its passages. For such a
-file, the corpus consists of the passages of all questions.
+A folder in HippoRAG's layout has a file of passages (`corpus.json`) and a file of questions. The
+original publications have a single file, in which each question comes with its passages. In this
+case, the corpus consists of the passages of all questions.
 """
 
 import json
@@ -19,7 +19,7 @@ from graphrag_bench.text import without_spaces
 from graphrag_bench.values import Question
 
 _OR = "|"
-"""The separator of answers in the files of Zhou et al."""
+"""The separator between alternative answers in the files of Zhou et al."""
 
 
 class _Passage(FileRow):
@@ -34,7 +34,7 @@ class _Passage(FileRow):
 
 
 class _PassageRows(Rows):
-    """Rows whose documents are numbered, and are looked up by title and text."""
+    """Rows whose documents are numbered and can be looked up by title and text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class _PassageRows(Rows):
     def of(
         cls, corpus: Path, questions: Path, passages: Iterable[tuple[str, _Passage]]
     ) -> "_PassageRows":
-        """Read the corpus file, or use the distinct `passages` if it is the questions file."""
+        """Read the corpus file, or use the distinct `passages` if this is the questions file."""
         if corpus != questions:
             return cls.numbered(corpus)
         rows = cls()
@@ -68,7 +68,7 @@ class _PassageRows(Rows):
         return not_blank([self.ids.get(one.content, f"{one.title} {absent}") for one in passages])
 
     def add_numbered_question(self, place: str, text: str, gold: Gold) -> None:
-        """Add a question with its row number as id."""
+        """Add a question with its row number as its id."""
         self.add_question(place, Question(str(len(self.questions)), text), gold)
 
 
@@ -89,10 +89,10 @@ class _MusiqueQuestion(_Answered):
 
 
 def musique(corpus: Path, questions: Path) -> Rows:
-    """Read MuSiQue; the evidence is the supporting `paragraphs`.
+    """Read MuSiQue, where the supporting `paragraphs` are the evidence.
 
     For `musique_ans_v1.0_dev.jsonl`, the corpus consists of the paragraphs of all questions.
-    Source: Trivedi et al. 2022; lines of id, paragraphs, question, question_decomposition, answer.
+    Source: Trivedi et al. 2022.
     """
     read = list(records(questions, _MusiqueQuestion))
     of_questions = ((place, one) for place, row in read for one in row.paragraphs)
@@ -113,7 +113,7 @@ class _HotpotQuestion(_Answered):
     @field_validator("supporting_facts", "context", mode="before")
     @classmethod
     def _pairs_of_columns(cls, value: object) -> object:
-        """Convert the columns of the hub's parquet to the pairs of the first publication."""
+        """Convert the columns of the hub's parquet files to the pairs of the JSON files."""
         if not isinstance(value, Mapping):
             return value
         named = [value.get(name) for name in ("title", "sent_id", "sentences")]
@@ -122,12 +122,13 @@ class _HotpotQuestion(_Answered):
 
 
 def hotpotqa(corpus: Path, questions: Path) -> Rows:
-    """Read HotpotQA or 2WikiMultihopQA; the evidence is the passages of `supporting_facts`.
+    """Read HotpotQA or 2WikiMultihopQA, where the passages of `supporting_facts` are the evidence.
 
-    A fact names its passage by title. If several passages have this title, the passage whose text
-    is in the question's context is the evidence. For `dev.json`, `hotpot_dev_distractor_v1.json`
-    and the hub's parquet files, the corpus consists of the passages of all contexts. The sentences
-    of such a passage are separated by white space; a space is added where there is none.
+    A supporting fact names its passage by the title. If several passages have this title, the
+    evidence is the passage that also occurs in the question's context. For `dev.json`,
+    `hotpot_dev_distractor_v1.json` and the hub's parquet files, the corpus consists of the passages
+    of all contexts. The sentences of such a passage are joined with spaces where white space is
+    missing.
     Source: Yang et al. 2018; Ho et al. 2020.
     """
     read = list(records(questions, _HotpotQuestion))
@@ -188,10 +189,9 @@ class _PopQuestion(FileRow):
 def popqa(corpus: Path, questions: Path) -> Rows:
     """Read PopQA, in HippoRAG's folder layout or from `popQA.tsv`.
 
-    A paragraph is evidence unless `is_supporting` is false. The published `popQA.tsv` has no
-    paragraphs. Therefore its questions have no evidence, and you must add a corpus of your own.
-    Source: Mallen et al. 2023; sampled,
-    with passages, by Gutiérrez et al. 2025 (HippoRAG 2).
+    A paragraph is evidence unless `is_supporting` is false. The published file `popQA.tsv` has no
+    paragraphs, so its questions have no evidence and you must add your own corpus.
+    Source: Mallen et al. 2023; Gutiérrez et al. 2025 (HippoRAG 2).
     """
     rows = _PassageRows.numbered(corpus)
     for place, row in records(questions, _PopQuestion):
@@ -209,10 +209,10 @@ class _NaturalQuestion(FileRow):
 
 
 def nq(corpus: Path, questions: Path) -> Rows:
-    """Read Natural Questions, in HippoRAG's folder layout; ids are row numbers.
+    """Read Natural Questions, in HippoRAG's folder layout.
 
-    The evidence is the supporting `contexts`. Source: Kwiatkowski et al. 2019; sampled,
-    with passages, by Gutiérrez et al. 2025 (HippoRAG 2).
+    The evidence consists of the supporting `contexts`. The ids are row numbers.
+    Source: Kwiatkowski et al. 2019; Gutiérrez et al. 2025 (HippoRAG 2).
     """
     rows = _PassageRows.numbered(corpus)
     for place, row in records(questions, _NaturalQuestion):
@@ -243,11 +243,11 @@ def _sub_answers(pairs: Iterable[_Pair]) -> tuple[tuple[str, ...], ...]:
 
 
 def alce_asqa(corpus: Path, questions: Path) -> Rows:
-    """Read ASQA in ALCE's format; the corpus is the passages that ALCE retrieved.
+    """Read ASQA in ALCE's format; the corpus consists of the passages that ALCE retrieved.
 
-    `sub_answers` has the short answers of each question-answer pair, and `answers` has all short
-    answers. There is no evidence. Source: Gao et al. 2023 (ALCE), file `asqa_eval_gtr_top100.json`;
-    Stelmakh et al. 2022 (ASQA).
+    `sub_answers` has the short answers of each question-answer pair, and `answers` has the short
+    answers of all pairs. There is no evidence.
+    Source: Gao et al. 2023 (ALCE), `asqa_eval_gtr_top100.json`; Stelmakh et al. 2022 (ASQA).
     """
     rows = Rows()
     for place, row in records(questions, _Asqa):
@@ -275,12 +275,12 @@ class _Query(FileRow):
 
 
 def multihoprag(corpus: Path, questions: Path) -> Rows:
-    """Read MultiHop-RAG: `corpus.json` (news) and `MultiHopRAG.json` (queries).
+    """Read MultiHop-RAG: `corpus.json` (news articles) and `MultiHopRAG.json` (queries).
 
-    Ids are row numbers. Each fact of a query names an article by its url or title. These articles
-    are the evidence, and the facts become spans. A null query has no evidence and no spans, and its
-    answer is that the information is insufficient. Queries over n articles have n hops. Source:
-    Tang and Yang 2024.
+    The ids are row numbers. Each fact of a query names an article by its url or title. These
+    articles are the evidence, and the facts become spans. A query over n articles has n hops. Null
+    queries have no evidence; their answer is that the information is insufficient.
+    Source: Tang and Yang 2024.
     """
     rows = _PassageRows()
     by_name: dict[str, str] = {}
@@ -315,11 +315,12 @@ class _ZhouQuestion(FileRow):
 
 
 def zhou2025(corpus: Path, questions: Path) -> Rows:
-    """Read a data set in the format of Zhou et al. 2025: Corpus.json and Question.json.
+    """Read a data set in the format of Zhou et al. 2025: `Corpus.json` and `Question.json`.
 
-    The lines of Corpus.json have title and context, and the lines of Question.json have question
-    and answer. Ids are row numbers. Alternative answers are separated by `|`; the qa_pairs of ASQA
-    become sub-answers. There is no evidence. Source: Data/QueryDataset.py of their repository.
+    Each line of the corpus has a title and a context, and each line of the questions has a question
+    and an answer. The ids are row numbers. Alternative answers are separated by `|`. The qa_pairs
+    of ASQA become sub-answers. There is no evidence.
+    Source: Zhou et al. 2025, Data/QueryDataset.py.
     """
     rows = _PassageRows.numbered(corpus)
     for place, row in records(questions, _ZhouQuestion):
@@ -334,9 +335,9 @@ class _Abstract(FileRow):
 
 
 def ultradomain(corpus: Path, questions: Path) -> Rows:
-    """Read one domain of UltraDomain: lines of `context`, and a list of questions.
+    """Read a domain of UltraDomain with abstract questions.
 
-    Ids are row numbers, documents have no title, and the questions are abstract.
+    Each line of the corpus has a `context`. Documents have no title, and the ids are row numbers.
     """
     rows = _PassageRows.numbered(corpus)
     for place, row in records(questions, _Abstract):
@@ -354,10 +355,11 @@ class _Published(FileRow):
 
 
 def ultradomain_original(corpus: Path, questions: Path) -> Rows:
-    """Read one domain of UltraDomain as published: lines of input, answers, context and meta.
+    """Read a domain of UltraDomain with its published questions.
 
-    The corpus consists of the distinct contexts in file order, as LightRAG prepares it. Ids are row
-    numbers. The evidence of a question is its context. Source: Qian et al. 2024 (MemoRAG).
+    The corpus consists of the distinct contexts in file order, as in LightRAG. The ids are row
+    numbers. The evidence of a question is its context.
+    Source: Qian et al. 2024 (MemoRAG).
     """
     rows = _PassageRows()
     numbers: dict[str, str] = {}

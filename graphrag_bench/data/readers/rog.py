@@ -1,4 +1,4 @@
-"""Reader of CWQ and WebQSP in RoG's format: each question has a subgraph."""
+"""Reader of CWQ and WebQSP in RoG's format, where each question has a subgraph."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -31,14 +31,13 @@ class _RogQuestion(FileRow):
 
 
 def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
-    """Read CWQ or WebQSP: questions, each with the triples around its entities.
+    """Read CWQ or WebQSP, where each question comes with the triples around its entities.
 
-    Each row has id, question, answer, q_entity, a_entity and graph (lists of head, relation, tail).
-    A row becomes a question and a document with the same id, which is also the question's scope.
-    The triples are stored as columns; the document's text is generated from them at each use.
-    `corpus` and `questions` are the same file: JSON lines, parquet, or parquet shards. If `limit`
-    is given, only the first `limit` rows are read.
-    Source: RoG (Luo et al., ICLR 2024), the published files rmanluo/RoG-cwq and RoG-webqsp.
+    A row of the file becomes a question and a document with the same id. The scope of the question
+    is this document, so each question has a corpus of its own. The triples are stored as columns,
+    and the text of the document is generated from them when it is needed. `corpus` and `questions`
+    are the same file. Only the first `limit` rows are read (None: all).
+    Source: RoG (Luo et al., ICLR 2024), rmanluo/RoG-cwq and rmanluo/RoG-webqsp.
     """
     rows = Rows()
 

@@ -1,6 +1,6 @@
-"""Readers of long texts with questions about each text: stories, transcripts, books, novels.
+"""Readers of data sets with questions about long texts: stories, transcripts, books, novels.
 
-Each text is a document, whose id is the scope of its questions.
+Each text is a document. Its id is the scope of the questions about the text.
 """
 
 from dataclasses import replace
@@ -26,7 +26,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.values import Question
 
 SUMMARISE = "What happens in this episode? Give a summary of the plot."
-"""The question about every transcript of SummScreen, which has no questions itself."""
+"""The question about every transcript of SummScreen, which has no questions of its own."""
 _LEVELS = {None: "", 0: "easy", 1: "hard"}
 
 
@@ -46,11 +46,11 @@ class _QualitySet(FileRow):
 
 
 def quality(corpus: Path, questions: Path) -> Rows:
-    """Read QuALITY: each line has an article and multiple-choice questions by one writer.
+    """Read QuALITY, where each line has an article and multiple-choice questions by one writer.
 
-    Two lines may have the same article. The question types are `hard` and `easy`. The labels of
-    right options count from 1; the test split has none. Source: Pang et al. 2022, v1.0.1
-    (htmlstripped files).
+    Two lines may have the same article. The question types are `hard` and `easy`. The correct
+    options of the test split are not published.
+    Source: Pang et al. 2022, v1.0.1 (htmlstripped files).
     """
     rows = Rows()
     for place, row in records(questions, _QualitySet):
@@ -83,10 +83,11 @@ class _Story(FileRow):
 
 
 def squality(corpus: Path, questions: Path) -> Rows:
-    """Read SQuALITY: each line has a story and five questions, with up to four summaries each.
+    """Read SQuALITY, where each line has a story and five questions about it.
 
-    The summaries are the answers. The first question asks about the plot and has the type `plot`.
-    All other questions have the type `detail`. Source: Wang et al. 2022, v1.3 (txt files).
+    Each question has up to four summaries as its answers. The first question asks about the plot
+    and has the type `plot`. All other questions have the type `detail`.
+    Source: Wang et al. 2022, v1.3 (txt files).
     """
     rows = Rows()
     for place, row in records(questions, _Story):
@@ -107,10 +108,10 @@ class _Transcript(FileRow):
 
 
 def summscreen(corpus: Path, questions: Path) -> Rows:
-    """Read SummScreen in SCROLLS' format: each line has a transcript (input) and recap (output).
+    """Read SummScreen in SCROLLS' format, where each line has a transcript and its recap.
 
-    Every transcript has the same question, `SUMMARISE` (this project). Source: Chen et al. 2022;
-    Shaham et al. 2022 (SCROLLS, `summ_screen_fd`).
+    Deviation: SummScreen has no questions, so every transcript gets the question `SUMMARISE`.
+    Source: Chen et al. 2022; Shaham et al. 2022 (SCROLLS, `summ_screen_fd`).
     """
     rows = Rows()
     for place, row in records(questions, _Transcript):
@@ -129,10 +130,11 @@ class _LongBook(FileRow):
 
 
 def infinitebench(corpus: Path, questions: Path) -> Rows:
-    """Read InfiniteBench's En.QA or En.MC: lines of id, context, input, answer and options.
+    """Read En.QA or En.MC of InfiniteBench.
 
-    Equal contexts are one book; books are `book-1`, `book-2`, ... in order of appearance. In En.MC
-    the answer is the text of the right option. Source: Zhang et al. 2024.
+    Equal contexts are one book. The books are named `book-1`, `book-2`, and so on, in order of
+    appearance. In En.MC, the answer is the text of the correct option.
+    Source: Zhang et al. 2024.
     """
     rows = Rows()
     books: dict[str, str] = {}
@@ -166,11 +168,11 @@ class _Benchmark(FileRow):
 
 
 def graphragbench(corpus: Path, questions: Path) -> Rows:
-    """Read GraphRAG-Bench: texts (corpus_name, context) and questions (id, source, answer, type).
+    """Read GraphRAG-Bench, which consists of texts and of questions about each text.
 
-    Each text is a scope; the `source` of a question is the name of its text. The field `evidence`
-    paraphrases the text, so it becomes `statements` and not spans. A repeated question id gets the
-    name of its text as a suffix.
+    Each text is a scope. The field `source` of a question names its text. The field `evidence`
+    paraphrases the text, so it becomes `statements` and not `spans`. If a question id is repeated,
+    the name of the text is appended to the id.
     Source: Xiang et al. 2025, `Datasets/Corpus` and `Datasets/Questions`.
     """
     rows = Rows()
@@ -201,10 +203,11 @@ class _NovelQuestion(FileRow):
 def novelqa(corpus: Path, questions: Path) -> Rows:
     """Read NovelQA: novels (`Books/**/*.txt`) and questions (`Data/**/*.json`).
 
-    A JSON file is named after its novel, which is the scope of its questions. It contains a list of
-    questions with a field QID, or an object that maps QIDs to questions. The type of a question is
-    its field `Complexity`. The right letter (`Gold`) and the evidence, which becomes spans, are
-    published for some novels only. Source: Wang et al. 2024.
+    Each file of questions is named after its novel, which is the scope of the questions. The file
+    has a list of questions with a field QID, or an object that maps QIDs to questions. The field
+    `Complexity` is the type of the question. The correct option (`Gold`) and the evidence
+    sentences, which become spans, are published for some novels only.
+    Source: Wang et al. 2024.
     """
     rows = Rows()
     for book in sorted(corpus.rglob("*.txt")):
