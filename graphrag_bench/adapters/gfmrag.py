@@ -13,9 +13,9 @@ _RELATION = {"SYNONYM_OF": "equivalent", "MENTIONED_IN": "is_mentioned_in"}
 def export_gfm(nodes: pd.DataFrame, links: pd.DataFrame, folder: Path) -> None:
     """Write processed/stage1/{nodes,relations,edges}.csv and raw/documents.json.
 
-    `nodes` and `links` come from `graph_tables`. Chunks have the type `document`. If an entity has
-    the name of a chunk, " (document)" is added to the name of the chunk. Attributes are written as
-    Python literals.
+    `nodes` and `links` are the tables from `graph_tables`. Chunks have the type `document`. If an
+    entity has the same name as a chunk, " (document)" is added to the name of the chunk. Attributes
+    are written as Python literals.
     Source: gfm-rag 2.0.0, docs/workflow/data_format.md.
     """
     is_chunk, stage = nodes["label"] == "Chunk", folder / "processed" / "stage1"

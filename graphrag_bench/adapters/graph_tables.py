@@ -12,11 +12,11 @@ from graphrag_bench.graphs.knowledge_graph import SYNONYM
 def graph_tables(graph: Graph, table: ChunkTable) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return a table of nodes (id, label, name, type, title, text) and a table of links.
 
-    The label is Entity or Chunk. A chunk is named after its first document: the name is the
-    document id, followed by a number (`#2`) if the document has several chunks. The columns of
-    links are source, target, kind, name, weight, description and keywords. A link between two
-    nodes has the kind RELATED_TO or SYNONYM_OF; a link from a node to a chunk has the kind
-    MENTIONED_IN. Missing texts are "".
+    The label of a node is Entity or Chunk. The name of a chunk is the id of its first document. If
+    the document has several chunks, a number (`#2`) is added. The columns of links are source,
+    target, kind, name, weight, description and keywords. A link between two nodes has the kind
+    RELATED_TO or SYNONYM_OF. A link from a node to a chunk has the kind MENTIONED_IN. Missing texts
+    are "".
     """
     names = []
     for row in range(len(table)):

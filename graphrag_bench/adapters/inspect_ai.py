@@ -1,4 +1,4 @@
-"""Write a run as a log of Inspect AI, which `inspect view` shows."""
+"""Write a run as a log that can be viewed with Inspect AI (`inspect view`)."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -19,9 +19,9 @@ _OF_ROW = ("status", "documents", "fallbacks", "calls", "prompt_tokens", "comple
 def export_inspect(run: StoredRun, file: Path) -> int:
     """Write the scored questions of a run to an .eval or .json file; return their number.
 
-    Each question is a sample with a score for each metric; its metadata are the context, the ranked
-    documents and the gold evidence. The sample of a failed question has an error. Paths and
-    addresses are removed from settings and errors.
+    Each question becomes a sample with a score for each metric. The metadata of the sample are the
+    context, the ranked documents and the gold evidence. If the question failed, the sample has an
+    error. Paths and addresses are removed from settings and errors.
     """
     if file.suffix not in (".eval", ".json"):
         raise UserError(f"'{file}' must end in .eval or .json.")

@@ -13,9 +13,9 @@ with extra_needed("adapters"):
 
 
 class LangChainRetriever(BaseRetriever):
-    """Retriever that returns the context found by a method: passages, facts, community reports.
+    """Retriever that returns the context of a method: passages, facts and community reports.
 
-    Each piece of the context becomes a document with the metadata `kind`, `id`, `title`, `score`.
+    Each item of the context becomes a document with the metadata `kind`, `id`, `title` and `score`.
     """
 
     experiment: Any

@@ -11,10 +11,10 @@ with extra_needed("adapters"):
 
 
 class LlamaIndexRetriever(BaseRetriever):
-    """Retriever that returns the context found by a method: passages, facts, community reports.
+    """Retriever that returns the context of a method: passages, facts and community reports.
 
-    Each piece of the context becomes a node. Its metadata are `kind`, `id`, `title` and `score`;
-    they are not added to prompts.
+    Each item of the context becomes a node with the metadata `kind`, `id`, `title` and `score`. The
+    metadata are not added to prompts.
     """
 
     def __init__(self, pipeline: EditablePipeline, data: Dataset | str) -> None:

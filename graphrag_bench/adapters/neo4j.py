@@ -1,4 +1,4 @@
-"""Write a graph as the CSV files that `neo4j-admin database import full` reads."""
+"""Write a graph as CSV files for `neo4j-admin database import full`."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def export_neo4j(nodes: pd.DataFrame, links: pd.DataFrame, folder: Path) -> None
     """Write nodes.csv and relationships.csv from the tables of `graph_tables`.
 
     Neo4j limits the number of relationship types. Therefore the type of a relationship is the kind
-    of the link, and the property `name` holds the relation. Texts may have line breaks, so import
+    of the link, and its property `name` is the relation. Texts may contain line breaks, so import
     the files with --multiline-fields=true.
     """
     write_csv(nodes.rename(columns=_NODES), folder / "nodes.csv")

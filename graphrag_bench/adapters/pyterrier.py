@@ -11,7 +11,7 @@ with extra_needed("adapters"):
 
 
 class PyTerrierRetriever(pt.Transformer):
-    """Transformer that uses a method to rank documents for queries; it generates no answers.
+    """Transformer that ranks documents for queries with a method, without generating answers.
 
     `topics` are the questions of the data set, and `qrels` are their gold documents. Each `docno`
     is a document id. Raises UserError if a `qid` has two queries, or if the method ranks no

@@ -20,9 +20,9 @@ def retrieved(
 ) -> list[tuple[RetrievalState, ChunkTable]]:
     """Return the retrieval state and the chunk table of each question.
 
-    `texts` maps the ids of the questions to their texts. If the data set has a question with the
-    same id and text, the scope and the entities of that question are used. Calls from several
-    threads run one after the other. Raises AnsweringFailed for the first question that fails.
+    `texts` maps question ids to texts. If the data set has a question with the same id and text,
+    its scope and entities are used. Calls from several threads run one after another. Raises
+    AnsweringFailed if a question fails.
     """
     known = {(one.id, one.text): one for one in experiment.dataset.questions}
     asked = [known.get(one) or new_question(experiment, *one) for one in texts.items()]
@@ -39,10 +39,10 @@ def retrieved(
 def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float]:
     """Return the score of each document as a 32-bit float, highest score first.
 
-    The score of a document is the score of the first ranked chunk that contains it. Documents
-    that first occur in the same chunk share a score. All other scores are distinct: a score that
-    is not below the score before it is replaced by the next lower float. Therefore tools that
-    sort by score keep the order.
+    The score of a document is the score of the first ranked chunk that contains it. Documents that
+    first occur in the same chunk share a score. All other scores are made distinct and decreasing
+    by lowering them to the next smaller float where necessary, so that sorting by score keeps the
+    order.
     """
     scores: dict[str, float] = {}
     lowest = np.float32(np.inf)
@@ -54,9 +54,9 @@ def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float
 
 
 def context_of(experiment: Experiment, text: str) -> list[tuple[str, dict[str, str | float]]]:
-    """Return a pair (text, attributes) for each piece of a question's context.
+    """Return the text and attributes of each item in the context of a question.
 
-    The attributes are kind, id, title and score. Only passages of documents have titles. Raises
+    The attributes are kind, id, title and score. Only passages of documents have a title. Raises
     AnsweringFailed if a step fails.
     """
     ((state, _),) = retrieved(experiment, {"asked": text})

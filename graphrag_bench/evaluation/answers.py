@@ -1,4 +1,4 @@
-"""Metrics of an answer against gold answers: accuracy, exact match, F1, recall, abstention."""
+"""Compare an answer with gold answers: accuracy, exact match, F1, recall and abstention."""
 
 import re
 import string
@@ -22,13 +22,13 @@ _SPECIAL = frozenset({"yes", "no", "noanswer"})
 def normalise(text: str, form: NormalForm = "unicode") -> str:
     """Return a text in the normalised form in which answers are compared.
 
-    `squad` lowers case, deletes ASCII punctuation ("well-known" becomes "wellknown") and English
-    articles. `unicode` gives the same for ASCII text; it also applies NFKC and case folding,
-    deletes punctuation and symbols of all scripts, and treats each character of a script without
-    spaces as a word. Accents are kept. `raw` keeps articles and symbols but strips punctuation
-    around words; it is used for texts that are empty in the other forms.
-    Source: the SQuAD evaluation script (Rajpurkar et al. 2016); Zhou et al. 2025, section 7.1;
-    other scripts: MLQA (Lewis et al. 2020).
+    `squad` converts the text to lower case, and deletes ASCII punctuation ("well-known" becomes
+    "wellknown") and English articles. `unicode` gives the same result for ASCII text. It also
+    applies NFKC and case folding, deletes punctuation and symbols of all scripts, and treats each
+    character of a script without spaces as a word. Accents are kept. `raw` only strips punctuation
+    around words. It is used for texts that are empty in the other forms.
+    Source: the SQuAD evaluation script (Rajpurkar et al. 2016); Zhou et al. 2025, section 7.1; MLQA
+    (Lewis et al. 2020).
 
     >>> normalise("The  Well-known Müller!")
     'wellknown müller'
@@ -61,10 +61,11 @@ class Matching:
         return tokens if self.form == "squad" else split_unspaced(tokens)
 
     def finder(self, text: str) -> Callable[[str], bool]:
-        """Return a function that tells whether the text contains a gold answer, both normalised.
+        """Return a function that tells whether the text contains a gold answer.
 
-        `substring` compares characters, as the papers do ("know" contains "no"); `token_boundary`
-        compares whole words. A gold answer that normalises to "" is compared in the `raw` form.
+        Both are normalised. `substring` compares characters, as the papers do, so that "know"
+        contains "no". `token_boundary` compares whole words. If the normalised gold answer is
+        empty, the `raw` forms are compared.
         """
         plain, raw = self._compared(text), _spaced(raw_words(text))
 
@@ -92,9 +93,9 @@ DEFAULT = Matching()
 
 
 def accuracy(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
-    """Return 1.0 if the answer contains any gold answer, both normalised, else 0.0.
+    """Return 1.0 if the normalised answer contains a normalised gold answer, else 0.0.
 
-    Long answers tend to score higher, so look at `answer_words` when you compare accuracies.
+    Long answers tend to score higher. Check `answer_words` when you compare accuracies.
 
     >>> accuracy("It flows into the Grey Sea, I think.", ["grey sea", "Norvik"])
     1.0
@@ -104,9 +105,9 @@ def accuracy(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) ->
 
 
 def exact_match(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
-    """Return 1.0 if the answer equals any gold answer, both normalised, else 0.0.
+    """Return 1.0 if the normalised answer equals a normalised gold answer, else 0.0.
 
-    All metrics compare a gold answer that normalises to "" ("A", "$") in the `raw` form.
+    Like all metrics, it compares the `raw` forms if the normalised gold answer is empty ("A", "$").
 
     >>> exact_match("The Grey Sea.", ["grey sea"])
     1.0
@@ -121,7 +122,8 @@ def exact_match(answer: str, golds: Sequence[str], matching: Matching = DEFAULT)
 def overlap(answer: str, gold: str, matching: Matching = DEFAULT) -> tuple[float, float, float]:
     """Return precision, recall and F1 of the answer's tokens against one gold answer, in 0..1.
 
-    Tokens are multisets. All three are 0 if one text is yes, no or noanswer and the other differs.
+    Repeated tokens count separately. If one of the two texts is yes, no or noanswer and the other
+    text differs, all values are 0.
 
     >>> overlap("It was Ada Marsh", "Ada Marsh")
     (0.5, 1.0, 0.6666666666666666)
@@ -148,10 +150,10 @@ def recall(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> f
 
 
 def recall_concat(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
-    """Return the token recall against all gold answers joined to one text, in 0..1.
+    """Return the token recall against all gold answers, joined into one text, in 0..1.
 
-    With many aliases, no answer reaches 1. Source: inferred from the recall that Zhou et al. 2025
-    print for PopQA, which is far below their accuracy.
+    If a gold answer has several aliases, an answer with only one of them does not reach 1.
+    Source: inferred from Zhou et al. 2025, whose recall on PopQA is far below their accuracy.
 
     >>> recall_concat("It was Marsh", ["Ada Marsh", "Marsh"])
     0.3333333333333333
@@ -171,12 +173,13 @@ def f1(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float
 def str_scores(
     answer: str, sub_answers: Sequence[Sequence[str]], matching: Matching = DEFAULT
 ) -> dict[str, float]:
-    """Return `strrec` (share of sub-answers found), `strem` (all found) and `strhit` (any found).
+    """Return the metrics of ALCE: `strrec`, `strem` and `strhit`, each in 0..1.
 
-    A sub-answer is found if the answer contains one of its aliases, both normalised. All values are
-    in 0..1, and 0 if there are no sub-answers. Source: ALCE (Gao et al. 2023), on ASQA's short
-    answers; Zhou et al. 2025, whose code calls STRREC `str_em` and STREM `str_hit`, and has no
+    A sub-answer is found if the normalised answer contains one of its aliases. `strrec` is the
+    fraction of sub-answers that are found. `strem` is 1 if all are found, and `strhit` is 1 if any
+    is found. The code of Zhou et al. calls STRREC `str_em` and STREM `str_hit`, and does not have
     STRHIT.
+    Source: ALCE (Gao et al. 2023), on the short answers of ASQA; Zhou et al. 2025.
 
     >>> str_scores("A. Marsh left in 1914.", [["Ada Marsh", "A. Marsh"], ["Lund"]])
     {'strrec': 0.5, 'strem': 0.0, 'strhit': 1.0}
@@ -219,7 +222,7 @@ def answer_words(answer: str) -> float:
 
 
 def gold_words(golds: Sequence[str], *, together: bool = False) -> float:
-    """Return the number of words of the longest gold answer; with `together`, of all answers."""
+    """Return the number of words in the longest gold answer; if `together`, in all gold answers."""
     counts = [len(words(gold)) for gold in golds]
     return float(sum(counts) if together else max(counts, default=0))
 
@@ -228,7 +231,7 @@ def abstains(answer: str) -> float:
     """Return 1.0 if an answer abstains or is empty, else 0.0.
 
     An answer abstains if it begins with an English phrase such as "I do not know" or "the context
-    does not mention", or if it is only "unknown" or the like.
+    does not mention", or if it only says "unknown" or something similar.
 
     >>> abstains("I don't know who that was."), abstains("He did not know her.")
     (1.0, 0.0)

@@ -9,12 +9,12 @@ from typing import Final
 from graphrag_bench.evaluation.answers import DEFAULT, Matching, normalise
 
 KGQA = "kgqa"
-"""Name that stands for all list metrics in the card of a data set."""
+"""Name for all list metrics together in the card of a data set."""
 LISTED = ("hit@1", "hit", "list_precision", "list_recall", "list_f1")
 
 MARK = "ans:"
 SQUAD: Final = "squad"
-"""Normaliser of list metrics, whatever `evaluation.normaliser` is, as in SubgraphRAG."""
+"""Normaliser of the list metrics, as in SubgraphRAG, whatever `evaluation.normaliser` is."""
 _NO_ANSWER = ("none", "ans: not available", "ans: no information available")
 _EITHER_WAY = (
     "when", "what year", "which year", "where", "sport", "what countr", "language", "nba finals",
@@ -39,13 +39,12 @@ def answer_lines(answer: str) -> tuple[str, ...]:
 def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, float]:
     r"""Return Hit@1, Hit, precision, recall and F1 of the `ans:` lines of an answer, in 0..1.
 
-    A line matches a gold answer that it contains, both normalised. For questions such as "when" and
-    "where", a line also matches a gold answer that contains it. For questions about a time,
-    2014-05-01 counts as 2014. For precision and recall, each line is matched with at most one gold
-    answer; the longest gold answers and lines are matched first. If no line has `ans:`, all values
-    are 0.
-    Source: SubgraphRAG (Li et al., ICLR 2025), also used by path pooling (Wang et al. 2025, section
-    4.1).
+    A line matches a gold answer if it contains the gold answer after normalisation. If the question
+    asks for example "when" or "where", a line also matches if the gold answer contains the line. If
+    the question asks for a time, 2014-05-01 counts as 2014. For precision and recall, each line is
+    matched with at most one gold answer, and the longest gold answers and lines are matched first.
+    All values are 0 if there is no `ans:` line.
+    Source: SubgraphRAG (Li et al., ICLR 2025); path pooling (Wang et al. 2025, section 4.1).
 
     >>> list_scores("ans: Ostra\nans: Norvik", ["Norvik"], "Which towns did she see?")["hit@1"]
     0.0
@@ -99,22 +98,22 @@ _AROUND = _JOINING_WORDS | _BETWEEN | {
     "the", "my", "final", "best", "correct", "right", "is", "are", "i", "think", "pick", "choose",
     "say", "would", "s", "not", "neither", "between",
 }  # fmt: skip
-"""Words that an answer may contain around a lower-case option letter."""
+"""Words that may surround a lower-case option letter in an answer."""
 _NOT = frozenset({
     "not", "neither", "nor", "than", "except", "cannot", "t", "over", "instead", "unlike",
 })  # fmt: skip
 _AFTER_A = _JOINS | _NOT | {"is", "are", "was", "were", "because", "since", "as", "rather"}
-"""Words that make an "A" or "I" before them an option letter rather than a word."""
+"""If one of these words follows "A" or "I", the letter is an option and not a word."""
 _WRONG = re.compile(
     r"\W*\b(?:(?:is|are|was|were)(?:\W+\w+)?\W+(?:wrong|incorrect|false|not)\b|(?:is|are)n['’]t\b)"
 )
 _TEXTS = 0xE000
-"""First of the private-use characters that stand for the texts of options in an answer."""
+"""First of the private-use characters that replace the texts of options in an answer."""
 
 
 @dataclass
 class _Named:
-    """Group of mentions of options that are joined by "or" and the like."""
+    """Group of mentioned options that are joined by "or", "and" or a similar word."""
 
     rows: list[int]
     starts: list[int]
@@ -122,15 +121,17 @@ class _Named:
 
 
 def read_option(answer: str, options: Sequence[str], matching: Matching = DEFAULT) -> int | None:
-    """Return the index of the option that an answer chooses; None unless it chooses exactly one.
+    """Return the index of the option that an answer chooses, or None.
 
-    The first rule that finds exactly one option decides: (1) the answer is only a letter, in any
-    case; (2) it contains a phrase such as "the answer is B" or "Option B"; (3) it begins with "B."
-    or "B)"; (4) it has a letter in brackets; (5) it has the words of an option, normalised; (6) it
-    has a letter before "." or at the end; (7) it has a capital letter. "A" and "I" before a word,
-    letters in the text of an option, and denied options ("not A", "A and C are wrong") do not
-    count. If options are joined by "or", "and" or "/", none is chosen, except by rules 1 to 3.
-    Source: Zhou et al. 2025, section 7.1, where a language model reads the letter if a rule fails.
+    These rules are tried in order, until one finds exactly one option: (1) the answer is only a
+    letter, in any case; (2) it contains a phrase such as "the answer is B" or "Option B"; (3) it
+    begins with "B." or "B)"; (4) it has a letter in brackets; (5) it contains the text of an
+    option, normalised; (6) it has a letter before "." or at the end; (7) it has a capital letter.
+    The following letters are ignored: "A" and "I" before a word, letters in the text of an option,
+    and rejected options ("not A", "A and C are wrong"). If options are joined by "or", "and" or
+    "/", only rules 1 to 3 apply. Zhou et al. ask a language model to read the letter if a rule
+    fails.
+    Source: Zhou et al. 2025, section 7.1.
 
     >>> read_option("I think it was Lyon.", ["Paris", "Lyon"])
     1
@@ -186,7 +187,7 @@ def _with_texts_marked(answer: str, options: Sequence[str], letters: str) -> str
 def _named(text: str, letters: str) -> list[_Named]:
     tokens = [(one.group(), one.start()) for one in _TOKEN.finditer(text)]
     groups: list[_Named] = []
-    joins: list[str] | None = None  # since the last option; None after another word
+    joins: list[str] | None = None  # words since the last option; None after an unrelated word
     negated, bare = False, True
     for place, (token, start) in enumerate(tokens):
         after = tokens[place + 1][0] if place + 1 < len(tokens) else "."
@@ -237,7 +238,7 @@ def choice_scores(
     """Return `multiple_choice` and `option_unread`, each 0.0 or 1.0.
 
     `multiple_choice` is 1.0 if the answer chooses the correct option. `option_unread` is 1.0 if the
-    answer chooses no option, or more than one.
+    answer does not choose exactly one option.
 
     >>> choice_scores("The answer is (B).", ["Paris", "Lyon"], correct=1)
     {'multiple_choice': 1.0, 'option_unread': 0.0}

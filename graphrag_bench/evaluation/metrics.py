@@ -1,4 +1,4 @@
-"""The list of all metrics: name, source, meaning, and whether higher is better."""
+"""All metrics with their names, sources and meanings, and whether higher values are better."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -14,12 +14,13 @@ from graphrag_bench.evaluation.listed_answers import KGQA, LISTED, choice_scores
 from graphrag_bench.evaluation.reference_texts import bleu, meteor, notes, rouge
 
 DEFAULT_METRICS = ("accuracy", "recall", "exact_match", "f1")
-"""Metrics of a data set whose card, the YAML file that describes it, lists none."""
+"""Metrics of a data set if its card, the YAML file that describes it, does not list metrics."""
 CUTOFF, TOKENS = "@k", "@B"
-"""Suffixes of names with a rank (`evaluation.cuts`) or a number of tokens
-(`evaluation.evidence_tokens`)."""
+"""Suffixes of metric names: a rank (`evaluation.cuts`) or a number of tokens
+(`evaluation.evidence_tokens`).
+"""
 MetricSource = Literal["retrieved", "context", "answer", "judge"]
-"""What a metric measures: ranked documents, context, answer, or answer judged by a model."""
+"""What a metric evaluates. The source `judge` means that a judge model evaluates the answer."""
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,16 @@ class AnsweredQuestion:
 
 
 MetricValues = Callable[[AnsweredQuestion], dict[str, float]]
-"""Function that returns values by name; {} if the question lacks gold data that it needs."""
+"""Function that returns values by name; {} if the question does not have the required gold data."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """Metric with its name, meaning, and direction.
+    """Metric with its name, meaning and direction.
 
-    `values` computes the metric for one answer. Only metrics with `values` may be listed in the
-    `metrics` of a data set's card and in `evaluation.metrics`. If a metric has several values,
-    `gives` has their names. `package` is the package that computes the values.
+    `values` computes the metric for one answer. Only metrics with `values` can be listed in a data
+    set's card (`metrics`) and in `evaluation.metrics`. If a metric has several values, `gives`
+    lists their names. `package` is the package that computes the values.
     """
 
     name: str
@@ -75,7 +76,7 @@ def _metric(
     def values(answered: AnsweredQuestion) -> dict[str, float]:
         if not (wanted := getattr(answered.gold, needs)):
             return {}
-        matching = () if package else (answered.matching,)  # packages split texts into words
+        matching = () if package else (answered.matching,)  # packages compare plain words
         value = metric(answered.answer, wanted, *matching)
         return {name: value[name] if isinstance(value, dict) else value}
 
@@ -157,11 +158,11 @@ _OTHER_METRICS = (
     Metric("evidence_statements", "judge", "Share of the evidence statements in the context"),
 )
 ANSWER_METRICS: dict[str, Metric] = {one.name: one for one in _ANSWER_METRICS}
-"""Metrics that a card's `metrics` and `evaluation.metrics` may list, by name."""
+"""Metrics by name that a card (`metrics`) and `evaluation.metrics` can list."""
 UNDIRECTED = tuple(
     metric.name for metric in (*_CONTEXT_METRICS, *_OTHER_METRICS) if not metric.more_is_better
 )
-"""Descriptive metrics, for which neither higher nor lower is better."""
+"""Descriptive metrics, for which neither a higher nor a lower value is better."""
 
 
 def metrics() -> list[Metric]:
@@ -173,7 +174,7 @@ def metrics() -> list[Metric]:
 def metric_names(
     sources: Collection[MetricSource], cuts: Sequence[int] = (), tokens: Sequence[int] = ()
 ) -> list[str]:
-    """Return the names of all metrics whose `source` is one of `sources`, e.g. `answer`.
+    """Return the names of all metrics with one of these sources, such as `answer`.
 
     `cuts` and `tokens` are the cutoff ranks and the token limits in the names.
 
@@ -199,7 +200,7 @@ def metric_values(names: Iterable[str], answered: AnsweredQuestion) -> dict[str,
 
 
 def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> None:
-    """Raise UserError for an unknown metric and, if `installed`, for a missing package."""
+    """Raise UserError if a metric is unknown or, with `installed`, if its package is missing."""
     for name in names:
         if name not in ANSWER_METRICS:
             hint = did_you_mean(name, ANSWER_METRICS)
@@ -213,5 +214,5 @@ def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> N
 
 
 def metric_notes(names: Iterable[str]) -> list[str]:
-    """Return the packages that compute these metrics, with their versions, sorted."""
+    """Return the names and versions of the packages that compute these metrics, sorted."""
     return sorted({notes(package) for name in names if (package := ANSWER_METRICS[name].package)})

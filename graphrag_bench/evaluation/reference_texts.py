@@ -1,7 +1,7 @@
-"""BLEU, ROUGE and METEOR of one answer against one or more reference texts, in 0..1.
+"""Compare an answer with reference texts: BLEU, ROUGE and METEOR, in 0..1.
 
-All use the lower-case words of `graphrag_bench.text.words`. The packages are an extra:
-pip install 'graphrag-bench[metrics]'.
+Texts are split into lower-case words by `graphrag_bench.text.words`. The packages that compute the
+metrics are installed with pip install 'graphrag-bench[metrics]'.
 """
 
 import sys
@@ -16,7 +16,7 @@ from graphrag_bench.text import words
 
 _FLOOR = 0.1
 _NO_SYNONYMS = SimpleNamespace(synsets=lambda word: [])
-"""Stand-in for WordNet that has no synonyms."""
+"""Replacement for WordNet that has no synonyms."""
 
 
 def _tokens(text: str) -> list[str]:
@@ -24,10 +24,10 @@ def _tokens(text: str) -> list[str]:
 
 
 def bleu(answer: str, golds: Sequence[str], order: int) -> float:
-    """Return cumulative BLEU up to n-grams of this order, in 0..1.
+    """Return cumulative BLEU for n-grams up to this order, in 0..1.
 
     If no n-gram of some length matches, 0.1 matches are counted (method 1 of Chen & Cherry 2014).
-    Answers of fewer words than `order` score 0.
+    The score is 0 if the answer has fewer words than `order`.
     Source: Papineni et al. 2002, computed by sacrebleu.
     """
     references = [" ".join(tokens) for gold in golds if (tokens := _tokens(gold))]
@@ -50,8 +50,8 @@ def _bleu(order: int) -> Any:
 def rouge(answer: str, golds: Sequence[str], kind: str) -> float:
     """Return the highest ROUGE F1 over the gold answers: `rouge1`, `rouge2` or `rougeL`.
 
-    Words are not stemmed. Source: Lin 2004, computed by rouge-score. The maximum is as
-    in SQuALITY.
+    Words are not stemmed. As in SQuALITY, the maximum over the gold answers is used.
+    Source: Lin 2004, computed by rouge-score.
     """
     scorer = _rouge_scorer(kind)
     return max((float(scorer.score(gold, answer)[kind].fmeasure) for gold in golds), default=0.0)
@@ -62,8 +62,8 @@ def _rouge_scorer(kind: str) -> Any:
     from absl import logging
     from rouge_score.rouge_scorer import RougeScorer
 
-    # absl's handler keeps the stderr of its import and closes it when logging is set up again:
-    # that of a test or a notebook
+    # absl keeps the stderr from its import, and closes it when logging is configured again. In a
+    # test or a notebook this would close a stream that is still in use.
     logging.get_absl_handler().python_handler.stream = sys.__stderr__
     return RougeScorer([kind], use_stemmer=False, tokenizer=SimpleNamespace(tokenize=_tokens))
 
@@ -82,7 +82,7 @@ def _wordnet() -> Any:
 def meteor(answer: str, golds: Sequence[str]) -> float:
     """Return the highest METEOR over the gold answers, with exact and stem matches.
 
-    If WordNet is installed, synonyms match too, which changes values; `notes` says whether it is.
+    If WordNet is installed, synonyms also match, which changes the values.
     Source: Lavie & Agarwal 2007, computed by nltk (alpha 0.9, beta 3, gamma 0.5).
     """
     from nltk.translate.meteor_score import meteor_score
@@ -94,7 +94,7 @@ def meteor(answer: str, golds: Sequence[str]) -> float:
 
 
 def notes(package: str) -> str:
-    """Return name and version of a metric's package; for METEOR, also what counts as a match."""
+    """Return name and version of a metric's package; for METEOR, also which words match."""
     release = f"{package} {version(package)}"
     if package != "nltk":
         return release

@@ -1,8 +1,8 @@
 """Metrics of ranked documents and of contexts against gold documents and answers.
 
-Contexts may have different items: passages, relationships, reports. They are compared at the same
-number B of tokens, i.e. only the items in the first B tokens of a context count. All metrics except
-`answer_within` raise ValueError for a question without gold documents or sentences.
+Contexts can contain passages, relationships or reports. To compare them, only the items in the
+first B tokens of each context are counted. All metrics except `answer_within` raise ValueError if a
+question has no gold documents or sentences.
 """
 
 import math
@@ -25,7 +25,7 @@ def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int | 
 def evidence_cut(packed: Sequence[str], cut: Sequence[str], evidence: Sequence[str]) -> float:
     """Return 1.0 if the token budget removed a gold document from the context, else 0.0.
 
-    `packed` are the documents in the context, `cut` the documents whose texts were removed.
+    `packed` lists the documents in the context, and `cut` the documents whose texts were removed.
 
     >>> evidence_cut(packed=["a"], cut=["a", "b"], evidence=["a", "b"])
     1.0
@@ -47,8 +47,8 @@ def reciprocal_rank(
 ) -> float:
     """Return 1 / rank of the first gold document, or 0 if no gold document is ranked.
 
-    The mean over questions is MRR. `ranks` gives the rank of each document, ascending from 1; it is
-    needed if documents share ranks.
+    The mean over questions is MRR. If documents share ranks, `ranks` must have the rank of each
+    document, starting at 1 and in ascending order.
 
     >>> reciprocal_rank(["x", "a", "y", "b"], ["a", "b"])
     0.5
@@ -64,12 +64,13 @@ def ndcg(
     k: int,
     ranks: Sequence[int] | None = None,
 ) -> float:
-    """Return nDCG@k of graded gold documents, in 0..1, as trec_eval computes it.
+    """Return nDCG@k of graded gold documents, in 0..1, as computed by trec_eval.
 
-    The gain is the grade, 1 or more, that `evidence` gives each gold document. The discount is
-    log2(1 + rank). The ideal ranking has all gold documents first, including any that the corpus
-    lacks. `ranks` is as in `reciprocal_rank`; with shared ranks the gain is capped at the ideal
-    gain. Source: Jarvelin & Kekalainen 2002.
+    `evidence` maps each gold document to its grade (1 or more), which is its gain. The discount is
+    log2(1 + rank). The ideal ranking starts with all gold documents, even if the corpus lacks some
+    of them. If documents share ranks, `ranks` has the rank of each document, as in
+    `reciprocal_rank`, and the value is limited to 1.
+    Source: Jarvelin & Kekalainen 2002.
 
     >>> round(ndcg(["x", "a", "y", "b"], {"a": 1, "b": 1}, k=4), 3)
     0.651
@@ -101,8 +102,8 @@ TRIVIAL = frozenset({"yes", "no", "noanswer"})
 class ContextItem:
     """Item of a context, such as a chunk or a report.
 
-    If the item is a chunk, `id` is the id of the chunk's document. `text` is None if unknown.
-    `documents` are the documents whose text is in the item; None if unknown.
+    If the item is a chunk, `id` is the id of the chunk's document. `documents` lists the documents
+    whose text is in the item. `text` and `documents` are None if they are unknown.
     """
 
     kind: str
@@ -113,7 +114,7 @@ class ContextItem:
 
 
 def within(items: Sequence[ContextItem], n_tokens: int | None) -> Sequence[ContextItem]:
-    """Return the first items that together have at most `n_tokens` (None: all items)."""
+    """Return the first items that have at most `n_tokens` in total (None: all items)."""
     total, first = 0, []
     for item in items:
         total += item.n_tokens
@@ -126,10 +127,9 @@ def within(items: Sequence[ContextItem], n_tokens: int | None) -> Sequence[Conte
 def evidence_within(
     items: Sequence[ContextItem], evidence: Sequence[str], n_tokens: int | None = None
 ) -> float:
-    """Return the share of gold documents with a chunk in the first `n_tokens`, in 0..1.
+    """Return the recall of the gold documents in the first `n_tokens` of a context, in 0..1.
 
-    Any chunk of a document counts.
-
+    A document is found if any item contains text from it.
 
     >>> items = [ContextItem("chunk", "a", 60), ContextItem("report", "r", 60, documents=("b",))]
     >>> [evidence_within(items, ["b", "c"], n) for n in (100, 200)]
@@ -145,7 +145,7 @@ def spans_within(
     matching: Matching,
     n_tokens: int | None = None,
 ) -> float:
-    """Return the share of gold sentences that an item in the first `n_tokens` contains, in 0..1.
+    """Return the fraction of gold sentences that occur in the first `n_tokens`, in 0..1.
 
     Items and sentences are normalised. A sentence that is split between two chunks is not found.
 
@@ -163,7 +163,7 @@ def spans_within(
 def answer_within(
     items: Sequence[ContextItem], answers: Sequence[Sequence[str]], matching: Matching
 ) -> float | None:
-    """Return the share of gold answers that an item contains as whole words, in 0..1.
+    """Return the fraction of gold answers that an item contains as whole words, in 0..1.
 
     `answers` has the aliases of each gold answer. Yes, no and empty answers are left out. Returns
     None if no answer remains.

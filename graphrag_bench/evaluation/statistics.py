@@ -13,15 +13,15 @@ PERMUTATIONS = 9999
 LEVEL, POWER = 0.05, 0.8
 _NEAR = 1e-9
 _SIGNS = 2**18
-"""Number of signs in memory at a time: 2 MB, which fit into the cache of a core."""
+"""Number of signs in memory at a time. They need 2 MB and fit into the cache of a core."""
 
 
 def clusters_of(scopes: Sequence[str | None]) -> NDArray[np.int64] | None:
     """Return the cluster of each value, numbered by first appearance.
 
-    A value belongs to a question. Questions about the same part of the corpus, e.g. one document,
-    have the same scope, and their values form a cluster. A value without a scope is its own
-    cluster. Returns None if there is only one cluster, or if every cluster holds one value.
+    Questions about the same part of the corpus, such as a document, have the same scope. Their
+    values form a cluster. A value without a scope is a cluster of its own. Returns None if there is
+    only one cluster, or if every cluster has only one value.
 
     >>> clusters_of(["b", "a", "b", None])
     array([0, 1, 0, 2])
@@ -33,7 +33,7 @@ def clusters_of(scopes: Sequence[str | None]) -> NDArray[np.int64] | None:
 
 
 def cluster_sums(values: NDArray[Any], clusters: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return the values summed by cluster along the first axis; unchanged without clusters."""
+    """Return the sums over clusters along the first axis; without clusters, the values."""
     rows = np.asarray(values, np.float64)
     if clusters is None:
         return rows
@@ -52,11 +52,11 @@ def sign_flip_p(
     """Return the two-sided p-value (mid-p) of each column of paired differences.
 
     `differences` has the shape (questions, tests). Under the null hypothesis the sign of each
-    difference is random; all differences of a cluster flip together. The test is exact if all
-    differences have the same size (sign test) or if at most `permutations` sign flips are possible;
-    otherwise it draws `permutations` random flips. A flip whose sum is as extreme as the observed
-    sum counts half, so that the test keeps its level for scores of 0 and 1. A column of zeros has
-    p = 1.
+    difference is random, and all differences of a cluster flip together. The test is exact if all
+    differences have the same size (sign test) or if at most `permutations` sign flips are possible.
+    Otherwise it samples `permutations` random flips. A flip whose sum is as extreme as the observed
+    sum counts half, so that the test keeps its level for scores of 0 and 1. A column of zeros has p
+    = 1.
     Source: Efron & Tibshirani 1993, chapter 15; mid-p: Lancaster 1961, Fagerland et al. 2013.
 
     >>> sign_flip_p(np.array([1, 1, 1, 1, 1, 0])).tolist()
@@ -76,7 +76,7 @@ def sign_flip_p(
 
 
 def _sign_test_p(wins: int, losses: int) -> float:
-    """Return the exact p-value of a sign test; importing `scipy.stats` takes half a second."""
+    """Return the exact p-value of a sign test, without the slow import of `scipy.stats`."""
     n, fewer = wins + losses, min(wins, losses)
     further = 2 * sum(math.comb(n, k) for k in range(fewer))
     as_far = math.comb(n, fewer) * (1 if 2 * fewer == n else 2)
@@ -99,10 +99,10 @@ def _permutation_p(sums: NDArray[np.float64], permutations: int, seed: int) -> N
 
 
 def _random_bits(n: int, n_tests: int, permutations: int, seed: int) -> Iterator[NDArray[Any]]:
-    """Yield random signs, 0 or 1, in blocks (rows, n) of an even number of rows.
+    """Yield random signs, 0 or 1, in blocks (rows, n) with an even number of rows.
 
-    A sign is the lowest bit of one half of a random number, the lower half first. These are the
-    draws of `scipy.stats.permutation_test`, which takes twenty times as long.
+    The signs are the same as in `scipy.stats.permutation_test`, which is twenty times slower: the
+    lowest bit of each half of a random number, the lower half first.
     """
     generator = np.random.default_rng(seed).bit_generator
     block = max(2, _SIGNS // max(n, n_tests) // 2 * 2)
@@ -115,7 +115,8 @@ def _random_bits(n: int, n_tests: int, permutations: int, seed: int) -> Iterator
 def holm(ps: Sequence[float]) -> list[float]:
     """Return p-values with Holm-Bonferroni correction, in the order of the given p-values.
 
-    The family-wise error rate holds under any dependence of the tests. Source: Holm 1979.
+    The correction controls the family-wise error rate for dependent tests, too.
+    Source: Holm 1979.
 
     >>> holm([0.04, 0.01, 0.5, 0.03])
     [0.09, 0.04, 0.5, 0.09]
@@ -134,8 +135,8 @@ RESAMPLES = 2000
 class Mean:
     """Mean over `n` questions with its 95 % bootstrap interval `low`..`high`.
 
-    `clusters` is the number of clusters if the bootstrap draws whole clusters of questions, and 0
-    if it draws single questions.
+    `clusters` is the number of clusters if the bootstrap resamples clusters of questions. It is 0
+    if the bootstrap resamples single questions.
     """
 
     mean: float
@@ -145,7 +146,7 @@ class Mean:
     clusters: int = 0
 
     def stored(self) -> dict[str, float]:
-        """Return the fields that `metrics.json` stores, by name; without `clusters` if it is 0."""
+        """Return the fields that `metrics.json` stores, by name; `clusters` only if it is not 0."""
         return {name: value for name, value in vars(self).items() if name != "clusters" or value}
 
 
@@ -154,12 +155,12 @@ def mean_with_interval(
 ) -> Mean:
     """Return the mean with its 95 % percentile bootstrap interval, rounded to 6 decimals.
 
-    The bootstrap draws the questions of a scope together (`clusters_of`). With ten scopes or fewer
-    the interval is too narrow. If all values are equal, the interval has width 0. The draws equal
-    those of `scipy.stats.bootstrap`, which is not used because its import takes half a second.
-    Raises ValueError if there are no values.
-    Source: Efron & Tibshirani 1993, chapter 13; cluster bootstrap: Davison & Hinkley 1997,
-    section 3.8.
+    The bootstrap resamples the questions of a scope together (`clusters_of`). With ten or fewer
+    scopes the interval is too narrow. If all values are equal, the interval has width 0. The
+    samples are the same as in `scipy.stats.bootstrap`, which is slow to import. Raises ValueError
+    if there are no values.
+    Source: Efron & Tibshirani 1993, chapter 13; cluster bootstrap: Davison & Hinkley 1997, section
+    3.8.
 
     >>> mean_with_interval([0, 1, 1, 1])
     Mean(mean=0.75, low=0.25, high=1.0, n=4, clusters=0)
@@ -176,7 +177,7 @@ def mean_with_interval(
             means = sample[drawn].mean(axis=1)
         else:
             means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
-        # as np.percentile, which would import the masked arrays of numpy
+        # same as np.percentile, which is slower to import because it needs numpy.ma
         at = np.array([1 - 0.95, 1 + 0.95]) / 2 * (RESAMPLES - 1)
         low, high = np.interp(at, np.arange(RESAMPLES), np.sort(means)).tolist()
     n_clusters = 0 if clusters is None else int(clusters.max()) + 1
@@ -186,11 +187,11 @@ def mean_with_interval(
 
 @dataclass(frozen=True, kw_only=True)
 class Difference(Mean):
-    """Mean paired difference, second minus first, over the questions that both runs share.
+    """Mean paired difference (second minus first) over the questions that two runs share.
 
-    `first` and `second` are the means of the runs, `p` is the p-value of the paired permutation
-    test. `wins` counts the questions where the second run is higher. `detectable` is the minimum
-    detectable difference, None if all differences are equal.
+    `first` and `second` are the means of the two runs, and `p` is the p-value of the paired
+    permutation test. `wins` is the number of questions on which the second run is higher.
+    `detectable` is the minimum detectable difference, or None if all differences are equal.
     """
 
     first: float
@@ -231,8 +232,9 @@ def paired_difference(
 
 
 DISCORDANT = 0.5
-"""Assumed share of questions that exactly one of two methods answers correctly, as if two methods
-with accuracy 0.5 were independent."""
+"""Assumed fraction of questions that exactly one of two methods answers correctly. It is 0.5 for
+two independent methods with an accuracy of 0.5.
+"""
 _REACH = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
 
 
@@ -241,9 +243,10 @@ def detectable_difference(
 ) -> float | None:
     """Return the minimum detectable mean difference (power 80 %, two-sided level 5 %).
 
-    It is (z_0.975 + z_0.8) times the standard error, clustered by scope. Returns None for fewer
-    than two questions or if all differences are equal. Source: Cohen 1988, section 2.2, paired
-    values; clustered standard error: Miller 2024 (arXiv 2411.00640), section 2.2.
+    It is (z_0.975 + z_0.8) times the standard error, clustered by scope. Returns None if there are
+    fewer than two questions, or if all differences are equal.
+    Source: Cohen 1988, section 2.2; clustered standard error: Miller 2024 (arXiv 2411.00640),
+    section 2.2.
 
     >>> detectable_difference([1, -1, 1, -1])
     1.617496
@@ -259,12 +262,12 @@ def detectable_difference(
 
 
 def detectable_share(n_questions: int) -> float:
-    """Return the minimum detectable difference between two accuracies, as planned before a run.
+    """Return the minimum detectable difference between two accuracies, to plan a run.
 
-    It is (z_0.975 + z_0.8) * sqrt(`DISCORDANT` / n), but at most 1. Raises ValueError for no
-    questions.
-    Source: Connor 1987, with the variance under the null hypothesis (the larger one) in both terms;
-    Miller 2024 (arXiv 2411.00640), section 5.
+    It is (z_0.975 + z_0.8) * sqrt(`DISCORDANT` / n), but at most 1. The variance under the null
+    hypothesis, which is the larger one, is used in both terms. Raises ValueError if `n_questions`
+    is below 1.
+    Source: Connor 1987; Miller 2024 (arXiv 2411.00640), section 5.
 
     >>> detectable_share(100)
     0.198102

@@ -1,4 +1,4 @@
-"""Ablation: retrieve again with changed or omitted steps, using stored artifacts and replies."""
+"""Ablation: repeat the retrieval of a run with changed or removed steps."""
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ from graphrag_bench.values import Context, Question, RetrievalState
 Kind = Literal["set", "drop", "case", "arm"]
 Scores = dict[str, dict[str, float]]
 _NO_CALLS: Mapping[str, Any] = {"budget": {"tokens": 1, "usd": None}}
-"""A budget too small for any model call, so that only stored replies are used."""
+"""A budget that is too small for any model call, so that only stored replies are used."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class Change:
 
     The kind `set` gives a setting a new value, `drop` removes the step, `case` replaces a switch by
     one of its cases, and `arm` removes one arm of a branch. `step` is the path of a step, such as
-    `retrieve.1.cases.otherwise.0`, or the name of an operator, which changes all its steps.
+    `retrieve.1.cases.otherwise.0`, or the name of an operator. A name changes all steps that use
+    the operator.
     """
 
     kind: Kind
@@ -68,7 +69,7 @@ def parse_change(word: str) -> Change:
 
 
 def apply_changes(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
-    """Return the method file with the changes applied in order.
+    """Return a copy of the method file to which the changes were applied in order.
 
     Raises UserError for a step that the method does not have.
     """
@@ -93,7 +94,7 @@ def apply_changes(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[
 
 @dataclass(frozen=True)
 class StepPlace:
-    """A step in a method file: the list that contains it, its index there, and its path."""
+    """A step in a method file: the list that contains it, its index in the list, and its path."""
 
     items: list[Item]
     row: int
@@ -106,7 +107,7 @@ class StepPlace:
 
     @property
     def combinator(self) -> str | None:
-        """`switch`, `branch` or another combinator that contains steps; None for an operator."""
+        """The name of the combinator, such as `switch` or `branch`; None for an operator."""
         return combinator_key(self.step)
 
     @property
@@ -121,7 +122,7 @@ class StepPlace:
 
 
 def step_places(method: Mapping[str, Any]) -> list[StepPlace]:
-    """Return all steps of a method file in order; a combinator comes before the steps in it."""
+    """Return all steps of a method file in order; a combinator comes before the steps inside it."""
     return [place for stage in STAGES for place in _within(method.get(stage) or [], stage)]
 
 
@@ -136,7 +137,7 @@ def _within(items: list[Item], path: str) -> Iterator[StepPlace]:
 
 @dataclass(frozen=True)
 class Variant:
-    """Scores of each question with a changed method, and the distinct failures of steps."""
+    """The scores of each question with a changed method, and the distinct errors of steps."""
 
     scores: Scores
     failures: list[str]
@@ -144,10 +145,10 @@ class Variant:
 
 @dataclass
 class MethodVariants:
-    """Variants of a method that retrieve for the same questions; no answer is generated.
+    """Run variants of a method on the same questions, without generating answers.
 
-    `method` is a resolved method file. `make` takes a method file and returns the experiment that
-    runs the method. Without `calls` no model is called, and only stored replies are used.
+    `method` is a resolved method file. `make` takes a method file and returns an experiment that
+    runs it. If `calls` is false, no model is called and only stored replies are used.
     """
 
     method: Mapping[str, Any]
@@ -165,7 +166,8 @@ class MethodVariants:
     ) -> "MethodVariants":
         """Return variants that retrieve for the scored questions of a stored run.
 
-        Raises UserError if the data set is missing or the run's settings are no longer valid.
+        Raises UserError if the data set is missing, or if the settings of the run are no longer
+        valid.
         """
         wanted = set(scored_questions(run)) & set(run.rows)
         questions = [one for one in run.require_dataset().questions if one.id in wanted]
@@ -232,10 +234,11 @@ def check_metric(metric: str, variant: Variant) -> None:
 
 
 def ablation(variants: MethodVariants, metric: str) -> Table:
-    """Return a table of the whole method and of its variants with one changed step each.
+    """Return a table that compares the whole method with variants in which one step is changed.
 
-    A row has the mean, the difference from the whole method, and the Holm-corrected p-value. Notes
-    say which steps were not changed, and why. Raises UserError if the metric has no value.
+    Each row has the mean, the difference from the whole method and the Holm-corrected p-value.
+    Notes list the steps that could not be changed, with the reason. Raises UserError if no question
+    has a value of the metric.
     """
     whole = variants.variant()
     check_metric(metric, whole)
@@ -251,7 +254,7 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
         for what, change in _changes(place):
             try:
                 experiment = variants.make(apply_changes(variants.method, [change]))
-            except UserError:  # later steps read what this step writes
+            except UserError:  # later steps need the result of this step
                 continue
             tried = True
             if experiment.key in seen:
@@ -259,7 +262,7 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
             seen.add(experiment.key)
             try:
                 variant = variants.retrieve(experiment)
-            except UserError as error:  # an operator refuses this graph
+            except UserError as error:  # an operator does not support this graph
                 not_tried.append(f"not tried: {step} {what}: {error}")
                 continue
             paired = dict(paired_differences(whole.scores, variant.scores, scopes, [metric]))
@@ -267,7 +270,7 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
             failures += [f"! {step} {what}: {failure}" for failure in variant.failures[:1]]
         if not tried and place.combinator not in ("switch", "branch"):
             not_tried.append(
-                f"not tried: {step}: later steps need a result that no other step writes"
+                f"not tried: {step}: later steps need its result, which no other step provides"
             )
     values = [scores[metric] for scores in whole.scores.values() if metric in scores]
     first = ("the whole method", "", str(len(values)), f"{fmean(values):.3f}", *[MISSING] * 3)

@@ -1,4 +1,4 @@
-"""The evidence funnel of a stored run: how much gold evidence each stage loses."""
+"""The evidence funnel of a stored run, which shows how much gold evidence each stage loses."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -33,29 +33,30 @@ LABELS = {
     "replied": "not failed",
     "answered": "answered",
 }
-"""The stages in order, each with a label for the documents that passed it."""
+"""The stages in order, with a label for the documents that passed each stage."""
 STAGES = tuple(LABELS)
 _RETRIEVAL = ("retrieved", "cut", "prompt")
-"""Stages that can pass evidence which an earlier stage missed, e.g. by a dense fallback."""
+"""Stages that can recover evidence which an earlier stage missed, as a dense fallback does."""
 State = Literal["passed", "lost", "recovered", "unknown", "absent"]
 RIGHT = ("accuracy", "hit")
-"""Metrics that say whether an answer is right; the first that the data set has is used."""
+"""Metrics that tell whether an answer is right. The first of them that is available is used."""
 _ROWS = ("relationships", "subgraph", "paths", "exploration")
-"""Results of steps that contain retrieved relationships, for methods that rank no chunks."""
+"""Outputs of steps that contain retrieved relationships, for methods that do not rank chunks."""
 _STARTS = ("nodes", "step_nodes", "relationships")
-"""Results of the first steps, which link the question to nodes or relationships."""
+"""Outputs of the first steps, which link the question to nodes or relationships."""
 _OF_THE_GRAPH = frozenset({
     "nodes", "relationships", "communities", "node_scores", "relationship_scores", "chunk_scores",
     "chunks", "step_nodes", "subgraph", "paths", "exploration", "context",
 })  # fmt: skip
-"""Results of retrieval; a step that reads none of these starts from the question."""
+"""Outputs of retrieval. A step that reads none of them starts from the question."""
 
 
 @dataclass(frozen=True)
 class EvidenceDocument:
-    """A gold document of a question, and the stages that it passed.
+    """A gold document of a question.
 
-    `passed` says for each stage whether the document passed it; None for a stage without data.
+    `passed` tells for each stage whether the document passed it. It is None for a stage without
+    data.
     """
 
     question: str
@@ -64,7 +65,7 @@ class EvidenceDocument:
 
     @property
     def lost(self) -> str | None:
-        """The stage that lost the document for good; None if the document was not lost."""
+        """The stage at which the document was finally lost, or None."""
         found = [STAGES.index(stage) for stage in _RETRIEVAL if self.passed.get(stage)]
         after = STAGES[max(found, default=-1) + 1 :]
         return next((stage for stage in after if self.passed.get(stage) is False), None)
@@ -72,9 +73,9 @@ class EvidenceDocument:
     def state(self, stage: str) -> State:
         """Return the state of the document at a stage.
 
-        "absent" means that an earlier stage lost it; "recovered" means that this stage missed it
-        and a later stage found it. "unknown" means that the stage has no data; if the question
-        failed, the state is "passed" instead.
+        "absent" means that an earlier stage lost the document. "recovered" means that this stage
+        missed the document but a later stage found it. "unknown" means that the stage has no data.
+        If the question failed, a stage without data counts as "passed".
         """
         end = STAGES.index(self.lost) if self.lost else len(STAGES)
         if STAGES.index(stage) >= end:
@@ -87,7 +88,7 @@ class EvidenceDocument:
 
 @dataclass(frozen=True)
 class StageCount:
-    """The number of documents that a stage `lost`, and the number left after the stage (`rest`)."""
+    """The number of documents that a stage `lost`, and the number that remained (`rest`)."""
 
     stage: str
     lost: int
@@ -98,9 +99,9 @@ class StageCount:
 
 @dataclass(frozen=True)
 class Funnel:
-    """The gold documents of a run, with the stages of its method that each document passed.
+    """The gold documents of a run and the stages that each document passed.
 
-    `unknown` names the stages without data, each with the reason.
+    `unknown` names the stages without data and explains why.
     """
 
     method_stages: frozenset[str]
@@ -119,7 +120,7 @@ class Funnel:
 
     @cached_property
     def lost(self) -> dict[str, str | None]:
-        """The earliest stage at which each question lost evidence; None if it lost none."""
+        """The earliest stage at which each question lost evidence, or None."""
         lost: dict[str, list[str]] = {}
         for one in self.documents:
             lost.setdefault(one.question, []).extend([one.lost] if one.lost else [])
@@ -128,7 +129,7 @@ class Funnel:
     def counts(self) -> tuple[StageCount, ...]:
         """Return the counts of each stage.
 
-        The `lost` counts of all stages and the last `rest` count add up to the number of documents.
+        The sum of all `lost` counts and the last `rest` count is the number of documents.
         """
         rest, rows = len(self.documents), []
         for stage in self.stages:
@@ -148,7 +149,7 @@ def stage_table(funnel: Funnel) -> Table:
     n = f"{len(funnel.documents)} gold documents, {len(funnel.lost)} of {funnel.n_rows}"
     caption = f"{funnel.title} on {funnel.dataset}: {n} questions have gold evidence"
     notes = (
-        "a document is lost at the first stage that it does not pass; a later stage may recover it",
+        "a document is lost at the first stage that it does not pass; a later stage may find it",
         *(f"unknown: {reason}" for reason in funnel.unknown),
     )
     heads = ("stage", "left", "lost", "recovered later", "unknown")
@@ -173,7 +174,7 @@ class FunnelArtifacts:
     def states_relationships(self) -> bool:
         """Whether chunks state the relationships of the graph.
 
-        False if every node is a chunk, because no chunk states an edge between two chunks.
+        This is false if every node is a chunk, because no chunk states an edge between two chunks.
         """
         if self.graph is None or not self.graph.relationship_chunk.nnz:
             return False
@@ -182,14 +183,14 @@ class FunnelArtifacts:
         return not (one_each and np.array_equal(chunks.indices, np.arange(chunks.nnz)))
 
     def nodes_of(self, passage: LocatedDocument) -> IntArray:
-        """Return the nodes that a passage names, and the nodes of the relationships it states."""
+        """Return the nodes that a document mentions, and the ends of its relationships."""
         return passage.rows["nodes"] if self.states_relationships else passage.named
 
 
 _IMPORTED = FunnelArtifacts(
     frozenset(), None, None, frozenset(), frozenset({"retrieved", "answered"})
 )
-"""The artifacts of an imported run: it has no chunks, graph or context."""
+"""The artifacts of an imported run, which has no chunks, graph or context."""
 
 
 def is_right(scores: Mapping[str, float]) -> bool | None:
@@ -226,13 +227,13 @@ def run_funnel(run: StoredRun, home: Path) -> Funnel:
     if reader:
         unknown = list(dict.fromkeys(reader.missing))
         if "linked" in stages and not any("trace" in run.rows[name] for name in names):
-            unknown.append("linked: the rows hold no trace (trace=off)")
+            unknown.append("linked: the run stored no trace of its steps (trace=off)")
     title, dataset = (str(run.metrics[name]) for name in ("title", "dataset"))
     return Funnel(stages, every, title, dataset, len(run.rows), tuple(unknown))
 
 
 def funnel_or_reason(run: StoredRun, home: Path) -> Funnel | str:
-    """Return the funnel of a run, or a text that says why the run has no funnel."""
+    """Return the funnel of a run, or a text that explains why the run has no funnel."""
     try:
         return run_funnel(run, home)
     except UserError as error:
@@ -271,15 +272,15 @@ class _ArtifactReader:
 def evidence_documents(
     row: Row, gold: Gold, artifacts: FunnelArtifacts, right: bool | None
 ) -> list[EvidenceDocument]:
-    """Return the gold documents of a question, each with the stages that it passed.
+    """Return the gold documents of a question and the stages that each document passed.
 
-    A document is *extracted* if one of its chunks states a relationship of the graph (or names a
-    node, if chunks state no relationships). It is *linked* if the first steps found one of its
-    nodes, or a node from which a path leads to one of its nodes. The path may use synonymy edges
-    and edges between nodes of the question's gold documents. It is *in the prompt* if the context
-    has a text from it, and *retrieved* if it is in the prompt, has a ranked chunk, or states a
-    retrieved relationship. One chunk, or one part of a file, is enough. A failed question has only
-    the stages before the failure.
+    A document is *extracted* if one of its chunks states a relationship of the graph. If chunks
+    state no relationships, it is enough that one of its chunks mentions a node. It is *linked* if
+    the first steps found one of its nodes, or a node that is connected to one of its nodes. The
+    connection may use synonymy edges and edges between nodes of the question's gold documents. A
+    document is *in the prompt* if the context has a text from it. It is *retrieved* if it is in the
+    prompt, if one of its chunks is ranked, or if it states a retrieved relationship. One chunk, or
+    one part of a file, is enough. A failed question has only the stages before the failure.
     """
     parts = {name: item_documents(gold, name) for name in gold.evidence}
     chunks = ChunkTable.of([]) if artifacts.chunks is None else artifacts.chunks
@@ -356,7 +357,7 @@ class _StoredRow:
         return bool(self.found & set(passage.rows["relationships"].tolist()))
 
     def _names(self, passage: LocatedDocument) -> set[tuple[str, str]]:
-        """Return the (kind, id) of all pieces made of a passage; a path's id is its rank."""
+        """Return the (kind, id) of context items made from a document; a path's id is its rank."""
         names = {("chunk", passage.document)}
         graph = self.artifacts.graph
         if graph is None or self.artifacts.chunks is None:

@@ -1,4 +1,4 @@
-"""Replace ids in the record of a question by names, and find a document's rank after each step."""
+"""Replace ids in the record of a question by names, and find the rank of a document."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -31,9 +31,9 @@ MAX_NAMED = 3
 
 @dataclass(frozen=True)
 class ArtifactNames:
-    """The artifacts that have the names of nodes, relationships, chunks and communities.
+    """Artifacts that contain the names of nodes, relationships, chunks and communities.
 
-    `missing` lists the deleted artifacts, whose names are unknown.
+    `missing` lists the deleted artifacts. Their names are unknown.
     """
 
     chunk_table: ChunkTable | None = None
@@ -43,7 +43,7 @@ class ArtifactNames:
 
     @classmethod
     def of(cls, resources: Mapping[str, Any]) -> "ArtifactNames":
-        """Return the names in loaded artifacts; `resources` is keyed by the kind of artifact."""
+        """Return the names in loaded artifacts; the keys of `resources` are kinds of artifacts."""
         table, graph, reports = (resources.get(name) for name in _KINDS)
         return cls(table, graph, reports)
 
@@ -166,11 +166,10 @@ def _ranked(value: Mapping[str, Any], kind: str, names: ArtifactNames) -> list[N
 
 
 def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) -> list[Named]:
-    """Return the steps in the record of a question.
+    """Return the recorded steps of a question, with names instead of ids.
 
-    Each step has the slots that it reads, the values that it wrote (ids replaced by names), its
-    seconds, and its usage. If a step ran in several rounds, its first round has the usage of all
-    rounds.
+    Each step has the outputs that it reads, the outputs that it wrote, its time in seconds, and its
+    usage. If a step was repeated, its first entry has the usage of all repetitions.
     """
     steps: list[Named] = []
     known = {one.name: one for one in operators.all()}
@@ -193,8 +192,8 @@ def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) ->
 class PassageRank:
     """The rank of a passage after a step that ranked `n` rows.
 
-    `rank` is the best rank of a row of the passage, from 1; None if no row of it is ranked. `rows`
-    are the best-ranked rows of the passage, each with name, rank and score.
+    `rank` starts from 1 and is the best rank of any row of the passage. It is None if no row is
+    ranked. `rows` has the name, rank and score of the best-ranked rows of the passage.
     """
 
     step: str
@@ -210,7 +209,7 @@ class PassageRank:
 
 @dataclass(frozen=True)
 class LocatedDocument:
-    """A document, with its chunks, its nodes and its relationships in the graph."""
+    """A document with its chunks, and with its nodes and relationships in the graph."""
 
     document: str
     chunks: ChunkTable
@@ -220,8 +219,8 @@ class LocatedDocument:
     def rows(self) -> dict[str, IntArray]:
         """The row numbers of the document in the tables `chunks`, `relationships` and `nodes`.
 
-        The relationships are those that the chunks state. The nodes are those that the chunks name,
-        and the ends of the relationships. Without a graph, only the chunks are given.
+        The relationships are those that the chunks state. The nodes are those that the chunks
+        mention, and the ends of the relationships. Without a graph, only the chunks are included.
         """
         chunks = np.array(self.chunks.chunks_of(self.document), np.int64)
         if self.graph is None:
@@ -233,12 +232,12 @@ class LocatedDocument:
 
     @property
     def named(self) -> IntArray:
-        """The nodes that the document's chunks name."""
+        """The nodes that the chunks of the document mention."""
         assert self.graph is not None
         return np.unique(self.graph.chunk_node[self.chunks.chunks_of(self.document)].indices)
 
     def ranks(self, row: Row) -> list[PassageRank]:
-        """Return the document's rank after each step that ranks rows or builds a context."""
+        """Return the rank of the document after each step that ranks rows or builds a context."""
         ranks, names = [], ArtifactNames(self.chunks, self.graph)
         for step in row.get("trace", ()):
             for slot, value in step["wrote"].items():
@@ -267,7 +266,7 @@ class LocatedDocument:
 
 
 def lost_step(ranks: Sequence[PassageRank]) -> PassageRank | None:
-    """Return the step that lost the passage for good; None if the last step ranks the passage.
+    """Return the step at which the passage was finally lost; None if it was not lost.
 
     >>> ranks = [PassageRank("a", "chunks", 3, 9), PassageRank("b", "context", None, 2)]
     >>> lost_step(ranks).step

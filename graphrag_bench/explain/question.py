@@ -1,4 +1,4 @@
-"""A question with its answer, context, steps and model calls, from a stored run or answered now."""
+"""Explain a question by its answer, context, steps and model calls."""
 
 import json
 import zlib
@@ -61,9 +61,9 @@ class RunQuestions:
         return self._artifacts.of_scope(self.run.rows[question].get("scope"))
 
     def document(self, document: str, question: str) -> LocatedDocument:
-        """Return a document with its chunks, nodes and relationships, for a question's artifacts.
+        """Return a document with its chunks, nodes and relationships, for the scope of a question.
 
-        Raises UserError if the chunks were deleted, or the document has no chunk.
+        Raises UserError if the chunks were deleted, or if the document has no chunk.
         """
         names = self.names(question)
         if (table := names.chunk_table) is None:
@@ -102,7 +102,8 @@ class RunQuestions:
     def calls(self, question: str) -> list[Plain]:
         """Return the model calls of a question in order, with the fields of the call ledger.
 
-        A call whose reply is in the cache also has its messages (`prompt`) and its `reply`.
+        If the reply of a call is in the cache, its messages (`prompt`) and its `reply` are
+        included.
         """
         calls = []
         for line in self._lines.get(question, ()):
@@ -123,11 +124,11 @@ def explanation(
     seconds: Mapping[str, float],
     names: ArtifactNames,
 ) -> Plain:
-    """Return a question's answer, fallbacks, context, usage and steps; names replace ids.
+    """Return the answer, fallbacks, context, usage and steps of a question, with names for ids.
 
-    The result begins with the fields of `head`. `texts` has the text of each piece of the context
-    (None: unknown). In the result, `cut` lists the kind and the id of each piece that did not fit
-    the budget.
+    The result starts with the fields of `head`. `texts` has the text of each item of the context,
+    or None if a text is unknown. `cut` in the result lists the kind and the id of each item that
+    did not fit into the budget.
     """
     context = row.get("context") or {}
     pieces = context.get("pieces", [])
@@ -146,10 +147,10 @@ def explanation(
 
 
 def evidence_places(row: Row, gold: Gold) -> dict[str, list[str]]:
-    """Return the gold documents of a question by outcome: in the context, retrieved, missed.
+    """Group the gold documents of a question: in the context, retrieved, or missed.
 
-    A document is in the context if it is the source of a piece. An imported run has no contexts, so
-    its documents are retrieved or missed.
+    A document is in the context if an item of the context comes from it. An imported run has no
+    contexts, so all its documents are either retrieved or missed.
     """
     outside = RETRIEVED if is_imported(row) else OUTSIDE
     pieces = (row.get("context") or {}).get("pieces", [])
@@ -167,7 +168,7 @@ def evidence_places(row: Row, gold: Gold) -> dict[str, list[str]]:
 def new_question(experiment: Experiment, name: str, text: str) -> Question:
     """Return a question that is not in the data set.
 
-    It is answered in the answer form of the settings or, with `auto`, of the data set. Raises
+    The answer form is the form in the settings or, with `auto`, the form of the data set. Raises
     UserError unless graph.per=all.
     """
     if experiment.settings.graph.per != "all":
@@ -187,7 +188,7 @@ class AnsweringFailed(UserError):
 class TracedAnswer:
     """An answer with its context and the trace of its steps.
 
-    `fallbacks` names the fallbacks that the method used; `plain` is what `explanation` returns.
+    `fallbacks` lists the fallbacks that the method used. `plain` is the result of `explanation`.
     """
 
     answer: str

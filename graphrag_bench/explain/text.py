@@ -7,16 +7,16 @@ from typing import Any
 from graphrag_bench.text import short
 
 MAX_ROWS = 10
-"""The most rows of one result of a step that are printed."""
+"""Maximum number of rows that are printed for one output of a step."""
 MAX_PIECES = 5
-"""The most pieces of context that are printed without --details."""
+"""Maximum number of context items that are printed without --details."""
 PACKAGED = "SmolLM2-135M"
 _LINE_WIDTH, _TEXT_WIDTH = 80, 60
 Plain = Mapping[str, Any]
 
 
 def answer_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
-    """Yield the lines of a `question.explanation`; `whole` prints each piece of context in full."""
+    """Yield the lines of an `explanation`; if `whole` is true, with full texts."""
     yield str(plain["answer"]) if plain["answer"] is not None else "(not answered)"
     yield from (f"fallback: {reason}" for reason in plain["fallbacks"])
     yield ""
@@ -41,7 +41,7 @@ def answer_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
 
 
 def short_answer_lines(plain: Plain, model: str) -> Iterator[str]:
-    """Yield the answer, its model, and the first pieces of its context."""
+    """Yield the answer, its model, and the first items of its context."""
     yield str(plain["answer"]) or "(an empty answer)"
     yield ""
     note = ": a small model that often invents answers; choose another with llm="

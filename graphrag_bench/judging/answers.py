@@ -1,4 +1,4 @@
-"""Judging of single answers of a stored run; stored judgements are reused."""
+"""Judge single answers of a stored run. Stored judgements are reused."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -30,14 +30,14 @@ LOST_CONTEXTS = (
     "trace=off; cached replies cost nothing"
 )
 BLOCK = 32
-"""Number of judgements that are written together; each reply is cached when it arrives."""
+"""Number of judgements that are written to disk together."""
 
 
 @dataclass(frozen=True)
 class Measure:
     """Judged metric with its prompts and the texts that it needs.
 
-    A `named` metric is computed only if it is selected by name.
+    If `named` is true, the metric is computed only if it is selected by name.
     """
 
     metric: JudgedMetric
@@ -52,11 +52,11 @@ class Measure:
         return "context" in self.needs
 
     def fits(self, case: AnswerToJudge) -> bool:
-        """Return whether an answer comes with the texts that the metric needs."""
+        """Return whether all texts that the metric needs are available for an answer."""
         return all(getattr(case, name) for name in self.needs)
 
     def fingerprint(self, case: AnswerToJudge) -> str:
-        """Return a digest of the judged texts; if they change, the answer is judged again."""
+        """Return a digest of the judged texts; if it changes, the answer is judged again."""
         golds = [*case.golds, case.listed] if "golds" in self.needs else []
         context = case.context if self.context else ""
         if "statements" in self.needs:
@@ -96,15 +96,16 @@ MEASURES: Mapping[str, Measure] = {
         named=True,
     ),
 }  # fmt: skip
-"""Judged metrics by name; all are in 0..1, higher is better."""
+"""Judged metrics by name. All values are in 0..1, and higher is better."""
 
 
 def select_measures(
     metrics: Sequence[str] = (), stored: StoredRun | None = None
 ) -> dict[str, Measure]:
-    """Return the metrics with these names; by default all but the `named` metrics.
+    """Return the metrics with these names; by default, all metrics that are not `named`.
 
-    Raises UserError for an unknown name, and if a metric needs contexts that an imported run lacks.
+    Raises UserError if a name is unknown, or if a metric needs contexts and the run was imported
+    without contexts.
     """
     for name in metrics:
         if name not in MEASURES:
@@ -120,9 +121,9 @@ def judge_answers(
 ) -> list[Row]:
     """Judge the first `limit` answers of a run, and return all judgements of the run.
 
-    Stored judgements are reused; failed calls are repeated. Raises UserError if the run has no
-    answers, if all metrics need contexts and no context is stored, or if another process judges the
-    run. Raises RunStopped if no further call can succeed.
+    Stored judgements are reused, and failed calls are repeated. Raises UserError if the run has no
+    answers, if all metrics need contexts but no contexts are stored, or if another process is
+    judging the run. Raises RunStopped if no further call can succeed.
     """
     dataset, wanted = stored.require_dataset(), select_measures(metrics, stored)
     cases = _cases(stored, limit)
@@ -149,7 +150,7 @@ def judge_answers(
 def max_calls(
     stored: StoredRun, models: Models, metrics: Sequence[str], limit: int | None
 ) -> dict[str, int]:
-    """Return the largest number of calls for each metric, without retries of unreadable replies."""
+    """Return the maximum number of calls for each metric, without retries of unreadable replies."""
     cases = _cases(stored, limit)
     return {
         name: len(measure.prompts) * len(_todo(stored.folder.path, name, cases, models))
@@ -243,10 +244,10 @@ def in_blocks(
     message: str,
     progress: Progress,
 ) -> None:
-    """Judge items block by block, and append the judgements of each block to a file."""
+    """Judge items in blocks, and append the judgements of each block to a file."""
     with progress.task(message, len(todo)) as advance:
         for start in range(0, len(todo), BLOCK):
             part = todo[start : start + BLOCK]
-            with suppress(RequestsWritten):  # the next block has requests too
+            with suppress(RequestsWritten):  # the next blocks also have requests to write
                 append_lines(file, rows_of(part))
             advance(len(part))

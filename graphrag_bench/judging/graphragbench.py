@@ -1,10 +1,11 @@
-"""Judged metrics of GraphRAG-Bench (Xiang et al. 2025), which run only if selected by name.
+"""Judged metrics of GraphRAG-Bench (Xiang et al. 2025), computed only if selected by name.
 
-Formulas and steps follow the released evaluation (GraphRAG-Bench/GraphRAG-Benchmark,
-`Evaluation/metrics`); the prompts are from this project. Deviations: the judge refers to statements
-by number. Texts are not truncated; the release truncates contexts to 20,000 characters, and
-references and answers to 3,000 characters. An unreadable reply gives no value; in the release,
-correctness is then 0.
+The formulas and steps follow the authors' evaluation code, and the prompts are from this project.
+Source: GraphRAG-Bench/GraphRAG-Benchmark, `Evaluation/metrics`.
+
+Deviation: the judge refers to statements by number. Texts are not truncated; the authors' code
+truncates contexts to 20,000 characters, and references and answers to 3,000 characters. A metric
+has no value if a reply is unreadable; in the authors' code, correctness is then 0.
 """
 
 from collections.abc import Generator
@@ -24,7 +25,7 @@ COVERED = Prompt(f"{PROMPTS}/covered.j2")
 RATED = Prompt(f"{PROMPTS}/context_rated.j2")
 EVIDENCE = Prompt(f"{PROMPTS}/statements_held.j2")
 FACTS, SIMILARITY = 0.75, 0.25
-"""Weights in answer correctness: F1 of the statements, similarity of the embeddings."""
+"""Weights of the two parts of answer correctness: the F1 of statements and the similarity."""
 
 
 class _Classed(BaseModel):
@@ -41,12 +42,13 @@ class _Rated(BaseModel):
 
 
 def answer_correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge 0.75 * F1 of the answer's statements + 0.25 * its similarity to the gold, in 0..1.
+    """Judge 0.75 * F1 of the statements + 0.25 * similarity to the gold answer, in 0..1.
 
-    True positives are the answer's statements that the gold supports. False positives are the
-    answer's other statements. False negatives are the gold's statements that the answer lacks. The
-    similarity is (cosine + 1) / 2 of the embeddings. An answer without statements has F1 0. A
-    refusal scores 0. Source: Xiang et al. 2025, `answer_accuracy.py` (the tables' ACC).
+    True positives are statements of the answer that the gold answer supports, and false positives
+    are its other statements. False negatives are statements of the gold answer that the answer
+    lacks. The similarity is (cosine + 1) / 2 of the two embeddings. The F1 is 0 if the answer has
+    no statements. A refusal scores 0. The papers' tables call this metric ACC.
+    Source: Xiang et al. 2025, `answer_accuracy.py`.
     """
     if case.refused:
         return 0.0
@@ -75,9 +77,10 @@ def _similarity(case: AnswerToJudge, models: JudgeModels) -> float:
 
 
 def coverage(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the share of the gold answer's statements that the answer contains.
+    """Judge which fraction of the gold answer's statements is in the answer, in 0..1.
 
-    A refusal scores 0. Source: Xiang et al. 2025, `coverage.py` (the tables' Cov).
+    A refusal scores 0. The paper's tables call this metric Cov.
+    Source: Xiang et al. 2025, `coverage.py`.
     """
     if case.refused:
         return 0.0
@@ -87,9 +90,10 @@ def coverage(case: AnswerToJudge, models: JudgeModels) -> Judging:
 
 
 def evidence_statements(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the share of the evidence statements that the context contains.
+    """Judge which fraction of the evidence statements is in the context, in 0..1.
 
-    An empty context scores 0. Source: Xiang et al. 2025, `evidence_recall.py`.
+    An empty context scores 0.
+    Source: Xiang et al. 2025, `evidence_recall.py`.
     """
     if not case.passages:
         return 0.0
@@ -106,11 +110,12 @@ def _share(ask: Ask, n: int) -> Judging:
 
 
 def context_relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge whether the context suffices to answer the question: 1 fully, 0.5 partly, 0 not.
+    """Judge whether the context suffices to answer the question: 1 fully, 0.5 partly, 0 not at all.
 
-    A context that is empty or a part of the question scores 0. Deviation: the judge rates once; the
-    released evaluation averages two ratings, which are equal at temperature 0.
+    The score is 0 if the context is empty or occurs in the question.
     Source: Xiang et al. 2025, `context_relevance.py`.
+    Deviation: the judge rates once; the authors' code averages two ratings, which are equal at
+    temperature 0.
     """
     text = "\n".join(case.passages or ()).strip()
     if text in case.question:

@@ -1,7 +1,7 @@
-"""Metrics of one answer that need a judge model.
+"""Metrics of a single answer that need a judge model.
 
-A metric is a generator: it yields prompts for the judge, is sent the parsed replies, and returns a
-value in 0..1. If a reply cannot be parsed, the answer has no value.
+A metric is a generator. It yields prompts for the judge, receives the parsed replies, and returns a
+value in 0..1. If a reply cannot be parsed, the answer gets no value.
 """
 
 import re
@@ -33,10 +33,11 @@ QUESTIONS = Prompt(f"{PROMPTS}/asked_back.j2")
 RECALL = Prompt(f"{PROMPTS}/context_recall.j2")
 PRECISION = Prompt(f"{PROMPTS}/context_precision.j2")
 N_QUESTIONS = 3
-"""Number of questions that the judge generates from an answer, in one reply. Deviation: Es et al.
-sample one question at a time; at temperature 0 these questions would be identical."""
+"""Number of questions that the judge generates from an answer in one reply. Deviation: Es et al.
+generate each question in a separate call. At temperature 0 these questions would be equal.
+"""
 LONG_LIST, WORDS_OF_ENTRY, WORDS_OF_NAME = 5, 6, 4
-"""A list has at least 5 entries of at most 6 words; a short name has at most 4 words."""
+"""A list has at least 5 entries of at most 6 words. A short name has at most 4 words."""
 _ENTRY = re.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*(.*?)\s*$")
 _BETWEEN = re.compile(r"[\n;,/]|\b(?:and|or|nor)\b", re.IGNORECASE)
 _CLAUSES = re.compile(r"[.!?;:\n]+|\b(?:but|however|though|although|yet)\b", re.IGNORECASE)
@@ -51,9 +52,10 @@ class NothingToJudge(Exception):
 class AnswerToJudge:
     """Answer to judge, with its question, gold answers and context.
 
-    `passages` are the texts of the context in ranked order (None: not stored), and `context` is the
-    fingerprint of the recorded context ("": not recorded). If `listed`, the gold answers are the
-    items of one list, else they are aliases. `statements` are the data set's evidence statements.
+    `passages` are the texts of the context in ranked order, or None if they are not stored.
+    `context` is the fingerprint of the recorded context, or "" if there is none. If `listed` is
+    true, the gold answers are the items of one list; otherwise they are aliases. `statements` are
+    the evidence statements of the data set.
     """
 
     id: str
@@ -78,7 +80,7 @@ class AnswerToJudge:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Judged value in 0..1; `missing` and `reason` say why a value is None."""
+    """Judged value in 0..1; if the value is None, `missing` and `reason` explain why."""
 
     value: float | None
     missing: Literal["", "failed", "unreadable", "nothing"] = ""
@@ -95,7 +97,7 @@ class JudgeModels:
 
 @dataclass(frozen=True)
 class Ask:
-    """Prompt for the judge with the schema of its reply; errors name its `purpose`."""
+    """Prompt for the judge with the schema of its reply; `purpose` appears in error messages."""
 
     purpose: str
     chat: Chat
@@ -157,7 +159,7 @@ def in_range(numbers: Sequence[int], n: int, purpose: str, what: str) -> set[int
 def refuses(answer: str, golds: Sequence[str] = ()) -> bool:
     """Return whether an answer is empty or abstains in every clause.
 
-    An answer that contains a gold answer is no refusal, unless that gold answer is yes or no.
+    An answer that contains a gold answer is not a refusal, unless this gold answer is yes or no.
 
     >>> refuses("I do not know."), refuses("I do not know, but perhaps Ada Marsh.", ["Ada Marsh"])
     (True, False)
@@ -194,11 +196,11 @@ class _Agreed(BaseModel):
 def correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge whether the answer states the gold answer and no other answer: 1 if it does, else 0.
 
-    Several answers may be in the judged text. They are extracted by rules if the text is a short
-    name or a long list, else by the judge. The judge does not see the gold answer, because judges
-    who see it overlook wrong items in a list. The names and the number of the extracted answers are
-    compared first. If they do not settle the value, a second call asks the judge to compare the
-    meaning of the extracted answers with that of the gold answer. A refusal is right only if the
+    First, the answers stated in the text are extracted. Rules extract them from a short name or a
+    long list, and the judge extracts them from other texts. The judge does not see the gold answer
+    in this step, because it would then overlook wrong items in a list. The names and the number of
+    the extracted answers are compared with the gold answer. If this does not settle the value, a
+    second call asks the judge whether both have the same meaning. A refusal is right only if the
     gold answer is a refusal.
     """
     if refuses(case.answer, case.golds):
@@ -235,7 +237,7 @@ def _entries(text: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Return a text in lower case without punctuation at its ends; "-5" and "C#" keep their signs.
+    """Return a text in lower case without punctuation at its ends; "-5" and "C#" are kept.
 
     >>> plain("  Ada  Marsh.")
     'ada marsh'
@@ -244,17 +246,17 @@ def plain(text: str) -> str:
 
 
 def _mark(offered: Sequence[str], case: AnswerToJudge) -> float | None:
-    """Return the value; None if the judge must compare the extracted answers with the golds."""
+    """Return the value, or None if the judge must compare the answers with the gold answers."""
     texts, golds = ({plain(text) for text in texts} - {""} for texts in (offered, case.golds))
     if texts and (texts == golds if case.listed else texts <= golds):
         return 1.0
-    # an alias may itself list several answers
+    # an alias can also be a list of several answers
     sizes = {len(golds)} if case.listed else {1, *(len(_entries(gold)) for gold in case.golds)}
     return None if len(texts) in sizes - {0} else 0.0
 
 
 class Supported(BaseModel):
-    """The judge's verdict on one statement, named by its number."""
+    """The judge's verdict on one statement, identified by its number."""
 
     number: int
     supported: bool
@@ -265,9 +267,10 @@ class _Verdicts(BaseModel):
 
 
 def faithfulness(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the share of the answer's statements that the context supports.
+    """Judge which fraction of the answer's statements is supported by the context, in 0..1.
 
-    An answer without statements, for example a refusal, has no value (Es et al. 2024, section 3).
+    There is no value for an answer without statements, such as a refusal.
+    Source: Es et al. 2024, section 3.
     """
     claimed = [] if refuses(case.answer) else (yield from claims(case, case.answer))
     if not claimed:
@@ -286,10 +289,10 @@ class _AskedBack(BaseModel):
 
 
 def relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the mean cosine between the question and questions inferred from the answer.
+    """Judge the mean cosine similarity between the question and questions inferred from the answer.
 
-    A negative mean counts as 0. Evasive answers (as in ragas) and refusals score 0. Source: Es et
-    al. 2024, section 3.
+    A negative mean counts as 0. Refusals and evasive answers score 0, as in ragas.
+    Source: Es et al. 2024, section 3.
     """
     if case.refused:
         return 0.0
@@ -313,7 +316,7 @@ class _Recalled(BaseModel):
 
 
 def recall(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the share of the gold answer's statements that the context contains, as in ragas.
+    """Judge which fraction of the gold answer's statements is in the context, as in ragas.
 
     An empty context scores 0.
     """
@@ -330,9 +333,10 @@ class _Useful(BaseModel):
 
 
 def precision(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the mean of precision@rank over the ranks of useful passages; 0 for an empty context.
+    """Judge the mean precision@k over the ranks k of useful passages; 0 for an empty context.
 
-    Source: ragas. Deviation: one prompt has all passages; ragas asks about one passage at a time.
+    Source: ragas.
+    Deviation: one prompt shows all passages; ragas asks about one passage at a time.
     """
     if not case.passages:
         return 0.0

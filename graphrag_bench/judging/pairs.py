@@ -1,4 +1,4 @@
-"""Pairwise judging of the answers of runs, in both orders; stored verdicts are reused."""
+"""Judge pairs of answers in both orders. Stored verdicts are reused."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,12 +42,12 @@ PAPER_CRITERIA: Mapping[str, tuple[str, ...]] = {
 """Judging criteria used by each paper."""
 HOUSE, PAPER = "house", "paper"
 TIE = "tie"
-"""Stands for the winner of a pair of equal answers."""
+"""Winner of a pair of equal answers."""
 VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
 
 
 def parse_criteria(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the named criteria in a fixed order; a paper's name selects all its criteria."""
+    """Return the selected criteria in a fixed order; a paper's name selects its criteria."""
     chosen: set[str] = set()
     for name in names:
         if name not in (*CRITERIA, *PAPER_CRITERIA):
@@ -93,7 +93,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
     HOUSE: Protocol(HOUSE, Prompt(f"{_PROMPTS}/compare.j2"), ReasonFirst, 1024),
     PAPER: Protocol(PAPER, Prompt(f"{_PROMPTS}/compare_paper.j2"), WinnerFirst, 3072),
 }
-"""Protocols by name; replies under `paper` explain each choice in detail."""
+"""Protocols by name. In the protocol `paper`, the judge explains each choice in detail."""
 
 
 def select_protocol(runs: Sequence[StoredRun], name: str = "") -> Protocol:
@@ -109,7 +109,7 @@ def select_protocol(runs: Sequence[StoredRun], name: str = "") -> Protocol:
 
 @dataclass(frozen=True)
 class Duel:
-    """Answers of the runs `first` and `second` to a question, in the order that the judge sees."""
+    """Answers of two runs to a question, in the order that the judge sees."""
 
     question: str
     first: str
@@ -119,14 +119,14 @@ class Duel:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of question and answers; if it changes, the pair is judged again."""
+        """Digest of the question and the answers; if it changes, the pair is judged again."""
         return digest(self.text, *self.answers)
 
     @property
     def winner(self) -> str | None:
         """Winner of a pair that needs no judge; None if the judge must decide.
 
-        Equal answers are a TIE. If one answer is empty, the other run wins.
+        Equal answers are a TIE. If one answer is empty, the run with the other answer wins.
         """
         first, second = map(plain, self.answers)
         if first == second:
@@ -138,12 +138,12 @@ class Duel:
 class HeadToHead:
     """Comparison of the runs A and B by one criterion over `n` questions judged in both orders.
 
-    `missing` is the number of questions without both verdicts. `names` are the titles of A and B,
-    and the criterion. `rate` is the win rate of A; a tie counts half. `flips` is the share of
-    questions whose winner changes with the order. `first` is the share of verdicts for the answer
-    shown first. `flips` and `first` leave out equal answers. `longer` is the share of points that
-    the longer answers win. A mean over no questions is None. For the p-value and the intervals, the
-    questions of a scope form a cluster.
+    `missing` is the number of questions without both verdicts. `names` has the titles of A and B,
+    and the criterion. `rate` is the win rate of A, where a tie counts half. `flips` is the fraction
+    of questions whose winner changes with the order. `first` is the fraction of verdicts for the
+    answer that was shown first. Equal answers are left out of `flips` and `first`. `longer` is the
+    fraction of points that the longer answers win. A mean over zero questions is None. The p-value
+    and the intervals treat the questions of a scope as a cluster.
     """
 
     n: int
@@ -166,12 +166,12 @@ def head_to_head(
     scopes: Sequence[str | None] | None = None,
     names: tuple[str, str, str] = ("", "", ""),
 ) -> HeadToHead:
-    """Return the comparison of the runs A and B, given A's points.
+    """Return the comparison of the runs A and B, given the points of A.
 
-    `verdicts` has two rows with a column for each question: A's points when A's answer is shown
-    first, and when it is shown second. Points are 1 for a win, 0 for a loss, 0.5 for equal answers,
-    NaN without a verdict. `longer` is positive for questions on which A's answer is longer,
-    negative if B's is longer.
+    `verdicts` has two rows with a column for each question. The first row has the points of A when
+    A's answer is shown first, and the second row when it is shown second. A win gives 1 point, a
+    loss 0 points and an equal answer 0.5 points; NaN means that there is no verdict. `longer` is
+    positive if A's answer is longer than B's answer, and negative if it is shorter.
 
     >>> result = head_to_head([[1, 1, 0, 1], [1, 0, 0, 1]])
     >>> result.rate.mean, (result.wins, result.ties, result.losses)
@@ -275,7 +275,7 @@ def _title(run: StoredRun, runs: Sequence[StoredRun]) -> str:
 
 @dataclass(frozen=True)
 class PairJudging:
-    """Judging of pairs of answers by some criteria, stored in HOME/comparisons/<key>."""
+    """Judge pairs of answers by some criteria; verdicts are stored in HOME/comparisons/<key>."""
 
     pairs: AnswerPairs
     models: Models
@@ -312,10 +312,10 @@ class PairJudging:
         return sum(duel.winner is None for duel in self.pending())
 
     def run(self, progress: Progress) -> list[Row]:
-        """Judge pairs without a verdict, and return all verdicts, including stored verdicts.
+        """Judge the pairs that have no verdict yet, and return all verdicts.
 
-        `winner` is the key of a run, TIE, or null without a verdict. Failed calls are repeated.
-        Raises RunStopped if no further call can succeed; finished verdicts are kept.
+        `winner` is the key of a run or TIE, or null if there is no verdict. Failed calls are
+        repeated. Raises RunStopped if no further call can succeed; finished verdicts are kept.
         """
         with judging_lock(self.folder, "compare.lock"):
             file = self.folder / VERDICTS
@@ -351,7 +351,7 @@ class PairJudging:
 
 
 def verdict_rows(folder: Path) -> list[Row]:
-    """Return the verdicts stored in a folder, only the latest for each pair and criterion."""
+    """Return the latest stored verdict for each pair of answers and criterion in a folder."""
     names, rows = ("question", "first", "second", "criterion"), read_lines(folder / VERDICTS)
     return list({tuple(row[name] for name in names): row for row in rows}.values())
 
@@ -376,7 +376,7 @@ def _verdict(duel: Duel, reply: BaseModel | UnreadableReply | CallFailed | None,
 VerdictKey = tuple[str, str, str, str, str]
 """Keys of two runs, criterion, judge, and protocol."""
 Scopes = Mapping[str, str | None]
-"""Scope of each question, for example the document that it is about."""
+"""Scope of each question, for example the document that the question is about."""
 Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 """Judged values by judge, metric and question."""
 
@@ -384,8 +384,8 @@ Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, float]]]:
     """Return the points that the first run of each key wins against the second run.
 
-    They are grouped by key, question, and the run that is shown first. A win counts 1, a loss 0,
-    equal answers 0.5. Verdicts without a winner are left out.
+    The points are grouped by key, by question, and by the run that is shown first. A win counts 1,
+    a loss 0, and equal answers 0.5. Verdicts without a winner are left out.
     """
     won: dict[VerdictKey, dict[str, dict[str, float]]] = {}
     for row in rows:
@@ -398,7 +398,7 @@ def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, floa
 
 
 def mean_of(values: Mapping[str, float | None], scopes: Scopes) -> Mean | None:
-    """Return the mean of the values that are not None, with an interval; None without values."""
+    """Return the mean of the values that are not None, with an interval; None if all are None."""
     known = {question: value for question, value in values.items() if value is not None}
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""Spreadsheets in which people judge pairs of answers, and their agreement with the judge model."""
+"""Spreadsheets for human judgements of answer pairs, and their agreement with the judge model."""
 
 import csv
 import io
@@ -22,18 +22,18 @@ from graphrag_bench.run.folder import RunFolder, read_json
 HEADS = ("code", "question", "A", "B", "verdict")
 _TEXTS = HEADS[1:4]
 _CONVERTED = re.compile(r"(?![1-9]\d{,10}$)(?=.*\d).{,30}$|(true|false)$", re.I)
-"""Texts that a spreadsheet may rewrite as a number, date or truth value."""
+"""Texts that a spreadsheet may convert into a number, a date or a truth value."""
 _SEPARATOR = re.compile(r'"?sep=([^\r\n]).*\n', re.I)
-"""The first line by which a file tells Excel its separator."""
+"""Optional first line of a CSV file that tells Excel the separator."""
 _DRAWS, _ENDS = 9999, (2.5, 97.5)
-"""Samples of the bootstrap of kappa, and the percentiles of its interval."""
+"""Number of bootstrap samples of kappa, and the percentiles of its interval."""
 
 
 def write_sheet(judging: PairJudging, n: int, file: Path, seed: int) -> int:
-    """Write a sheet of up to `n` pairs of answers with blank verdicts; return their number.
+    """Write a spreadsheet with up to `n` pairs of answers; return the number of pairs.
 
-    The pairs are drawn at random from those that need a judge, stratified by question type. The
-    folder of the comparison stores which run is A in each pair; the sheet does not show it.
+    The pairs are sampled from those that need a judge, stratified by question type. The sheet does
+    not show which run is A. The folder of the comparison stores this information for each pair.
     """
     duels, rng = _duels(judging, seed), np.random.default_rng(seed)
     gold = judging.pairs.runs[0].require_dataset().gold
@@ -60,14 +60,14 @@ def _texts(duel: Duel, a: str) -> tuple[str, str, str]:
 
 
 def safe_text(text: str) -> str:
-    """Return a text, with an apostrophe in front if a spreadsheet would run or rewrite the text."""
+    """Add an apostrophe before a text if a spreadsheet would execute or convert it."""
     return f"'{text}" if _CONVERTED.match(text) else safe_cell(text)
 
 
 def is_same(cell: str, text: str, ascii_only: bool) -> bool:
-    """Return whether a cell shows a text, apart from white space and apostrophes in front.
+    """Return whether a cell shows a text, ignoring white space and leading apostrophes.
 
-    With `ascii_only`, a spreadsheet may have replaced all other characters.
+    If `ascii_only` is true, other characters are not compared.
     """
     text = re.sub(r"[^\x00-\x7f]", "\ufffd", text) if ascii_only else text
     cell, text = (" ".join(one.strip().lstrip("'").split()) for one in (cell, text))
@@ -86,9 +86,9 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
     """Return the winners by question, and the number of rows with a blank verdict.
 
     A winner is the key of a run, or TIE. The separator is a comma, semicolon or tab, or the
-    character that a first line `sep=` states. Raises UserError for a row with an unknown code, a
-    changed or exchanged text, or a verdict that is not A, B or tie. In a file that is not Unicode,
-    only ASCII letters of the texts are compared.
+    character given by a first line `sep=`. Raises UserError if a row has an unknown code, a changed
+    text, or a verdict that is not A, B or tie. If the file is not in Unicode, only ASCII characters
+    are compared.
     """
     pairs: dict[str, tuple[Duel, str]] = {}
     for path in judging.folder.glob("sheet-*.json"):
@@ -120,8 +120,8 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
         texts = zip(_TEXTS, _texts(duel, a), strict=True)
         if changed := [name for name, of in texts if not is_same(row[name] or "", of, ascii_only)]:
             raise UserError(
-                f"{file}, row {number}, column {', column '.join(changed)}: not the text that "
-                "--sheet wrote. Restore it, or remove the row."
+                f"{file}, row {number}, column {', column '.join(changed)}: the text has changed "
+                "since --sheet wrote it. Restore the text, or remove the row."
             )
         names = {"a": a, "b": b, "tie": TIE, "": ""}
         if verdict.casefold() not in names:
@@ -136,10 +136,10 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
 
 
 def agreement_table(judging: PairJudging, people: Mapping[str, str], n_blank: int) -> Table:
-    """Return a table of the agreement and Cohen's kappa of people and judge, by criterion.
+    """Return a table with the agreement and Cohen's kappa between people and judge, by criterion.
 
-    The judge's verdict is the run that wins in both orders, else TIE. Raises UserError if the judge
-    has no verdicts on the pairs.
+    The verdict of the judge is the run that wins in both orders, or else TIE. Raises UserError if
+    the judge has no verdicts on these pairs.
     """
     labels = [*judging.pairs.titles, TIE]
     won = {key[:3]: of for key, of in points_won(verdict_rows(judging.folder)).items()}

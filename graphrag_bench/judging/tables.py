@@ -1,4 +1,4 @@
-"""Tables of judged answers, win rates and judge biases, and all stored verdicts of a home."""
+"""Tables of judged answers, win rates and judge biases, and the stored verdicts behind them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -35,13 +35,13 @@ _TIES = (
 )
 _OF_AUDIT = (
     "flips: share of pairs whose winner changed with the order; first wins: share of verdicts for "
-    "the answer shown first (unbiased: 50 %); equal answers count in neither",
-    "longer wins: share of points of the longer answer",
+    "the answer shown first (50 % if unbiased); equal answers are left out of both",
+    "longer wins: share of points that the longer answer wins",
 )
 
 
 def match_table(caption: str, rates: Sequence[HeadToHead]) -> Table:
-    """Return a table of win rates per pair of runs and criterion, with Holm-corrected p-values."""
+    """Return a table of win rates by pair of runs and criterion, with Holm-corrected p-values."""
     corrected = iter(holm([one.p for one in rates if one.n]))
     n_tests = sum(one.n > 0 for one in rates)
     rows = []
@@ -60,7 +60,7 @@ def _drawn(rates: Sequence[HeadToHead]) -> str:
 
 
 def audit_table(rates: Sequence[HeadToHead]) -> Table:
-    """Return a table of the judge's position and length biases per pair of runs and criterion."""
+    """Return a table of the judge's position and length biases by pair of runs and criterion."""
     rows = [(*one.names, *map(_percent, (one.flips, one.first, one.longer))) for one in rates]
     notes = (f"intervals as above, over {_drawn(rates)}", *_OF_AUDIT)
     heads = ("flips [95 %]", "first wins [95 %]", "longer wins [95 %]")
@@ -74,7 +74,7 @@ def _percent(mean: Mean | None) -> str:
 
 
 def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
-    """Return a table of mean judged values, one row for each metric and judge of a run."""
+    """Return a table of mean judged values with a row for each run, metric and judge."""
     heads = ("method", "metric", "n", "missing", "mean [95 %]", "judge")
     rows, clusters = [], set[int]()
     for title, values, scopes in runs:
@@ -87,7 +87,7 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
                 rows.append((title, metric, str(n), str(len(by_question) - n), shown, judge))
     notes = (
         "missing: answers whose judgement failed, could not be read, or had nothing to judge; "
-        "they are in no mean",
+        "they are not in the mean",
         f"intervals are 95 % bootstrap over {resampling_units(clusters)}",
         "a judge of the same family as the reader tends to favour it",
     )
@@ -99,7 +99,7 @@ class StoredVerdicts:
     """Verdicts stored in a home folder.
 
     Verdicts on pairs of answers are in comparisons/. Verdicts on single answers are in the folder
-    of their run.
+    of the judged run.
     """
 
     home: Path
@@ -115,15 +115,15 @@ class StoredVerdicts:
         }
 
     def judges(self, first: str, second: str, criterion: str) -> list[tuple[str, str]]:
-        """Return judge and protocol of each comparison of two runs by a criterion, sorted."""
+        """Return the (judge, protocol) pairs that compared two runs by a criterion, sorted."""
         wanted = first, second, criterion
         return sorted((judge, how) for *key, judge, how in self._points if tuple(key) == wanted)
 
     def win_rate(self, compared: Iterable[VerdictKey], scopes: Scopes) -> Mean | None:
         """Return the win rate of the first run of each key, in 0..1; None without verdicts.
 
-        A win in only one order counts half. Questions judged in only one order are left out.
-        Several comparisons (criteria, seeds) are averaged by question. The bootstrap draws whole
+        A win in only one order counts half. Questions that were judged in only one order are left
+        out. Several comparisons (criteria, seeds) are averaged by question. The bootstrap resamples
         scopes.
         """
         points: dict[str, list[float]] = {}
@@ -141,7 +141,7 @@ class StoredVerdicts:
         )
 
     def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
-        """Return a run's mean value of a metric by one judge, in 0..1; None without values."""
+        """Return the mean of a metric over a run by one judge, in 0..1; None without values."""
         return mean_of(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
 
     def _of_run(self, folder: Path) -> Values:

@@ -1,12 +1,12 @@
-"""Models, data sets, rows and tables of the papers, as choices of Hydra config groups.
+"""Add the models, data sets, rows and tables of the papers to the Hydra config groups.
 
-`llm=zhou2025.Llama-3-8B`, `embedder=zhou2025.BGE-M3` and `dataset=zhou2025.PopAll` come from
-`paper.yaml`. `row=pathrag.table2.Random.3` selects the settings of a printed row, but no data set.
-`experiment=pathrag/table2` sweeps over the rows and data sets of a table.
+The choices `llm=zhou2025.Llama-3-8B`, `embedder=zhou2025.BGE-M3` and `dataset=zhou2025.PopAll` come
+from `paper.yaml`. `row=pathrag.table2.Random.3` selects the settings of a row in a paper's table,
+but no data set. `experiment=pathrag/table2` is a sweep over the rows and data sets of a table.
 
-If a table prints some methods on some data sets only (RAPTOR-K only on the large ones), there are
-also choices for a row on one data set, such as `zhou2025.table5+musique.RAPTOR-K`. The table's
-experiment then sweeps over these choices.
+A table can have results of a method for only some data sets. In this case there are also choices
+for a row on one data set, such as `zhou2025.table5+musique.RAPTOR-K`, and the experiment sweeps
+over these choices.
 """
 
 import json
@@ -22,15 +22,15 @@ from graphrag_bench.papers.printed import Recipe, load_paper, load_table, paper_
 _GROUPS = (
     "dataset", "method", "profile", "fidelity", "llm", "embedder", "pooling",
 )  # fmt: skip
-"""Config groups set by `GROUP=CHOICE` in `paper.yaml`; other words, also `chunking`, set values."""
+"""Config groups that `paper.yaml` sets by `GROUP=CHOICE`. All other overrides set values."""
 
 
 @dataclass(frozen=True)
 class TableRuns:
-    """The runs of a table, and the `params` of a sweep over them.
+    """The runs of a paper's table, and the `params` of a sweep over them.
 
-    `rows` maps names of rows to settings: first the printed rows in order, then the rows whose
-    settings select a data set. `pairs` has the names of the row and the data set of each run.
+    `rows` maps the names of rows to their settings. The rows of the table come first, in order, and
+    then the rows that also select a data set. `pairs` has the row and the data set of each run.
     """
 
     rows: Mapping[str, tuple[str, ...]]
@@ -39,7 +39,7 @@ class TableRuns:
 
 
 def names(group: str) -> list[str]:
-    """Return the choices that the papers add to a config group, an empty list if none."""
+    """Return the choices that the papers add to a config group."""
     if group == "experiment":
         return [name for name in table_names() if table_runs(name).pairs]
     if group == "row":
@@ -53,7 +53,7 @@ def names(group: str) -> list[str]:
 
 
 def content(group: str, name: str) -> dict[str, Any] | None:
-    """Return the Hydra config of a choice; None for an unknown name."""
+    """Return the Hydra config of a choice, or None if the name is unknown."""
     if group == "experiment":
         if name not in table_names() or not (runs := table_runs(name)).pairs:
             return None
@@ -74,14 +74,14 @@ def content(group: str, name: str) -> dict[str, Any] | None:
 
 
 def chunking(dataset: str) -> dict[str, Any] | None:
-    """Return the chunking that a paper sets for a data set; None if it sets no chunking."""
+    """Return the chunking that a paper sets for a data set, or None."""
     _, values = _split(_words("dataset", dataset) or ())
     return values.get("chunking")
 
 
 @cache
 def table_runs(full_name: str) -> TableRuns:
-    """Return the distinct runs that give a table's figures; a win rate needs two runs."""
+    """Return the distinct runs that a table needs; a win rate needs two runs."""
     table = load_table(full_name)
     row_names: dict[tuple[str, ...], str] = {}
     rows: dict[str, tuple[str, ...]] = {}

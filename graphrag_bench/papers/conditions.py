@@ -1,7 +1,7 @@
-"""Experimental conditions of a paper's rows, from `printed_tables/<paper>/conditions.yaml`.
+"""Load the experimental conditions of the papers from `printed_tables/<paper>/conditions.yaml`.
 
-A condition quotes a sentence of the paper about its experiments. It also has the setting of this
-project that follows from the sentence, and the value of this setting.
+A condition quotes a sentence of the paper about its experiments. It also names the setting of this
+project that corresponds to the sentence, and the value of this setting.
 """
 
 from collections.abc import Mapping
@@ -18,12 +18,11 @@ NOT_STATED = "not stated"
 
 
 class Condition(BaseModel):
-    """What a paper says about some rows of its tables, and the setting that follows from it.
+    """Statement of a paper about some rows of its tables, and the setting that follows from it.
 
-    `tables` and `rows` are glob patterns of table and row names; `setting` may also be a pattern.
-    `paper` quotes a sentence of the paper and `place` names its section. If `paper` is NOT_STATED,
-    `by` names the source of the value. A condition without a `value` is about a setting that
-    differs between rows; the names of the rows show its values.
+    `tables` and `rows` are glob patterns of names, and `setting` can also be a glob pattern.
+    `paper` is the quoted sentence and `place` is its section. If `paper` is NOT_STATED, `by` gives
+    the source of the value. A condition has no `value` if the setting differs between rows.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -40,7 +39,7 @@ class Condition(BaseModel):
     @model_validator(mode="after")
     def _stated_or_sourced(self) -> "Condition":
         if (self.paper == NOT_STATED) == bool(self.place):
-            raise ValueError("a quoted sentence needs a place; 'not stated' must have none")
+            raise ValueError("a quoted sentence needs a `place`; 'not stated' must not have one")
         if self.paper == NOT_STATED and not self.by:
             raise ValueError("'not stated' needs the source of the value in `by`")
         return self
@@ -56,19 +55,19 @@ class Condition(BaseModel):
         return setting == self.setting or fnmatchcase(setting, self.setting)
 
     def differs(self, resolved: Mapping[str, object]) -> bool:
-        """Return whether a run's settings (`resolved`) differ from the value of the condition."""
+        """Return whether the value of the condition differs from a run's settings (`resolved`)."""
         return "value" in self.model_fields_set and resolved.get(self.setting) != self.value
 
     @property
     def source(self) -> str:
-        """The quoted sentence and its section, or NOT_STATED and the source of the value."""
+        """The quoted sentence and its section; for NOT_STATED, the source of the value."""
         stated = f'"{self.paper}" ({self.place})' if self.place else self.paper
         return "; ".join(filter(None, [stated, self.by]))
 
 
 @cache
 def load_conditions(paper_name: str) -> tuple[Condition, ...]:
-    """Return the conditions of a paper, preceded by those of the paper that `like` names."""
+    """Return the conditions of a paper, after the conditions of the paper named in `like`."""
     inherited = load_conditions(like) if (like := load_paper(paper_name).like) else ()
     file = FOLDER / paper_name / "conditions.yaml"
     if not file.is_file():

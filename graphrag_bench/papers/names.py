@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 def setting_values(text: str) -> tuple[str, ...]:
-    """Return a setting `NAME=value` for each value of `NAME=a,b,c` or `NAME=0..9`; () for ""."""
+    """Expand `NAME=a,b,c` or `NAME=0..9` into one `NAME=value` per value; return () for ""."""
     name, _, listed = text.partition("=")
     first, to, last = listed.partition("..")
     values = map(str, range(int(first), int(last) + 1)) if to else listed.split(",")
@@ -18,12 +18,12 @@ class _Entry(BaseModel):
 
 
 class PrintedMethod(_Entry):
-    """What a printed method means here.
+    """Settings that correspond to a method in a paper's table.
 
-    `run` lists the settings that a run must have; it is None if the method is not implemented here.
-    `also` lists the paper's values of other settings. `seeds` names a setting and the values over
-    which the paper averages (`NAME=0..9`). `ignores` lists prefixes of settings that do not affect
-    the method. `source` is the section of the paper.
+    `run` lists the settings that a run must have. It is None if the method is not implemented here.
+    `also` lists the paper's values of other settings. If the paper averages over several runs,
+    `seeds` is the setting and its values in these runs (`NAME=0..9`). `ignores` lists prefixes of
+    settings that do not affect the method. `source` is the section of the paper.
     """
 
     run: list[str] | None
@@ -35,12 +35,12 @@ class PrintedMethod(_Entry):
 
 
 class PrintedSetting(_Entry):
-    """What a printed setting means here; in `paper.yaml`, a list alone is the field `run`.
+    """Settings that correspond to a setting in a paper's table.
 
-    `run` lists the settings that a run must have. `also` lists further settings to run with. If
-    `over` is set, the row prints the lowest or highest figure of several runs, and `levels` lists
-    the values of the setting in which these runs differ. `layer` is a layer of a tree: `0`, `1`, or
-    `>1` for all higher layers.
+    In `paper.yaml`, a plain list is read as the field `run`, which lists the settings that a run
+    must have. `also` lists further settings. If `over` is set, the row prints the lowest or highest
+    result of several runs, and `levels` has the setting and its values in these runs. `layer` is a
+    layer of a tree: `0`, `1`, or `>1` for all higher layers.
     """
 
     run: list[str] = []
@@ -57,12 +57,11 @@ class PrintedSetting(_Entry):
 
 
 class PrintedSet(_Entry):
-    """What a printed data set means here: its card and further settings (`run`).
+    """Card and further settings (`run`) that correspond to a data set in a paper's table.
 
-    `card` is None if the project has no card for the set. The questions of an `abstract` set are
-    generated from its corpus. If the paper does not name the set, runs use the card `stand_in`.
-    If a printed name has another meaning for this set, `metrics` or `methods` maps it to the name
-    that has this meaning elsewhere.
+    `card` is None if the project has no card for the data set. If `abstract` is true, the questions
+    are generated from the corpus. If the paper does not name its data set, runs use the card
+    `stand_in`. `metrics` and `methods` rename metrics and methods for this data set only.
     """
 
     card: str | None
@@ -76,7 +75,7 @@ class PrintedSet(_Entry):
 
     @property
     def run_card(self) -> str | None:
-        """The card of the data set that runs use; None if there is none."""
+        """The card that runs use, or None."""
         return self.card or self.stand_in
 
     @property
@@ -85,7 +84,7 @@ class PrintedSet(_Entry):
         return f"questions/{self.run_card}/abstract"
 
     def words(self, *, corpus: bool = False) -> list[str]:
-        """Return the settings that select the set; with `corpus`, without its questions."""
+        """Return the overrides that select the data set; if `corpus` is true, without questions."""
         questions = [f"dataset.questions={self.questions_folder}"] if self.abstract else []
         return [f"dataset={self.run_card}", *([] if corpus else questions), *self.run]
 
@@ -98,9 +97,9 @@ class QuestionMaking(_Entry):
 
 
 class PrintedModel(_Entry):
-    """What a printed model means here: the settings that select it.
+    """Settings that correspond to a model in a paper's table.
 
-    `pattern` is a regular expression that matches the model's identity in runs.
+    `pattern` is a regular expression that matches the name of the model in stored runs.
     """
 
     pattern: str = Field(alias="is")
@@ -108,12 +107,13 @@ class PrintedModel(_Entry):
 
 
 class PrintedMetric(_Entry):
-    """Source of the figure for a printed metric; in `paper.yaml`, a mapping `kind: value`.
+    """How to measure a metric of a paper's table; in `paper.yaml`, a mapping `kind: value`.
 
-    If the value of `metric` is `a|b`, the first of these metrics that the run has is used. `judged`
-    is the mean win rate over the `criteria`. `seconds` and `tokens` are measured for one stage or
-    operator, `time` for all steps. `layers` is the share of retrieved nodes in the row's `layer` of
-    a tree. The value of `none` says why there is no figure.
+    For the kind `metric`, the value can be `a|b`; the first of these metrics that a run has is
+    used. `judged` is the mean win rate over the `criteria`. `time` is measured over all steps, and
+    `seconds` and `tokens` over one stage or operator. `layers` is the fraction of retrieved nodes
+    in one `layer` of a tree. For the kind `none`, the value explains why the metric cannot be
+    measured.
     """
 
     kind: Literal[
@@ -135,11 +135,10 @@ class PrintedMetric(_Entry):
 
 
 class Grid(_Entry):
-    """Cells without a printed number: all combinations of the listed names.
+    """Cells of a table for which the paper prints no number: all combinations of the listed names.
 
-    Each entry of `over` lists the values of a setting (`NAME=a,b,c`): a printed setting that `rows`
-    in `paper.yaml` explains, or a setting of this project. `versus` lists the opponents in win
-    rates.
+    Each entry of `over` has a setting and its values (`NAME=a,b,c`). The setting is an entry of
+    `rows` in `paper.yaml` or a setting of this project. `versus` lists the opponents in win rates.
     """
 
     datasets: list[str]
@@ -151,11 +150,11 @@ class Grid(_Entry):
 
 
 class TableShape(_Entry):
-    """One table or figure of a paper; `grids` are its cells without a printed number.
+    """One table or figure of a paper.
 
-    `shows` describes these cells. `graph` is the method whose graph sizes are printed. `settings`
-    and `methods` override the settings and methods of the paper. `notes` explains for each
-    method why our figures differ from the printed figures.
+    `grids` has the cells for which the paper prints no number, and `shows` describes them. `graph`
+    is the method whose graph sizes are printed. `settings` and `methods` override the settings and
+    methods of the paper. `notes` explains for each method why our results differ.
     """
 
     kind: Literal["runs", "winrates", "counts", "unprinted"]
@@ -171,8 +170,8 @@ class TableShape(_Entry):
 class Paper(_Entry):
     """The content of `paper.yaml`.
 
-    `settings` apply to all rows; `source` names the sections of the paper. Missing fields are taken
-    from the paper that `like` names.
+    `settings` apply to all rows, and `source` names the sections of the paper that state them.
+    Missing fields are copied from the paper that `like` names.
     """
 
     title: str

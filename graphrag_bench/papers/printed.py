@@ -1,7 +1,7 @@
-"""The tables that the papers print, and the runs that reproduce them.
+"""Read the tables that papers print, and derive the runs that reproduce them.
 
-`printed_tables/<paper>/<table>.csv` has the printed figures. `paper.yaml` beside it translates each
-printed name (method, data set, metric, model, setting) into settings as on the command line, e.g.
+`printed_tables/<paper>/<table>.csv` has the printed values. `paper.yaml` in the same folder
+translates each printed name (method, data set, metric, model, setting) into overrides such as
 `method=pathrag method.path_order=random`.
 """
 
@@ -28,23 +28,23 @@ from graphrag_bench.papers.names import (
 
 FOLDER = Path(__file__).parent / "printed_tables"
 _SIZES = ("answer=off", "limit=1")
-"""Settings of a run that only measures sizes: one question, no answers."""
+"""Settings of a run that only measures sizes. Such a run asks one question and writes no answer."""
 _PUBLISHED = ("regime=published", "reference_rows=off")
-"""Settings of all runs of a table."""
+"""Settings that all runs of a table share."""
 _TEXTS = ("dataset", "method", "versus", "metric", "llm", "unit", "note")
 
 
 TableRow = tuple[str, str, str, tuple[str, ...]]
-"""Method, opponent (in a table of win rates), model, and settings of a printed row."""
+"""Method, opponent (for win rates), model and settings of a row in a paper's table."""
 
 
 @dataclass(frozen=True)
 class PrintedCell:
-    """One cell of a printed table; `shown` is its text, "" for a dash.
+    """One cell of a paper's table; `shown` is its text, or "" for a dash.
 
-    `setting` lists printed settings such as `triples=50`. In a table of win rates the cell is the
-    share of questions that `method` wins against `versus`. `note` says why a number is
-    `suspicious`.
+    `setting` lists settings as printed, such as `triples=50`. In a table of win rates, the value is
+    the percentage of questions that `method` wins against `versus`. If the value is `suspicious`,
+    `note` says why.
     """
 
     dataset: str
@@ -69,7 +69,7 @@ class PrintedCell:
         return self.method, self.versus, self.llm, self.setting
 
     def setting_value(self, name: str) -> str:
-        """Return the value of the printed setting `NAME=value`; "" if the cell has none."""
+        """Return the printed value of a setting, or "" if the cell does not have the setting."""
         items = (item.partition("=") for item in self.setting)
         return next((value for item, _, value in items if item == name), "")
 
@@ -78,7 +78,7 @@ class PrintedCell:
 class PrintedSize:
     """A printed number of documents, tokens or questions.
 
-    `rounding` is its largest rounding error: half a unit of its last printed digit.
+    `rounding` is the largest rounding error, which is half a unit of the last printed digit.
     """
 
     what: str
@@ -87,20 +87,20 @@ class PrintedSize:
 
     @classmethod
     def of(cls, cell: PrintedCell, what: str) -> "PrintedSize":
-        """Return the size in a cell; a note such as `printed 2.3M` says how it is rounded."""
+        """Return the size in a cell; a note such as `printed 2.3M` tells how it was rounded."""
         rounded = re.match(r"printed \d+(?:\.(?P<decimals>\d+))?(?P<unit>[KM])$", cell.note)
         digit = 1e6 if rounded and rounded["unit"] == "M" else 1e3
         rounding = digit / 10 ** len(rounded["decimals"] or "") / 2 if rounded else 0.0
         return cls(what, round(cell.value or 0), rounding)
 
     def agrees(self, n: float) -> bool:
-        """Return whether a size is within 2 %, or within `rounding`, of the printed size."""
+        """Return whether `n` is within 2 % or within `rounding` of the printed size."""
         return abs(n - self.value) <= max(0.02 * self.value, self.rounding)
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table or figure of a paper; printed cells come first, then cells without a number."""
+    """A table or figure of a paper; cells without a printed number are at the end."""
 
     paper_name: str
     name: str
@@ -110,53 +110,53 @@ class PaperTable:
 
     @property
     def full_name(self) -> str:
-        """The name on the command line, e.g. `zhou2025/table5`."""
+        """The name on the command line, such as `zhou2025/table5`."""
         return f"{self.paper_name}/{self.name}"
 
     @property
     def owner(self) -> str:
-        """The paper that defines the models and data sets: the paper in `like`, else this paper."""
+        """The paper that defines the models and data sets: the one in `like`, or this paper."""
         return self.paper.like or self.paper_name
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The printed names of the data sets, in printed order."""
+        """The names of the data sets, as printed and in the order of the table."""
         return tuple(dict.fromkeys(cell.dataset for cell in self.cells))
 
     @property
     def llms(self) -> tuple[str, ...]:
-        """The printed names of the language models, in printed order."""
+        """The names of the language models, as printed and in the order of the table."""
         return tuple(dict.fromkeys(cell.llm for cell in self.cells if cell.llm))
 
     @property
     def counts(self) -> bool:
-        """Whether the table prints sizes of data sets."""
+        """Whether the table lists the sizes of data sets."""
         return self.shape.kind == "counts"
 
     @property
     def counts_questions(self) -> bool:
-        """Whether the table prints sizes of data sets, including their numbers of questions."""
+        """Whether the table lists the sizes of data sets, including their numbers of questions."""
         metrics = (self.paper.metrics[cell.metric] for cell in self.cells)
         return self.counts and ("count", "questions") in {(one.kind, one.value) for one in metrics}
 
     def method(self, name: str) -> PrintedMethod | None:
-        """Return the entry of a printed method in `paper.yaml`; None for an unknown name."""
+        """Return the entry of a method in `paper.yaml`, or None if there is no such entry."""
         return self.shape.methods.get(name) or self.paper.methods.get(name)
 
     def metric(self, cell: PrintedCell) -> PrintedMetric:
-        """Return the entry in `paper.yaml` for a cell's metric on its data set."""
+        """Return the entry in `paper.yaml` for the metric of a cell."""
         own = self.paper.datasets[cell.dataset].metrics.get(cell.metric)
         if own:
             return PrintedMetric.model_validate({"metric": own})
         return self.paper.metrics[cell.metric]
 
     def rows_of(self, cell: PrintedCell) -> list[PrintedSetting]:
-        """Return the entries in `paper.yaml` for the printed settings of a cell."""
+        """Return the entries in `paper.yaml` for the settings of a cell."""
         known = self.paper.settings_of_rows
         return [known.get(item) or PrintedSetting(run=[item]) for item in cell.setting]
 
     def parts(self, cell: PrintedCell) -> "list[Part]":
-        """Return the runs, or pairs of runs, that give a cell's figure; most cells have one run."""
+        """Return the runs, or pairs of runs, that give the value of a cell; usually only one."""
         levels = [word for row in self.rows_of(cell) for word in setting_values(row.levels)] or [""]
         own = Recipe(self, cell)
         other = Recipe(self, replace(cell, method=cell.versus, versus=cell.method))
@@ -168,9 +168,9 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings of a run that gives a cell's figure.
+    """The settings of a run that reproduces the value of a cell.
 
-    If several runs give the figure, `extra` has the settings that distinguish this run.
+    If the value needs several runs, `extra` has the settings that distinguish this run.
     """
 
     table: PaperTable
@@ -179,22 +179,22 @@ class Recipe:
 
     @property
     def method_name(self) -> str:
-        """The name of the method in `paper.yaml`; the table may print another name for it."""
+        """The name of the method in `paper.yaml`, which can differ from the printed name."""
         return self.place.methods.get(self.cell.method, self.cell.method)
 
     @property
     def method(self) -> PrintedMethod | None:
-        """The entry of the method in `paper.yaml`; None for an empty or unknown name."""
+        """The entry of the method in `paper.yaml`, or None if there is no such entry."""
         return self.table.method(self.method_name)
 
     @property
     def seeds(self) -> tuple[str, ...]:
-        """A setting for each of the runs that the paper averages; ("",) for a single run."""
+        """One setting for each run that the paper averages over; ("",) for a single run."""
         return setting_values(self.method.seeds if self.method else "") or ("",)
 
     @property
     def place(self) -> PrintedSet:
-        """The entry of the printed data set in `paper.yaml`."""
+        """The entry of the data set in `paper.yaml`."""
         return self.table.paper.datasets[self.cell.dataset]
 
     @property
@@ -209,24 +209,21 @@ class Recipe:
 
     @property
     def sampled(self) -> str:
-        """The number of sampled questions that the row prints; "" for all questions."""
+        """The number of sampled questions that the row states; "" if all questions are used."""
         return self.cell.setting_value("sampled queries")
 
     @property
     def n_questions(self) -> int | None:
-        """The number of questions that the paper prints; None if it prints none."""
+        """The number of questions that the paper states, or None."""
         return int(self.sampled) if self.sampled else self.place.questions
 
     def on(self, *extra: str) -> "Recipe":
-        """Return the recipe of one of the runs that give the cell's figure.
-
-        `extra` has the settings of this run. Settings that the method ignores are dropped.
-        """
+        """Add the settings `extra` of one run, except settings that the method ignores."""
         return replace(self, extra=self.relevant(extra))
 
     @property
     def required(self) -> tuple[str, ...] | None:
-        """The settings that a run must have for the cell; None if its method is not implemented."""
+        """The settings that a run must have; None if the method is not implemented here."""
         method, table = self.method, self.table
         if self.cell.method and (method is None or method.run is None):
             return None
@@ -238,16 +235,19 @@ class Recipe:
 
     @property
     def set_words(self) -> list[str]:
-        """The settings that select the data set, or its corpus if the table counts no questions."""
+        """The overrides that select the data set.
+
+        The questions are left out if the table lists sizes without numbers of questions.
+        """
         corpus_alone = self.table.counts and not self.table.counts_questions
         return self.place.words(corpus=corpus_alone)
 
     @property
     def row_words(self) -> tuple[str, ...] | None:
-        """The settings of the run, without those that select its data set.
+        """The overrides of the run, without the data set.
 
-        None if the method is not implemented here, or if there is no card for the data set.
-        Settings of the row override settings of its method, then of the table, then of the paper.
+        It is None if the method is not implemented here, or if the data set has no card. Settings
+        of the row override settings of the method, then of the table, then of the paper.
         """
         own, table = self.required, self.table
         if own is None or self.place.run_card is None:
@@ -266,16 +266,13 @@ class Recipe:
 
     @property
     def words(self) -> tuple[str, ...] | None:
-        """All settings of the run: those of its data set, then those of its row."""
+        """All overrides of the run: first the data set, then the row."""
         row = self.row_words
         return None if row is None else _merge_settings([*self.set_words, *row])
 
     @property
     def model(self) -> str:
-        """The printed name of the model.
-
-        If the paper has two names for the model, this is the name in the table.
-        """
+        """The printed name of the model; if the paper has two names, the name in the table."""
         name, known = self.cell.llm or self.table.paper.llm, self.table.paper.llms
         same = (
             one for one in self.table.llms if name in known and known[one].run == known[name].run
@@ -284,7 +281,7 @@ class Recipe:
 
     @property
     def judge(self) -> str:
-        """The printed name of the judge model; by default the paper's answering model."""
+        """The printed name of the judge model; by default it is the paper's answering model."""
         return self.cell.setting_value("evaluator") or self.table.paper.llm
 
     def relevant(self, words: Iterable[str]) -> tuple[str, ...]:
@@ -295,10 +292,10 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Part:
-    """One of the runs that give a cell's figure; for a win rate, a pair of runs.
+    """One of the runs that give the value of a cell; for a win rate, a pair of runs.
 
-    If the row prints the lowest or highest figure over several levels, `level` is the setting that
-    selects the level of this run or pair.
+    If the row prints the lowest or highest value over several levels, `level` is the setting of the
+    level that this run or pair belongs to.
     """
 
     level: str
@@ -322,9 +319,9 @@ def paper_names() -> list[str]:
 
 
 def table_names() -> list[str]:
-    """Return the names of all tables and figures, e.g. `zhou2025/table5`.
+    """Return the names of all tables and figures, such as `zhou2025/table5`.
 
-    The names are grouped by paper. Those of one paper are in printed order.
+    The names are grouped by paper and follow the order of the paper.
     """
     return [f"{name}/{table}" for name in paper_names() for table in load_paper(name).tables]
 
@@ -333,8 +330,8 @@ def table_names() -> list[str]:
 def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
     """Return the numbers of documents and tokens that a paper prints for a data set.
 
-    `card` names the data set here. Returns () if the paper prints no such number. The "chunks" that
-    a table counts are texts of the data set before chunking (zhou2025/table4, notes).
+    `card` is the name of the data set in this project. Zhou et al. count "chunks", but these are
+    texts of the data set before chunking; here they count as documents.
     """
     paper = load_paper(paper_name)
     counted = {"documents": "documents", "chunks": "documents", "tokens": "tokens"}
@@ -362,7 +359,10 @@ def _content(name: str) -> Any:
 
 
 def load_table(full_name: str) -> PaperTable:
-    """Return a table by its name, e.g. `zhou2025/table5`; raises UserError for an unknown name."""
+    """Return a paper's table by its name, such as `zhou2025/table5`.
+
+    Raises UserError if the name is unknown.
+    """
     names = table_names()
     if full_name not in names:
         hint = did_you_mean(full_name, names, paper_names(), n=5)

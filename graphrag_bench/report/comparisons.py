@@ -23,14 +23,14 @@ _MATCHED_FIELDS = (
     "llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build", "limit",
     "regime",
 )  # fmt: skip
-"""Fields that select one of several baseline runs: the run that agrees in most of them."""
+"""Fields that decide which run of the baseline is compared, if there are several."""
 QuestionScores = Mapping[str, Mapping[str, float]]
 """The metrics of each question, by question id."""
 
 
 @dataclass(frozen=True)
 class ScoredRun:
-    """A run to compare: its `metrics.json`, and the metrics and the scope of each question."""
+    """A run with its `metrics.json`, and with the metrics and the scope of each question."""
 
     metrics: RunMetrics
     scores: QuestionScores
@@ -39,13 +39,13 @@ class ScoredRun:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Difference of a method's run from the baseline's run on one metric.
+    """Difference between the run of a method and the run of the baseline on one metric.
 
     `place` is the position of the method's run among the compared runs. `baseline` is the title of
     the baseline's run in tables. If the baseline has several runs on the data set (`n_baselines`),
-    `baseline_title` is its title without the settings in which these runs differ. The means of the
-    two runs can cover different numbers of questions; `n` is the larger number. `p` is
-    Holm-corrected over the `n_tests` tests of the metric.
+    `baseline_title` leaves out the settings in which these runs differ. If the two means are over
+    different numbers of questions, `n` is the larger number. `p` is corrected by Holm's method for
+    `n_tests` tests of the metric.
     """
 
     place: int
@@ -63,11 +63,11 @@ class Comparison:
 def comparisons(
     runs: Sequence[ScoredRun], baseline: str, metrics: Sequence[str] = ()
 ) -> list[Comparison]:
-    """Return the difference of each run from the baseline on each metric, in table order.
+    """Return the difference between each run and the baseline on each metric, in table order.
 
-    `baseline` is the name of a method; `baseline_of` selects one of its runs. Floor and ceiling
-    methods are left out, and so are runs that were scored by another rule. `usual_metrics` are the
-    default metrics. The p-values are corrected within each metric.
+    `baseline` is the name of a method, and `baseline_of` selects one of its runs. Floor and ceiling
+    methods are left out, and so are runs that were scored by a different rule. The default metrics
+    are those of `usual_metrics`. The p-values are corrected within each metric.
     """
     named = in_table_order([{**run.metrics, "row": row} for row, run in enumerate(runs)])
     rows: list[Comparison] = []
@@ -99,7 +99,7 @@ def comparisons(
 
 
 def comparison_table(rows: Sequence[Comparison]) -> Table | None:
-    """Return a table with a row for each difference; None without differences."""
+    """Return a table with a row for each difference, or None if there are no differences."""
     if not rows:
         return None
     heads = ("method", "against", "metric", "n", "difference [95 %]",
@@ -129,10 +129,10 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
 
 
 def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
-    """Return the run of the baseline method that a run is compared with.
+    """Return the run of the baseline that a run is compared with.
 
-    Of the baseline's runs on the same data set and corpus, it is the one that agrees with the run
-    in most settings. Returns None if there is no such run, or if it is the run itself.
+    Of the baseline's runs on the same data set and corpus, the run that agrees in most settings is
+    returned. Returns None if there is no such run, or if it is the given run itself.
     """
 
     def alike(other: RunMetrics) -> int:
@@ -148,8 +148,8 @@ def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> R
 
 
 def baseline_note(rows: Sequence[Comparison]) -> list[str]:
-    """Return a note on how a baseline run is selected; [] if the baseline has only one run."""
-    rule = "each row is compared with the baseline run that shares most settings with it"
+    """Return a note on how a run of the baseline is selected, if there are several runs."""
+    rule = "each row is compared with the run of the baseline that has the most similar settings"
     return [rule] if any(row.n_baselines > 1 for row in rows) else []
 
 
@@ -171,7 +171,7 @@ def paired_differences(
     scopes: Mapping[str, str | None],
     metrics: Iterable[str],
 ) -> Iterator[tuple[str, Difference]]:
-    """Yield each metric with the paired difference (second minus first) over shared questions."""
+    """Yield the paired difference (second minus first) on each metric over the shared questions."""
     for metric in metrics:
         if questions := _shared(metric, first, second):
             before, after = ([scores[q][metric] for q in questions] for scores in (first, second))
@@ -186,18 +186,18 @@ def format_difference(difference: Difference) -> str:
 
 
 def fewer_questions_note(rows: Sequence[Comparison]) -> list[str]:
-    """Return a note that explains the text `n of m` in tables, else [].
+    """Return a note that explains the text `n of m`, if a table contains it.
 
-    The text is used if a difference covers fewer questions than a mean.
+    The text is shown if a difference is over fewer questions than a mean.
     """
-    says = "n of m: the difference is over n questions of both runs, each mean over up to m"
+    says = "n of m: the difference is over n shared questions, and each mean over up to m questions"
     return [says] if any(row.difference.n != row.n for row in rows) else []
 
 
 def difference_table(
     caption: str, first: QuestionScores, second: QuestionScores, scopes: Mapping[str, str | None]
 ) -> Table:
-    """Return a table of two runs, with a row for each metric that both have."""
+    """Return a table that compares two runs on all metrics that both have."""
     rows = tuple(
         (
             metric, str(one.n), f"{one.first:.3f}", f"{one.second:.3f}", format_difference(one),
@@ -215,9 +215,9 @@ def difference_table(
 
 
 def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> str:
-    """Return a line with the questions on which the second run has a higher or a lower value.
+    """Return a line that names the questions on which a metric rises and those on which it falls.
 
-    It names at most 20 questions of each kind.
+    At most 20 questions of each kind are named.
     """
     both = _shared(name, first, second)
     gained = [q for q in both if second[q][name] > first[q][name]]
@@ -231,7 +231,7 @@ def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> st
 
 
 def settings_that_differ(first: RunMetrics, second: RunMetrics) -> list[tuple[str, str, str]]:
-    """Return (path, value in A, value in B) of each setting, model or corpus that differs."""
+    """Return (path, value in A, value in B) for each setting, model or corpus that differs."""
     a, b = (
         {name: MISSING if value == "" else str(value) for name, value in settings.items()}
         for settings in map(recorded_settings, (first, second))

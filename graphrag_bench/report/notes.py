@@ -1,4 +1,4 @@
-"""The notes under a table of runs: models, sources and warnings from each `metrics.json`."""
+"""Notes under a table of runs: models, sources and warnings from each `metrics.json`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from graphrag_bench.report.rows import (
 )
 
 MOST_UNEQUAL = 1.1
-"""Ratio of two mean context lengths above which the table gets a warning."""
+"""Ratio between two mean context lengths above which a table gets a warning."""
 FEW_CLUSTERS = 10
 _MOST_NAMED = 3
 _WAYS = ("failed", "malformed", "cut")
@@ -30,7 +30,7 @@ _KINDS = {"community": "reports", "path": "paths", "chunk": "chunks", "node": "n
 
 @dataclass(frozen=True)
 class Note:
-    """Note under a table on the subject `about`; a warning is printed with `!` before it."""
+    """Note under a table on the subject `about`; a warning is printed with a leading `!`."""
 
     about: str
     text: str
@@ -91,7 +91,7 @@ def _of_a_run(run: RunMetrics) -> Iterator[Note]:
         text = f"{title}: steps that answer with the method's own prompt: {', '.join(steps)}"
         yield Note("own answers", text)
     if context_of_rows(run) and any("recall@" in name for name in run["metrics"]):
-        text = f"{title}: metrics at k score the ranked chunks, but the context has no chunks"
+        text = f"{title}: metrics at k are about ranked chunks, but the context has no chunks"
         yield Note("rankings", text)
     for reason, n_fell in run.get("fallbacks", {}).items():
         yield Note("fallbacks", f"{title} fell back for {n_fell} of {n} questions: {reason}")
@@ -103,7 +103,7 @@ def _of_a_run(run: RunMetrics) -> Iterator[Note]:
         text = f"{title}: all {repeats['n']} repeats gave the same answers, as at temperature 0"
         yield _warning("repeats", text)
     if empty := usage.get("contexts_without_chunks"):
-        text = f"{title}: {empty} of {n} contexts lost every chunk: raise budget_context"
+        text = f"{title}: {empty} of {n} contexts have no room for a chunk: raise budget_context"
         yield _warning("budget", text)
     if cut := usage.get("reports_cut_per_question"):
         of = usage["reports_per_question"]
@@ -126,10 +126,10 @@ def _of_any_run(runs: Sequence[RunMetrics]) -> Iterator[Note]:
         text = "the whole corpus fits into the context: set a smaller budget_context"
         yield _warning("whole corpus", text)
     if any(run["cost"]["mixed"] for run in runs):
-        text = "one step was served by several models or builds: see cost.models"
+        text = "a step used several models or builds of a model: see cost.models"
         yield _warning("mixed models", text)
     if any(run["failed"] for run in runs):
-        text = "some questions failed: means are over the others; run again to retry them"
+        text = "some questions failed and are not in the means; run again to retry them"
         yield _warning("failed", text)
     if any(map(selection_mark, runs)):
         yield Note("selected", INFLATED)
@@ -149,7 +149,7 @@ def _extraction_faults(runs: Iterable[RunMetrics]) -> Iterator[Note]:
 
 
 def mixed_regimes(runs: Iterable[RunMetrics]) -> Iterator[Note]:
-    """Yield a warning if the runs differ in their regime; it names the runs of each regime."""
+    """Yield a warning that lists the runs of each regime, if there are several regimes."""
     groups = sorted(group_by(filter(regime_of, runs), regime_of).items())
     if len(groups) > 1:
         users = "; ".join(f"{name}: {_titles(group)}" for name, group in groups)
@@ -157,7 +157,7 @@ def mixed_regimes(runs: Iterable[RunMetrics]) -> Iterator[Note]:
 
 
 def corpus_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield a warning for each data set whose runs used different versions of its corpus."""
+    """Yield a warning for each data set whose runs used different versions of the corpus."""
     for dataset, corpora in runs_by_corpus(runs).items():
         text = f"{dataset}: the runs used different versions of the corpus ({', '.join(corpora)})"
         yield _warning("corpus", text)
@@ -178,12 +178,12 @@ def imported_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
             text = f"{title}: {unmatched} of {of} passages match no document and are not evidence"
             yield _warning("unmatched", text)
         if n < selected:
-            text = f"{title}: its file has {n} of {selected} questions; means are over these"
+            text = f"{title}: the file has {n} of {selected} questions; means are over these {n}"
             yield _warning("unmatched", text)
 
 
 def answers_questions(run: RunMetrics) -> bool:
-    """Return whether a run is set to answer questions or has answered some."""
+    """Return whether a run was set to answer questions, or has answers."""
     return bool(run["answered"]) or run.get("answer") != "off"
 
 
@@ -205,9 +205,9 @@ def _extractions(runs: Sequence[RunMetrics]) -> str:
 
 
 def resampling_units(clusters: Iterable[int]) -> str:
-    """Return what the bootstrap resamples: questions or scopes.
+    """Return the name of the units that the bootstrap resamples: questions or scopes.
 
-    `clusters` has numbers of scopes; scopes are resampled if any of these numbers is not 0.
+    `clusters` has the number of scopes of each mean; it is 0 if questions are resampled.
     """
     if not (numbers := sorted({*clusters} - {0})):
         return "questions"
@@ -216,15 +216,15 @@ def resampling_units(clusters: Iterable[int]) -> str:
 
 
 def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield warnings on runs whose scores in a table differ from their stored scores.
+    """Yield warnings about runs that were scored again for a table.
 
-    Such runs are scored again with changed gold answers, or by the rule of the other runs.
+    This happens if the gold answers changed, or if the other runs were scored by another rule.
     """
     if titles := _titles(run for run in runs if run.get("regraded")):
         yield _warning("gold", f"the gold answers changed; scored again for this table: {titles}")
     for words, group in group_by(runs, lambda run: run.get("scored_as", "")).items():
         if words:
-            text = f"stored with {words}, scored here by the rule of the other runs"
+            text = f"stored with {words}, but scored here by the rule of the other runs"
             yield _warning("rule", f"{text}: {_titles(group)}")
 
 
@@ -258,7 +258,7 @@ def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield a warning for runs with equal contexts, which names settings without effect."""
+    """Yield a warning for runs with equal contexts that names the settings without an effect."""
     known = [run for run in runs if run.get("contexts", {}).get("digest")]
     groups = group_by(known, lambda run: (run["dataset"], run["contexts"]["digest"]))
     for group in groups.values():
@@ -272,7 +272,7 @@ def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def context_of_rows(run: RunMetrics) -> bool:
-    """Return whether a run's method packs nodes, paths or reports into contexts, but no chunks."""
+    """Return whether the contexts of a run contain nodes, paths or reports, but no chunks."""
     usage = run["usage"]
     chunks = usage.get("chunks_per_context"), usage.get("contexts_without_chunks")
     return bool(usage["context_tokens_per_question"]) and chunks == (0, 0)
@@ -294,14 +294,14 @@ def _answer_forms(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def training_notes(runs: Sequence[RunMetrics]) -> list[Note]:
-    """Return a warning for each artifact that was trained on a part of its training set."""
+    """Return a warning for each artifact that was trained on only part of its training set."""
     parts = (part for run in runs for part in run.get("training", {}).items())
     texts = [f"{name} trained on {row['trained_on']}" for name, row in parts if not row["whole"]]
     return [_warning("training", text) for text in dict.fromkeys(texts)]
 
 
 def long_text_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield notes on texts that exceed the embedder's window; cut texts give a warning."""
+    """Yield notes on texts that exceed the embedder's window; it is a warning if texts were cut."""
     embedding = [run for run in runs if run.get("long_texts")]
     rows = [(run, row) for run in embedding for row in run["long_texts"] if row["n_long"]]
     long = [

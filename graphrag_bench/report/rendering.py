@@ -1,4 +1,4 @@
-"""Tables and their output: terminal (rich), JSON, markdown, LaTeX (booktabs) and CSV."""
+"""Tables and their output formats: terminal (rich), JSON, Markdown, LaTeX (booktabs) and CSV."""
 
 import csv
 import io
@@ -29,15 +29,15 @@ _LATEX = {
     "[": "{[}", "]": "{]}",
 }  # fmt: skip
 _FORMULA = re.compile(r"[=@+-](?!\.?\d[\d.]*(e[+-]?\d+)?$)")
-"""Beginning of a formula in a spreadsheet: a sign without a number after it."""
+"""Start of a spreadsheet formula: a sign that is not followed by a number."""
 
 
 @dataclass(frozen=True)
 class Table:
     """Table of texts with a caption and notes.
 
-    Columns whose heading is in `texts` are left-aligned. A line separates the last `n_separate`
-    rows. `advice` has notes on what to read or run next, which LaTeX output omits.
+    `texts` lists the headings of left-aligned columns. A line separates the last `n_separate` rows.
+    `advice` has notes on what to read or run next, which the LaTeX output leaves out.
     """
 
     caption: str
@@ -50,12 +50,12 @@ class Table:
 
 
 def format_n(run: Mapping[str, Any]) -> str:
-    """Return the number of questions with results in a run; `n of m` if m were selected."""
+    """Return the number of questions with results; `n of m` if m questions were selected."""
     return str(run["n"]) if run["n"] == run["selected"] else f"{run['n']} of {run['selected']}"
 
 
 def p_column(numbers: Iterable[int]) -> str:
-    """Return the heading of Holm-corrected p-values; `numbers` has the numbers of tests."""
+    """Return the heading of a column of Holm-corrected p-values, with the numbers of tests."""
     sizes = sorted({*numbers})
     if sizes in ([], [1]):
         return "p"
@@ -68,7 +68,7 @@ def format_p(p: float) -> str:
 
 
 def format_interval(low: float, high: float, n: int, form: str = ".2f") -> str:
-    """Return ` [low, high]` for a mean of n values; "" for fewer than `FEW` values."""
+    """Return ` [low, high]` for a mean of n values, or "" for fewer than `FEW` values."""
     return f" [{low:{form}}, {high:{form}}]" if n >= FEW else ""
 
 
@@ -92,7 +92,10 @@ def format_mean(mean: Mapping[str, Any] | None, whole: int | None = None, marks:
 
 
 def show(table: Table) -> None:
-    """Print a table; if it is too wide, break its headings, then texts, then split its columns."""
+    """Print a table in the width of the terminal.
+
+    If the table is too wide, headings are broken first, then texts. Then the columns are split.
+    """
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -114,7 +117,7 @@ def show(table: Table) -> None:
             end = place == len(rows) - table.n_separate
             grid.add_row(*(Text(row[at]) for at in columns), end_section=end)
         console.print(grid)
-    for note in (*table.notes, *table.advice):  # unbroken, to be copied or searched
+    for note in (*table.notes, *table.advice):  # not wrapped, so that users can copy or search
         whole = not console.is_terminal or "graphrag-bench " in note
         console.print(Text(clean_line(note), style="dim"), soft_wrap=whole)
 
@@ -146,9 +149,9 @@ def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
 def _column_groups(
     widths: Sequence[int], texts: Sequence[int], room: int
 ) -> Iterator[tuple[Sequence[int], bool]]:
-    """Yield the columns of each part of a table, and whether its numbers fit on one line.
+    """Yield the columns of each part of a table, and whether the numbers fit on one line.
 
-    Each part repeats the columns of texts, or only the first if all take more than half the width.
+    Each part repeats the text columns, or only the first if they fill more than half the width.
     """
     every = range(len(widths))
     folded = [min(width, 3 + _FOLDED) if at in texts else width for at, width in enumerate(widths)]
@@ -172,7 +175,7 @@ def _two_lines(head: str) -> str:
 
 
 def markdown(table: Table) -> str:
-    """Return a table in GitHub's markdown, with all texts escaped."""
+    """Return a table in GitHub-flavored Markdown, with all texts escaped."""
 
     def escaped(text: str) -> str:
         return _MARKDOWN.sub(r"\\\1", clean_line(text))
@@ -203,10 +206,7 @@ def latex(table: Table) -> str:
 
 
 def csv_text(table: Table) -> str:
-    """Return the headings and rows of a table as CSV.
-
-    `safe_cell` keeps spreadsheets from running a text as a formula.
-    """
+    """Return the headings and rows of a table as CSV that is safe to open in a spreadsheet."""
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     for row in (table.heads, *table.rows):
@@ -215,7 +215,7 @@ def csv_text(table: Table) -> str:
 
 
 def safe_cell(text: str) -> str:
-    """Return a text; begin it with an apostrophe if a spreadsheet would run it as a formula."""
+    """Add an apostrophe before a text if a spreadsheet would run it as a formula."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from graphrag_bench.errors import UserError, unknown
 
 CORPUS_CHARACTERS = 8
-"""Number of digits that tables print of the digest of a corpus."""
+"""Number of characters of the corpus digest that tables show."""
 IN_CONTEXT = "evidence_in_context"
 EVIDENCE = "evidence_recall@"
 _ANSWERS = ("accuracy", "f1", "hit@1", "list_f1")
@@ -19,8 +19,8 @@ GroupKeyT = TypeVar("GroupKeyT", bound=Hashable)
 def usual_metrics(names: Iterable[str]) -> list[str]:
     """Return the metrics that tables compare by default.
 
-    These are evidence recall at 5 (else at the largest k), evidence in context, accuracy, F1, Hit@1
-    and list F1.
+    These are evidence recall at 5 (or at the largest k, if 5 is missing), evidence in context,
+    accuracy, F1, Hit@1 and list F1.
 
     >>> usual_metrics(["f1", "mrr", "evidence_recall@2", "evidence_recall@10"])
     ['evidence_recall@10', 'f1']
@@ -38,11 +38,11 @@ def regime_of(run: RunMetrics) -> str:
 
 
 RULE = ("normaliser", "containment")
-"""Settings of scoring that change the values of a metric: the rule of scoring."""
+"""Scoring settings that change the values of metrics. Together they are the rule of scoring."""
 
 
 def rule_of(run: RunMetrics) -> dict[str, Any]:
-    """Return the rule by which a run was scored: the values of the `RULE` settings, by path."""
+    """Return the values of the `RULE` settings of a run, by path."""
     return {f"evaluation.{name}": run.get("evaluation", {}).get(name) for name in RULE}
 
 
@@ -65,10 +65,10 @@ def different_corpora(first: RunMetrics, second: RunMetrics) -> bool:
 def runs_by_corpus(
     runs: Sequence[RunMetrics], *, of_each_set: bool = True
 ) -> dict[str, dict[str, list[RunMetrics]]]:
-    """Return {data set: {corpus: runs}} for each data set whose runs have several corpora.
+    """Group the runs by data set and corpus, and keep the data sets with several corpora.
 
-    Runs of an unknown corpus are left out. If `of_each_set` is False, all data sets count as one,
-    with the name "".
+    Runs with an unknown corpus are left out. If `of_each_set` is false, all runs are treated as
+    runs of one data set with the name "".
     """
     known = [run for run in runs if run.get("corpus")]
     sets = group_by(known, lambda run: str(run["dataset"]) * of_each_set)
@@ -83,7 +83,7 @@ def _corpus(run: RunMetrics) -> str:
 def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) -> None:
     """Raise UserError if runs have different corpora.
 
-    With `of_each_set`, only runs of the same data set must have the same corpus.
+    If `of_each_set` is true, only runs on the same data set must have the same corpus.
     """
     for corpora in runs_by_corpus(runs, of_each_set=of_each_set).values():
         groups = [
@@ -98,7 +98,7 @@ def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) ->
 
 
 def unverified(run: RunMetrics) -> str:
-    """Return `partly` or `false` if a method is not fully checked against its paper, else ""."""
+    """Return `partly` or `false` if a method is not fully checked against its paper, or else ""."""
     verified = str(run.get("verified", "true"))
     return "" if verified == "true" else verified
 
@@ -114,7 +114,7 @@ REFERENCE_ROLES = ("floor", "ceiling")
 _ROLES = ("floor", "baseline", "", "ceiling")
 _SOURCES = ("profile", "fidelity")
 FILL_CONTEXT = "fill_context"
-"""Field of `metrics.json`: whether passages fill the context budget, or the user set top-k."""
+"""Field of `metrics.json`. It is `on` if the context is filled up to the budget."""
 _RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "corpus")
 _EXTENT = ("regime", "limit", "answer", FILL_CONTEXT)
 _SPLIT = ("split", "dev_share")
@@ -124,9 +124,9 @@ _STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
 def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any]]:
     """Choose the run with the highest mean of a metric; return its position and a record.
 
-    The first of tied runs is chosen; `n_equal` in the record counts the other runs with this mean.
-    Floor and ceiling methods and runs with failed questions are left out. Raises UserError if no
-    run remains or none has the metric.
+    If several runs have the highest mean, the first is chosen, and `n_equal` in the record is the
+    number of the other runs. Floor and ceiling methods and runs with failed questions are left out.
+    Raises UserError if no run remains, or if no run has the metric.
     """
     tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
     metrics = {row: runs[row]["metrics"] for row in tuned if not runs[row]["failed"]}
@@ -150,7 +150,7 @@ def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, An
 
 
 def selection_mark(run: RunMetrics) -> str:
-    """Return a mark if a run is scored on questions that it was selected on, else ""."""
+    """Return a mark if a run was selected on the questions that it is scored on, or else ""."""
 
     def overlap(selection: RunMetrics) -> bool:
         apart = {selection["split"], run.get("split", "all")} == {"dev", "test"}
@@ -162,13 +162,13 @@ def selection_mark(run: RunMetrics) -> str:
 
 
 def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
-    """Return the runs of a table in order, with unique titles.
+    """Sort the runs of a table, and give each run a unique title.
 
-    Runs are sorted by data set, context budget, and role from floor to ceiling. A title names the
-    data set if there are several; `(?)` marks an unverified method, and `selection_mark` is added.
-    Runs with the same title get the settings in which they differ, or else their keys. Cells of a
-    sweep come first, with the settings that the sweep varies; the other runs are marked as
-    references.
+    The runs of a sweep come first, titled by the settings that the sweep varies. All other runs are
+    marked as references and sorted by data set, context budget, and role from floor to ceiling.
+    Their titles name the data set if there are several. Runs with the same title also get the
+    settings in which they differ, or else their keys. `(?)` marks a method that is not fully
+    verified.
     """
     cells = [run for run in runs if "varied" in run]
     rest = [run for run in runs if "varied" not in run]
@@ -176,7 +176,7 @@ def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
 
 
 def n_references(runs: Sequence[RunMetrics]) -> int:
-    """Return how many runs in the table of a sweep are not cells; 0 for other tables."""
+    """Return the number of reference runs in the table of a sweep, or 0 for other tables."""
     n_cells = sum("varied" in run for run in runs)
     return len(runs) - n_cells if n_cells else 0
 
@@ -195,7 +195,7 @@ def _cells(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
 
 
 def _stock_title(run: RunMetrics) -> str:
-    """Return the title of a cell, without edits of steps, which `varied` has already."""
+    """Return the title of a sweep's run, without the edits of steps that `varied` already shows."""
     stages = ("convert.", "retrieve.", "generate.")
     varies_steps = any(stage in run["varied"] for stage in stages)
     return str(run["title"]).removesuffix(run.get("edits", "") if varies_steps else "").strip()
@@ -227,7 +227,7 @@ def _has_context(run: RunMetrics) -> bool:
 
 
 def parameter_details(groups: Sequence[Hashable], runs: Sequence[RunMetrics]) -> list[str]:
-    """Return a text for each run with the parameters in which the runs of its group differ."""
+    """Return for each run the parameters in which it differs from the other runs of its group."""
 
     def parameters(members: Sequence[RunMetrics]) -> list[str]:
         settings = [{**run["settings"], FILL_CONTEXT: run.get(FILL_CONTEXT)} for run in members]
@@ -249,7 +249,7 @@ def _by_group(
 
 
 def _details(runs: Sequence[RunMetrics]) -> list[str]:
-    """Add sources, parameters, settings of steps and keys, in turn, until all titles differ."""
+    """Add sources, parameters, settings of steps and finally keys until all titles differ."""
     settings = [_settings(run) for run in runs]
     names, details = _differing(settings), list[str]()
     for most in range(3):
@@ -260,7 +260,7 @@ def _details(runs: Sequence[RunMetrics]) -> list[str]:
 
 
 def differing_settings(runs: Sequence[RunMetrics]) -> list[str]:
-    """Return the paths of the settings of retrieval, except prompts, that differ between runs."""
+    """Return the paths of the retrieval settings that differ between runs, except prompts."""
     return above_steps(
         name
         for name in _differing([run["settings"] for run in runs])
@@ -269,7 +269,7 @@ def differing_settings(runs: Sequence[RunMetrics]) -> list[str]:
 
 
 def above_steps(names: Iterable[str]) -> list[str]:
-    """Return the names of settings outside of steps; if there are none, return all names."""
+    """Return the names of settings that do not belong to steps; if there are none, all names."""
     every = list(names)
     return [name for name in every if not name.startswith(_STEPS)] or every
 
@@ -313,7 +313,7 @@ TOKENS = ("prompt_tokens", "completion_tokens")
 
 
 def tokens_and_usd(run: RunMetrics) -> tuple[float, float]:
-    """Return the tokens and US dollars of all calls of a run, paid or cached."""
+    """Return the tokens and the US dollars of all calls of a run, both paid and cached."""
     steps = run["cost"]["steps"].values()
     n_tokens, usd = (sum(total_of(step, *names) for step in steps) for names in (TOKENS, ("usd",)))
     return n_tokens, usd

@@ -1,4 +1,4 @@
-"""Tables of several runs, made from their `metrics.json`."""
+"""Tables of several runs, made from the `metrics.json` of each run."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ from graphrag_bench.text import model_name, short
 
 RunColumn = tuple[str, Callable[[RunMetrics], str]]
 COLUMNS = ("main", "all")
-"""Values of `columns=`: the headline table only, or all tables with all columns."""
+"""Values of `columns=`: only the headline table, or all tables with all columns."""
 ABOUT = "what the columns mean: docs/metrics.md"
 MORE = "all columns, costs and notes: columns=all; what they mean: docs/metrics.md"
 _TITLE: RunColumn = ("method", lambda run: str(run["title"]))
@@ -56,9 +56,9 @@ _ANSWERS = {
 def run_table(runs: Sequence[RunMetrics]) -> Table:
     """Return a table with a row for each run and all columns that are not empty.
 
-    The rates of faulty calls include the calls of index building. `!` marks the means of a run with
-    failed questions. After a mean come its standard deviation over repeats and its interval. If the
-    mean covers fewer questions than the run, their number follows.
+    A mean is followed by `!` if questions of the run failed, by its standard deviation over
+    repeats, by its interval, and by the number of questions if it is over fewer questions than the
+    run. The rates of failed and fallback calls include calls during index building.
     """
     ordered = in_table_order(runs)
     names = {name for run in ordered for name in run["metrics"] if name.startswith(EVIDENCE)}
@@ -182,9 +182,10 @@ def metrics_table(runs: Sequence[RunMetrics]) -> Table:
 def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
     """Return the metric of the headline table.
 
-    It is `metric`, or else the usual metric that has values for the largest number of questions.
+    This is `metric`, or else the usual metric that has values for the largest number of questions.
     Ties are broken in this order: accuracy, F1, Hit@1, list F1, evidence recall at 5 or at the
-    largest k. If a context has no chunks, evidence in context comes before evidence recall.
+    largest k. If the context of a run has no chunks, evidence in context comes before evidence
+    recall.
     """
     if metric:
         return metric
@@ -202,9 +203,9 @@ def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
 def headline_table(
     runs: Sequence[RunMetrics], differences: Sequence[Comparison] = (), metric: str | None = None
 ) -> Table:
-    """Return a table with a row for each run, and only the main columns.
+    """Return a table of the main results, with a row for each run.
 
-    They are n, the main metric, its difference from the baseline with the p-value, the tokens of
+    The columns are n, the main metric, its difference from the baseline, the p-value, the tokens of
     the context, and the cost.
     """
     ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
@@ -264,7 +265,7 @@ def _headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
 
 
 def cost_table(runs: Sequence[RunMetrics]) -> Table:
-    """Return a table with the maximum, paid and cached calls of each step of each run."""
+    """Return a table with the estimated, paid and cached calls of each step of each run."""
     heads = ("method", "step", "calls at most", "tokens at most", "paid calls", "paid tokens",
              "paid USD", "cached calls", "cached tokens", "cut", "retries")  # fmt: skip
     rows = []
@@ -280,7 +281,7 @@ def cost_table(runs: Sequence[RunMetrics]) -> Table:
                 f"{cached['calls']:,}", _prompt_and_completion(cached),
                 str(cost["truncated"]), str(paid["retries"]),
             ))  # fmt: skip
-    note = "all calls so far; tokens: prompt + completion; cut: replies that ended at max_tokens"
+    note = "all calls so far; tokens: prompt + completion; cut: replies that reached max_tokens"
     return Table("costs of the runs", heads, tuple(rows), (note,), texts=heads[:2])
 
 
@@ -289,7 +290,7 @@ def _prompt_and_completion(part: Mapping[str, Any]) -> str:
 
 
 def checked_columns(name: str) -> str:
-    """Return the value of `columns=` if it is `main` or `all`; else raise UserError."""
+    """Return the value of `columns=` if it is `main` or `all`, or else raise UserError."""
     if name not in COLUMNS:
         raise UserError(f"Unknown columns '{name}'. {did_you_mean(name, COLUMNS)}")
     return name
@@ -302,10 +303,7 @@ def select_tables(
     columns: str = COLUMNS[0],
     metric: str | None = None,
 ) -> list[Table]:
-    """Return the headline table of runs.
-
-    With `columns="all"`, return the tables with all columns, all differences and all costs instead.
-    """
+    """Return the headline table of the runs, or all tables if `columns` is "all"."""
     if columns == COLUMNS[0]:
         return [headline_table(runs, differences, metric)]
     tables = [run_table(runs), comparisons.comparison_table(differences), cost_table(runs)]
@@ -314,7 +312,7 @@ def select_tables(
 
 @dataclass(frozen=True)
 class ListedRun:
-    """Stored run in the list that `runs ls` prints; `metrics` is empty before scoring."""
+    """Stored run in the list that `runs ls` prints; `metrics` is empty if the run is not scored."""
 
     dataset: str
     method: str
@@ -358,7 +356,7 @@ def _reader(run: RunMetrics) -> str:
 
 
 def run_sheet(runs: Sequence[RunMetrics], settings: Sequence[Mapping[str, Any]]) -> Table:
-    """Return a table for CSV with a row for each run: settings, counts, metrics and costs."""
+    """Return a table for CSV with the settings, counts, metrics and costs of each run."""
     metrics = usual_metrics(name for run in runs for name in run["metrics"])
     rows: list[dict[str, Any]] = []
     for run, of_run in zip(runs, settings, strict=True):

@@ -1,7 +1,8 @@
-"""Results board: export a run as an entry, and check an entry.
+"""Export a stored run as an entry of the results board, and check such an entry.
 
-An entry is a small JSON file, and a CSV file with the metrics of each question from which the check
-recomputes the means. They have no texts of the corpus, no paths, no addresses and no API keys.
+An entry consists of a small JSON file and a CSV file. The CSV file has the metrics of each
+question, and the check recomputes the means from it. An entry contains no corpus texts, paths,
+addresses or API keys.
 """
 
 import csv
@@ -26,7 +27,7 @@ from graphrag_bench.run.stored import StoredRun, scored_questions
 from graphrag_bench.text import safe_name
 
 BOARD = "docs/results/board"
-"""The folder of the entries in the repository."""
+"""The folder of the board's entries in the repository."""
 _METRIC_FIELDS = (
     "dataset", "card", "corpus", "method", "title", "key", "profile", "fidelity", "regime", "limit",
     "split", "answer", "selected", "n", "answered", "failed", "llm", "llm_build", "embedder",
@@ -39,20 +40,21 @@ _WITHOUT_EFFECT = re.compile(
     r"|budget|llm_judge|given)(\..*)?"
     r"|.*\.(base_url|api_key_env|timeout|retries|limits\..*|parallel|threads)"
 )
-"""Settings that do not affect results, and addresses."""
+"""Settings that do not change the results, and settings that contain addresses."""
 _ROUNDING = 2e-6
-"""Maximum difference of two numbers that are rounded to 6 decimals on different machines."""
+"""Largest accepted difference between two numbers that were rounded to 6 decimals."""
 _STEPS = re.compile(r"method\.(convert|retrieve|generate)\b.*")
 _PATH_OR_ADDRESS = re.compile(r"(?<![\w.-])(~?/\w|~|[A-Za-z]:[\\/]|\\\\\w|[a-z]+://).*", re.DOTALL)
 _SECRET = re.compile(r"(?i)\b(sk|hf|gsk|ghp|xai|pk)[-_][\w-]{16,}|\bbearer\s")
 
 
 def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
-    """Return the entry of a run: settings, metrics with n and interval, command and digests.
+    """Return the results board entry of a run.
 
-    `command` repeats the run. `records` is the sha256 of its stored results, `questions` is the
-    sha256 of its `question_metrics`, and `sha256` is the digest of all other fields. Raises
-    UserError for an imported or unfinished run, or if no command can repeat the run.
+    The entry has the run's settings, its metrics, and a `command` that repeats the run. `records`
+    and `questions` are the SHA-256 digests of the stored results and of the text that
+    `question_metrics` returns. `sha256` is the digest of all other fields. Raises UserError if the
+    run is imported or unfinished, or if no command can repeat it.
     """
     run.require_steps()
     run.require_dataset()
@@ -77,7 +79,7 @@ def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
 
 
 def question_metrics(run: StoredRun) -> str:
-    """Return CSV with the metrics and a scope number for each question that did not fail."""
+    """Return the metrics of each question that did not fail, as CSV with numbered scopes."""
     names = [name for name in scored_questions(run) if name in run.scores]
     heads = sorted(run.metrics["metrics"])
     scopes = list(dict.fromkeys(one for one in map(run.scopes.get, names) if one is not None))
@@ -92,7 +94,7 @@ def question_metrics(run: StoredRun) -> str:
 
 
 def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
-    """Write a run's entry on the results board and its CSV file, check both, return the path."""
+    """Write and check the board entry of a run and its CSV file; return the path of the entry."""
     values = result_of(run, home)
     path = Path(folder) / _name(values)
     write_whole(path.with_suffix(".csv"), question_metrics(run))
@@ -104,8 +106,9 @@ def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
 def read_result(path: Path) -> dict[str, Any]:
     """Check an entry and its CSV file, and return the entry.
 
-    Raises UserError if a file is missing, was changed after `write_result` or contains private
-    text, or if a mean, an n or an interval differs from the CSV file.
+    Raises UserError if a file is missing, if it was changed after `write_result`, or if it contains
+    a path, an address or a key. Raises UserError also if a mean, a number of questions or an
+    interval differs from the CSV file.
     """
     text = path.read_text(encoding="utf-8")
     try:
@@ -121,13 +124,13 @@ def read_result(path: Path) -> dict[str, Any]:
     for one in (*_texts(values), *_check_metrics(path, values)):
         if _PATH_OR_ADDRESS.search(one) or _SECRET.search(one) or "\n" in one:
             raise UserError(
-                f"{path.name}: '{one}' must not have a path, an address, a key or a line break."
+                f"{path.name}: '{one}' must not contain a path, address, key or line break."
             )
     return dict(values)
 
 
 def _check_metrics(path: Path, values: Mapping[str, Any]) -> Iterator[str]:
-    """Compare all metrics with the CSV file; yield the texts of the CSV file."""
+    """Compare all metrics with the CSV file, and yield the texts in the CSV file."""
     file = path.with_suffix(".csv")
     if not file.is_file():
         raise UserError(f"{path.name} needs {file.name}: `runs export --result` writes both.")
@@ -141,7 +144,7 @@ def _check_metrics(path: Path, values: Mapping[str, Any]) -> Iterator[str]:
         n = len({row["question"] for row in rows})
         if not n == len(rows) == values["n"] - values["failed"]:
             raise UserError(
-                f"{path.name}: n - failed differs from the {n} questions of {file.name}."
+                f"{path.name}: n - failed differs from the {n} questions in {file.name}."
             )
         for name in sorted({*heads[2:], *values["metrics"]}):
             own = [(float(row[name]), scope) for row, scope in zip(rows, scopes, strict=True)
@@ -153,10 +156,10 @@ def _check_metrics(path: Path, values: Mapping[str, Any]) -> Iterator[str]:
                 abs(found[one] - stated[one]) < _ROUNDING for one in found
             ):
                 raise UserError(
-                    f"{path.name}: metrics: '{name}' is {stated}, but {found} in {file.name}."
+                    f"{path.name}: the metric '{name}' is {stated}, but {found} in {file.name}."
                 )
     except (ValueError, AttributeError, TypeError, KeyError, csv.Error) as error:
-        raise UserError(f"{file.name} is not a file of question metrics: {error}.") from None
+        raise UserError(f"{file.name} is not a CSV file of question metrics: {error}.") from None
     yield from (*heads, *(row["question"] for row in rows))
 
 
@@ -177,7 +180,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def public(value: Any) -> Any:
-    """Return a value with each path replaced by its last part, and each address by ADDRESS."""
+    """Return a copy in which paths are reduced to their last part and addresses become ADDRESS."""
     if isinstance(value, Mapping):
         return {name: public(one) for name, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -195,7 +198,7 @@ def _last_part(place: re.Match[str]) -> str:
 
 
 def _overrides(run: StoredRun, home: Path) -> list[str]:
-    """Return the overrides that reproduce a run's settings."""
+    """Return the overrides that reproduce the settings of a run."""
     own = run.config
     words = [f"dataset={own['dataset']['name']}", f"method={own['method']['name']}"]
     words += [f"{one}={own[one]}" for one in ("profile", "fidelity") if own[one] != "default"]
@@ -225,7 +228,10 @@ def _choice(group: str, own: Any) -> str:
 
 
 def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]:
-    """Return a run's settings that the overrides do not give; of steps only if all others agree."""
+    """Return the settings of a run that the overrides do not reproduce.
+
+    Settings of steps are returned only if all other settings agree.
+    """
     values = compose_settings([*words, f"paths.home={_text(str(home))}"])
     experiment = Experiment.prepare(values, run.dataset, swept=True)
     settings = experiment.settings.model_dump()

@@ -1,8 +1,9 @@
 """Select a stored run for each row of a paper's table.
 
-A run qualifies for a row if it has the row's method and settings. Runs on the paper's data with the
-paper's model come first. For each model of the paper, the other selected runs share one data
-set, model, number of questions and judge (their *group*), so that the methods are comparable.
+A run is a candidate for a row if it uses the row's method and settings. Runs on the paper's data
+with the paper's model are preferred. The other selected runs all belong to one group for each model
+in the paper: they share the data set, the model, the number of questions and the judge, so that
+their methods can be compared.
 """
 
 from collections import Counter
@@ -21,7 +22,7 @@ from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
 
 
 def qualifying(recipe: Recipe, conditions: Sequence[RunConditions]) -> list[RunConditions]:
-    """Return the runs that have the settings in a recipe, which describes a printed figure."""
+    """Return the runs that have all settings that a printed value requires."""
     wanted = recipe.required
     if wanted is None:
         return []
@@ -43,7 +44,10 @@ def _of_another_set(recipe: Recipe, one: RunConditions) -> bool:
 
 
 def _of_another_row(recipe: Recipe, llm: str) -> bool:
-    """Return whether the model is of another row; an unknown model is of the first row."""
+    """Return whether the model belongs to another row of the table.
+
+    A model that the paper does not name belongs to the first row.
+    """
     own, listed, known = recipe.cell.llm, recipe.table.llms, recipe.table.paper.llms
     if len(listed) < 2 or not own or grading.is_model(llm, known[own]):
         return False
@@ -51,16 +55,16 @@ def _of_another_row(recipe: Recipe, llm: str) -> bool:
 
 
 GradedRow = tuple[TableRow, str]
-"""Row of a paper's table, with a kind of metric if a run is selected for this kind alone."""
+"""Row of a paper's table. The text is a kind of metric if a run is selected for this kind only."""
 RunGroup = tuple[str, str, int, str, str]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Run that qualifies for a row of a paper's table, with its grade of comparability.
+    """Stored run that can fill a row of a paper's table, and its grade of comparability.
 
-    For a win rate, `other` is the opponent's run. If several runs give the figures of a row,
-    `parts` has a candidate for each of them, or None for a missing run; the other fields then
+    For a win rate, `other` is the run of the opponent. If a value is the mean of several runs,
+    `parts` has a candidate for each run, or None if the run is missing. The other fields then
     describe the first run.
     """
 
@@ -73,16 +77,15 @@ class Candidate:
 
     @property
     def group(self) -> RunGroup:
-        """What comparable runs share: data set, model, number of questions, judge and protocol."""
+        """The data set, model, number of questions, judge and protocol of the run."""
         metrics, how = self.run.metrics, (self.judge, self.protocol)
         return metrics["dataset"], metrics["llm"], metrics["selected"], *how
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
-        """The key by which candidates are sorted.
+        """The key that sorts candidates.
 
-        Runs that are nearest to the paper come first. Of equally near runs, those with more
-        questions come first.
+        The runs nearest to the paper come first. Of these, runs with more questions come first.
         """
         metrics, other = self.run.metrics, self.other.metrics["key"] if self.other else ""
         near = self.grade.letter, len(self.grade.major), len(self.grade.mismatches)
@@ -95,7 +98,7 @@ def candidates(
     conditions: Sequence[RunConditions],
     verdicts: StoredVerdicts,
 ) -> list[Candidate]:
-    """Return the runs that qualify for a printed figure; for a judged metric, only judged runs."""
+    """Return the candidates for a printed value; a judged metric needs judged runs."""
     parts = [list(_of_part(part, conditions, verdicts)) for part in table.parts(cell)]
     if len(parts) == 1:
         return parts[0]
@@ -126,7 +129,7 @@ def _of_part(
 def _judges(
     metric: PrintedMetric, runs: Sequence[RunConditions], verdicts: StoredVerdicts
 ) -> list[tuple[str, str]]:
-    """Return the judges of runs with their protocols; ("", "") if the metric needs no judge."""
+    """Return the judge and protocol pairs of runs; [("", "")] if the metric needs no judge."""
     folders = [one.run.folder.path for one in runs]
     if metric.criteria:
         first, second = (folder.name for folder in folders)
@@ -138,13 +141,13 @@ def _judges(
 
 
 def grade_of(part: Part, runs: Sequence[RunConditions], judge: str = "", how: str = "") -> Grade:
-    """Return the grade of a figure; the grade of a win rate has the mismatches of both runs."""
+    """Return the grade of a value; the grade of a win rate has the mismatches of both runs."""
     grades = [grading.grade(run, of, judge, how) for run, of in zip(runs, part.sides, strict=True)]
     return Grade.of(mismatch for one in grades for mismatch in one.mismatches)
 
 
 def stored_of(part: Part, conditions: Sequence[RunConditions]) -> list[tuple[RunConditions, ...]]:
-    """Return the stored runs, or for a win rate the pairs of runs, that can give a figure."""
+    """Return the stored runs that can give a value; for a win rate, the pairs of runs."""
     cell, own = part.own.cell, qualifying(part.own, conditions)
     if not part.own.metric.criteria:
         return [(one,) for one in own]
@@ -159,10 +162,10 @@ def stored_of(part: Part, conditions: Sequence[RunConditions]) -> list[tuple[Run
 
 
 def selected_runs(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
-    """Select a run for each row of a paper's table from its candidates.
+    """Select one of the candidates for each row of a paper's table.
 
-    The run nearest to the paper is selected if its grade is A or B. Otherwise a run of the group
-    that has runs for most rows is selected: of these runs, the nearest to the paper.
+    If a candidate has grade A or B, the candidate nearest to the paper is selected. Otherwise the
+    selected run is the nearest candidate in the group that has candidates for most rows.
     """
     groups = {
         llm: _largest_group({row: runs for row, runs in rows.items() if row[0][2] == llm})

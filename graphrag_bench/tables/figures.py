@@ -1,4 +1,4 @@
-"""Our figures beside the figures of a paper's table, and what missing figures need."""
+"""Measured values for the cells of a paper's table, and the inputs that are still missing."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,9 +18,9 @@ from graphrag_bench.tables.measures import FigureSource, FigureValue, reason_wit
 
 @dataclass(frozen=True)
 class Figure:
-    """Figure of a stored run over `n` questions, in the paper's unit.
+    """Measured value of a stored run over `n` questions, in the unit of the paper.
 
-    `low` and `high` are the ends of its interval, None if unknown.
+    `low` and `high` are the ends of the confidence interval. They are None if they are unknown.
     """
 
     value: float
@@ -35,11 +35,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class CellEntry:
-    """Our figure beside a printed figure, and the inputs that it still needs.
+    """Our value for a cell of a paper's table, and the inputs that are still missing.
 
-    `runs` has the settings of missing runs, `unjudged` has the keys of runs (or pairs of runs)
-    without verdicts, and `missing_parts` names other missing inputs. `reason` says why there can be
-    no figure. A mean over several runs may have a figure although some runs are missing.
+    `runs` has the settings of missing runs. `unjudged` has the keys of the runs, or pairs of runs,
+    that have no verdicts yet. `missing_parts` names other missing inputs. `reason` explains why the
+    cell cannot have a value. A mean over several runs can have a value before all runs are there.
     """
 
     figure: Figure | None = None
@@ -50,17 +50,20 @@ class CellEntry:
 
 
 def count_of_runs(n_runs: int) -> str:
-    """Return `1 run`, `2 runs` and so on; "" for no run."""
+    """Return `1 run`, `2 runs` and so on, or "" for zero runs."""
     return f"{n_runs} run{'s' if n_runs > 1 else ''}" if n_runs else ""
 
 
 Cells = Mapping[PrintedCell, CellEntry]
 Gap = tuple[Part, Candidate | None]
-"""Missing part of a printed figure, and the stored run that lacks only the metric, if any."""
+"""A part of a printed value that is missing, and the stored run that lacks only the metric."""
 
 
 def difference(cell: PrintedCell, filled: Cells) -> str:
-    """Return our figure minus the paper's figure, e.g. `+1.2`; "–" for grade C or no figure."""
+    """Return our value minus the paper's value, such as `+1.2`.
+
+    Returns "–" if there is no value or if its grade is C.
+    """
     figure = filled[cell].figure
     if figure is None or figure.grade.major or cell.value is None:
         return MISSING
@@ -70,9 +73,11 @@ def difference(cell: PrintedCell, filled: Cells) -> str:
 _TIMES = ("time", "seconds")
 _SERIAL = "seconds need a run with workers=1 cache.mode=off"
 _WITHOUT_ANSWERS = ("count", "graph", "build")
-"""Kinds of figures that do not depend on answers; runs are selected for each kind alone."""
+"""Kinds of metrics that do not depend on answers. Runs are selected separately for each of these
+kinds.
+"""
 _SHARES = ("judged", "judged_answer", "metric", "layers")
-"""Kinds of figures in 0..1, which papers print in percent."""
+"""Kinds of metrics with values in 0..1, which papers print in percent."""
 
 
 def cell_entries(
@@ -82,7 +87,7 @@ def cell_entries(
     *,
     papers_prompts: bool = False,
 ) -> dict[PrintedCell, CellEntry]:
-    """Return our entry beside each printed figure of a paper's table."""
+    """Return our entry for each cell of a paper's table."""
 
     def row_of(cell: PrintedCell) -> candidates.GradedRow:
         kind = table.metric(cell).kind
@@ -111,7 +116,7 @@ class _Collection:
     source: FigureSource
 
     def with_figure(self, row: Sequence[PrintedCell]) -> list[Candidate]:
-        """Return the candidates of a row that have a figure for at least one of its cells."""
+        """Return the candidates that have a value for at least one cell of a row."""
         table, verdicts = self.table, self.source.verdicts
         having: dict[tuple[object, ...], Candidate] = {}
         for cell in row:
@@ -143,9 +148,9 @@ class _Collection:
         return rest
 
     def lacking(self, recipe: Recipe, gaps: Sequence[Gap]) -> CellEntry:
-        """Return the inputs that a figure lacks: new runs, or data of stored runs.
+        """Return the inputs that a value still needs.
 
-        These data are scores, timings or verdicts.
+        These are either new runs, or scores, timings or verdicts of stored runs.
         """
         metric = recipe.metric
         unscored = [run.run.folder.path for _, run in gaps if run]
@@ -166,10 +171,10 @@ class _Collection:
         return CellEntry(reason=_SERIAL) if timed and not words else CellEntry(runs=words)
 
     def nearest(self, part: Part, stored: Sequence[tuple[RunConditions, ...]]) -> tuple[str, ...]:
-        """Return the keys of the stored run, or of the pair of runs, to be judged for a figure.
+        """Return the key of the run, or the keys of the pair of runs, that should be judged.
 
-        Runs with the best grade are preferred, then runs of the largest group, then the run
-        nearest to the paper.
+        The best grade is preferred, then the largest group of comparable runs, then the run nearest
+        to the paper.
         """
 
         def place(runs: tuple[RunConditions, ...]) -> tuple[object, ...]:

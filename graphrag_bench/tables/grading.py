@@ -1,4 +1,4 @@
-"""Grades that tell how comparable a figure of a stored run is with a printed figure."""
+"""Grades that tell how comparable the value of a stored run is with a printed value."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,22 +20,23 @@ from graphrag_bench.text import model_name
 
 REGIME = "regime"
 BUDGET, NATIVE = "budget_context", "native"
-"""The setting of the context budget, and its value if each method has its own budget."""
+"""The setting of the context budget, and its value if each method keeps its own budget."""
 CHUNK_SIZE = 1200
-"""Default tokens of a chunk with `chunking=token`."""
+"""Default number of tokens per chunk with `chunking=token`."""
 _PACKAGED = ("methods", "operators", "graphrag_bench")
-"""The packages with this project's prompts."""
+"""Packages that contain the prompts of this project."""
 _QUANTISED = re.compile(r"\b(I?Q[2-8]_\w+|AWQ|GPTQ|int[48]|bnb)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class RunConditions:
-    """Stored run with the fields that grades compare.
+    """Stored run and the properties that grading compares.
 
-    `card` names its data set, and `sizes` has the documents and tokens of its corpus, if known.
-    `verified` is true if the card's format was checked against original files. `abstract` is true
-    for abstract questions (about the whole corpus). `papers_prompts` is true if the user says that
-    the run has the paper's prompts, and if the run uses no prompt of this project.
+    `card` is the name of the data set. `sizes` has the numbers of documents and tokens of the
+    corpus, if they are known. `papers_prompts` is true if the user states that the run used the
+    prompts of the paper, and if no prompt of the run is part of this project. `verified` is true if
+    the format of the data set was checked against original files. `abstract` is true if the
+    questions are about the whole corpus.
     """
 
     run: StoredRun
@@ -48,7 +49,7 @@ class RunConditions:
 
     @classmethod
     def of(cls, run: StoredRun, papers_prompts: bool, sizes: Mapping[str, int]) -> "RunConditions":
-        """Collect the fields of a run that grades compare; `sizes` has the size of its corpus."""
+        """Collect the properties of a run that grading compares."""
         metrics = run.metrics
         name = metrics.get("card", metrics["dataset"])
         settings = with_chunking(metrics["settings"], name)
@@ -64,7 +65,7 @@ class RunConditions:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Field in which a run and a paper differ; a `major` mismatch makes figures incomparable."""
+    """Difference between a run and a paper; a `major` mismatch makes their values incomparable."""
 
     field: str
     ours: str
@@ -77,7 +78,7 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Grade:
-    """Grade of a figure: A (no mismatch), B (minor mismatches) or C (a major mismatch).
+    """Grade of a value: A (no mismatch), B (only minor mismatches) or C (a major mismatch).
 
     >>> Grade.of([Mismatch("damping", "0.5", "0.1")]).letter
     'B'
@@ -87,33 +88,33 @@ class Grade:
 
     @classmethod
     def of(cls, mismatches: Iterable[Mismatch]) -> "Grade":
-        """Return the grade with these mismatches: each of them once, major mismatches first."""
+        """Return the grade for these mismatches, without duplicates and with major ones first."""
         return cls(tuple(sorted(dict.fromkeys(mismatches), key=lambda one: not one.major)))
 
     @property
     def major(self) -> tuple[Mismatch, ...]:
-        """The mismatches that make the grade C."""
+        """The mismatches that lead to grade C."""
         return tuple(one for one in self.mismatches if one.major)
 
     @property
     def letter(self) -> str:
-        """The grade as a letter: A, B or C."""
+        """The letter of the grade: A, B or C."""
         return "C" if self.major else "B" if self.mismatches else "A"
 
     @property
     def sentence(self) -> str:
-        """All mismatches as text, each with the run's and the paper's value; "" for grade A."""
+        """All mismatches as text, with the values of the run and of the paper; "" for grade A."""
         return "; ".join(map(str, self.mismatches))
 
 
 def grade(one: RunConditions, recipe: Recipe, judge: str = "", protocol: str = "") -> Grade:
-    """Grade a run's figure against a printed figure; `judge` is the run's judge.
+    """Grade the value of a run against a printed value; `judge` is the judge of the run.
 
-    The grade is C if the data set, corpus size, answering model, judge, judge's protocol or
-    selection of questions differs, if the corpus size of the run is unknown, or if its regime is
-    not `published`. It is A if data, models, settings and prompts are equal, else B. For a count,
-    only the size of the corpus matters. A figure that measures a graph does not get the grade C for
-    different questions.
+    The grade is C if the data set, corpus size, answering model, judge, judging protocol or choice
+    of questions differs, if the corpus size of the run is unknown, or if the regime is not
+    `published`. The grade is A if the data, models, settings and prompts are equal. In all other
+    cases it is B. A count is graded by the corpus size only. Different questions do not lead to
+    grade C if the value measures a graph.
     """
     if recipe.metric.kind == "count":
         return Grade.of(_corpus(one, recipe, silent=True))
@@ -151,7 +152,7 @@ def _data(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
 
 
 def _corpus(one: RunConditions, recipe: Recipe, *, silent: bool = False) -> Iterator[Mismatch]:
-    """Yield mismatches in the size of the corpus; with `silent`, a paper may print no size."""
+    """Yield mismatches in corpus size; if `silent` is true, the paper need not print a size."""
     if recipe.place.card != one.card:
         return
     sizes = printed_sizes(recipe.table.paper_name, one.card)
@@ -166,7 +167,7 @@ def _corpus(one: RunConditions, recipe: Recipe, *, silent: bool = False) -> Iter
 
 
 def _questions(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
-    """Yield mismatches in the questions; a difference of up to 2 % in number is minor."""
+    """Yield mismatches in the questions; up to 2 % more or fewer questions is a minor mismatch."""
     metrics, n, same = one.run.metrics, recipe.n_questions, recipe.place.card == one.card
     whole = same and not _corpus_alone(recipe)
     if n is None:
@@ -183,7 +184,7 @@ def _questions(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
 
 
 def is_model(identity: str, model: PrintedModel | None) -> bool:
-    """Return whether the name of a run's model is that of a model in a paper."""
+    """Return whether the name of a run's model matches a model of a paper."""
     return model is not None and re.search(model.pattern, identity.lower()) is not None
 
 
@@ -212,7 +213,7 @@ def _judge(recipe: Recipe, judge: str, protocol: str) -> Iterator[Mismatch]:
 def different_settings(
     ours: Mapping[str, object], theirs: Mapping[str, object]
 ) -> Iterator[Mismatch]:
-    """Yield the settings that differ.
+    """Yield a mismatch for each setting with different values.
 
     Settings of steps are left out if any other setting differs.
     """
@@ -238,7 +239,7 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
 
 
 def settings_of_words(words: Sequence[str], dataset: str | None) -> dict[str, Any]:
-    """Return the settings, by path, of a run with these overrides; models are left out."""
+    """Return the settings of a run with these overrides, by path and without models."""
     apart = ("dataset", "llm", "llm_build", "embedder")
     own = [text for text in words if re.split(r"[.=]", text, maxsplit=1)[0] not in apart]
     return with_chunking(_composed(tuple(own)), dataset)
@@ -250,7 +251,7 @@ def _composed(words: tuple[str, ...]) -> dict[str, Any]:
 
 
 def with_chunking(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
-    """Return settings by path, with `chunking=auto` replaced by the chunking of the data set."""
+    """Return the settings with `chunking=auto` replaced by the chunking of the data set."""
     named = dict(settings)
     if named.get("chunking.variant") == "auto" and dataset in card_names():
         named["chunking.variant"] = load_card(str(dataset)).chunking
@@ -260,7 +261,7 @@ def with_chunking(settings: Mapping[str, Any], dataset: str | None) -> dict[str,
 
 
 def has_setting(settings: Mapping[str, Any], word: str) -> bool:
-    """Return whether settings (by path) agree with an override such as `method.top_k=3`."""
+    """Return whether the settings agree with an override such as `method.top_k=3`."""
     name, _, text = word.partition("=")
     if name == "pooling":
         return bool(settings.get("pooling.mode", "off") == text)

@@ -1,7 +1,8 @@
-"""Share runs and artifacts in a data set repository of the Hugging Face hub.
+"""Share runs and artifacts in a dataset repository on the Hugging Face Hub.
 
-A run is the folder runs/DATASET/METHOD/KEY with a sha256 of each file, and its entry of the results
-board; an artifact is artifacts/KEY.tar.gz. The token comes from HF_TOKEN or `hf auth login`.
+A run is uploaded as the folder runs/DATASET/METHOD/KEY together with the SHA-256 digest of each
+file. An artifact is uploaded as artifacts/KEY.tar.gz. The access token comes from HF_TOKEN or from
+`hf auth login`.
 """
 
 import hashlib
@@ -39,10 +40,10 @@ _FILE = re.compile(
 
 
 def push_runs(runs: Sequence[StoredRun], home: str | Path, repo: str, *, texts: bool) -> list[str]:
-    """Upload runs, their entries of the results board and a card; return a line for each run.
+    """Upload runs with a dataset card; return a line for each run.
 
-    Without `texts`, traces and contexts with texts are left out; ids, answers and metrics are
-    uploaded. Paths and addresses are removed from settings. Raises UserError like `write_result`.
+    If `texts` is false, traces are left out, and so are contexts that contain texts. Paths and
+    addresses are removed from the settings. Raises UserError if `write_result` rejects a run.
     """
     with TemporaryDirectory() as scratch:
         folder, sections, lines = Path(scratch), {}, []
@@ -61,8 +62,8 @@ def push_runs(runs: Sequence[StoredRun], home: str | Path, repo: str, *, texts: 
 def pull_runs(repo: str, home: Path) -> list[str]:
     """Download all runs of a repository into HOME/runs; return a line for each run.
 
-    Raises UserError, and stores no run, if a file differs from its sha256 or has an unsafe name, or
-    if another run has the same folder.
+    Raises UserError without storing any run if a file has an unsafe name or a different SHA-256
+    digest, or if a different run is already stored in the same folder.
     """
     home.mkdir(parents=True, exist_ok=True)
     with _hub(repo) as api, TemporaryDirectory(prefix=".pull-", dir=home) as scratch:
@@ -76,12 +77,12 @@ def pull_runs(repo: str, home: Path) -> list[str]:
                 if not _FILE.fullmatch(name):
                     raise UserError(f"{repo}: '{place}/{name}' is not a file of a run.")
                 if _sha256(_download(api, repo, f"{place}/{name}", scratch)) != sha256:
-                    raise UserError(f"{repo}: {place}/{name} differs from its sha256.")
+                    raise UserError(f"{repo}: {place}/{name} does not match its sha256 digest.")
             if (home / place).exists():
                 if {**_hashes(home / place), **stated} != _hashes(home / place):
                     raise UserError(
                         f"{home / place} differs from the run in {repo} and is not overwritten. "
-                        "Pull with --home FOLDER, or remove it: graphrag-bench runs rm."
+                        "Pull into another --home, or remove the run: graphrag-bench runs rm."
                     )
             else:
                 new.append(place)
@@ -110,7 +111,7 @@ def push_artifact(artifacts: Path, key: str, repo: str) -> str:
 
 
 def pull_artifact(repo: str, key: str, artifacts: Path) -> tuple[list[str], list[str], str]:
-    """Download an artifact with its inputs, and import them as `import_artifacts` does."""
+    """Download an artifact with its inputs, and import it with `import_artifacts`."""
     with _hub(repo) as api, TemporaryDirectory() as scratch:
         names = [re.fullmatch(rf"artifacts/({_PART})\.tar\.gz", one) for one in _names(api, repo)]
         files = {match[1]: match[0] for match in names if match}
@@ -119,7 +120,7 @@ def pull_artifact(repo: str, key: str, artifacts: Path) -> tuple[list[str], list
 
 
 def _copy(source: Path, target: Path, texts: bool) -> int:
-    """Copy a run's files without paths and addresses; return how many contexts are left out."""
+    """Copy a run without paths and addresses; return the number of omitted contexts."""
     left = 0
     for path in sorted(source.rglob("*")):
         name = path.relative_to(source).as_posix()
@@ -179,7 +180,7 @@ def _sha256(path: Path) -> str:
 
 @contextmanager
 def _hub(repo: str) -> Iterator[Any]:
-    """Return a client of the hub, whose failures are raised as a UserError of one line."""
+    """Return a client of the Hub that raises every failure as a UserError of one line."""
     import httpx2
     from huggingface_hub import HfApi
 
@@ -190,9 +191,9 @@ def _hub(repo: str) -> Iterator[Any]:
     except (OSError, httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
         status = getattr(getattr(error, "response", None), "status_code", None)
         why = {
-            401: "no such data set, or no token: set HF_TOKEN or run `hf auth login`",
-            403: "the token may not do this",
-            404: "no such data set",
+            401: "no such repository, or no token: set HF_TOKEN or run `hf auth login`",
+            403: "the token does not have this permission",
+            404: "no such repository",
         }.get(status) or " ".join(str(error).split())[:200]  # type: ignore[arg-type]
         raise UserError(f"{repo} at {endpoint}: {why}.") from None
 
@@ -206,7 +207,7 @@ def _download(api: Any, repo: str, name: str, scratch: str) -> Path:
 
 
 def _upload(repo: str, folder: Path, sections: dict[str, str]) -> None:
-    """Upload a folder, and add its sections to the card of the repository."""
+    """Upload a folder, and add a section for each run or artifact to the dataset card."""
     with _hub(repo) as api:
         api.create_repo(repo, repo_type="dataset", private=True, exist_ok=True)
         if CARD in _names(api, repo):

@@ -1,4 +1,4 @@
-"""Figures of stored runs, as papers print them: means, costs, win rates, sizes, times, tokens."""
+"""Measure the values that papers print (means, costs, win rates, sizes, times) in stored runs."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,12 +24,12 @@ from graphrag_bench.tables.candidates import Candidate
 from graphrag_bench.text import count_tokens
 
 _SUMS = ("calls", "prompt_tokens", "completion_tokens")
-"""Usage of a run that is a sum over questions; other values of the usage are means."""
+"""Usage statistics that are sums over all questions. All other usage statistics are means."""
 
 
 @dataclass(frozen=True)
 class FigureValue:
-    """A number measured over `n` questions; a mean over the questions also has an interval."""
+    """A value measured over `n` questions, with a confidence interval if it is a mean."""
 
     value: float
     n: int
@@ -55,10 +55,11 @@ def _build_tokens(run: Mapping[str, Any], kind: str) -> FigureValue | None:
 
 
 def seconds(timing: Sequence[Row], cost: Mapping[str, Any], what: str = "") -> FigureValue | None:
-    """Return the mean seconds per question of all steps, or of the stage or operator `what`.
+    """Return the mean number of seconds per question.
 
-    Returns None if questions ran in parallel, if replies came from the cache, or if no step matches
-    `what`. A question without a matching step counts as 0 seconds.
+    The time is summed over all steps, or only over the steps of the stage or operator `what`. A
+    question without such a step counts as 0 seconds. Returns None if the questions ran in parallel,
+    if replies came from the cache, or if no step matches `what`.
     """
     if not timing or any(row.get("workers") != 1 for row in timing):
         return None
@@ -76,14 +77,20 @@ def _is_of(step: str, what: str) -> bool:
 
 
 def step_tokens(rows: Iterable[Row], what: str) -> FigureValue | None:
-    """Return the mean tokens per question (prompt and completion) of a stage or operator."""
+    """Return the mean number of tokens that a stage or operator uses per question.
+
+    Prompt and completion tokens are added.
+    """
     answered = [row["steps"] for row in rows if row["status"] != "failed"]
     of_step = [[part for name, part in steps.items() if _is_of(name, what)] for steps in answered]
     return _mean_of([sum(part.get(one, 0) for part in of for one in TOKENS) for of in of_step])
 
 
 def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
-    """Return the mean share of retrieved nodes in a layer (`0`, `1` or `>1`) of a tree, or None."""
+    """Return which fraction of the retrieved tree nodes is in a layer, averaged over questions.
+
+    `layer` is `0`, `1` or `>1`. Returns None if a retrieved node does not belong to a tree.
+    """
     shares = []
     for row in rows:
         context = row.get("context") or {}
@@ -100,7 +107,7 @@ def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
 
 
 def reason_without_figure(table: PaperTable, cell: PrintedCell) -> str:
-    """Return why no run can give a figure to compare with a printed one; "" if a run can."""
+    """Return why no run can give a value for this cell, or "" if a run can."""
     metric = table.metric(cell)
     if metric.kind == "none":
         return metric.value
@@ -112,18 +119,21 @@ def reason_without_figure(table: PaperTable, cell: PrintedCell) -> str:
 
 @dataclass
 class FigureSource:
-    """Figures of the stored runs in `home`; verdicts and corpora are read once."""
+    """Values of the stored runs in `home`; verdicts and corpora are read only once."""
 
     home: Path
     _sizes: dict[str, Mapping[str, int]] = field(default_factory=dict)
 
     @cached_property
     def verdicts(self) -> StoredVerdicts:
-        """The stored verdicts and grades that judges gave the runs."""
+        """The stored verdicts and grades of the judges."""
         return StoredVerdicts(self.home)
 
     def sizes(self, run: StoredRun) -> Mapping[str, int]:
-        """Return the `documents` and `tokens` of a run's corpus; {} if unknown or changed."""
+        """Return the numbers of `documents` and `tokens` in a run's corpus.
+
+        Returns {} if the corpus is unknown or has changed.
+        """
         digest = str(run.metrics.get("corpus") or "")
         file = self.home / "runs" / ".tables" / f"{digest}.json"
         if not digest or digest in self._sizes:
@@ -139,7 +149,7 @@ class FigureSource:
         return self._sizes.setdefault(digest, sizes)
 
     def figure(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """Return the value of a printed figure in a candidate's runs; None if they lack it."""
+        """Return the value that a candidate gives for a cell; None if its runs do not have it."""
         metric = table.metric(cell)
         run, metrics, what = one.run, one.run.metrics, metric.value
         match metric.kind:
@@ -172,7 +182,10 @@ class FigureSource:
         return None
 
     def _win_rate(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """Return the mean over the seeds of a level; of several levels, the lowest or highest."""
+        """Return the mean win rate over all seeds.
+
+        If the cell has several levels, the lowest or highest of their means is returned.
+        """
         levels: dict[str, list[VerdictKey]] = {}
         for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
             if run is not None and run.other is not None:

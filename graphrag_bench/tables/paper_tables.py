@@ -1,4 +1,4 @@
-"""A paper's table beside our figures, and the commands that run what is missing."""
+"""Compare a paper's table with our results, and list the commands for the missing results."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ def comparison_notes(
     filled: Cells,
     named: Mapping[TableRow, str],
 ) -> tuple[str, ...]:
-    """Return the notes under the table of one data set; `named` maps its rows to their titles."""
+    """Return the notes under the table of one data set; `named` has the titles of its rows."""
 
     def by_words(texts: Iterable[tuple[PrintedCell, str]], what: str) -> list[str]:
         notes = []
@@ -53,7 +53,7 @@ def comparison_notes(
     lacks = "; ".join(filter(None, missing))
     return (
         f"paper: {paper.citation}, {paper.llm}, embedder {paper.embedder or 'not named'}; "
-        f"{paper.conditions}. Figures in {units}",
+        f"{paper.conditions}. Values in {units}",
         *_about(table, dataset, cells),
         *([] if printed else ["the figure's numbers are not printed"]),
         *([f"shown: {table.shape.shows}"] if table.shape.shows else []),
@@ -61,12 +61,12 @@ def comparison_notes(
         *by_words(zip(figures, own, strict=True), "also differs"),
         *doubts,
         *map(str, training_notes([figure.metrics for figure in figures.values()])),
-        *(["! some questions failed: means are over the others"] if failed else []),
+        *(["! some questions failed; means are over the other questions"] if failed else []),
         *([f"! regimes differ: {', '.join(regimes)}"] if len(regimes) > 1 else []),
         *by_words([(cell, figure.judge) for cell, figure in figures.items()], "judge"),
         *by_words(marks, "selected"),
         *([INFLATED] if any(words for _, words in marks) else []),
-        *by_words([(c, filled[c].reason) for c in cells if c not in figures], "no figure"),
+        *by_words([(c, filled[c].reason) for c in cells if c not in figures], "no value"),
         *([f"missing: {lacks}"] if lacks else []),
     )
 
@@ -91,7 +91,7 @@ def _about(table: PaperTable, dataset: str, cells: Sequence[PrintedCell]) -> lis
 
 
 def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
-    """Return notes on the mismatches of all grades, then the other mismatches of each grade."""
+    """Return notes on the mismatches of all grades, and the other mismatches of each grade."""
     if not grades:
         return [], []
     every = set.intersection(*({*one.mismatches} for one in grades))
@@ -105,10 +105,10 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
 
 
 def comparison_tables(table: PaperTable, filled: Cells, home: Path = Path()) -> list[Table]:
-    """Return a table for each data set: its rows are the paper's rows, its columns the metrics.
+    """Return a table for each data set, with the paper's rows and metrics.
 
-    Differences are printed for grades A and B. For a data set without runs, only printed figures
-    are shown. The last table ends with the commands that fill the table.
+    Differences are shown for grades A and B. If a data set has no runs, its table shows only the
+    printed values. The last table ends with the commands that produce missing results.
     """
     blocks = [_block(table, name, filled) for name in table.datasets]
     last = (f"next: {line}" for line in commands(table, filled, home))
@@ -151,7 +151,7 @@ def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
 
 
 def row_name(table: PaperTable, row: TableRow) -> str:
-    """Return the title of a row: method, opponent, settings, and model if the table has several."""
+    """Return the title of a row: method, opponent, settings, and the model if there are several."""
     method, versus, llm, setting = row
     parts = [f"{method} > {versus}" if versus else method]
     if len(table.llms) > 1:
@@ -206,7 +206,7 @@ _OF_RUN = ("failed", "dataset", "llm", "embedder", "profile", "fidelity")
 
 
 def long_table(table: PaperTable, filled: Cells) -> Table:
-    """Return a table for CSV with a row for each printed figure and a column for each field."""
+    """Return a table for CSV export that has a row for each cell of the paper's table."""
     rows = tuple(_long_row(table, cell, filled) for cell in table.cells)
     return Table(_caption(table, ""), _LONG, rows, (), texts=_LONG)
 
@@ -259,7 +259,7 @@ def _compare(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> 
 
 
 def whole_groups(pairs: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return one group of all keys if `pairs` has a pair of every two keys, else the pairs."""
+    """Return all keys as one group if `pairs` has every pair of keys; otherwise the pairs."""
     keys = tuple(dict.fromkeys(key for pair in pairs for key in pair))
     whole = bool(keys) and len(pairs) == len(keys) * (len(keys) - 1) // 2
     return [keys] if whole else list(pairs)

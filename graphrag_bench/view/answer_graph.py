@@ -1,4 +1,4 @@
-"""The graph of an answer: nodes and chunks that the steps found, and the walks that found them."""
+"""The graph of an answer: the nodes and chunks that were found, and the walks that lead to them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,16 +18,16 @@ from graphrag_bench.values import IntArray
 Vertex = tuple[str, int]
 """A node ("n", row) or a chunk ("c", row)."""
 _HOP = float(np.log(2))
-"""Cost of each hop: -log of the probability 0.5 that the walk continues."""
+"""Cost of each hop: -log(0.5), because the walk continues with probability 0.5."""
 _MAX_COST = float(np.log(1e6))
-"""The highest cost of a walk, for a probability of one in a million."""
+"""Maximum cost of a walk, which corresponds to a probability of one in a million."""
 Plain = dict[str, Any]
 MAX_NODES = 200
-"""The most nodes and chunks that are drawn; the page shows how many are not drawn."""
+"""Maximum number of nodes and chunks that are drawn. The page shows how many are not drawn."""
 MAX_CHUNKS = 20
-"""The most retrieved chunks that are drawn, besides the gold chunks."""
+"""Maximum number of retrieved chunks that are drawn. Gold chunks do not count."""
 FIRST_PATHS = 5
-"""The number of paths that are drawn first."""
+"""Number of paths that are drawn before all other nodes and chunks."""
 _TEXT_LENGTH = 600
 
 
@@ -35,9 +35,9 @@ _TEXT_LENGTH = 600
 class ProbableWalks:
     """The most probable walk from a seed to each vertex.
 
-    Vertices are numbered: first all nodes, then all chunks. `before`, int32 (n_nodes + n_chunks,),
-    is the previous vertex on the walk to each vertex. It is negative at seeds and at vertices that
-    no walk reaches.
+    The vertices are numbered, first all nodes and then all chunks. `before`, int32 (n_nodes +
+    n_chunks,), has the previous vertex on the walk to each vertex. It is negative for seeds and for
+    vertices that no walk reaches.
     """
 
     before: IntArray
@@ -45,10 +45,11 @@ class ProbableWalks:
 
     @classmethod
     def of(cls, graph: Graph, seeds: Sequence[int], *, through_chunks: bool) -> "ProbableWalks":
-        """Return the walks from the nodes `seeds`; ids that are not nodes are ignored.
+        """Return the walks that start at the nodes `seeds`; ids that are not nodes are ignored.
 
-        A walk follows a relationship, in either direction, with a probability in proportion to its
-        weight. It ends at a chunk; with `through_chunks` it goes on to any node of the chunk.
+        A walk follows relationships in both directions, with probabilities in proportion to their
+        weights. It ends at a chunk. If `through_chunks` is true, it continues from the chunk to any
+        of its nodes.
         """
         from scipy.sparse.csgraph import dijkstra
 
@@ -96,11 +97,11 @@ def _shares(weights: Any) -> Any:
 
 @dataclass
 class _TraceRows:
-    """What the steps in a record found: nodes, relationships, chunks, paths and routes.
+    """The nodes, relationships, chunks, paths and links between chunks in the trace of a question.
 
     `seeds` are the nodes of the first step that found nodes. `score` has the last scores of nodes,
-    which the operator `scored_by` gave. `through_chunks` says whether a PageRank walk visited
-    chunks.
+    and `scored_by` is the operator that computed them. `through_chunks` is true if a PageRank walk
+    visited chunks. `routes` are links from a chunk to a chunk that one of its sentences names.
     """
 
     seeds: list[int] = field(default_factory=list)
@@ -147,18 +148,18 @@ class _TraceRows:
 def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     """Return the nodes, edges and paths to draw for a stored question.
 
-    Without a trace of the question only its gold chunks are drawn.
+    Nodes and chunks have the flags `found` (found by a step) and `gold` (a gold chunk, or a node of
+    a gold chunk). Nodes also have the flags `seed` and `answer` (the name is a gold answer). Edges
+    have the flags `found`, `synonym`, `walk` (part of the walk from a seed to a node or chunk) and
+    `route` (a sentence of one chunk names the other chunk). `size` is the operator whose scores set
+    node sizes.
 
-    Nodes and chunks have the flags `found` (by a step) and `gold` (a gold chunk, or a node of a
-    gold chunk). Nodes also have `seed` and `answer` (the name is a gold answer). Edges have the
-    flags `found`, `synonym`, `walk` (on the walk from a seed to a drawn node or chunk) and `route`
-    (a sentence of one chunk names the other). `size` is the operator whose scores set node sizes.
-
-    Up to `MAX_NODES` nodes and chunks are drawn, in this order: the first paths, gold chunks,
-    retrieved chunks, parents of routes, scored and other found nodes (if there is no path), nodes
-    of relationships, other paths. The walk to a node or chunk is drawn too, unless it is on one of
-    the first paths. `left_out` counts the nodes and chunks that are not drawn; `unconnected` names
-    found nodes without a drawn edge.
+    At most `MAX_NODES` nodes and chunks are drawn, in this order: the first paths, gold chunks,
+    retrieved chunks, parents of routes, scored and other found nodes (if there are no paths), nodes
+    of relationships, other paths. The walk to a node or chunk is also drawn, except for nodes of
+    the first paths. `left_out` is the number of nodes and chunks that are not drawn, and
+    `unconnected` names found nodes that have no edge in the drawing. If the question has no trace,
+    only its gold chunks are drawn.
     """
     rows = _TraceRows.of(row.get("trace", ()))
     drawing = _Drawing(rows, gold, names)
@@ -290,7 +291,7 @@ class _Drawing:
         if self.graph is None or not self.nodes:
             return []
         near, n = self.graph.neighbours, self.graph.n_nodes
-        stored = near.rows + 1  # 0 would be no entry
+        stored = near.rows + 1  # a sparse matrix does not store 0
         rows = csr_array((stored, near.nodes, near.starts), shape=(n, n))
         return [int(row) - 1 for row in triu(rows[self.nodes][:, self.nodes], 1).data]
 

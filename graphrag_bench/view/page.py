@@ -1,7 +1,7 @@
-"""Write the run page: a folder of static files that a browser opens from disk.
+"""Write the run page: a folder of static files that can be opened in a browser from disk.
 
-Such a page cannot fetch files, but it can add script elements. So the data are JavaScript files
-that the page loads when it needs them.
+A page on disk cannot fetch files, but it can add script elements. Therefore the data are stored as
+JavaScript files, which the page loads when it needs them.
 """
 
 import json
@@ -71,11 +71,12 @@ def _set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
 
 
 def _list_columns(run: StoredRun, funnel: Funnel | str, at: Mapping[str, int]) -> Plain:
-    """Return a run's questions as columns, scored questions first.
+    """Return the questions of a run as columns; scored questions come first.
 
-    `at` maps a question to its row in `_set_columns`. `right` is 1, 0, or None without answer or
-    gold. `evidence` has a letter for each gold document: c in the context, r only retrieved, m
-    missed. `lost` is the first stage that lost evidence, "" for none, None if unknown.
+    `at` maps a question to its row in `_set_columns`. `right` is 1 or 0, or None without an answer
+    or gold answer. `evidence` has a letter for each gold document: c for in the context, r for
+    retrieved only, m for missed. `lost` is the first stage that lost evidence, "" if no stage did,
+    or None if this is unknown.
     """
     rows = [run.rows[name] for name in _questions_of(run)]
     seconds: dict[str, float] = {}
@@ -117,7 +118,7 @@ def _questions_of(run: StoredRun) -> list[str]:
 
 
 def full_question(name: str, questions: RunQuestions) -> Plain:
-    """Return what `show --json` prints for a question, with its answer graph and model calls."""
+    """Return the output of `show --json` for a question, with its answer graph and model calls."""
     whole = questions.explain(name)
     row, gold = questions.run.rows[name], questions.run.gold.get(name) or Gold()
     return {
@@ -129,10 +130,10 @@ def full_question(name: str, questions: RunQuestions) -> Plain:
 
 
 def question_tables(whole: Mapping[str, Any]) -> tuple[Table, Table]:
-    """Return two tables of a `full_question`.
+    """Return two tables that describe a `full_question`.
 
-    The first has the answer, the gold answers and the evidence. The second lists edges of the
-    answer graph: those that a step found, and those from nodes to chunks.
+    The first table has the answer, the gold answers and the evidence. The second table lists the
+    edges of the answer graph that a step found, and the edges from nodes to chunks.
     """
     gold, answer = whole["gold"].get("answers", ()), whole["answer"]
     facts = [("answer", "(no answer)" if answer is None else str(answer))]
@@ -168,7 +169,7 @@ def _evidence_letters(row: Row, gold: Gold | None) -> str:
 
 
 def part_text(name: str, value: Any) -> str:
-    """Return one of the page's data files as JavaScript.
+    """Return a data file of the page as JavaScript.
 
     Texts in `value` are escaped so that they cannot end the script element. Raises ValueError for
     NaN and infinity.
@@ -186,7 +187,7 @@ def _write_part(page: Path, name: str, value: Mapping[str, Any]) -> None:
 def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
     """Write the page of the given runs into a folder; return its index.html.
 
-    An existing page is replaced. `home` holds the artifacts of runs that are not inside a home
+    An existing page is replaced. `home` has the artifacts of runs that are not inside a home
     folder. Raises UserError if the folder contains files that do not belong to a run page.
     """
     _write_static(page)
@@ -219,7 +220,7 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
 
 
 def write_demo(page: Path) -> Path:
-    """Write the page of the example runs in the package into a folder; return its index.html."""
+    """Write the page of the packaged example runs into a folder; return its index.html."""
     _write_static(page)
     with tarfile.open(DEMO) as archive:
         archive.extractall(page / FOLDER, filter="data")
