@@ -1,10 +1,10 @@
-"""Write the tables of results into the pages that show them, and check the figures in their prose.
+"""Write the tables of results into the documentation, and check the numbers in its prose.
 
-The tables come from docs/results/heldout.csv, judge_bias.csv (scripts/judge_bias.py) and
-methods/SET.csv, a file that `graphrag-bench table runs/SET columns=all --format csv` printed. A
-figure of three decimals in the README, docs/concepts.md, docs/results/README.md or judge_bias.md
-must stand in one of these files or on the board, in a row of a method or set that the same
-paragraph names. Usage: python scripts/write_results.py
+The tables come from CSV files in docs/results. `scripts/judge_bias.py` writes judge_bias.csv, and
+`graphrag-bench table runs/SET columns=all --format csv` prints methods/SET.csv. The check covers
+numbers with three decimals on the pages listed in `parted`. Each number must be in a CSV file or on
+the board, and its paragraph must name the method or data set of that row.
+Usage: python scripts/write_results.py
 """
 
 import csv
@@ -29,33 +29,33 @@ RESULTS = ROOT / "docs" / "results"
 MORE = ROOT / "docs" / "examples" / "graphrag_bench_more" / "graphrag_bench_more"
 SETS = ("musique", "sample")
 N_HEAD = 8
-"""Methods in the README."""
+"""Number of methods in the table of the README."""
 UNVERIFIED = " (?)"
-"""Mark of a method that was not compared with its released code."""
+"""Mark after the name of a method that was not compared with its authors' code."""
 Row = Mapping[str, str]
 
 
 def rows(file: str) -> list[Row]:
-    """Return the rows of the first table of a CSV file of docs/results."""
+    """Return the rows of the first table in a CSV file of docs/results."""
     first = (RESULTS / file).read_text("utf-8").partition("\n\n")[0]
     return list(csv.DictReader(first.splitlines()))
 
 
 def mean(cell: str) -> str:
-    """Return the mean of `0.775 [0.71, 0.84]`, and – of an empty cell."""
+    """Return the mean in a cell such as `0.775 [0.71, 0.84]`, or – for an empty cell."""
     return cell.partition(" ")[0] or "–"
 
 
 @cache
 def titles() -> dict[str, str]:
-    """Return the name of the method of each title, built-in or of the plug-in in docs/examples."""
+    """Map titles to names, for built-in methods and those of the plug-in in docs/examples."""
     plugin = (read_mapping(file) for file in sorted(MORE.glob("configs/method/*.yaml")))
     every = [*map(method_file, built_in_names("method")), *plugin]
     return {one["title"]: one["name"] for one in every}
 
 
 def link(title: str, page: Path) -> str:
-    """Return a title as a link from a page to the page of the method."""
+    """Return the title of a method as a link to its page, relative to `page`."""
     name = titles().get(title.removesuffix(UNVERIFIED))
     if name is None:
         return title
@@ -73,7 +73,7 @@ def held_out() -> list[str]:
 
 
 def methods(name: str, page: Path, n: int | None = None) -> list[str]:
-    """Return the table of a set's methods by recall@5, best first, or of the best `n`."""
+    """Return a table of the methods on a data set by descending recall@5, or only the best `n`."""
     every = sorted(rows(f"methods/{name}.csv"), key=lambda row: mean(row[_AT_5]), reverse=True)
     heads = ("method", "`method=`", "recall@2", "recall@5 [95 %]", "recall@10",
              "evidence in context", "context tokens")  # fmt: skip
@@ -97,7 +97,7 @@ _MEASURES = ("evidence_recall@5", "evidence_recall@10", "all_evidence@5", "all_e
 
 
 def store_wild(home: str) -> None:
-    """Write the scores of each question of WildGraphBench from the runs in a home."""
+    """Write the scores of all questions of WildGraphBench from the runs in the folder `home`."""
     runs = stored_runs(home)
     runs = runs[(runs["dataset"] == "wildgraphbench") & runs[_MEASURES[0]].notna()]
     fell = {
@@ -114,7 +114,7 @@ def store_wild(home: str) -> None:
 
 
 def wild() -> dict[str, list[str]]:
-    """Return the tables of WildGraphBench: all questions, then recall@5 by type and by topic."""
+    """Return the tables of wildgraphbench.md by name."""
     every = list(csv.DictReader(WILD.read_text("utf-8").splitlines()))
     of: dict[str, list[Row]] = {}
     for row in every:
@@ -151,7 +151,8 @@ def wild() -> dict[str, list[str]]:
             same = ([row for row in rows if row["question"] in walked] for rows in sides)
             cells = (_cell(rows, _MEASURES[0]) for rows in same)
             lines.append((link(method_file(name)["title"], page), str(fell), *cells))
-    heads = ("method", "questions with the fallback", "recall@5 of the others", "VanillaRAG's")
+    heads = ("method", "questions with fallback", "recall@5 on the other questions",
+             "VanillaRAG on the same questions")  # fmt: skip
     tables["fallback"] = table(heads, lines)
     return tables
 
@@ -166,7 +167,7 @@ def _cell(rows: Sequence[Row], measure: str) -> str:
 
 
 def verdicts() -> list[str]:
-    """Return the table of the judge's verdicts on the answers as a whole, a row a log."""
+    """Return the table of the verdicts on the answers as a whole, with one row per log."""
     heads = ("set", "A", "B", "pairs", "averaged [95 %]", "A wins both", "B wins both",
              "position wins both", "of decided pairs", "first wins", "p")  # fmt: skip
     every = [row for row in rows("judge_bias.csv") if row["criterion"] in ("", "Overall Winner")]
@@ -175,7 +176,7 @@ def verdicts() -> list[str]:
 
 
 def criteria() -> list[str]:
-    """Return the share of pairs that a position won in both orders, by log and criterion."""
+    """Return the table of how often a position won both orders, by log and criterion."""
     by_log: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows("judge_bias.csv"):
         if row["criterion"]:
@@ -187,7 +188,7 @@ def criteria() -> list[str]:
 
 
 def pages() -> dict[Path, str]:
-    """Return the pages with their tables written anew, by path."""
+    """Return the text of each page with its current tables."""
     readme, front, field, page, judge = (
         ROOT / "README.md", *(RESULTS / name for name in
         ("README.md", "field.md", "methods.md", "judge_bias.md")),
@@ -213,7 +214,7 @@ def pages() -> dict[Path, str]:
 
 @cache
 def papers() -> list[str]:
-    """Return the table of the papers with the number of their tables and of printed numbers."""
+    """Return a table that counts the tables and the printed numbers of each paper."""
     lines = []
     for name in paper_names():
         every = [load_table(one) for one in table_names() if one.startswith(f"{name}/")]
@@ -223,7 +224,7 @@ def papers() -> list[str]:
 
 
 def part(page: Path, name: str) -> list[str]:
-    """Return the lines of a part that another script wrote into a page."""
+    """Return the lines of a table that another script wrote into a page."""
     _, _, rest = page.read_text("utf-8").partition(f"<!-- {name}: ")
     return rest.partition(f"<!-- end of {name} -->")[0].strip().splitlines()[1:]
 
@@ -236,7 +237,7 @@ def _with(text: str, parts: Mapping[str, list[str]]) -> str:
 
 @cache
 def figures() -> dict[str, set[str]]:
-    """Return the figures of three decimals of each method, by the names that a page may use."""
+    """Return the numbers with three decimals of each method, by the names of the method."""
     result: dict[str, set[str]] = {}
     for name in SETS:
         for row in rows(f"methods/{name}.csv"):
@@ -258,7 +259,7 @@ _FIGURE = re.compile(r"(?<![\d.])[01]\.\d{3}(?!\d)")
 
 
 def unsupported(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each figure of a page that no method named in its paragraph has, and the paragraph."""
+    """Yield each number that no method named in its paragraph has, and the paragraph."""
     known = figures()
     prose = re.sub(r"(?ms)^```.*?^```$|^<!-- [\w-]+: .*?^<!-- end of [\w-]+ -->$", "", text)
     for paragraph in re.split(r"\n\n|\n(?=[|-] ?)", prose):
@@ -269,7 +270,7 @@ def unsupported(text: str) -> Iterator[tuple[str, str]]:
 
 
 def parted() -> list[str]:
-    """Return the figures of the checked pages that no file supports, with page and paragraph."""
+    """Return a message for each number on the checked pages that is in none of the files."""
     checked = [ROOT / "README.md", ROOT / "docs" / "concepts.md", RESULTS / "README.md",
                RESULTS / "judge_bias.md"]  # fmt: skip
     return [
