@@ -36,8 +36,9 @@ MARK = "✓"
 KINDS = ("documents", "questions")
 PACKAGES = ("graphrag_bench", "operators", "methods")
 _DATASETS = """\
-`graphrag-bench fetch dataset=NAME` downloads a set; `dataset.root=FOLDER` reads a set on disk, in
-any of the layouts below. The counts are from publishers and papers; each set names their source.
+`graphrag-bench fetch dataset=NAME` downloads a data set. `dataset.root=FOLDER` reads a data set
+from a folder with one of the layouts below. The numbers of documents and questions are from
+publishers and papers.
 """
 _WHICH = {"default": "by default", "all": "for all questions"}
 SOURCES = ("paper", "zhou2025", "upstream", "fidelity=paper")
@@ -245,25 +246,29 @@ def _card_facts(card: Card) -> Iterator[str]:
     if card.source:
         sums = {one.sha256 for one in card.source.downloads} or {"unknown"}
         known = "unknown" if sums == {"unknown"} else "in the card"
-        yield f"From <{card.source.url}>, revision {card.source.revision}, checksums {known}"
+        place = f"<{card.source.url}> (revision {card.source.revision})"
+        yield f"The source is {place}. The checksums are {known}."
     if card.checked:
-        against = "checked" if card.verified else "not checked on the publisher's files"
-        yield f"Layout {against}: {card.checked}"
+        checked = "was checked" if card.verified else "was not checked on the publisher's files"
+        yield f"The layout {checked}: {card.checked}."
     for shape in card.shapes:
-        files = ", ".join(f"`{file}`" for file in dict.fromkeys(shape.files.values()))
+        files = _listed([f"`{file}`" for file in dict.fromkeys(shape.files.values())])
         if files:
-            yield f"Read from {files} (reader `{shape.reader}`){shape.note and ': ' + shape.note}"
+            yield f"The reader `{shape.reader}` reads {files}{shape.note and ', ' + shape.note}."
     if card.answers != "short":
         forms = card.answers if isinstance(card.answers, dict) else {"all": card.answers}
-        message = ", ".join(
-            f"{form} {_WHICH.get(kind, f'for the type {kind}')}" for kind, form in forms.items()
-        )
-        yield f"Answer forms: {message}"
+        which = [f"`{form}` {_WHICH.get(kind, f'for {kind}')}" for kind, form in forms.items()]
+        yield f"The answer form is {_listed(which)}."
     if card.counts_from:
-        yield f"Counts from {card.counts_from}"
+        yield f"The counts are from {card.counts_from}."
     yield from card.known_problems
     if card.contamination:
         yield card.contamination
+
+
+def _listed(items: Sequence[str]) -> str:
+    *first, last = items or [""]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _method_row(name: str, toy: Dataset) -> list[str]:
