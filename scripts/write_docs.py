@@ -257,7 +257,9 @@ def _card_facts(card: Card) -> Iterator[str]:
             yield f"The reader `{shape.reader}` reads {files}{shape.note and ', ' + shape.note}."
     if card.answers != "short":
         forms = card.answers if isinstance(card.answers, dict) else {"all": card.answers}
-        which = [f"`{form}` {_WHICH.get(kind, f'for {kind}')}" for kind, form in forms.items()]
+        which = [
+            f"`{form}` {_WHICH.get(kind, f'for the type {kind}')}" for kind, form in forms.items()
+        ]
         yield f"The answer form is {_listed(which)}."
     if card.counts_from:
         yield f"The counts are from {card.counts_from}."
