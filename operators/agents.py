@@ -32,7 +32,7 @@ ENTITIES = "entity scores"
 RELATION_PROMPT = Prompt("operators:prompts/relationship_agent.j2")
 ENTITY_PROMPT = Prompt("operators:prompts/node_agent.j2")
 MAX_TOPICS, MAX_RELATIONS, MAX_CANDIDATES = 8, 60, 20
-"""Limits of this project: nodes per round, relations shown per node, candidates per relation."""
+"""Limits on the nodes per round, the relations shown per node, and the candidates per relation."""
 _NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)"
 _SEPARATE_NUMBER = re.compile(rf"(?<![\w.]){_NUMBER}(?![\w])")
 _MARK = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s*")
@@ -43,16 +43,16 @@ _LINE_FORMS = (
 Scored = tuple[tuple[str, float], ...]
 """Relation names with scores, in the order of the model's reply."""
 Relations = dict[str, tuple[bool, float]]
-"""Relation name of a node to its direction (true: from source to target) and summed weight."""
+"""Direction and summed weight of each relation name; true means from source to target."""
 Group = tuple[ChosenRelation, tuple[Hop, ...]]
 """A chosen relation and the hops along it, one for each candidate node."""
 
 
 @operator("node.topics", order="the order of the nodes")
 def topics(nodes: Ranked[Node]) -> tuple[Ranked[Node], Exploration]:
-    """Return the start nodes of the exploration, each once, and an exploration without hops.
+    """Return the given nodes, each once, and an exploration without hops.
 
-    Source: ToG (Sun et al. 2024), section 2.1, initialisation.
+    Source: ToG (Sun et al. 2024), Section 2.1, initialisation.
     """
     return nodes.distinct(), Exploration()
 
@@ -78,16 +78,17 @@ def choose_relations(
 ) -> Exploration:
     """Let the model choose up to `width` relations of each node, and add them to the exploration.
 
-    For each node the model sees the names of its relations in alphabetical order (with `use:
-    [relationships]` only of the given relationships). It chooses up to `width` names and gives each
-    a score, 0..1. The relation of the last hop is not followed back. Unknown names are dropped. A
-    relation that a node has in both directions is followed from subject to object. For a node
-    without relations no call is made. After two unreadable replies no relation is chosen for the
-    node, which counts as a fallback. Raises CallFailed if the model fails.
-    Deviation: the model is asked about the first 8 nodes only, and sees at most 60 names, those
-    with the most weight; ToG has no such limits. This operator finds the one-hop relationships
-    itself; Zhou et al. (table 3) have a separate operator `Onehop` for them.
-    Source: Zhou et al. 2025, section 6.1, relationship "Agent"; ToG (Sun et al. 2024), section 2.1.
+    The prompt lists the names of the node's relations in alphabetical order. With `use:
+    [relationships]`, it lists only the names of the given relationships. The model chooses up to
+    `width` names and gives each a score (0..1). Other names are dropped. The relation of the last
+    hop is not followed back. If a node has a relation in both directions, it is followed from
+    subject to object. The model is not called for a node without relations. After two unreadable
+    replies no relation is chosen for the node, which counts as a fallback. Raises CallFailed if the
+    model fails.
+    Deviation: The model is asked about the first 8 nodes only and sees at most 60 names per node,
+    those with the highest weight. ToG has no such limits. In Zhou et al. (Table 3), a separate
+    operator "Onehop" finds the relationships of the nodes. This operator finds them itself.
+    Source: Zhou et al. (2025), Section 6.1, "Agent"; ToG (Sun et al. 2024), Section 2.1.
     """
     among = None if relationships is None else relationships.ids
     every = (
@@ -131,15 +132,16 @@ def choose_nodes(
 ) -> tuple[Ranked[Node], Exploration]:
     """Let the model choose the next nodes, and add a round of hops to the exploration.
 
-    The candidates of a chosen relation are the nodes at its other end (with `use: [nodes]` only the
-    given nodes). The model scores them, 0..1, in one call per relation; a single candidate has the
-    relation's score, without a call. The best `width` hops are kept, ties by relation, then
-    candidate; hops of score 0 are dropped. If a reply does not have exactly one number per
-    candidate, all candidates get the same score, which counts as a fallback. Raises CallFailed if
-    the model fails.
-    Deviation: the model scores at most 20 candidates, those with the most weight, ties by lower id;
-    ToG samples them at random. Only the first `max_groups` relations are followed.
-    Source: Zhou et al. 2025, section 6.1, node "Agent"; ToG (Sun et al. 2024), section 2.1.
+    The candidates of a chosen relation are the nodes at its other end. With `use: [nodes]`, only
+    given nodes are candidates. One call per relation asks the model for the scores (0..1) of its
+    candidates. A single candidate gets the score of the relation without a call. The `width` best
+    hops are kept, except hops with score 0. Ties are broken by the order of the relations, then of
+    the candidates. If a reply does not have exactly one number per candidate, all candidates get
+    the same score, which counts as a fallback. Raises CallFailed if the model fails.
+    Deviation: The model scores at most 20 candidates of a relation, those with the highest weight,
+    with ties broken by lower id. ToG samples candidates at random. Only the first `max_groups`
+    relations are followed.
+    Source: Zhou et al. (2025), Section 6.1, "Agent"; ToG (Sun et al. 2024), Section 2.1.
     """
     among = None if nodes is None else nodes.ids
     every = ((choice, _hops(graph, choice, among)) for choice in exploration.chosen)

@@ -1,6 +1,6 @@
-"""Search for nodes, relationships, chunks and communities by vectors, TF-IDF or BM25.
+"""Operators that search nodes, relationships, chunks and communities by vectors, TF-IDF or BM25.
 
-An operator searches for the question, or for the texts of a query if its step has `use: [query]`.
+They search for the question, or for the texts of a query if the step has `use: [query]`.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ def search_each(
 ) -> list[list[Ranked[Any]]]:
     """Return the `k` most similar rows of an index for each vector of each group.
 
-    `among` is a mask of the rows that are searched. Without a mask one search serves all vectors.
+    `among` is a boolean mask of the rows to search. By default all rows are searched.
     """
     if among is not None:
         rows = np.flatnonzero(among)
@@ -67,9 +67,9 @@ def search_each(
 
 
 def best_hits(hits: Sequence[Ranked[Any]], top_k: int) -> Ranked[Any]:
-    """Merge ranked lists: return the `top_k` rows by their best score in any list.
+    """Merge several rankings into one ranking of the `top_k` rows with the highest scores.
 
-    Ties by lower id.
+    The best score of a row counts. Ties are broken by lower id.
     """
     if len(hits) == 1:
         return hits[0]
@@ -89,8 +89,9 @@ def most_similar(
 ) -> list[Ranked[Any]]:
     """Return the rows of an index most similar to each question, or to its query.
 
-    Score: cosine, -1..1; the best score over several query texts. Ties by lower id. A query
-    without texts finds nothing. `among` is a mask of the rows that are searched.
+    The score is the cosine (-1..1), or the highest cosine if a query has several texts. Ties are
+    broken by lower id. A query without texts has no results. `among` is a mask of the rows to
+    search.
     """
     groups = vectors_of(question, query, embedder)
     return [best_hits(hits, top_k) for hits in search_each(groups, index, top_k, among)]
@@ -102,9 +103,9 @@ def scaled_similarity(
     """Return the similarity of every row of an index to a question, float64 (n_rows,).
 
     `vectors` are the vectors of the question's texts. The similarity of a row is its highest cosine
-    with one of them; without vectors all are 0. `min_max` maps the least similar row to 0 and the
-    most similar row to 1; if all rows are equally similar, all scores are 1. `among` is a mask of
-    the rows that set the scale.
+    with these vectors. If there are no vectors, it is 0. `scale="min_max"` maps the least similar
+    row to 0 and the most similar row to 1. If all rows are equally similar, all get 1. `among` is a
+    boolean mask of the rows whose minimum and maximum set the scale.
     """
     if not len(vectors) or not len(index):
         return np.zeros(len(index))
@@ -131,11 +132,12 @@ def node_vdb(
 ) -> list[Ranked[Node]]:
     """Return the nodes most similar to the question.
 
-    Score: cosine, -1..1; the best score over several query texts. Ties by lower id. Nodes below
-    `min_score` are dropped. With `types` only nodes of these types are searched. With
-    `score="share"` the score is (1 + cosine) / 2, divided by the sum over the returned nodes. In a
-    tree, all layers are searched.
-    Source: Zhou et al. 2025, section 6.1, node "VDB"; `share` as fast-graphrag's released code.
+    The score is the cosine (-1..1), or the highest cosine if a query has several texts. Ties are
+    broken by lower id. Nodes with a cosine below `min_score` are dropped. If `types` is not empty,
+    only nodes of these types are searched. In a tree, nodes of all layers are searched. With
+    `score="share"`, as in fast-graphrag, the score is (1 + cosine) / 2 divided by the sum of this
+    value over the returned nodes.
+    Source: Zhou et al. (2025), Section 6.1, node "VDB".
     """
     rankings = most_similar(
         question, query, node_index, embedder, top_k, nodes_of_types(graph, types)
@@ -167,10 +169,11 @@ def relationship_vdb(
 ) -> list[Ranked[Relationship]]:
     """Return the relationships most similar to the question.
 
-    Score: cosine, -1..1; the best score over several query texts. Ties by lower id. Relationships
-    below `min_score` are dropped. `order="degree_weight"` sorts the result by the sum of the
-    degrees of both ends, then by weight, as the released code of Zhou et al. does.
-    Source: Zhou et al. 2025, section 6.1, relationship "VDB".
+    The score is the cosine (-1..1), or the highest cosine if a query has several texts. Ties are
+    broken by lower id. Relationships with a score below `min_score` are dropped. With
+    `order="degree_weight"`, as in the code of Zhou et al., the result is sorted by the degree of
+    the head plus the degree of the tail, then by weight.
+    Source: Zhou et al. (2025), Section 6.1, relationship "VDB".
     """
     rankings = most_similar(question, query, relationship_index, embedder, top_k)
     rankings = [one.take(np.round(one.scores, DECIMALS) >= min_score) for one in rankings]
@@ -190,8 +193,9 @@ def chunk_vdb(
 ) -> list[Ranked[Chunk]]:
     """Return the chunks most similar to the question.
 
-    Score: cosine, -1..1; the best score over several query texts. Ties by lower id.
-    Source: Zhou et al. 2025, section 7 (VanillaRAG); technical report, B.1, chunk "VDB".
+    The score is the cosine (-1..1), or the highest cosine if a query has several texts. Ties are
+    broken by lower id.
+    Source: Zhou et al. (2025), Section 7 (VanillaRAG); technical report, B.1, chunk "VDB".
     """
     return most_similar(question, query, chunk_index, embedder, top_k)
 
@@ -210,9 +214,10 @@ def community_vdb(
 ) -> list[Ranked[Community]]:
     """Return the communities whose reports are most similar to the question.
 
-    Score: cosine, -1..1; the best score over several query texts. Ties by lower id. Communities
-    without a report and communities finer than `level` (0 is the coarsest) are dropped.
-    Source: Zhou et al. 2025, technical report, B.1, community "VDB".
+    The score is the cosine (-1..1), or the highest cosine if a query has several texts. Ties are
+    broken by lower id. Communities without a report are left out, and so are communities finer than
+    `level` (0 is the coarsest).
+    Source: Zhou et al. (2025), technical report, B.1, community "VDB".
     """
     among = np.isin(np.arange(len(communities)), with_report(communities, reports, level))
     return most_similar(question, query, community_index, embedder, top_k, among)
@@ -229,10 +234,10 @@ def similarity(
 ) -> list[ChunkScores]:
     """Return the similarity of every chunk to the question.
 
-    Score: the cosine, -1..1, or with `scale="min_max"` the cosine scaled to 0..1 over all chunks.
-    With several query texts a chunk's highest cosine counts; without a text all scores are 0. If
-    all chunks are equally similar, their scaled scores are 1.
-    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4: restart probabilities of passages.
+    With `scale="cosine"`, the score is the cosine (-1..1). With `scale="min_max"`, the cosines are
+    scaled to 0..1 over all chunks; if they are all equal, every score is 1. If a query has several
+    texts, the highest cosine counts. If it has no texts, all scores are 0.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.4, reset probabilities of passage nodes.
     """
     return [
         ChunkScores.later(partial(scaled_similarity, vectors, chunk_index, scale), len(chunk_index))
@@ -251,10 +256,10 @@ def tfidf(
 ) -> Ranked[Node]:
     """Return the nodes whose texts are most similar to the question by TF-IDF.
 
-    Score: cosine of TF-IDF vectors, 0..1; the best score over several query texts. Ties by lower
-    id. With `use: [nodes]` only the given nodes are ranked. Nodes that share no word with the
-    question are dropped.
-    Source: Zhou et al. 2025, section 6.1, node "TF-IDF"; KGP (Wang et al. 2024), section 3.
+    The score is the cosine of the TF-IDF vectors (0..1). If a query has several texts, the best
+    score counts. Ties are broken by lower id. With `use: [nodes]`, only the given nodes are ranked.
+    Nodes that share no word with the question are dropped.
+    Source: Zhou et al. (2025), Section 6.1, node "TF-IDF"; KGP (Wang et al. 2024), Section 3.
     """
     texts = (question.text,) if query is None else query.texts
     if not texts:
@@ -268,11 +273,11 @@ def tfidf(
 def bm25(
     question: Question, query: Query | None = None, *, bm25: Bm25, top_k: PositiveInt = 4
 ) -> Ranked[Chunk]:
-    """Return the chunks with the highest BM25 scores.
+    """Return the chunks with the highest BM25 scores for the question.
 
-    Score: BM25, above 0; the sum over several query texts. Ties by lower id. Chunks that share no
-    word with the question are dropped.
-    Source: Robertson & Zaragoza 2009, in Lucene's variant (Kamphuis et al. 2020).
+    The scores are positive. If a query has several texts, their scores are added. Ties are broken
+    by lower id. Chunks that share no word with the question are dropped.
+    Source: Robertson and Zaragoza (2009), in Lucene's variant (Kamphuis et al. 2020).
     """
     texts = (question.text,) if query is None else query.texts
     scores = np.sum([bm25.scores(text) for text in texts], axis=0) if texts else np.zeros(0)
@@ -281,11 +286,11 @@ def bm25(
 
 @operator("chunk.min_max", order="the order given")
 def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[Chunk]:
-    """Min-max scale the chunk scores to 0..`weight`; the order of the chunks is unchanged.
+    """Scale the scores of the chunks to 0..`weight`, without changing their order.
 
-    Scores of different retrievers can then be added (`merge: sum`). If all scores are equal, all
-    become `weight`.
-    Source: Bruch, Gai and Ingber, TOIS 2023, section 3 (convex combination of min-max scores).
+    The scores of different retrievers can then be added with `merge: sum`. If all scores are equal,
+    each becomes `weight`.
+    Source: Bruch, Gai and Ingber, TOIS 2023, Section 3, convex combination.
     """
     if not len(chunks):
         return chunks
@@ -298,6 +303,7 @@ def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[
 def head(chunks: Ranked[Chunk], *, top_k: PositiveInt = 4) -> Ranked[Chunk]:
     """Return the first `top_k` chunks with their scores.
 
-    Source: this project, for a branch of a pipeline that only passes its input chunks on.
+    This is useful in a branch of a pipeline that only passes its input on.
+    Source: this project.
     """
     return chunks.head(top_k)

@@ -25,15 +25,15 @@ def reader_values(
     pieces: Sequence[Piece] | None = None,
     dependencies: Iterable[tuple[str, str]] = (),
 ) -> dict[str, Any]:
-    """Return the values of an answering prompt's variables.
+    """Return the values of the variables of an answering prompt.
 
-    `pieces` are the pieces of the context in order. `blocks` are groups of consecutive pieces of
-    one kind; a block has `kind`, `rows` (the texts), `head` (the CSV header of the kind) and
-    `table` (whether the rows are numbered CSV rows under this header). `dependencies` are pairs of
-    a sub-question and its answer. `form` is the form of the answer; `manner` completes the
-    instruction "Answer the question ...", and `cue` ends the prompt. `licence` says what to do if
-    the context does not contain the answer. It is empty in a closed-book prompt, i.e. without
-    pieces and dependencies.
+    `pieces` are the pieces of the context in order. `dependencies` are pairs of a sub-question and
+    its answer. Each of the `blocks` holds consecutive pieces of the same kind. Its `rows` are their
+    texts, `head` is the CSV header of the kind, and `table` is true if the rows are numbered CSV
+    rows with this header. `form` names the form of the answer, e.g. a short answer. `manner`
+    completes the instruction "Answer the question ...", and `cue` ends the prompt. `licence` tells
+    the model what to do if the context does not contain the answer. It is empty if there is no
+    context and no dependency.
     """
     form, dependencies = question.answer_form, tuple(dependencies)
     closed = pieces is None and not dependencies
@@ -57,8 +57,8 @@ def reader_values(
 def answer_of(llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None) -> Answer:
     """Return the model's reply as the answer.
 
-    By default `max_tokens` is the limit of the question's answer form, or what is left of the
-    model's context window if that is less. Raises CallFailed if the model fails.
+    By default, `max_tokens` is the limit of the question's answer form, or the remaining context
+    window if that is smaller. Raises CallFailed if the model fails.
     """
     if max_tokens is None:
         max_tokens = reply_tokens(llm, chat, question.answer_form.max_tokens)
@@ -76,11 +76,11 @@ def direct(
     prompt: Prompt,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
-    """Answer the question with one prompt, which contains the context if the step uses one.
+    """Answer the question with one prompt, which contains the context if there is one.
 
-    The variables of the prompt come from `reader_values`. By default `max_tokens` is the limit of
+    `reader_values` defines the variables of the prompt. By default, `max_tokens` is the limit of
     the question's answer form. Raises CallFailed if the model fails.
-    Source: Zhou et al. 2025, section 6.2, direct generation.
+    Source: Zhou et al. (2025), Section 6.2, direct generation.
     """
     pieces = context.pieces if context else None
     pairs = dependencies.pairs if dependencies else ()

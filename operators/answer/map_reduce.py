@@ -41,7 +41,7 @@ def _clip(score: object) -> int:
 
 
 Importance = Annotated[int, BeforeValidator(_clip)]
-"""Importance of a statement, clipped to 0..100; 0 if it is not a number."""
+"""Importance of a statement, clipped to 0..100, or 0 if it is not a number."""
 
 
 class Point(BaseModel):
@@ -63,7 +63,7 @@ class MapReply(BaseModel):
 
 
 MOST_POINTS = 5
-"""The most points of one reply that the reply schema admits, chosen by this project."""
+"""The maximum number of points per reply in the reply schema, chosen by this project."""
 
 
 @lru_cache(maxsize=64)
@@ -78,9 +78,10 @@ def _reply_of(max_characters: int | None) -> type[MapReply]:
 @value("points")
 @dataclass(frozen=True)
 class Points:
-    """Statements with importance scores 1..100, best first, ties in the order of reading.
+    """Statements with importance scores (1..100), best first.
 
-    `chunks` are the chunks that each statement quotes; empty if a model wrote the statements.
+    `chunks` are the ids of the chunks that each statement quotes. A model's statements quote no
+    chunks.
     """
 
     texts: tuple[str, ...]
@@ -112,16 +113,16 @@ def map_points(
 ) -> tuple[Points, Context]:
     """Let the model extract scored points from each group of context pieces, best first.
 
-    `group="packed"` fills groups of up to `group_tokens` in the order of the context;
-    `group="single"` makes a group of each piece. `order="shuffled"` first permutes the pieces by
-    `seed`, the same for every question. Only the first `max_groups` groups are read. The returned
-    context contains the pieces that were read, in that order; its `cut` lists all other pieces. The
-    reply schema limits each group to 5 points, and each point to `max_characters`, because a small
-    model would otherwise repeat itself; without this limit (None) the prompt asks for comprehensive
-    descriptions, as the original does. Points of score 0 are dropped; ties keep the order of
-    reading. A group with an unreadable reply has no points. Raises the last failure if every group
-    fails.
-    Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2 and report B.8.
+    With `group="packed"`, consecutive pieces are packed into groups of up to `group_tokens` tokens.
+    With `group="single"`, each piece is a group. With `order="shuffled"`, the pieces are first
+    shuffled with `seed`, in the same way for every question. Only the first `max_groups` groups are
+    read. The returned context contains the pieces that were read; its `cut` lists the others.
+    The reply schema allows 5 points per group and `max_characters` per point, because a small model
+    may otherwise repeat itself. If `max_characters` is None, points have no length limit and the
+    prompt asks for comprehensive descriptions, as in the paper. Points with score 0 are dropped,
+    and ties keep the order of reading. A group with an unreadable reply has no points. If every
+    group fails, the last failure is raised.
+    Source: Edge et al. (2024), Section 3.1.6; Zhou et al. (2025), Section 6.2 and report, B.8.
     """
     pieces = list(context.pieces)
     if order == "shuffled":
@@ -167,11 +168,11 @@ def points_context(
     context_budget: ContextBudget,
     budget: PositiveInt | None = None,
 ) -> Context:
-    """Replace the context by the first points that fit the budget.
+    """Replace the context with the first points that fit the budget.
 
-    `budget` is a second limit in tokens; the lower of the two applies. The `cut` of the former
-    context is kept.
-    Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
+    If `budget` is set, it is a second limit in tokens, and the lower limit applies. The new context
+    keeps the `cut` of the old context.
+    Source: Edge et al. (2024), Section 3.1.6; Zhou et al. (2025), Section 6.2.
     """
     empty = Context((), context.cut if context else ())
     return with_block(empty, _pieces(points, tokenizer), context_budget.at_most(budget))
@@ -202,11 +203,11 @@ def reduce(
 ) -> Answer:
     """Answer the question from the first points that fit the budget.
 
-    Without points the answer is `REFUSAL`, and no call is made. By default `max_tokens` is the
-    limit of the question's answer form.
-    Deviation: without points the paper's code answers with a sentence; accuracy by substring then
-    mistakes this sentence for the answer "no".
-    Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
+    If there are no points, the answer is `REFUSAL` and the model is not called. By default,
+    `max_tokens` is the limit of the question's answer form.
+    Deviation: Without points, the authors' code answers with a sentence, which accuracy by
+    substring can mistake for the answer "no".
+    Source: Edge et al. (2024), Section 3.1.6; Zhou et al. (2025), Section 6.2.
     """
     if not len(points):
         return Answer(REFUSAL)

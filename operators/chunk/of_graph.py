@@ -28,9 +28,9 @@ def fromrel(
 ) -> Ranked[Chunk]:
     """Return the chunks that state the relationships, in the order of the relationships.
 
-    Score: the score of the first relationship that the chunk states. Chunks of the same
-    relationship are sorted by id. Synonymy edges have no chunk.
-    Source: Zhou et al. 2025, section 6.1, chunk "FromRel".
+    The score of a chunk is the score of the first relationship that it states. Chunks of the same
+    relationship are sorted by id. Synonymy edges have no chunks.
+    Source: Zhou et al. (2025), Section 6.1, chunk "FromRel".
     """
     return _in_order(relationships, graph.relationship_chunk, top_k)
 
@@ -45,11 +45,11 @@ def frompaths(
 ) -> Ranked[Chunk]:
     """Return the chunks that state the relationships on the paths, in the order of the paths.
 
-    Score: the score of the first path with a relationship that the chunk states. With `unit="pair"`
-    a hop has the chunks of all relationships between its two nodes; with `unit="fact"` it has the
-    chunks of its own relationship. Chunks of one hop are sorted by id.
-    Source: this project, which scores the evidence of path methods by these chunks; PathRAG's
-    released code stores the same source ids on its edges.
+    The score of a chunk is the score of the first path with a relationship that the chunk states.
+    With `unit="fact"`, each hop leads to the chunks of its own relationship. With `unit="pair"`, it
+    leads to the chunks of all relationships between its two nodes. Chunks of the same hop are
+    sorted by id. The evidence of path methods is scored with these chunks.
+    Source: this project; PathRAG's code, source ids of edges.
     """
     hops = [(row, path.score) for path in paths.paths for row in path.relationships]
     rows = np.array([row for row, _ in hops], np.int64)
@@ -63,10 +63,10 @@ def frompaths(
 def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
     """Return the chunks of the nodes, in the order of the nodes.
 
-    Score: the score of the first given node that has the chunk. A leaf of a tree and a node of a
-    passage graph have one chunk, a summary has none, and an entity has all chunks that name it,
-    sorted by id.
-    Source: this project, to score the evidence of tree and passage-graph methods.
+    The score of a chunk is the score of its first given node. The chunk of a leaf or passage node
+    is its own text. The chunks of an entity are all chunks that name it, sorted by id. A summary
+    has no chunk. The evidence of tree and passage-graph methods is scored with these chunks.
+    Source: this project.
     """
     return _in_order(nodes, graph.node_chunk, top_k)
 
@@ -93,12 +93,12 @@ def occurrence(
 ) -> Ranked[Chunk]:
     """Rank chunks by the number of relationships whose source and target they contain.
 
-    With `scoring="count"` the score is the number of given relationships whose source and target
-    both occur in the chunk; chunks of score 0 are dropped. With `scoring="entity_order"`, which
-    needs `use: [nodes]`, the chunks of the first node come first, then the chunks of the second,
-    and so on; the score is the number of this node's neighbours in the chunk. Ties by lower id.
-    Source: Zhou et al. 2025, section 6.1, chunk "Occurrence" (`count`); `entity_order` as in
-    Microsoft GraphRAG and in the released code of Zhou et al.
+    With `scoring="count"`, the score is the number of given relationships whose source and target
+    both occur in the chunk. Chunks with score 0 are dropped. `scoring="entity_order"` requires
+    `use: [nodes]`. The chunks of the first node then come first, followed by those of the second
+    node, and so on. The score of a chunk is the number of neighbours of this node that occur in it.
+    Ties are broken by lower id. Microsoft GraphRAG and the code of Zhou et al. use `entity_order`.
+    Source: Zhou et al. (2025), Section 6.1, chunk "Occurrence".
     """
     if scoring == "entity_order":
         if nodes is None:
@@ -137,11 +137,12 @@ def aggregator(
 ) -> Ranked[Chunk]:
     """Return the chunks whose relationships have the highest sum of scores.
 
-    Score: the sum over the relationships extracted from the chunk. With `unit="pair"` parallel
-    relationships count once, with their best score; with `unit="fact"` each counts. `by="nodes"`
-    sums the scores of the chunk's nodes instead and needs `use: [node_scores]`. Ties by lower id;
-    chunks of score 0 are dropped.
-    Source: Zhou et al. 2025, section 6.1, chunk "Aggregator"; technical report, table 3.
+    The score of a chunk is the sum of the scores of all relationships extracted from it. With
+    `unit="fact"`, each relationship counts. With `unit="pair"`, only the best of the relationships
+    between the same two nodes counts. `by="nodes"` sums the scores of the nodes in the chunk
+    instead, and requires `use: [node_scores]`. Chunks with score 0 are dropped. Ties go to the
+    lower id.
+    Source: Zhou et al. (2025), Section 6.1, chunk "Aggregator"; technical report, Table 3.
     """
     if by == "nodes":
         if node_scores is None:

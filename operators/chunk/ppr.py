@@ -1,4 +1,4 @@
-"""Rank chunks by personalised PageRank, and nodes by their specificity."""
+"""Operators that rank chunks by personalised PageRank, and nodes by their specificity."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -29,18 +29,19 @@ def ppr(
 ) -> list[Ranked[Chunk]]:
     """Return the chunks with the highest personalised PageRank in a graph of nodes and chunks.
 
-    Score: the mass of the chunk divided by the mass of the best chunk, 0..1; ties by lower id. The
-    walk restarts at a given node in proportion to its score, and at any chunk in proportion to its
-    chunk score times `passage_weight`; negative scores count as 0, a duplicate node counts with its
-    best score. `damping` is the probability of continuing the walk (1 - restart). A node is
-    adjacent to each of its chunks with weight `contains_weight` (divided by the number of nodes in
-    the chunk for `contains="share"`), and to other nodes by relationships and synonymy edges,
-    unless `joined="chunks"`. Nodes of the types `cliques` are replaced by edges between all of
-    their neighbours, weighted by the number of replaced nodes that two neighbours share. The mass
-    is exact for up to 200,000 nodes and chunks. In larger graphs a push algorithm approximates it:
-    the error of a chunk is at most 2e-6 times its strength (summed weight) over the mean strength,
-    and chunks that the walk cannot reach have 0.
-    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4 and its released defaults.
+    The score is the PageRank of the chunk divided by that of the best chunk (0..1). Ties are broken
+    by lower id. The random walk restarts with probability 1 - `damping`. The restart weight of a
+    given node is its score. The restart weight of a chunk is its score times `passage_weight`.
+    Negative scores count as 0. If a node is given twice, its best score counts.
+    Each node has an edge to each of its chunks. The weight of this edge is `contains_weight`, which
+    is divided by the number of nodes in the chunk if `contains="share"`. Nodes are also joined by
+    relationships and synonymy edges, unless `joined="chunks"`. Nodes of the types in `cliques` are
+    removed. Their neighbours are joined instead, with the number of removed nodes that two
+    neighbours share as the weight.
+    The PageRank is exact for up to 200,000 nodes and chunks. In larger graphs it is approximated by
+    a push algorithm. The error of a chunk is then at most 2e-6 * s / mean(s), where s is the summed
+    weight of its edges. Unreachable chunks get 0.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.4 and the defaults of its code.
     """
     walk = walk_with_chunks(
         graph,
@@ -62,7 +63,7 @@ def ppr(
             rows = np.arange(len(mass.values)) if mass.rows is None else mass.rows
             is_chunk = rows >= graph.n_nodes
             rows, values = rows[is_chunk] - graph.n_nodes, mass.values[is_chunk]
-            # divided by the largest mass, so that rounding does not make small masses equal
+            # without this division, small masses would be equal after rounding
             values = values / (values.max(initial=0.0) or 1.0)
             rankings.append(ChunkScores.sparse(rows, values, graph.n_chunks).top(top_k))
     return rankings
@@ -72,12 +73,11 @@ def ppr(
 def specificity(
     nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None
 ) -> Ranked[Node]:
-    """Rank nodes by their score divided by the number of their chunks.
+    """Rank nodes by their score divided by the number of chunks that state their relationships.
 
-    A node's chunks are the chunks that state one of its relationships; their number is taken as at
-    least 1. A duplicate node counts with its best score. Ties by lower id.
-    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; HippoRAG 2 (2025),
-    section 3.4, which starts its walk at the best 5.
+    The divisor is at least 1. If a node is given twice, its best score counts. Ties are broken by
+    lower id. HippoRAG 2 starts its random walk at the best 5 nodes.
+    Source: HippoRAG (Gutierrez et al. 2024), Section 2.3; HippoRAG 2 (2025), Section 3.4.
     """
     ids, best = best_score_by_id(nodes.ids, nodes.scores)
     specific = best / np.maximum(graph.chunks_per_node[ids], 1)

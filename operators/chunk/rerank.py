@@ -1,4 +1,4 @@
-"""Rerank chunks by a language model or a cross-encoder."""
+"""Operators that rerank chunks with a language model or a cross-encoder."""
 
 from collections.abc import Sequence
 
@@ -23,8 +23,8 @@ _WORDS = 300
 class Order(BaseModel):
     """Reply to the rerank prompt: passage numbers from 1, best first.
 
-    The schema limits the list to 40 numbers, so that a small model stops. A longer list from a
-    server that does not enforce schemas is read completely.
+    The schema allows 40 numbers, so that a small model stops. If a server does not enforce the
+    schema, a longer list is read completely.
     """
 
     order: list[int] = Field(json_schema_extra={"maxItems": 40})
@@ -51,15 +51,15 @@ def rerank(
     window: PositiveInt = 20,
     max_tokens: PositiveInt = 160,
 ) -> Ranked[Chunk]:
-    """Rerank the first `depth` chunks by a language model; all other chunks follow.
+    """Rerank the first `depth` chunks with a language model. All other chunks follow.
 
-    The model sees the first 300 words of each passage, numbered, and lists the numbers, best first.
-    Passages that it does not list follow in their former order, which counts as a fallback. After
-    two unreadable replies the order stays, which also counts as a fallback. Numbers out of range
-    and duplicates are skipped. More than `window` chunks are reranked in windows, one call each,
-    from the last chunk to the first; windows overlap by half. For a single chunk no call is made.
-    Score: 1 / rank, 0..1. Raises CallFailed if the model fails.
-    Source: RankGPT (Sun et al., EMNLP 2023), sections 3.2 and 3.3.
+    The model sees the first 300 words of each passage and lists the passage numbers, best first.
+    Passages that are not listed follow in their former order, which counts as a fallback. After two
+    unreadable replies the order does not change, which also counts as a fallback. Numbers out of
+    range and duplicates are ignored. If there are more than `window` chunks, they are reranked in
+    windows that overlap by half, from the last chunk to the first, with one call per window. A
+    single chunk needs no call. The score is 1 / rank. Raises CallFailed if the model fails.
+    Source: RankGPT (Sun et al., EMNLP 2023), Sections 3.2 and 3.3.
     """
     rows: list[int] = chunks.ids.tolist()
     first = rows[:depth]
@@ -104,11 +104,11 @@ def cross_encoder_rerank(
     cross_encoder: CrossEncoder,
     top_k: PositiveInt = 10,
 ) -> list[Ranked[Chunk]]:
-    """Return the `top_k` of the given chunks with the highest cross-encoder scores.
+    """Return the `top_k` given chunks with the highest cross-encoder scores.
 
-    Each chunk is read with its title. Score: the logit of `cross_encoder.model`, any number; ties
-    by lower id. The tokenizer truncates a text that is longer than the model's window.
-    Source: Nogueira and Cho 2019, *Passage Re-ranking with BERT*, section 3.
+    The score is the logit that `cross_encoder.model` gives to the question and the chunk with its
+    title. It can be any number. Ties are broken by lower id. Texts that are too long are truncated.
+    Source: Nogueira and Cho (2019), *Passage Re-ranking with BERT*, Section 3.
     """
     ids = [np.unique(one.ids) for one in chunks]
     passages = [[chunk_table.passage(row) for row in rows.tolist()] for rows in ids]

@@ -1,4 +1,4 @@
-"""Rerank chunks by routes: a route is a sentence of one chunk that names another chunk's title."""
+"""Rerank chunks by routes, i.e. sentences of one chunk that contain the title of another chunk."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from graphrag_bench.values import BoolArray, Chunk, FloatArray, Question, Ranked
 from operators.search import vectors_of
 
 AT_ONCE = 64
-"""Number of questions whose texts are embedded together."""
+"""The number of questions whose texts are embedded together."""
 TYPICAL = 50
-"""The cosine of a route's sentence must exceed the median cosine of so many first chunks."""
+"""The number of first chunks whose median cosine the sentence of a route must exceed."""
 
 
 @operator("chunk.route", batched=True)
@@ -38,18 +38,19 @@ def route(
 ) -> list[tuple[Ranked[Chunk], Routes]]:
     """Rerank the chunks by their former scores and by the best route to each chunk.
 
-    A route leads from a parent to a child by a sentence of the parent that contains the child's
-    title (without brackets, as whole words, ignoring case and accents). Parents are the first
-    `n_parents` chunks, children are all given chunks. Chunks with the same title have no routes
-    between them.
-    Route score: max(0, cosine(question, sentence) - median cosine of the first 50 chunks) *
-    share(parent) ** `parent_weight`, times `other_parents` unless the question contains the
-    parent's title. The sentence is embedded after the parent's title. share(chunk) is the former
-    score divided by the best former score, 0..1; negative scores count as 0.
-    Score: `weight` * ln(share + 0.0001) + the best route score (0 without a route) + `title_bonus`
-    if the question contains the chunk's title. Ties by lower id. The best route to each returned
-    chunk is returned too, in the order of the chunks; ties between routes go to the first parent,
-    then to the first sentence.
+    A route leads from a parent chunk to a child chunk. It is a sentence of the parent that contains
+    the child's title as whole words; brackets in the title, case and accents are ignored. Parents
+    are the first `n_parents` chunks, and all given chunks can be children. There are no routes
+    between chunks with the same title.
+    The score of a route is max(0, cosine(question, sentence) - m) * share(parent) **
+    `parent_weight`. It is multiplied by `other_parents` if the question does not contain the
+    parent's title. The parent's title is embedded together with the sentence. m is the median
+    cosine of the first 50 chunks, and share(chunk) is the former score divided by the best former
+    score (0..1). Negative former scores count as 0.
+    The new score of a chunk is `weight` * ln(share + 0.0001) + the score of its best route, or 0
+    without a route. `title_bonus` is added if the question contains the chunk's title. Ties are
+    broken by lower id. The best routes to the returned chunks are also returned, in the order of
+    the chunks. If routes have equal scores, the first parent wins, then its first sentence.
     Source: this project.
     """
     results: list[tuple[Ranked[Chunk], Routes]] = []
@@ -76,10 +77,10 @@ def route(
 
 @dataclass(frozen=True)
 class _Candidates:
-    """The given chunks, whether the question names each, and the routes between them.
+    """The given chunks, whether the question contains their titles, and the routes between them.
 
-    A route is (place of the parent, place of the child, sentence, place of the sentence among the
-    embedded texts); places of chunks are positions in `rows`.
+    A route is a tuple of the parent, the child, the sentence and the position of the sentence among
+    the embedded texts. Parent and child are positions in `rows`.
     """
 
     rows: Sequence[int]
@@ -125,7 +126,7 @@ class _Candidates:
 def _routes(
     rows: Sequence[int], titles: Sequence[str], table: ChunkTable, n_parents: int
 ) -> Iterator[tuple[int, int, str]]:
-    """Yield (place of the parent, place of the child, sentence), by parent, sentence, child."""
+    """Yield (parent, child, sentence), sorted by parent, sentence and child."""
     children: dict[str, list[int]] = {}
     for place, title in enumerate(titles):
         if title:

@@ -11,7 +11,7 @@ from graphrag_bench.values import Community, FloatArray, IntArray, Node, Ranked
 
 
 def with_report(communities: Communities, reports: Reports, level: int | None) -> IntArray:
-    """Return the communities down to a level (None: all levels) that have a report, ascending."""
+    """Return the communities that have a report, ascending, without those finer than `level`."""
     lengths = np.diff(reports.texts.offsets)
     selected = lengths > 0 if level is None else (lengths > 0) & (communities.level <= level)
     return np.flatnonzero(selected)
@@ -20,7 +20,7 @@ def with_report(communities: Communities, reports: Reports, level: int | None) -
 def rating_fraction(reports: Reports) -> FloatArray:
     """Return the rating (0..10) of each community, divided by 11.
 
-    The fraction is below 1, so that it only breaks ties if it is added to a count.
+    The result is below 1. Added to a count, it therefore only breaks ties.
     """
     return np.clip(reports.ratings, 0.0, 10.0) / 11.0
 
@@ -35,14 +35,15 @@ def entity(
     rank: Literal["count", "rating"] = "count",
     top_k: PositiveInt | None = 4,
 ) -> Ranked[Community]:
-    """Rank the communities that contain given nodes, down to a level (0 is the coarsest).
+    """Rank the communities that contain given nodes, down to `level` (0 is the coarsest).
 
-    With `rank="count"` the score is the number of given nodes in the community + rating / 11, so
-    that the report's rating breaks ties. With `rank="rating"` the score is the rating, 0..10 to two
-    decimals, plus a part below 0.01 that grows with the number of given nodes and breaks ties.
-    Remaining ties by lower id. Communities without a report are dropped.
-    Source: Zhou et al. 2025, section 6.1, community "Entity" (`rating`: the LLM's score); `count`
-    as in Microsoft GraphRAG's local search.
+    With `rank="count"`, the score is the number of given nodes in the community plus rating / 11,
+    where the rating is that of the community's report (0..10). The rating thus breaks ties. With
+    `rank="rating"`, the score is the rating, rounded to two decimals, plus a number below 0.01 that
+    grows with the number of given nodes. This number thus breaks ties. Remaining ties are broken by
+    lower id. Communities without a report are left out. The paper ranks by rating, and local search
+    in Microsoft GraphRAG ranks by count.
+    Source: Zhou et al. (2025), Section 6.1, community "Entity".
     """
     seeds = np.zeros(communities.nodes.shape[1])
     seeds[nodes.ids] = 1.0
@@ -63,14 +64,15 @@ def layer(
     levels: Literal["down_to", "at"] = "down_to",
     top_k: PositiveInt | None = None,
 ) -> Ranked[Community]:
-    """Rank all communities down to a level (0 is the coarsest) by their number of chunks.
+    """Rank all communities down to `level` (0 is the coarsest) by their number of chunks.
 
-    Score: the number of chunks + rating / 11, so that the rating of the report breaks ties.
-    Remaining ties by lower id. With `levels="at"` only communities of that level and coarser
-    communities without children are returned. Communities without a report or with a rating below 0
-    are dropped. The released code of Zhou et al. takes at most 512 communities.
-    Source: Zhou et al. 2025, section 6.1, community "Layer" (`down_to`); Edge et al. 2024, sections
-    3.1.6 and 4.1.2 (one of the levels C0 to C3).
+    The score is the number of chunks plus rating / 11, so that the rating of the report breaks
+    ties. Remaining ties are broken by lower id. With `levels="at"`, as in Edge et al., only
+    communities of `level` itself and coarser communities without children are returned. Communities
+    are left out if they have no report or if their rating is below 0. The code of Zhou et al.
+    returns at most 512 communities.
+    Source: Zhou et al. (2025), Section 6.1, community "Layer"; Edge et al. (2024), Sections 3.1.6
+    and 4.1.2.
     """
     counts = np.asarray(communities.chunks.sum(axis=1), np.float64).ravel()
     among = with_report(communities, reports, level)

@@ -36,16 +36,18 @@ def paths_context(
     seed: NonNegativeInt = 0,
     show: bool = True,
 ) -> Context:
-    """Add paths to the context: the texts of nodes and relationships along each path.
+    """Add paths to the context, as the texts of the nodes and relationships along each path.
 
-    The budget cuts the paths with the lowest scores. `order` sorts the remaining paths: best last
-    (`ascending`), best first (`descending`), fewest hops last with random ties (`hop_first`), or at
-    random. `form="flat"` ignores this order: it lists the nodes of the paths, then their
-    relationships, each once and in random order. `form="names"` gives one line per path, with the
-    names of its nodes; lines are sorted by the number of the path's transition between reasoning
-    steps, then best path first. With `show=false` nothing is added.
-    Source: PathRAG (Chen et al. 2025), equation 5; arXiv v1, appendices D.1 and D.2 (its ablations
-    of prompt order and of the flat prompt); PathCoRAG, section 4.4 and figure 6 (`names`).
+    If not all paths fit the budget, the paths with the lowest scores are cut. `order` sorts the
+    remaining paths. The best path is last with `ascending` and first with `descending`. With
+    `hop_first` the paths with the fewest hops are last, with ties in random order, and with
+    `random` all paths are in random order. `form="flat"` ignores `order` and lists the distinct
+    nodes of the paths, then the distinct relationships, both in random order. `form="names"` writes
+    one line per path with the names of its nodes. These lines are sorted by the transition between
+    reasoning steps to which the path belongs, then by score. If `show` is false, nothing is added.
+    `hop_first`, `random` and `flat` are ablations of PathRAG, and `names` is from PathCoRAG.
+    Source: PathRAG (Chen et al. 2025), Equation 5, and v1, Appendices D.1 and D.2; PathCoRAG,
+    Section 4.4.
     """
     if not show:
         return with_block(context, (), context_budget, share)

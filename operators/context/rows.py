@@ -44,11 +44,11 @@ HEADERS = {
 def with_block(
     context: Context | None, pieces: Sequence[Piece], budget: ContextBudget, share: float = 1.0
 ) -> Context:
-    """Add a block of pieces to the context: as many of the first pieces as fit the budget.
+    """Add as many of the first pieces as fit the budget to the context.
 
-    `share` is the block's fraction of the token budget; tokens that earlier blocks left unused are
-    added to it. A share above 1 is a number of tokens, and the only limit if there is no budget.
-    `cut` of the returned context lists the ids of the pieces that did not fit.
+    `share` is the fraction of the token budget that these pieces may use. They may also use tokens
+    that earlier blocks left unused. A share above 1 is a number of tokens, and it is the only limit
+    if there is no budget. The ids of pieces that did not fit are added to the context's `cut`.
     """
     before = context or Context(())
     n_tokens = [piece.n_tokens for piece in pieces]
@@ -70,7 +70,7 @@ RowForm = Literal["text", "table", "bare"]
 Cut = Literal["last", "lowest"]
 RowLimit = PositiveInt | Literal["auto"] | None
 DEFAULT_CHUNKS, DEFAULT_NODES, DEFAULT_RELATIONSHIPS = 4, 40, 200
-"""Default `top_k` of chunks, nodes and relationships, chosen by this project."""
+"""The default `top_k` of chunks, nodes and relationships, chosen by this project."""
 Item = TypeVar("Item")
 
 
@@ -89,11 +89,11 @@ def chunks_context(
 ) -> Context:
     """Add the first `top_k` chunks to the context, as text or as CSV rows.
 
-    `top_k="auto"` means 4 chunks, None means no limit. `bounded=False` ignores the context budget;
-    use it if a later step reads the context in groups. The id of a piece is the id of the chunk's
-    first document; `also` lists the chunk's other documents.
-    Source: Zhou et al. 2025, section 6.2; budget shares of their released code (0.33 for chunks in
-    a prompt with other blocks).
+    `top_k="auto"` adds 4 chunks, and None adds all. If `bounded` is false, the context budget is
+    ignored, which is useful if a later step reads the context in groups. The id of a piece is the
+    id of the chunk's first document, and `also` lists the chunk's other documents. The code of Zhou
+    et al. uses a `share` of 0.33 for chunks in a prompt with other blocks.
+    Source: Zhou et al. (2025), Section 6.2.
     """
     limit = DEFAULT_CHUNKS if top_k == "auto" else top_k
     pieces = []
@@ -123,13 +123,14 @@ def nodes_context(
 ) -> Context:
     """Add nodes to the context, as CSV rows (name, type, description, degree) or as descriptions.
 
-    `form="bare"` is CSV without the degree; `form="text"` is the description, or the name if the
-    node has no description. Up to `attributes` attributes of the node follow as "name: value";
-    those in the most chunks come first. Nodes keep their order. Nodes beyond `top_k` (auto: 40,
-    None: no limit) or the budget are cut from the end; `cut="lowest"` cuts the nodes with the
-    lowest scores instead, ties by higher id. With `types` only nodes of these types are added.
-    Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search;
-    PathCoRAG, figure 6 (`bare`).
+    `form="bare"` omits the degree. `form="text"` writes the description, or the name if the node
+    has no description. Up to `attributes` attributes of the node follow as "name: value", starting
+    with the attributes that occur in the most chunks. Nodes keep their order. If there are more
+    than `top_k` nodes ("auto": 40, None: no limit) or they exceed the budget, the last nodes are
+    cut. With `cut="lowest"`, the nodes with the lowest scores are cut instead, and of equal scores
+    the higher id. If `types` is not empty, only nodes of these types are added. The table follows
+    local search in Microsoft GraphRAG, and `bare` follows PathCoRAG.
+    Source: Zhou et al. (2025), Section 6.2; PathCoRAG, Figure 6.
     """
     typed = nodes_of_types(graph, types)
     nodes = nodes if typed is None else nodes.take(typed[nodes.ids])
@@ -153,12 +154,12 @@ def relationships_context(
 ) -> Context:
     """Add relationships to the context, as CSV rows or as "head, relation, tail" lines.
 
-    The column `rank` is the sum of the degrees of head and tail; `form="bare"` is CSV without
-    weight and rank. Relationships keep their order. Relationships beyond `top_k` (auto: 200, None:
-    no limit) or the budget are cut from the end; `cut="lowest"` cuts the relationships with the
-    lowest scores instead, ties by higher id.
-    Source: Zhou et al. 2025, section 6.2; the relationship table of Microsoft GraphRAG; PathCoRAG's
-    released code (`bare`).
+    The column `rank` is the degree of the head plus the degree of the tail. `form="bare"`, as in
+    PathCoRAG, omits weight and rank. Relationships keep their order. If there are more than `top_k`
+    relationships ("auto": 200, None: no limit) or they exceed the budget, the last ones are cut.
+    With `cut="lowest"`, the relationships with the lowest scores are cut instead, and of equal
+    scores the higher id. The table follows Microsoft GraphRAG.
+    Source: Zhou et al. (2025), Section 6.2.
     """
     limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k
     to_pieces = partial(_relationship_pieces, graph, tokenizer, form=form)
@@ -247,9 +248,10 @@ def communities_context(
 ) -> Context:
     """Add the first `top_k` community reports to the context, as text or as CSV rows.
 
-    `top_k=None` means no limit; communities without a report are skipped. `bounded=False` ignores
-    the context budget; use it if a later step reads the context in groups.
-    Source: Zhou et al. 2025, section 6.2; budget share 0.27 in their released code.
+    `top_k=None` means no limit. Communities without a report are skipped. If `bounded` is false,
+    the context budget is ignored, which is useful if a later step reads the context in groups. The
+    code of Zhou et al. uses a `share` of 0.27.
+    Source: Zhou et al. (2025), Section 6.2.
     """
     pieces = []
     for position, (row, score) in enumerate(communities.distinct().head(top_k).items()):
@@ -277,9 +279,9 @@ def nodes_fitting(
 ) -> Ranked[Node]:
     """Return the first nodes whose descriptions have at most `tokens` tokens in total.
 
-    `tokens=None` means no limit. For a node without a description the tokens of its name count.
-    With `types` only nodes of these types are counted and cut; nodes of other types stay.
-    Source: HyperGraphRAG (Luo et al. 2025), whose released code cuts the result of each search.
+    `tokens=None` means no limit. If a node has no description, its name is counted. If `types` is
+    not empty, only nodes of these types are counted and cut, and all other nodes are kept.
+    Source: HyperGraphRAG (Luo et al. 2025), code.
     """
     if tokens is None:
         return nodes
@@ -302,9 +304,9 @@ def chunks_fitting(
     tokenizer: Tokenizer,
     tokens: NonNegativeInt | None = None,
 ) -> Ranked[Chunk]:
-    """Return the first chunks that have at most `tokens` tokens in total; None means no limit.
+    """Return the first chunks that have at most `tokens` tokens in total (None: no limit).
 
-    Source: HyperGraphRAG (Luo et al. 2025), whose released code cuts the result of each search.
+    Source: HyperGraphRAG (Luo et al. 2025), code.
     """
     if tokens is None:
         return chunks
@@ -326,8 +328,8 @@ def fitting(
 ) -> Ranked[Relationship]:
     """Return the relationships that `context.relationships` would add with the same settings.
 
-    Another operator can then reorder them, and the same relationships still fit into the prompt.
-    Source: this project, for path pooling over prompts with a budget.
+    Another operator can then reorder these relationships, and they still fit the prompt.
+    Source: this project.
     """
     limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k
     relationships = relationships.distinct()

@@ -1,4 +1,4 @@
-"""Link a question to nodes: by a dictionary of node names, then by the vectors of mentions."""
+"""Operators that link a question to nodes, by their names or by the vectors of its mentions."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -43,14 +43,15 @@ def match(
 ) -> Ranked[Node]:
     """Return the nodes whose names occur in the question, without embeddings.
 
-    Score: 1 for every node. `parts` are two matchers, applied in the given order. `dictionary`
-    finds the longest node names in the question that do not overlap, from left to right. `mentions`
-    looks up each mention that is not part of a name that was already found. `single_words` says
-    which names of one word match: titles of passages (`titles`), words with a capital or a digit
-    (`proper`), all (`any`) or none. A mention of one word also matches if it has a capital or a
-    digit in the question. Case, accents, a possessive `s` and a leading article are ignored. Of
-    several nodes with the same name, the first is returned.
-    Source: this project; longest match in a dictionary of names.
+    Every node has the score 1. `parts` lists the matchers in the order in which they are applied.
+    `dictionary` reads the question from left to right and finds the longest node names that do not
+    overlap. `mentions` looks up each mention that is not part of a name already found.
+    `single_words` selects which one-word names can match: titles of passages (`titles`), words that
+    have a capital letter or a digit in the question (`proper`), all words (`any`) or no words
+    (`none`). A one-word mention also matches if it has a capital letter or a digit in the question.
+    Matching ignores case, accents, a possessive `s` and a leading article. If several nodes have
+    the same name, the first node is returned.
+    Source: this project.
     """
     rows, _ = _match_names(mentions, question, graph, chunk_table, parts, single_words)
     ids = unique(rows)
@@ -74,14 +75,14 @@ def link(
     dedupe: bool = False,
     score: Literal["cosine", "share"] = "cosine",
 ) -> list[Ranked[Node]]:
-    """Return the nodes that the question mentions, matched by name first, then by vectors.
+    """Return the nodes that the question mentions, matched first by name and then by vector.
 
-    The parts `dictionary` and `mentions` work as in `node.match` and give score 1. `vectors` comes
-    last: for each remaining mention it returns the most similar node and its cosine, -1..1, if the
-    cosine is at least `min_score`. With `score="share"` every node has score 1. Without `dedupe` a
-    node may be returned twice.
-    Source: Zhou et al. 2025, section 6.1, "Link" (`vectors` alone); `share` as fast-graphrag's
-    released code; the other parts are this project's.
+    `dictionary` and `mentions` match names as in `node.match` and give the score 1. `vectors` must
+    come last. For each remaining mention it finds the most similar node, which is returned if its
+    cosine is at least `min_score`. The score of this node is the cosine (-1..1), or 1 if
+    `score="share"`. If `dedupe` is false, the same node can be returned twice. Zhou et al. use only
+    `vectors`, and fast-graphrag gives every node the score 1.
+    Source: Zhou et al. (2025), Section 6.1, "Link".
     """
     by_name = tuple(part for part in parts if part != "vectors")
     pairs = [

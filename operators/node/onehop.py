@@ -29,11 +29,12 @@ def onehop(
 ) -> Ranked[Node]:
     """Return the neighbours of the given nodes, in the order of the given nodes.
 
-    Score: the summed weight of the relationships between a neighbour and the first given node that
-    is adjacent to it. Neighbours of one node are sorted by weight, ties by lower id. The given
-    nodes are left out, or with `include_seeds` come first with their own scores. With `types` only
-    neighbours of these types are returned.
-    Source: Zhou et al. 2025, section 6.1, node "Onehop".
+    The score of a neighbour is the summed weight of its relationships with the first given node
+    that is adjacent to it. Neighbours of the same node are sorted by this score, and ties are
+    broken by lower id. The given nodes are left out, unless `include_seeds` is true. In that case
+    they come first, with their own scores. If `types` is not empty, only neighbours of these types
+    are returned.
+    Source: Zhou et al. (2025), Section 6.1, node "Onehop".
     """
     typed = nodes_of_types(graph, types)
     seeds = dict(nodes.items())
@@ -63,14 +64,15 @@ def expand(
 ) -> Ranked[Node]:
     """Return the neighbours of the given nodes, ranked by the scores of the given nodes.
 
-    The score of a neighbour is the sum of the scores of the given nodes that are adjacent to it, or
-    with `score="best"` the highest of them. With `score="degree"` it is the degree of the neighbour
-    plus the highest degree of an adjacent given node. A duplicate node counts with its best score.
-    Ties by lower id. `equal_scores` sets every neighbour's score to 1 without changing the order.
-    The given nodes are left out, or with `include_seeds` come first with their own scores; `top_k`
-    limits only the neighbours. With `types` only neighbours of these types are returned.
-    Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion (`degree`: its release);
-    PropRAG (Wang and Han 2025), entities of propositions (`sum`: its release).
+    By default, the score of a neighbour is the sum of the scores of the given nodes adjacent to it.
+    With `score="best"`, it is the highest of these scores. With `score="degree"`, it is the degree
+    of the neighbour plus the highest degree of a given node adjacent to it. If a node is given
+    twice, its best score counts. Ties are broken by lower id. If `equal_scores` is true, every
+    neighbour gets the score 1 after the ranking. The given nodes are left out. If `include_seeds`
+    is true, they come first, with their own scores; `top_k` limits only the neighbours. If `types`
+    is not empty, only neighbours of these types are returned.
+    PropRAG's code uses `sum`, and HyperGraphRAG's code uses `degree`.
+    Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion; PropRAG (Wang and Han 2025).
     """
     seeds, seed_scores = best_score_by_id(nodes.ids, nodes.scores)
     near = graph.adjacency[seeds]
@@ -104,12 +106,12 @@ def relnode(
     score: Literal["best", "mean"] = "best",
     top_k: PositiveInt | None = None,
 ) -> Ranked[Node]:
-    """Return the two nodes of each relationship in order of first appearance, source first.
+    """Return the two nodes of each relationship, in order of first appearance, source first.
 
-    Score: the highest score of the given relationships that have the node, or with `score="mean"`
-    their mean score.
-    Source: Zhou et al. 2025, section 6.1, node "RelNode" ("FromRel" in their table 3); the mean
-    comes from HippoRAG 2 (Gutierrez et al. 2025), section 3.4.
+    The score of a node is the highest score among the given relationships of the node. With
+    `score="mean"`, it is the mean of their scores, as in HippoRAG 2.
+    Source: Zhou et al. (2025), Section 6.1, node "RelNode" ("FromRel" in Table 3); HippoRAG 2
+    (Gutierrez et al. 2025), Section 3.4.
     """
     scores_of: dict[int, list[float]] = {}
     for row, value in relationships.items():

@@ -1,4 +1,4 @@
-"""Rank nodes by personalised PageRank."""
+"""The operator that ranks nodes by personalised PageRank."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -26,21 +26,22 @@ def ppr(
     min_mass: Annotated[float, Field(ge=0, le=1)] = 0.0,
     keep_scores: Literal["all", "best"] = "all",
 ) -> list[tuple[Ranked[Node], NodeScores]]:
-    """Return the nodes with the highest personalised PageRank, and the mass of every node.
+    """Return the nodes with the highest personalised PageRank, and the PageRank of every node.
 
-    Score: the PageRank mass, which sums to 1 over all nodes. The walk restarts at the given nodes,
-    or, if there are none, at all nodes with equal probability. It follows edges, including synonymy
-    edges, in proportion to their weight; without `weighted` all edges have equal weight.
-    `damping` is the probability of continuing the walk (1 - restart): 0.5 in HippoRAG's paper, 0.1
-    in the released code of Zhou et al. `reset` says how a start node is weighted: by 1 / (number of
-    chunks that state one of its relationships) (`specificity`, HippoRAG), by 1 (`uniform`), or by
-    its score, at least 0 (`similarity`, FastGraphRAG). A duplicate node counts once. Nodes with
-    less mass than `min_mass` are not returned. With `keep_scores="best"` the mass of every node
-    that is not returned is set to 0.
-    The mass is exact in a graph of up to 200,000 nodes, and in any graph if the walk restarts at
-    all nodes. Otherwise a push algorithm approximates it: the error of a node is at most 2e-6 times
-    its strength (summed weight) over the mean strength; nodes that the walk cannot reach have 0.
-    Source: Zhou et al. 2025, section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), section 2.3.
+    The score is the PageRank of a node. The scores of all nodes sum to 1. The random walk restarts
+    at the given nodes with probability 1 - `damping`. HippoRAG's paper uses `damping=0.5`, and the
+    code of Zhou et al. uses 0.1. If no nodes are given, the walk restarts at all nodes with equal
+    probability. The walk follows edges, including synonymy edges, in proportion to their weights.
+    If `weighted` is false, all edges have the same weight.
+    `reset` sets the restart weight of a given node. With `specificity`, as in HippoRAG, the weight
+    is 1 / (the number of chunks that state a relationship of the node). With `uniform` it is 1.
+    With `similarity`, as in FastGraphRAG, it is the node's score, and negative scores count as 0. A
+    node that is given twice counts once. Nodes with a PageRank below `min_mass` are not returned.
+    With `keep_scores="best"`, the PageRank of every node that is not returned is set to 0.
+    The PageRank is exact if the graph has at most 200,000 nodes or the walk restarts at all nodes.
+    Otherwise it is approximated by a push algorithm. The error of a node is then at most 2e-6 * s /
+    mean(s), where s is the summed weight of its edges. Unreachable nodes get 0.
+    Source: Zhou et al. (2025), Section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), Section 2.3.
     """
     resets, results = [], []
     for seeds in nodes:

@@ -1,4 +1,4 @@
-"""Path pooling: rerank relationships by the paths that contain them."""
+"""Path pooling: rerank relationships by the scores of the paths that contain them."""
 
 from typing import Annotated, Literal
 
@@ -33,17 +33,19 @@ def pool(
     top_k: PositiveInt | None = None,
     seed: int = 0,
 ) -> Ranked[Relationship]:
-    """Reorder the relationships by scores pooled over paths from the entities of the question.
+    """Reorder relationships by their path-pooled scores, over paths from the question's entities.
 
-    Paths consist of the given relationships in their direction. The base score of a relationship is
-    its score, or (1 + score) / 2 with `scores="cosine"`; negative scores count as 0, a duplicate
-    counts with its best score. `algorithms.path_pooling.pool_scores` computes the pooled scores
-    from the base scores. `mode="rerank"` keeps the `top_k` relationships with the best base scores
-    and orders them by pooled score. `mode="reselect"` pools the scores of the `coarse_k`
-    relationships with the best base scores, and keeps the `top_k` with the best pooled scores.
-    `top_k=None` keeps all. Ties by base score, then by lower id. In the returned order the best are
-    last (`recency`), at both ends (`lost_in_middle`: 1 3 5 4 2) or first.
-    Source: path pooling (Wang et al. 2025), sections 3.3, 3.4 and 4.3.
+    Paths consist of given relationships and follow their direction. The base score of a
+    relationship is its given score, or (1 + score) / 2 with `scores="cosine"`. Negative scores
+    count as 0, and the best score of a duplicate counts. `algorithms.path_pooling.pool_scores`
+    computes the pooled scores from the base scores.
+    `mode="rerank"` keeps the `top_k` relationships with the best base scores and sorts them by
+    pooled score. `mode="reselect"` pools the scores of the `coarse_k` relationships with the best
+    base scores, then keeps the `top_k` with the best pooled scores. `top_k=None` keeps all. Ties
+    are broken by base score, then by lower id. With `order="recency"` the best relationships come
+    last, with `order="best_first"` they come first, and with `order="lost_in_middle"` they come at
+    both ends, e.g. in the order 1 3 5 4 2.
+    Source: path pooling (Wang et al. 2025), Sections 3.3, 3.4 and 4.3.
     """
     from graphrag_bench.algorithms.path_pooling import pool_scores, prompt_order
 

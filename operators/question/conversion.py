@@ -27,7 +27,7 @@ def entities_given(question: Question) -> Mentions:
     """Return the entities that the data set stores with the question, without duplicates.
 
     They are the topic entities of the question, not its gold answers.
-    Source: RoG (Luo et al. 2024), the field q_entity; SubgraphRAG (Li et al. 2025), section 2.
+    Source: RoG (Luo et al. 2024), field `q_entity`; SubgraphRAG (Li et al. 2025), Section 2.
     """
     return Mentions(unique(question.entities))
 
@@ -36,18 +36,19 @@ def entities_given(question: Question) -> Mentions:
 def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
     """Return the named entities that spaCy finds in the question, normalised, without duplicates.
 
-    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, with a tagger instead of the model.
+    HippoRAG uses a language model instead of a tagger.
+    Source: HippoRAG (Gutierrez et al. 2024), Section 2.3.
     """
     return _mentions(nlp.entities(question.text))
 
 
 @operator("question.entities.nlp_or_phrases", order="the order in the question")
 def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
-    """Return the named entities that spaCy finds in the question, or else its noun phrases.
+    """Return the named entities that spaCy finds in the question, or its noun phrases otherwise.
 
-    Names are normalised, without duplicates. Numbers, amounts and dates are not entities.
-    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, with a tagger instead of the model; the
-    noun phrases are this project's.
+    The names are normalised, and duplicates are removed. Numbers, amounts and dates do not count as
+    entities.
+    Source: HippoRAG (Gutierrez et al. 2024), Section 2.3.
     """
     (sentences,) = nlp.sentences([question.text])
     entities = [
@@ -68,7 +69,7 @@ def entities_llm(
     """Return the named entities that the language model finds, normalised, without duplicates.
 
     Raises UnreadableReply after two replies that are not valid JSON.
-    Source: HippoRAG (Gutierrez et al. 2024), section 2.3 and its query prompt.
+    Source: HippoRAG (Gutierrez et al. 2024), Section 2.3 and its query prompt.
     """
     chat = prompt.render({"question": question.text})
     reply = ask(llm, chat, NamedEntities, max_tokens=max_tokens, purpose="question entities")
@@ -84,8 +85,8 @@ def _mentions(names: list[str]) -> Mentions:
 def entities_keywords(keywords: Keywords) -> Mentions:
     """Return the low-level keywords as entities, normalised, without duplicates.
 
-    Source: LightRAG (Guo et al. 2024), section 3.2: low-level keywords are entities and details.
-    This project looks them up as names of nodes.
+    In LightRAG, low-level keywords are entities and details. Here they can be linked to nodes.
+    Source: LightRAG (Guo et al. 2024), Section 3.2.
     """
     return _mentions(list(keywords.low))
 
@@ -111,10 +112,10 @@ def keywords_llm(
     prompt: Prompt = KEYWORD_PROMPT,
     max_tokens: PositiveInt = 160,
 ) -> Keywords:
-    """Return the high-level and low-level keywords that the language model finds, each once.
+    """Return the distinct high-level and low-level keywords that the language model finds.
 
     Raises UnreadableReply after two replies that are not valid JSON.
-    Source: LightRAG (Guo et al. 2024), section 3.2; Zhou et al. 2025, section 6.
+    Source: LightRAG (Guo et al. 2024), Section 3.2; Zhou et al. (2025), Section 6.
     """
     chat = prompt.render({"question": question.text})
     keywords = ask(llm, chat, KeywordReply, max_tokens=max_tokens, purpose="keywords")
@@ -125,7 +126,8 @@ def keywords_llm(
 def keywords_nlp(question: Question, *, nlp: Nlp) -> Keywords:
     """Return named entities as low-level keywords and noun phrases as high-level keywords.
 
-    Source: LightRAG (Guo et al. 2024), section 3.2, with a tagger (spaCy) instead of the model.
+    spaCy finds both, whereas LightRAG asks a language model.
+    Source: LightRAG (Guo et al. 2024), Section 3.2.
     """
     (sentences,) = nlp.sentences([question.text])
     entities = [name for sentence in sentences for name, _ in sentence.entities]
@@ -140,9 +142,8 @@ Fallback = Literal["question", "nothing"]
 def query_low(question: Question, keywords: Keywords, *, fallback: Fallback = "question") -> Query:
     """Return the low-level keywords, joined by commas, as a query.
 
-    Without keywords the query is the question; with `fallback="nothing"` it is empty.
-    Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6. The fallback is
-    this project's.
+    If there are none, the query is the question, or empty if `fallback="nothing"`.
+    Source: LightRAG (Guo et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.
     """
     return _joined(keywords.low, question, fallback)
 
@@ -151,9 +152,8 @@ def query_low(question: Question, keywords: Keywords, *, fallback: Fallback = "q
 def query_high(question: Question, keywords: Keywords, *, fallback: Fallback = "question") -> Query:
     """Return the high-level keywords, joined by commas, as a query.
 
-    Without keywords the query is the question; with `fallback="nothing"` it is empty.
-    Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6. The fallback is
-    this project's.
+    If there are none, the query is the question, or empty if `fallback="nothing"`.
+    Source: LightRAG (Guo et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.
     """
     return _joined(keywords.high, question, fallback)
 

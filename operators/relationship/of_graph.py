@@ -1,4 +1,4 @@
-"""Rank the relationships of given nodes, or all relationships, by values of their two nodes."""
+"""Operators that rank the relationships of given nodes, or all relationships."""
 
 from typing import Literal
 
@@ -29,9 +29,10 @@ def degrees_of_ends(graph: Graph, rows: IntArray) -> IntArray:
 
 
 def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArray:
-    """Return the positions in `rows` that sort the relationships.
+    """Return the positions in `rows` that sort the relationships by degree and weight.
 
-    They are sorted by `degrees_of_ends`, then by weight, both highest first, then by `ties`.
+    Relationships with a higher `degrees_of_ends` come first. Ties are broken by higher weight, then
+    by lower `ties`.
     """
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((ties, -weight, -degrees_of_ends(graph, rows)))
@@ -53,14 +54,14 @@ def onehop(
 ) -> Ranked[Relationship]:
     """Rank the relationships of the given nodes by the degrees of head and tail.
 
-    Score: the sum of the degrees of head and tail; a degree is the number of neighbours. Ties by
-    higher weight, then by lower id, or with `ties="nodes"` by the order of the nodes.
-    `order="links"` puts relationships between two given nodes first. Every other relationship leads
-    to a node that is not given; these are ranked by the number of given nodes adjacent to that
-    node, ties by degree, then by lower id. Of these at most `per_node` times the number of given
-    nodes are returned.
-    Source: Zhou et al. 2025, section 6.1, relationship "Onehop"; `nodes` as LightRAG's released
-    code, version 1.5.7; `links` as Microsoft GraphRAG's local search (`local_context.py`).
+    The score is the degree of the head plus the degree of the tail. A degree is a number of
+    neighbours. Ties are broken by higher weight, then by lower id. With `ties="nodes"`, as in
+    LightRAG 1.5.7, they are broken by higher weight, then by the order of the given nodes.
+    `order="links"` sorts as local search in Microsoft GraphRAG does. Relationships between two
+    given nodes come first. Each remaining relationship leads to a node that was not given. These
+    relationships are sorted by the number of given nodes adjacent to that node, then by score, then
+    by lower id. If `per_node` is set, at most `per_node` times the number of given nodes are kept.
+    Source: Zhou et al. (2025), Section 6.1, relationship "Onehop".
     """
     if ties == "id":
         rows = graph.relationships_at(nodes.ids)
@@ -96,13 +97,14 @@ def aggregator(
     top_k: PositiveInt = 4,
     keep_scores: Literal["all", "best"] = "all",
 ) -> tuple[Ranked[Relationship], RelationshipScores]:
-    """Rank relationships by the scores of their two nodes; return all relationship scores too.
+    """Rank relationships by the scores of their two nodes, and return all relationship scores.
 
-    Score: score(source) + score(target). With `unit="pair"` the ranking has only the first of
-    parallel relationships; with `unit="fact"` it has each of them. The scores of all relationships
-    are computed on access. With `keep_scores="best"` relationships of score 0 are not returned, and
-    every relationship that is not returned gets the score 0.
-    Source: Zhou et al. 2025, section 6.1, relationship "Aggregator".
+    The score of a relationship is the score of its source plus the score of its target. Parallel
+    relationships join the same two nodes: with `unit="pair"` only the first of them is ranked, with
+    `unit="fact"` all are. The scores of all relationships are computed on each access. With
+    `keep_scores="best"`, relationships with score 0 are not returned, and every relationship that
+    is not returned gets the score 0.
+    Source: Zhou et al. (2025), Section 6.1, relationship "Aggregator".
     """
 
     def read() -> FloatArray:

@@ -28,14 +28,14 @@ from graphrag_bench.values import (
 
 @operator("subgraph.khop_path", table3="KhopPath")
 def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Subgraph:
-    """Return paths that connect given nodes within `khop` hops of each other.
+    """Return paths that connect the given nodes, with at most `khop` hops from one to the next.
 
-    A path starts at the first given node that is not yet visited. It continues to the nearest such
-    node until none is within `khop` hops; then the next path starts. Ties between nodes, and
-    between equally short ways to a node, go to the lower id. Of parallel relationships a path uses
-    the first; synonymy edges count as relationships. A node without a path is left out. The
-    released code of Zhou et al. uses `khop` 5.
-    Source: Zhou et al. 2025, section 6.1, subgraph "KhopPath"; DALK (Li et al. 2024), section 3.2.
+    A path starts at the first given node that is not on a path yet. It continues to the nearest
+    such node as long as there is one within `khop` hops. Then the next path starts. Ties between
+    nodes and between shortest paths are broken by lower id. If two nodes are joined by parallel
+    relationships, the path uses the first. Synonymy edges count as relationships. A node without a
+    path is left out. The code of Zhou et al. uses `khop=5`.
+    Source: Zhou et al. (2025), Section 6.1, "KhopPath"; DALK (Li et al. 2024), Section 3.2.
     """
     remaining = dict.fromkeys(nodes.ids.tolist())
     walks = []
@@ -54,9 +54,10 @@ def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Su
 
 
 def way_to_nearest(graph: Graph, start: int, targets: Iterable[int], most: int) -> list[int]:
-    """Return the nodes after `start` on a shortest path to the nearest target.
+    """Return a shortest path from `start` to the nearest target, without `start` itself.
 
-    Ties between targets and between paths by lower id. Empty if no target is within `most` hops.
+    Ties between targets and between paths are broken by lower id. The list is empty if no target is
+    within `most` hops.
     """
     target_ids = np.fromiter(targets, np.int64)
     distance: IntArray = np.full(graph.n_nodes, -1)
@@ -82,7 +83,7 @@ def way_to_nearest(graph: Graph, start: int, targets: Iterable[int], most: int) 
 PROMPT = Prompt("operators:prompts/agent_path.j2")
 PURPOSE = "reranked triples"
 MOST = 60
-"""The most triples that the model is shown."""
+"""The maximum number of triples in the prompt."""
 _ARROW = re.compile(r"\s*(?:[-\u2010-\u2015=]+>|\u2192)\s*")
 _LABEL = re.compile(
     r"^\W*(?:reranked[\s_]*)?(?:(?:triple|fact)[\s_]*)?(?:\d+\s*[.):])?[\s:]*", re.IGNORECASE
@@ -109,13 +110,13 @@ def agent_path(
 ) -> Subgraph:
     """Return at most `top_k` triples that the model finds helpful, best first.
 
-    The model chooses from the triples on the paths of `subgraph` (from all its relationships if it
-    has no paths) and from the given `relationships`. It is shown the first 60 triples in their
-    stored direction. A triple of the reply is matched with the triples shown, in either direction;
-    a triple that matches none is kept as text. After two replies without a triple the first `top_k`
-    triples are returned, which counts as a fallback. Without triples no call is made. Raises
+    The candidates are the triples on the paths of `subgraph`, or all of its relationships if it has
+    no paths, and the given `relationships`. The model is shown the first 60 candidates. A triple in
+    the reply is matched with these candidates in either direction. If it matches no candidate, it
+    is kept as text. After two replies without a triple, the first `top_k` candidates are returned,
+    which counts as a fallback. If there are no candidates, the model is not called. Raises
     CallFailed if the model fails.
-    Source: Zhou et al. 2025, section 6.1, subgraph "AgentPath"; DALK (Li et al. 2024), section 3.3.
+    Source: Zhou et al. (2025), Section 6.1, "AgentPath"; DALK (Li et al. 2024), Section 3.3.
     """
     paths = _paths_of(subgraph, relationships)
     rows = unique([row for path in paths for row in path])
@@ -167,7 +168,7 @@ def _triples(text: str, cut: bool) -> tuple[tuple[str, ...], ...]:
 def _subgraph_of(
     graph: Graph, triples: Sequence[tuple[str, ...]], written: Mapping[int, tuple[str, ...]]
 ) -> Subgraph:
-    row_of: dict[tuple[str, ...], int] = {}  # the stored direction and earlier rows come first
+    row_of: dict[tuple[str, ...], int] = {}  # the stored direction and earlier rows win
     for backwards in (True, False):
         for row, parts in reversed(list(written.items())):
             head, relation, tail = (normalise_name(part) for part in parts)

@@ -31,12 +31,13 @@ def steiner(
 ) -> tuple[Subgraph, Ranked[Node], Ranked[Relationship]]:
     """Return the prize-collecting Steiner tree, and its nodes and relationships ranked by prize.
 
-    The best of k nodes has the prize k, the next k - 1, the last 1. `relationship_prizes` gives the
-    prizes of relationships. A relationship costs at most `cost`. Score: the prize, which is 0 for
-    nodes and relationships that only connect others. Ties by lower id. Without prizes the tree is
-    empty; without relationships it is the best node.
-    Source: G-retriever (He et al. 2024), section 5.3; Zhou et al. 2025, section 6.1, subgraph
-    "Steiner" (their text says Steiner tree; both codes solve the prize-collecting Steiner tree).
+    If k distinct nodes are given, the best node has the prize k, the next k - 1, and the last 1.
+    `relationship_prizes` computes the prizes of the relationships. A relationship costs at most
+    `cost`. The score of a node or relationship is its prize, or 0 if it is in the tree only as a
+    connection. Ties are broken by lower id. If nothing has a prize, the tree is empty. If the graph
+    has no relationships, the tree is the best node.
+    Zhou et al. write "Steiner tree", but their code solves the prize-collecting problem.
+    Source: G-retriever (He et al. 2024), Section 5.3; Zhou et al. (2025), Section 6.1, "Steiner".
     """
     node_prizes, prizes = np.zeros(graph.n_nodes), np.zeros(graph.n_relationships)
     best = unique(nodes.ids[best_first(nodes.scores, nodes.ids)].tolist())
@@ -54,17 +55,17 @@ DECAY = 0.01
 
 
 def relationship_prizes(similarities: FloatArray, n_values: int) -> FloatArray:
-    """Return the prize of each relationship, which depends on its similarity, float64 (n,).
+    """Return the prize of each relationship, computed from its similarity, float64 (n,).
 
-    Let k be `n_values`. Relationships with one of the k highest distinct similarities (to six
-    decimals) have a prize; all others have 0. If n_j relationships have the j-th highest similarity
-    (j from 0), each has the prize min((k - j) / n_j, last - c), where c is 0.01. For j = 0 `last`
-    is k; after that it is (1 - c) times the previous prize.
+    Relationships with one of the k = `n_values` highest distinct similarities get a prize. All
+    other relationships get 0. Similarities are compared to six decimals. If n_j relationships have
+    the j-th highest similarity (j starts at 0), each gets the prize min((k - j) / n_j, last - c)
+    with c = 0.01. For j = 0, `last` is k. After that, it is (1 - c) times the previous prize.
 
     >>> relationship_prizes(np.array([0.9, 0.9, 0.7, 0.2, 0.1]), 3).round(3).tolist()
     [1.5, 1.5, 1.475, 1.0, 0.0]
 
-    Source: G-retriever (He et al. 2024), section 5.3, and its released code.
+    Source: G-retriever (He et al. 2024), Section 5.3, and its code.
     """
     rounded = np.round(similarities, DECIMALS)
     values = np.unique(rounded)[::-1][:n_values]
@@ -81,17 +82,17 @@ def relationship_prizes(similarities: FloatArray, n_values: int) -> FloatArray:
 def prized_subgraph(
     graph: Graph, node_prizes: FloatArray, prizes: FloatArray, cost: float
 ) -> tuple[IntArray, IntArray]:
-    """Return the nodes and the relationships of the prize-collecting Steiner tree, ascending.
+    """Return the nodes and relationships of the prize-collecting Steiner tree, both ascending.
 
-    `node_prizes` is (n_nodes,), `prizes` (n_relationships,). A relationship costs 0.995 times the
-    highest prize of a relationship, but at most `cost`; if no relationship has a prize, it costs
-    `cost`. If its prize is at most the cost, the prize is subtracted from the cost. If the prize is
-    higher, the relationship is free: it is split by a virtual node, whose prize is the prize minus
-    the cost. Loops are left out. The costs of the tree plus the prizes outside it are at most twice
-    the optimum; ties by the order of the relationships, as in the released code. Without prizes the
-    tree is empty.
-    Source: G-retriever (He et al. 2024), section 5.3, and its released code; Goemans & Williamson
-    1995; Hegde, Indyk & Schmidt 2014, by `pcst_fast` ("gw" pruning).
+    `node_prizes` has the shape (n_nodes,) and `prizes` the shape (n_relationships,). Each
+    relationship costs 0.995 times the highest prize of a relationship, but at most `cost`. If no
+    relationship has a prize, each costs `cost`. A prize up to the cost is subtracted from the cost.
+    If the prize is higher, the relationship is free and is split by a virtual node, whose prize is
+    the difference between prize and cost. Loops are left out. The cost of the tree plus the prizes
+    outside the tree is at most twice the optimum. Ties are broken by the order of the
+    relationships. If there are no prizes, the tree is empty. The solver is `pcst_fast`.
+    Source: G-retriever (He et al. 2024), Section 5.3, and its code; Goemans and Williamson (1995);
+    Hegde, Indyk and Schmidt (2014).
     """
     best = float(prizes.max(initial=0.0))
     cost = min(cost, best * (1 - DECAY / 2)) if best > 0 else cost
