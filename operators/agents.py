@@ -82,9 +82,8 @@ def choose_relations(
     [relationships]`, it lists only the names of the given relationships. The model chooses up to
     `width` names and gives each a score (0..1). Other names are dropped. The relation of the last
     hop is not followed back. If a node has a relation in both directions, it is followed from
-    subject to object. The model is not called for a node without relations. After two unreadable
-    replies no relation is chosen for the node, which counts as a fallback. Raises CallFailed if the
-    model fails.
+    subject to object. A node without relations needs no call. After two unreadable replies no
+    relation is chosen, which counts as a fallback. Raises CallFailed if the model fails.
     Deviation: The model is asked about the first 8 nodes only and sees at most 60 names per node,
     those with the highest weight. ToG has no such limits. In Zhou et al. (Table 3), a separate
     operator "Onehop" finds the relationships of the nodes. This operator finds them itself.

@@ -90,8 +90,7 @@ def most_similar(
     """Return the rows of an index most similar to each question, or to its query.
 
     The score is the cosine (-1..1), or the highest cosine if a query has several texts. Ties are
-    broken by lower id. A query without texts has no results. `among` is a mask of the rows to
-    search.
+    broken by lower id. An empty query has no results. `among` is a mask of the rows to search.
     """
     groups = vectors_of(question, query, embedder)
     return [best_hits(hits, top_k) for hits in search_each(groups, index, top_k, among)]
@@ -288,8 +287,8 @@ def bm25(
 def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[Chunk]:
     """Scale the scores of the chunks to 0..`weight`, without changing their order.
 
-    The scores of different retrievers can then be added with `merge: sum`. If all scores are equal,
-    each becomes `weight`.
+    Scores of different retrievers can then be added with `merge: sum`. Equal scores become
+    `weight`.
     Source: Bruch, Gai and Ingber, TOIS 2023, Section 3, convex combination.
     """
     if not len(chunks):

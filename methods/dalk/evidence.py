@@ -15,7 +15,7 @@ SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
 STEPS = Prompt("methods:dalk/prompts/steps.j2")
 FINAL = Prompt("methods:dalk/prompts/answer.j2")
 REASONING_TOKENS = 128
-"""Token limit of the sentences, and of the reasoning."""
+"""The token limit of the sentences, and of the reasoning."""
 
 
 @operator("context.evidence", calls=1, supplies={"triples"})
@@ -29,11 +29,11 @@ def evidence(
     prompt: Prompt = SENTENCES,
     label: str = "Path-based Evidence",
 ) -> Context:
-    """Add the subgraph's triples to the context, rewritten as sentences by the model.
+    """Add the triples of the subgraph to the context, rewritten as sentences by the model.
 
-    The sentences form one piece that begins with `label`. An empty subgraph adds nothing and makes
-    no call. Raises CallFailed if the model does not reply.
-    Source: DALK (Li et al. 2024), section 3.3; Zhou et al. 2025, section 6.2.
+    The sentences form one piece of the context, which begins with `label`. An empty subgraph adds
+    nothing and needs no call. Raises CallFailed if the model does not reply.
+    Source: DALK (Li et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.2.
     """
     before = context or Context(())
     lines = [", ".join(graph.triple(row)) for row in subgraph.relationships]
@@ -58,10 +58,10 @@ def stepwise(
 ) -> Answer:
     """Answer in two calls: the model reasons over the evidence step by step, then answers.
 
-    The answer prompt gets the reasoning twice: as the variable `reasoning`, and as the last group
-    of texts in `blocks`. By default the question's answer form sets the token limit of the answer.
-    Raises CallFailed if the model does not reply.
-    Source: DALK (Li et al. 2024), section 3.3; Zhou et al. 2025, section 6.2.
+    The answer prompt contains the reasoning as the variable `reasoning` and as the last block of
+    `blocks`. By default, the question's answer form sets the token limit of the answer. Raises
+    CallFailed if the model does not reply.
+    Source: DALK (Li et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.2.
     """
     first = {**reader_values(question, context.pieces), "reasoning": ""}
     steps = reply(llm, steps_prompt.render(first), max_tokens=REASONING_TOKENS).text.strip()

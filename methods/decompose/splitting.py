@@ -17,8 +17,8 @@ REPLY_TOKENS = 320
 class SubQuestions(BaseModel):
     """Reply to the decomposition prompt.
 
-    The schema allows at most 6 questions of at most 200 characters, so that a small model stops. A
-    longer list from a server that does not enforce schemas is read completely.
+    The schema allows 6 questions of at most 200 characters, so that a small model stops. If a
+    server does not enforce the schema, a longer list is read completely.
     """
 
     sub_questions: list[Annotated[str, Field(json_schema_extra={"maxLength": 200})]] = Field(
@@ -39,10 +39,10 @@ def decompose(
 ) -> Query:
     """Ask the model to decompose the question into at most `at_most` distinct sub-questions.
 
-    `with_question` puts the question itself before them. If the model returns no sub-question, the
-    question is the only query. After two unreadable replies, or without a reply, the question is
-    also the only query, which counts as a fallback.
-    Source: Press et al. 2023 (self-ask), section 3; Khot et al. 2023 (decomposed prompting).
+    If `with_question` is true, the question itself comes first. If the model returns no
+    sub-question, the query is the question alone. The same happens if there is no reply or if two
+    replies are unreadable, which counts as a fallback.
+    Source: Press et al. (2023), self-ask, Section 3; Khot et al. (2023), decomposed prompting.
     """
     chat = prompt.render({"question": question.text, "most": at_most})
     shape, none = SubQuestions, SubQuestions(sub_questions=[])

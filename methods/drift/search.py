@@ -23,8 +23,8 @@ from operators.answer.map_reduce import Importance, Points
 class FollowUp:
     """A follow-up question and its depth.
 
-    Follow-ups of the primer have depth 1. A follow-up found in the search for another follow-up is
-    one level deeper than that follow-up.
+    Follow-ups of the primer have depth 1. A follow-up found while searching for another has its
+    depth + 1.
     """
 
     text: str
@@ -33,9 +33,9 @@ class FollowUp:
 
 @dataclass(frozen=True)
 class DriftAnswer:
-    """An intermediate answer and its score, 1..100.
+    """An intermediate answer and its score (1..100).
 
-    `chunks` are the chunks that the answer quotes; an answer that a model wrote quotes none.
+    `chunks` are the ids of the chunks that the answer quotes. A model's answer quotes no chunks.
     """
 
     text: str
@@ -48,7 +48,7 @@ class DriftAnswer:
 class Trail:
     """Distinct follow-up questions and the answers found so far, both in order.
 
-    The first `n_searched` follow-ups have been searched for; the next is the current follow-up.
+    The first `n_searched` follow-ups have been searched for. The next one is the current follow-up.
     """
 
     follow_ups: tuple[FollowUp, ...]
@@ -60,7 +60,7 @@ class Trail:
 
     @property
     def current(self) -> FollowUp | None:
-        """The current follow-up; None if all follow-ups have been searched for."""
+        """The current follow-up, or None if all follow-ups have been searched for."""
         return self.follow_ups[self.n_searched] if self.n_searched < len(self.follow_ups) else None
 
     @property
@@ -71,7 +71,7 @@ class Trail:
     def searched(self, findings: Sequence[DriftAnswer], new: Sequence[str], depth: int) -> "Trail":
         """Return the trail after the current search, with the new answers and new follow-ups.
 
-        Known follow-ups, and follow-ups deeper than `depth`, are not added.
+        Known follow-ups and follow-ups deeper than `depth` are not added.
         """
         below = 1 + (self.current.depth if self.current else 0)
         known = {one.text for one in self.follow_ups}
@@ -87,7 +87,7 @@ class Trail:
 @value("none_open")
 @dataclass(frozen=True)
 class NoneOpen:
-    """End of the search: no follow-up is left. `n_searched` follow-ups have been searched for."""
+    """End of the search: all `n_searched` follow-ups have been searched for."""
 
     n_searched: int
 
@@ -96,7 +96,7 @@ FollowUpText = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
 
 
 class DriftReply(BaseModel):
-    """A model's reply: an answer, its score, and follow-up questions.
+    """Reply of the model: an answer, its score, and follow-up questions.
 
     The reply schema limits a follow-up to 200 characters.
     """
@@ -114,13 +114,13 @@ class DriftReply(BaseModel):
 
 @lru_cache(maxsize=64)
 def reply_of(most: int) -> type[DriftReply]:
-    """Return a reply type whose schema admits at most `most` follow-ups."""
+    """Return a reply type whose schema allows at most `most` follow-ups."""
     bounded: Any = Field(default=[], json_schema_extra={"maxItems": most})
     return create_model("Bounded", __base__=DriftReply, follow_ups=(list[FollowUpText], bounded))
 
 
 def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
-    """Return the distinct follow-ups of the replies; each reply gives at most `most`."""
+    """Return the distinct follow-ups of the replies, at most `most` from each reply."""
     return unique(
         [text.strip() for one in findings for text in one.follow_ups[:most] if text.strip()]
     )
@@ -128,7 +128,7 @@ def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
 
 PARAGRAPH = answer_form("paragraph").max_tokens
 FOLLOW_UP_TOKENS = 256
-"""Tokens for the follow-ups in a reply of the primer."""
+"""The number of tokens for the follow-ups in a reply of the primer."""
 PRIMER = Prompt("methods:drift/prompts/primer.j2")
 
 
@@ -140,12 +140,12 @@ def titles(
     reports: Reports,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query]:
-    """Make follow-ups "title: question" from report titles; the first follow-up is the query.
+    """Make follow-ups "title: question" from report titles, and use the first one as the query.
 
-    There are at most `max_follow_ups` distinct follow-ups, in the order of the communities; reports
+    There are at most `max_follow_ups` distinct follow-ups, in the order of the communities. Reports
     without a title are skipped. If no report has a title, the question is the only follow-up. The
-    trail has no answers.
-    Source: this project; DRIFT's primer without a language model.
+    trail contains no answers. DRIFT's primer asks a language model instead.
+    Source: this project.
     """
     named = [reports.titles[row].strip() for row in communities.ids.tolist()]
     texts = unique([f"{title}: {question.text}" for title in named if title])[:max_follow_ups]
@@ -168,15 +168,15 @@ def primer(
     folds: PositiveInt = 1,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query]:
-    """Ask the model for answers and follow-ups from reports; the first follow-up becomes the query.
+    """Ask the model for answers and follow-ups from reports; the first follow-up is the new query.
 
-    The context's pieces are divided into `folds` consecutive parts, with one call for each
-    non-empty part. Answers are scored 1..100; each part gives at most `max_follow_ups` follow-ups.
-    The token limit of a reply is that of a paragraph plus 256 for the follow-ups. An unreadable
-    reply is skipped and counts as a fallback; if all replies fail, the last failure is raised.
-    Without any follow-up, or without a report, the question is the only follow-up, which counts as
-    a fallback.
-    Source: Microsoft GraphRAG's DRIFT search, released code (primer and its folds).
+    The pieces of the context are divided into `folds` consecutive parts, with one call for each
+    part that is not empty. The model gives one answer, its score (1..100) and up to
+    `max_follow_ups` follow-ups per part. The token limit of a reply is that of a paragraph plus 256
+    for the follow-ups. An unreadable reply is skipped and counts as a fallback. If all replies
+    fail, the last failure is raised. If there are no follow-ups or no reports, the question is the
+    only follow-up, which counts as a fallback.
+    Source: Microsoft GraphRAG, DRIFT search, primer and its folds.
     """
     bounds = [fold * len(context.pieces) // folds for fold in range(folds + 1)]
     chats = [
@@ -212,10 +212,10 @@ def passage(
 ) -> tuple[Trail, Query, NoneOpen | None]:
     """Add the context's new passages to the trail as answers, and go to the next follow-up.
 
-    Passages are the chunks of the context. Score: 100 times the share of the question's distinct
-    words that are in the passage, rounded, at least 1. No follow-up is added. The search ends after
-    the last follow-up.
-    Source: this project; DRIFT's local search without a language model.
+    Passages are the chunks of the context. The score of a passage is the percentage of the
+    question's distinct words that it contains, rounded, at least 1. No follow-up is added. The
+    search ends after the last follow-up. DRIFT's local search asks a language model instead.
+    Source: this project.
     """
     known, question_words = {one.text for one in trail.findings}, set(words(question.text))
 
@@ -243,12 +243,12 @@ def answer(
 ) -> tuple[Trail, Query, NoneOpen | None]:
     """Ask the model to answer the current follow-up, and go to the next follow-up.
 
-    The model scores its answer 1..100 by how well it serves the question. At most `max_follow_ups`
-    new follow-ups are appended, one level deeper than the current follow-up; follow-ups of the
-    primer have depth 1. Beyond `max_depth` none is appended. The token limit of a reply is that of
-    a paragraph. A missing or unreadable reply adds nothing and counts as a fallback. The search
-    ends after the last follow-up.
-    Source: Microsoft GraphRAG's DRIFT search, released code (actions and their local search).
+    The model scores how well its answer serves the question (1..100). Up to `max_follow_ups` new
+    follow-ups are added. They are one level deeper than the current follow-up, and follow-ups of
+    the primer have depth 1. No follow-up is added below `max_depth`. The token limit of a reply is
+    that of a paragraph. A missing or unreadable reply adds nothing and counts as a fallback. The
+    search ends after the last follow-up.
+    Source: Microsoft GraphRAG, DRIFT search, actions and their local search.
     """
     current = trail.current.text if trail.current else question.text
     values = {"question": question.text, "follow_up": current, "pieces": context.pieces}
@@ -268,9 +268,9 @@ def _next_step(trail: Trail) -> tuple[Trail, Query, NoneOpen | None]:
 
 @operator("drift.points")
 def points(trail: Trail) -> Points:
-    """Return all answers of the trail as points, best first; ties keep their order.
+    """Return all answers of the trail as points, best first, with ties in their order.
 
-    Source: Microsoft GraphRAG's DRIFT search, released code (all answers are reduced to one).
+    Source: Microsoft GraphRAG, DRIFT search, reduction of all answers.
     """
     ranked = sorted(trail.findings, key=lambda one: -one.score)
     rows = [(one.text, one.score, one.chunks) for one in ranked]

@@ -28,7 +28,7 @@ _SENTENCE_END = re.compile(r"[.!?;:]\s")
 
 @dataclass(frozen=True)
 class Name:
-    """A name: `text` is displayed; names with equal `key` are the same name."""
+    """A name. Names with the same `key` are the same name, and `text` is displayed."""
 
     key: str
     text: str
@@ -42,7 +42,7 @@ class Name:
 
 @dataclass(frozen=True)
 class ChunkNames:
-    """The names in a chunk; `title` is None if the chunk has no title or titles are not read."""
+    """The names in a chunk. `title` is None if the chunk has no title or titles are not used."""
 
     document: str
     title: Name | None
@@ -51,7 +51,7 @@ class ChunkNames:
 
 
 NamedTitles = dict[str, tuple[Name, tuple[Name, ...]]]
-"""The name of each title, and the names that the title contains."""
+"""Maps each title to its name and to the names that it contains."""
 
 
 @artifact("graph.entity_passage", provides={"node.name", "relationship.weight"})
@@ -65,14 +65,14 @@ def entity_passage(
 ) -> Graph:
     """Build a graph of named entities and passage titles, linked to the chunks that name them.
 
-    The tagger finds entities in titles and texts; numbers, ordinals, amounts and dates are
+    The tagger finds the entities in titles and texts. Numbers, ordinals, amounts and dates are
     excluded. A title without its bracketed part is also an entity. Names lose a leading article and
-    a possessive ending; names that differ only in case and accents are one node, written as in the
-    first mention. Redirects of the corpus, and acronyms that a text defines, are merged into the
-    name that they stand for; `merges` of the graph lists the merged names. `node_chunk` (int64) has
-    `title_weight` for the title of a chunk (0: titles are not read) and 1 for other names. Nodes
-    are in order of first mention, the title first. Raises UserError if there is no name.
-    Source: this project; nodes without relationships as in LinearRAG (Zhuang et al. 2025).
+    a possessive ending. Names that differ only in case and accents are the same node, which is
+    written as in the first mention. Redirects of the corpus, and acronyms that a text defines, are
+    merged into the full name; the graph lists them in `merges`. `node_chunk` (int64) is
+    `title_weight` for the title of a chunk and 1 for other names. With `title_weight=0` titles are
+    not used. Nodes are in order of first mention, titles first. Raises UserError without any name.
+    Source: this project; LinearRAG (Zhuang et al. 2025), for a graph without relationships.
     """
     titles = _read_titles(chunk_table, nlp) if title_weight else {}
     readings = _read_names(chunk_table, nlp, titles, progress)
@@ -126,7 +126,7 @@ def _named(sentences: Iterable[Sentence], name_of: Callable[[str], Name]) -> Ite
 def _read_names(
     chunk_table: ChunkTable, nlp: Nlp, titles: NamedTitles, progress: Progress
 ) -> list[ChunkNames]:
-    """Return the names of each chunk, those in its title first; single letters are left out."""
+    """Return the names of each chunk, first those in its title, without single letters."""
     readings, name_of = [], cache(Name.of)
     texts = list(chunk_table.texts)
     with progress.task("reading names", len(texts)) as advance:
@@ -143,7 +143,7 @@ def _read_names(
 
 
 Definition = tuple[Name, Name, str]
-"""An alias, the name that it stands for, and the document that says so."""
+"""An alias, the name that it stands for, and the id of the document that defines it."""
 
 
 def merged_names(
@@ -151,7 +151,7 @@ def merged_names(
 ) -> tuple[dict[str, Name], list[Merge]]:
     """Return a mapping from each alias to the name that replaces it, and the list of merges.
 
-    `redirects` lists the aliases of each document's title; they are merged before acronyms. An
+    `redirects` lists the aliases of each document's title. They are merged before acronyms. An
     alias that stands for several names is not merged, and a title is never an alias.
     """
     title_of = {row.document: row.title for row in chunks if row.title}
@@ -198,17 +198,17 @@ def _resolved(name: Name, names: Mapping[str, Name]) -> Name:
 def acronyms(text: str) -> Iterator[tuple[str, str]]:
     """Yield the short and the long form of every acronym that a text defines, in order.
 
-    Definitions read "World Health Organization (WHO)" or "WHO (World Health Organization)". A short
-    form is one word of 2 to 10 characters with at least two capitals. Its n letters and digits must
-    occur, in order, in the min(n + 5, 2 n) words before it; the first must begin a word. The
-    shortest such text is the long form. A long form in brackets must fill the brackets.
+    A definition has the form "World Health Organization (WHO)" or "WHO (World Health
+    Organization)". A short form is a word of 2 to 10 characters with at least two capitals. If it
+    has n letters and digits, the long form is searched in the min(n + 5, 2 n) words before it. The
+    long form is the shortest text that contains these letters in order and in which the first
+    letter begins a word. A long form in brackets must fill the brackets.
 
     >>> list(acronyms("The World Health Organization (WHO) met."))
     [('WHO', 'World Health Organization')]
 
-    Source: Schwartz and Hearst 2003, "A simple algorithm for identifying abbreviation definitions
-    in biomedical text".
-    Deviation: two capitals are required; theirs needs one letter.
+    Source: Schwartz and Hearst (2003), PSB.
+    Deviation: Two capitals are required. In the paper, one letter is enough.
     """
     for bracket in _BRACKETS.finditer(text):
         inside = re.split(r"[;,]", bracket[1])[0].strip()
@@ -243,8 +243,8 @@ def _long_form(short: str, words: str) -> str:
 def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> ChunkScores:
     """Compute PageRank restart weights from the scores of the `n_dense` best chunks.
 
-    The weight of a chunk is its score minus the lowest of these scores, or 1 if the scores are all
-    equal. The weights are then divided by their sum. All other chunks have weight 0.
+    The weight of a chunk is its score minus the lowest of these scores. If all these scores are
+    equal, each weight is 1. The weights are then divided by their sum. Other chunks have weight 0.
     Source: this project.
     """
     best = chunk_scores.top(n_dense)
@@ -258,10 +258,9 @@ def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
     """Compute PageRank restart weights from the scores of the given nodes.
 
     The weight of a node is its score divided by the number of its chunks (at least 1). The weights
-    are then divided by their sum. A duplicate node counts with its best score; negative scores
-    count as 0. If all scores are 0, all weights are 0. Ties by lower id.
-    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; the division by the
-    sum is this project's.
+    are then divided by their sum, unless all are 0. If a node is given twice, its best score
+    counts. Negative scores count as 0. Ties are broken by lower id. HippoRAG does not normalise.
+    Source: HippoRAG (Gutierrez et al. 2024), Section 2.3, node specificity.
     """
     rows, best = best_score_by_id(nodes.ids, nodes.scores, least=0.0)
     inside = graph.node_chunk.indptr

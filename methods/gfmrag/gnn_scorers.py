@@ -39,13 +39,14 @@ class _Network(BaseModel):
 def released_weights(
     *, checkpoint: Checkpoint, embedder: Embedder, embedder_check: EmbedderCheck = "name"
 ) -> GnnWeights:
-    """Read the weights of a released checkpoint (`graph.checkpoint`).
+    """Read the weights of a published checkpoint (`graph.checkpoint`).
 
-    Its files are `config.json` and `model.pth`. The run must have the embedder that the checkpoint
-    was trained with; the last parts of the two names are compared. `embedder_check="length"`
-    compares only the length of vectors, for the same model under another name. Raises UserError for
-    another embedder, an unsupported architecture, or parameters that do not fit the architecture.
-    Source: the released code of GFM-RAG (Luo et al. 2025), `rmanluo/GFM-RAG-8M`.
+    The checkpoint consists of `config.json` and `model.pth`. The run must use the embedder that the
+    checkpoint was trained with; the last parts of the two names are compared. With
+    `embedder_check="length"` only the length of the vectors is compared, e.g. for the same model
+    under another name. Raises UserError for another embedder, an unsupported architecture, or
+    parameters that do not fit the architecture.
+    Source: GFM-RAG (Luo et al. 2025), code and `rmanluo/GFM-RAG-8M`.
     """
     config = checkpoint.config
     if embedder_check == "name":
@@ -126,10 +127,10 @@ def entity_scorer(
 ) -> EntityScorer:
     """Combine the network with the edges of a graph and the vectors of its relation names.
 
-    Each relation has an inverse, whose name is "inverse_" followed by the relation's name; synonymy
-    edges have the relation "equivalent". Raises UserError if the weights were trained with vectors
-    of another length.
-    Source: the released code of GFM-RAG (Luo et al. 2025).
+    Each relation has an inverse, whose name is "inverse_" followed by the relation's name. The
+    relation of synonymy edges is "equivalent". Raises UserError if the weights were trained with
+    vectors of another length.
+    Source: GFM-RAG (Luo et al. 2025), code.
     """
     _check_length(gnn_weights, embedder)
     edges, relations = edges_of(graph)
@@ -151,10 +152,10 @@ def query_gnn(
     """Rank nodes by the graph network's estimate of whether the answer needs them.
 
     The network starts with the question's state at the given nodes and passes it along the
-    relationships; without given nodes no node is returned. A start node has the weight 1 / (number
-    of its chunks), or 1 with `inverse_start=false`. Score: a logit; ties by lower id; `top_k=None`
-    returns all nodes.
-    Source: the released code of GFM-RAG (Luo et al. 2025) (`init_entities_weight`).
+    relationships. If no nodes are given, no node is returned. A start node has the weight 1 /
+    (number of its chunks), or 1 if `inverse_start` is false. The score is a logit. Ties are broken
+    by lower id. `top_k=None` returns all nodes.
+    Source: GFM-RAG (Luo et al. 2025), code, `init_entities_weight`.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
     weight = mention_weights(graph) if inverse_start else np.ones(graph.n_nodes)
@@ -180,11 +181,11 @@ def by_entities(
 ) -> Ranked[Chunk]:
     """Rank chunks by the given nodes that they name, each weighted by 1 / (number of its chunks).
 
-    Score: the sum of the nodes' weights. With `inverse=false` each weight is 1; with `scored` a
-    weight is multiplied by the node's score, which may be negative. Chunks without a given node are
-    left out. Ties by lower id.
-    Source: the released code of GFM-RAG (Luo et al. 2025): one of its four document rankers,
-    the default (`inverse`, over the 20 best entities).
+    The score is the sum of the nodes' weights. If `inverse` is false, each weight is 1. If `scored`
+    is true, a weight is multiplied by the score of the node, which may be negative. Chunks without
+    a given node are left out. Ties are broken by lower id. GFM-RAG has four document rankers; the
+    default of this operator is its default, which uses the 20 best entities.
+    Source: GFM-RAG (Luo et al. 2025), code.
     """
     weight = mention_weights(graph)[nodes.ids] if inverse else np.ones(len(nodes))
     if scored:

@@ -1,4 +1,4 @@
-"""Train GFM-RAG's graph network on a synthetic world, with the released losses."""
+"""Train GFM-RAG's graph network on a synthetic world, with the loss of the authors' code."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -39,20 +39,20 @@ if TYPE_CHECKING:
     from torch.nn import ModuleDict
 
 TEMPERATURE = 0.2
-"""Temperature of the softmax that weights negative entities, as in the released code."""
+"""The temperature of the softmax that weights negative entities, as in GFM-RAG's code."""
 ENTITY_SHARE, LIST_SHARE = 0.3, 0.7
-"""Weights of the entity loss and of the list loss in the release."""
+"""The weights of the entity loss and of the list loss, as in GFM-RAG's code."""
 _LEAST = 1e-5
 BATCH, DEV_SHARE = 8, 0.1
-"""Batch size, as in the released code; share of questions held out for development."""
+"""The batch size, as in GFM-RAG's code, and the fraction of questions held out for development."""
 WORLD_SEED = 2_000_003
-"""Added to the training seed, so that no run is evaluated on the training world."""
+"""This is added to the training seed, so that no run is evaluated on the training world."""
 N_BEST = 20
-"""k of recall@k on the development questions."""
+"""The k of recall@k on the development questions."""
 
 
 def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
-    """Draw all parameters except those of layer norms, as torch does.
+    """Initialise all parameters except those of layer norms at random, as torch does.
 
     They are uniform between -1 / sqrt(n) and 1 / sqrt(n) for a layer with n inputs.
     """
@@ -67,14 +67,14 @@ def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
 
 
 def loss_of(scores: "Tensor", targets: "Tensor") -> "Tensor":
-    """Return the loss of GFM-RAG's released code.
+    """Return the loss of a batch, as in GFM-RAG's code.
 
-    `scores` are the logits, (n_questions, n_nodes); `targets`, of the same shape, are 1 for target
-    nodes, else 0. The loss is 0.3 times the entity loss plus 0.7 times the list loss. The entity
-    loss is a weighted cross-entropy. Half of the weight is divided equally among the target nodes;
-    the other half is divided among the other nodes by a softmax of their logits / 0.2. The list
-    loss is the mean over target nodes of -log(probability / sum of all probabilities). Every
-    question needs at least one target node and one other node.
+    `scores` (n_questions, n_nodes) are logits. `targets` (n_questions, n_nodes) are 1 for target
+    nodes and 0 for other nodes. Every question needs at least one target node and one other node.
+    The loss is 0.3 times the entity loss plus 0.7 times the list loss. The entity loss is a
+    weighted cross-entropy. Half of the weight is divided equally among the target nodes. The other
+    half is divided among the other nodes by a softmax of their logits / 0.2. The list loss is the
+    mean over target nodes of -log(probability / sum of all probabilities).
     """
     import torch
     from torch.nn import functional
@@ -93,9 +93,9 @@ def loss_of(scores: "Tensor", targets: "Tensor") -> "Tensor":
 class TrainingGraph(NamedTuple):
     """Graph with training questions.
 
-    `relations` float32 (n_kinds, d) and `questions` float32 (n, d) are text vectors. Row i of
-    `start` float32 (n, n_nodes) has the initial weights of the nodes for question i. Row i of
-    `targets` float32 (n, n_nodes) is 1 at nodes of that question's evidence, else 0. `is_dev` bool
+    `relations` float32 (n_kinds, d) and `questions` float32 (n, d) are text vectors. `start`
+    float32 (n, n_nodes) contains the initial weights of the nodes for each question. `targets`
+    float32 (n, n_nodes) is 1 at nodes of the question's evidence and 0 elsewhere. `is_dev` bool
     (n,) marks development questions.
     """
 
@@ -122,20 +122,19 @@ def trained_weights(
     training_seed: NonNegativeInt = 0,
     device: Literal["cpu", "cuda", "mps"] = "cpu",
 ) -> GnnWeights:
-    """Train a network that finds the entities of a question's evidence, on a synthetic world.
+    """Train a network to find the entities in the evidence of a question, on a synthetic world.
 
     The world is independent of the run's data set. Its passages become two graphs with synonymy
-    edges: one has the facts that the passages state, the other what the tagger extracts. Each epoch
-    trains on both graphs.
-    A question starts at the entity that it names, weighted by 1 / (number of its passages), and its
+    edges, and each epoch trains on both. One graph contains the facts that the passages state, and
+    the other contains what the tagger extracts.
+    A question starts at the entity that it names, weighted by 1 / (number of its passages). Its
     targets are all entities of its gold passages. The epoch with the lowest development loss is
-    kept, ties to the earlier epoch. Results are byte-identical on the same kind of processor; on a
-    GPU they differ in the last digits. Statistics: losses of the kept epoch, and `dev_recall`,
-    recall@20 of the target entities. Raises UserError if no question is usable.
-    Source: the released code of GFM-RAG (Luo et al. 2025): loss, AdamW, 5e-4, batches of 8; it has
-    512 hidden units in 6 layers.
-    Deviation: a smaller network, one synthetic world instead of 60 graphs, and no pretraining on
-    the graphs' triples.
+    kept, and ties go to the earlier epoch. The weights are byte-identical on the same kind of
+    processor, and differ in the last digits on a GPU. `statistics` contain the losses of the kept
+    epoch and `dev_recall`, the recall@20 of the targets. Raises UserError if no question is usable.
+    Source: GFM-RAG (Luo et al. 2025), code: loss, AdamW, learning rate and batch size.
+    Deviation: The network is smaller (GFM-RAG has 512 hidden units in 6 layers), one synthetic
+    world replaces 60 graphs, and there is no pretraining on the triples of the graphs.
     """
     place = device_of(device, "build.gnn_weights")
     chance = np.random.default_rng(training_seed)

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from torch.nn import ModuleDict
 
 EQUIVALENT, INVERSE = "equivalent", "inverse_"
-"""Names in the released code: the relation of synonymy edges, and the prefix of inverse ones."""
+"""The relation of synonymy edges, and the prefix of inverse relations, as in GFM-RAG's code."""
 _WEIGHTS = "weights.npz"
 _SHAPE, _SHORT_CUT = "shape", "short_cut"
 _BLOCK = 1 << 16
-"""Number of edges whose messages are computed together."""
+"""The number of edges whose messages are computed together."""
 
 
 class NetworkShape(NamedTuple):
@@ -42,7 +42,7 @@ class NetworkShape(NamedTuple):
     layer_norm: bool = True
 
     def network(self) -> "ModuleDict":
-        """Return an untrained network; its parameters have the names of the released code."""
+        """Return an untrained network. Its parameters have the names used in GFM-RAG's code."""
         from torch import nn
 
         d, wide = self.hidden, 2 * self.hidden
@@ -67,10 +67,10 @@ class NetworkShape(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GnnWeights:
-    """Parameters of a network, float32, keyed by their names in the released code.
+    """Parameters of a network, float32, keyed by their names in GFM-RAG's code.
 
-    With `short_cut` each layer adds its input to its output. `statistics` of the training are
-    written to the artifact's recipe, but `load` does not read them.
+    If `short_cut` is true, each layer adds its input to its output. `statistics` describe the
+    training. `load` does not read them.
     """
 
     shape: NetworkShape
@@ -119,9 +119,9 @@ class KindedEdges(NamedTuple):
 def edges_of(graph: Graph) -> tuple[KindedEdges, tuple[str, ...]]:
     """Return a graph's relationships and their inverses as edges, and the names of the relations.
 
-    As in the released code, a synonymy edge becomes two edges, one in each direction, and each of
-    the two has an inverse. The first half of the names are the relations; the second half are their
-    inverses, in the same order.
+    As in GFM-RAG's code, a synonymy edge becomes two edges, one in each direction, and each of the
+    two has an inverse. The first half of the names are the relations, and the second half are their
+    inverses in the same order.
     """
     synonym = np.asarray(graph.synonym, bool)
     kinds: dict[str, int] = {}
@@ -151,11 +151,10 @@ def logits(
 ) -> "Tensor":  # fmt: skip
     """Return the logit of each node for each question, (n_questions, n_nodes).
 
-    `relations` (n_kinds, d) and `questions` (n_questions, d) are text vectors. A node's initial
-    state is the question's state times the node's weight in `start` (n_questions, n_nodes). All
-    tensors are on the device of the network.
-    Source: the released code of GFM-RAG (Luo et al. 2025): DistMult messages, summed with the
-    initial state.
+    `relations` (n_kinds, d) and `questions` (n_questions, d) are text vectors. The initial state of
+    a node is the question's state times the node's weight in `start` (n_questions, n_nodes).
+    Messages are computed as in DistMult and added to the initial state. All tensors share a device.
+    Source: GFM-RAG (Luo et al. 2025), code.
     """
     import torch
 
@@ -181,8 +180,8 @@ def logits(
 class EntityScorer(Columns):
     """Weights of the network with the edges and the relation vectors of one graph.
 
-    `source`, `kind` and `target` are as in `KindedEdges`; `relations` is float32 (n_relations, d),
-    with the inverse relations in its second half.
+    `source`, `kind` and `target` are those of `KindedEdges`. `relations` is float32 (n_relations,
+    d), with the inverse relations in its second half.
     """
 
     weights: GnnWeights
@@ -198,9 +197,8 @@ class EntityScorer(Columns):
     def logits(self, question: Vectors, start: FloatArray) -> FloatArray:
         """Return the logit of each node for one question, float64 (n_nodes,).
 
-        A high logit says that the answer probably needs the node. `question` (d,) is the question's
-        vector; `start` (n_nodes,) are the initial weights of the nodes, as in the function
-        `logits`.
+        A high logit means that the answer probably needs the node. `question` (d,) is the vector of
+        the question, and `start` (n_nodes,) contains the initial weights of the nodes.
         """
         import torch
 

@@ -31,11 +31,10 @@ def link(
 ) -> list[Ranked[Relationship]]:
     """Rank facts (relationships) by similarity to the question, or to the query that replaces it.
 
-    Score: the cosine, scaled so that the least similar fact of the graph has 0 and the most similar
-    has 1. If all facts are equally similar, all have 1. With several query texts a fact's highest
-    cosine counts. Synonymy edges are not facts. Ties by lower id. The scale needs the cosine of
-    every fact, which `relationship.vdb` does not compute.
-    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, query to triple, top 5.
+    The score is the cosine, scaled so that the least similar fact of the graph gets 0 and the most
+    similar fact gets 1. If all facts are equally similar, all get 1. If a query has several texts,
+    the highest cosine counts. Synonymy edges are not facts. Ties are broken by lower id.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.3, query to triple, top 5.
     """
     facts = ~np.asarray(graph.synonym, bool)
     among = np.flatnonzero(facts)
@@ -48,9 +47,9 @@ def link(
 
 @operator("relationship.filter.none", order="the order given")
 def filter_none(relationships: Ranked[Relationship]) -> Ranked[Relationship]:
-    """Keep all relationships: HippoRAG 2 without its filter.
+    """Keep all relationships, as HippoRAG 2 does without its filter.
 
-    Source: HippoRAG 2 (Gutierrez et al. 2025), table 5.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), Table 5.
     """
     return relationships
 
@@ -78,13 +77,12 @@ def filter_llm(
 ) -> Ranked[Relationship]:
     """Keep the relationships that the model finds useful for the question.
 
-    The model sees numbered relationships and replies with numbers, possibly none; unknown numbers
-    are skipped. Without relationships no call is made. After two unreadable replies all
-    relationships are kept, which counts as a fallback. Raises CallFailed if the model does not
-    reply.
-    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, recognition memory.
-    Deviation: the prompt is this project's and asks for numbers. The released code has a prompt
-    tuned by DSPy; its model writes the triples to keep, which are matched by edit distance.
+    The model sees numbered relationships and replies with numbers, or none. Unknown numbers are
+    ignored. Without relationships no call is made. After two unreadable replies all relationships
+    are kept, which counts as a fallback. Raises CallFailed if the model does not reply.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.3, recognition memory.
+    Deviation: The prompt is this project's and asks for numbers. In the authors' code, the prompt
+    is tuned by DSPy and the model writes the triples to keep, which are matched by edit distance.
     """
     if not len(relationships):
         return relationships

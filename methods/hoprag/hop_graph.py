@@ -41,10 +41,10 @@ SEPARATOR = "; "
 class PseudoQuestions(Columns):
     """Questions that chunks answer or raise, in chunk order, with the names in the questions.
 
-    `texts` (n_questions,) are the questions; `chunk`, int64 (n_questions,), is the chunk of each.
-    `answered`, bool (n_questions,), is true if the chunk answers the question, false if the chunk
-    raises it. `names` are normalised and unique; `question_name` is a bool CSR (n_questions,
-    n_names). `statistics` counts the model's replies and their faults.
+    `texts` (n_questions,) holds the questions and `chunk`, int64 (n_questions,), their chunks.
+    `answered`, bool (n_questions,), is true if the chunk answers the question, and false if the
+    chunk raises it. `names` are normalised and unique. `question_name` is a bool CSR matrix
+    (n_questions, n_names). `statistics` counts the model's replies and their faults.
     """
 
     texts: Texts
@@ -73,11 +73,11 @@ class ListedQuestions(BaseModel):
 def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> PseudoQuestions:
     """Derive answered questions from sentences and raised questions from names, without a model.
 
-    A sentence stands for the question that it answers. The chunk's title precedes the sentence and
-    is one of its names; sentences without any name are skipped. For each other name in the chunk,
-    except numbers and dates, the chunk raises the question "What is NAME?". Raises UserError if no
-    name is found.
-    Source: this project, so that HopRAG's graph needs no language model.
+    Each sentence is stored in place of a question that it answers. The title of the chunk is put
+    before the sentence and is one of its names. Sentences without a name are skipped. For each
+    other name in the chunk, except numbers and dates, the chunk raises the question "What is
+    NAME?". Raises UserError if no name is found.
+    Source: this project.
     """
     rows: list[QuestionRow] = []
     for chunk, (title, sentences) in enumerate(read_chunks(chunk_table, nlp, progress)):
@@ -113,8 +113,8 @@ def llm_questions(
 ) -> PseudoQuestions:
     """Ask the build model for the questions that each chunk answers or raises.
 
-    The model is called twice for each chunk: for the questions that it answers, and for those that
-    it raises. The names of a question are its named entities. An unreadable reply gives no
+    There are two calls per chunk, one for the questions that it answers and one for the questions
+    that it raises. The names of a question are its named entities. An unreadable reply gives no
     question. Raises UserError if all replies are unreadable or no chunk answers any question.
     Source: HopRAG (Liu et al. 2025), incoming and outgoing pseudo-queries.
     """
@@ -181,18 +181,19 @@ def hop(
 ) -> Graph:
     """Build the graph of passages, with edges from raised questions to passages that answer them.
 
-    Node i is chunk i, described by the passage. Each question that a passage raises is matched with
-    the most similar question that another passage answers; an edge leads from the first passage to
-    the second. Similarity: the mean of two numbers, the Jaccard index of the questions' names
-    (0..1) and the cosine of the questions' vectors; ties go to the earlier question. Of parallel
-    edges the most similar is kept. With n chunks, the max(n, n ln(n)) most similar edges are kept
-    in total. An edge is described by the answered question; its keywords are the names of both
-    questions, its weight is the similarity.
+    Node i is chunk i, and its description is the passage. Each question that a passage raises is
+    matched with the most similar question that another passage answers. An edge leads from the
+    first passage to the second. The similarity is the mean of the Jaccard index of the questions'
+    names (0..1) and the cosine of the questions' vectors. Ties go to the earlier question. If
+    several edges join the same two passages in the same direction, the most similar edge is kept.
+    With n chunks, the max(n, n ln(n)) most similar edges are kept in total. An edge is described by
+    the answered question. Its keywords are the names of both questions, and the similarity is its
+    weight.
 
     A raised question is compared with the answered questions that share a name with it, and with
-    the answered questions whose vectors are nearest. Names in more than `max_df` answered questions
-    are not used to find such candidates (None: no limit). Raises UserError if there is no edge.
-    Source: the edges between passages in HopRAG (Liu et al. 2025), released code 23898fa.
+    those whose vectors are nearest. Names in more than `max_df` answered questions (None: no limit)
+    do not count as shared here.
+    Source: HopRAG (Liu et al. 2025), authors' code 23898fa, edges between passages.
     """
     raised, answering, similarity = _match(pseudo_questions, question_index, max_df, progress)
     n = len(chunk_table)
@@ -227,7 +228,7 @@ def _match(
     raised, answering = np.flatnonzero(~questions.answered), np.flatnonzero(questions.answered)
     of, vectors = questions.chunk, np.asarray(index.vectors, np.float32)
     answered = VectorIndex(np.ascontiguousarray(vectors[answering]))
-    n_own = int(np.bincount(of[answering]).max())  # a passage may answer so many itself
+    n_own = int(np.bincount(of[answering]).max())  # most questions that one passage answers
     named = questions.question_name.astype(np.int32).tocsr()
     n_names = np.diff(named.indptr)
     frequent = named[answering].getnnz(axis=0) > (len(answering) if max_df is None else max_df)

@@ -45,10 +45,9 @@ def hybrid(
 ) -> list[Ranked[Relationship]]:
     """Rank relationships by vector similarity to the question and overlap with its names.
 
-    Score, -0.5..1: the mean of two numbers, the cosine of question and relationship, and the
-    Jaccard index between the names in the question and the relationship's keywords. Only the
-    `n_candidates` relationships with the highest cosine are scored; any other would score at most
-    (1 + the last candidate's cosine) / 2. Ties by lower id.
+    The score (-0.5..1) is the mean of the cosine between question and relationship and the Jaccard
+    index between the names in the question and the keywords of the relationship. Only the
+    `n_candidates` relationships with the highest cosine are scored. Ties are broken by lower id.
     Source: HopRAG (Liu et al. 2025), hybrid search of edges.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -80,10 +79,10 @@ def helpful(
 ) -> list[Ranked[Chunk]]:
     """Rank the given chunks by the mean of their score and their cosine with the question.
 
-    The mean is in -0.5..1 if the given scores are shares of visits, as from `node.hops.nearest`.
-    Ties by lower id.
+    If the scores are fractions of visits, e.g. from `node.hops.nearest`, the mean is in -0.5..1.
+    Ties are broken by lower id.
     Source: HopRAG (Liu et al. 2025), helpfulness.
-    Deviation: similarity is the cosine; in the paper it includes the overlap of names.
+    Deviation: The similarity is the cosine. In the paper, it includes the overlap of names.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
     rankings = []
@@ -97,17 +96,18 @@ NEXT = Prompt("methods:hoprag/prompts/next_question.j2")
 HELPFUL = Prompt("methods:hoprag/prompts/helpful.j2")
 CHOOSING, JUDGING = "choose a follow-up question", "judge a passage"
 REPLY_TOKENS = 8
-"""Token limit of a reply, which is a number, or yes or no."""
+"""The token limit of a reply, which is a number, or yes or no."""
 LEAST_COSINE = 0.7
-"""Without a model, a passage helps if its cosine is above this; as in released code a6e425b."""
+"""A passage with a higher cosine is helpful if no model judges it, as in the authors' code a6e425b.
+"""
 NONE = -1
 Choose = Callable[[Sequence[IntArray]], list[int]]
-"""Returns the relationship to follow from each passage, or `NONE`.
+"""Function that returns the relationship to follow from each passage, or `NONE`.
 
-The argument lists the outgoing relationships of each passage; no passage has an empty list.
+Its argument lists the outgoing relationships of each passage. Every passage has at least one.
 """
 Judge = Callable[[Sequence[int]], Sequence[bool]]
-"""Returns for each passage whether it helps to answer the question."""
+"""Function that returns for each passage whether it helps to answer the question."""
 
 
 @operator("node.hops.nearest", requires={"relationship.description"})
@@ -123,11 +123,11 @@ def hops_nearest(
 ) -> Ranked[Node]:
     """Hop along the relationships most similar to the question, and rank nodes by their visits.
 
-    Hops start at the first `width` distinct targets of the given relationships. From each node
-    visited for the first time, the next hop follows the outgoing relationship most similar to the
-    question, ties by lower id. There are at most `n_hops` hops. Score: the node's share of all
-    visits, 0..1; ties by lower id.
-    Source: HopRAG (Liu et al. 2025), its traversal by similarity instead of a language model.
+    The hops start at the first `width` distinct targets of the given relationships. From each node
+    that is visited for the first time, the next hop follows the outgoing relationship most similar
+    to the question. There are at most `n_hops` hops. The score is the number of visits to the node
+    divided by all visits. Ties, also between relationships, are broken by lower id.
+    Source: HopRAG (Liu et al. 2025), traversal by similarity.
     """
     vector = embedder.encode([question.text], kind="question")
 
@@ -158,9 +158,9 @@ def hops_llm(
 ) -> Ranked[Node]:
     """Hop along relationships that the model chooses, and rank nodes by their visits.
 
-    Like `node.hops.nearest`, but the model chooses one of a node's outgoing relationships, or none.
-    There is one call for each node visited for the first time, at most `width` per hop; the calls
-    of a hop are parallel. After a reply without a valid number no relationship is followed, which
+    This is `node.hops.nearest`, except that the model chooses at most one of the outgoing
+    relationships of a node. There is one call for each node that is visited for the first time, at
+    most `width` per hop. After a reply without a valid number no relationship is followed, which
     counts as a fallback. Raises CallFailed if the model does not reply.
     Source: HopRAG (Liu et al. 2025), retrieve, reason, prune.
     """
@@ -230,11 +230,10 @@ def judged_nearest(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Rank passages like `node.judged.llm`, but judge them by the cosine, without a model.
+    """Rank passages like `node.judged.llm`, with the cosine as the judge instead of a model.
 
-    A passage is the chunk of a node; it helps if its cosine with the question is above 0.7.
-    Source: HopRAG (Liu et al. 2025), released code a6e425b: its traversal with the similarity judge
-    of `bfs_sim_node`.
+    A passage is helpful if its chunk has a cosine above 0.7 with the question.
+    Source: HopRAG (Liu et al. 2025), authors' code a6e425b, `bfs_sim_node`.
     """
     vector = embedder.encode([question.text], kind="question")
 
@@ -265,18 +264,19 @@ def judged_llm(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Hop from the targets of relationships to neighbours, and rank passages that the model judges.
+    """Hop from the targets of relationships to their neighbours, and rank the visited passages.
 
-    The passages of the first hop are the first `width` distinct targets. If there are n, the first
-    starts with n visits, the second with n - 1, and so on. At each hop the model judges the
-    passages that it has not judged yet; each passage of the hop gains a visit if it helps and loses
-    a visit if not. The next hop has the first 2 * `width` neighbours of these passages, in either
+    The first hop visits the first `width` distinct targets. If there are n, the first target starts
+    with n visits, the second with n - 1, and so on. At each hop, the model judges which of the new
+    passages are helpful. Every helpful passage of the hop gains a visit, and every other passage
+    loses a visit. The next hop visits the first 2 * `width` neighbours of these passages, in either
     direction. The search ends after `n_hops` hops, or after a hop without a new passage.
 
-    Score: the Jaccard index of the names in the question and in the passage's pseudo-questions,
-    0..1, plus the visits if the passage helps; ties by lower id. A reply that is neither yes nor no
-    counts as no and as a fallback. Raises CallFailed if the model does not reply.
-    Source: HopRAG (Liu et al. 2025), released code a6e425b (`HopRetriever.py`, lines 439-467).
+    The score is the Jaccard index (0..1) of the names in the question and the names in the
+    passage's pseudo-questions. The visits of a helpful passage are added to its score. Ties are
+    broken by lower id. A reply that is neither yes nor no counts as no, and as a fallback. Raises
+    CallFailed if the model does not reply.
+    Source: HopRAG (Liu et al. 2025), authors' code a6e425b, `HopRetriever.py`, lines 439-467.
     """
 
     def judge(nodes: Sequence[int]) -> Sequence[bool]:

@@ -19,11 +19,12 @@ PROMPT = Prompt("methods:hyde/prompts/passage.j2")
 def hypothetical(
     question: Question, *, llm: ChatModel, prompt: Prompt = PROMPT, max_tokens: PositiveInt = 160
 ) -> Query:
-    """Ask the model for a hypothetical passage that answers the question; it may be false.
+    """Ask the model for a hypothetical passage that answers the question, and use it as the query.
 
-    A passage that ends at `max_tokens` is used as it is. An empty reply is replaced by the question
-    and counts as a fallback. Raises CallFailed if the model does not reply.
-    Source: HyDE (Gao et al., ACL 2023), section 3.2.
+    The passage may be false. A passage that is cut at `max_tokens` is used as it is. If the reply
+    is empty, the query is the question, which counts as a fallback. Raises CallFailed if the model
+    does not reply.
+    Source: HyDE (Gao et al., ACL 2023), Section 3.2.
     """
     passage = reply(llm, prompt.render({"question": question.text}), max_tokens=max_tokens).text
     if re.search(r"\w", passage):
@@ -44,10 +45,10 @@ def vdb_mean(
 ) -> Ranked[Chunk]:
     """Rank chunks by similarity to the mean vector of the query texts and the question.
 
-    Query texts are embedded as passages, the question as a question; `with_question=false` leaves
-    the question out. The mean of the unit vectors is normalised. Score: cosine, -1..1; 0 for all
-    chunks if the mean is zero. An empty query finds nothing. Ties by lower id.
-    Source: HyDE (Gao et al., ACL 2023), section 3.2, equations 7 and 8.
+    Query texts are embedded as passages and the question as a question. If `with_question` is
+    false, the question is left out. The mean of the unit vectors is normalised. The score is the
+    cosine (-1..1), or 0 for all chunks if the mean is zero. Ties are broken by lower id.
+    Source: HyDE (Gao et al., ACL 2023), Section 3.2, Equations 7 and 8.
     """
     if not query.texts:
         return Ranked.empty()

@@ -13,9 +13,9 @@ from graphrag_bench.values import Chunk, Query, Question, Ranked, value
 
 THOUGHT = Prompt("methods:ircot/prompts/thought.j2")
 THOUGHT_TOKENS, LAST = 64, "answer is"
-"""Token limit of a reply, and the words that mark the last thought; as in IRCoT's released code."""
+"""The token limit of a reply, and the words that mark the last thought, as in IRCoT's code."""
 _SENTENCE_END = re.compile(r"\w{3}[.!?][\"')\]]*(?=\s+[\"'(\[]?[A-Z0-9])")
-"""A sentence ends after a word of three or more characters, not after initials or "Dr."."""
+"""The end of a sentence: it follows a word of at least three characters, not initials or "Dr."."""
 
 
 @value("thoughts")
@@ -44,7 +44,7 @@ class EndOfThought:
 def begin(question: Question) -> Thoughts:
     """Start an empty chain of thought.
 
-    Source: IRCoT (Trivedi et al. 2023), section 3.
+    Source: IRCoT (Trivedi et al. 2023), Section 3.
     """
     return Thoughts()
 
@@ -63,11 +63,11 @@ def think(
 ) -> tuple[Thoughts, Query, EndOfThought | None]:
     """Ask the model for the next sentence of the chain of thought, which is the next query.
 
-    The prompt contains as many chunks as fit the context budget, the question and the thoughts so
-    far; only the first sentence of the reply is used. A sentence with "answer is", in upper or
-    lower case, ends the chain. An empty reply also ends it, with the question as the query, and
-    counts as a fallback. Raises CallFailed if the model does not reply.
-    Source: IRCoT (Trivedi et al. 2023), section 3.1.
+    The prompt contains the question, the thoughts so far, and as many chunks as fit the context
+    budget. Only the first sentence of the reply is used. A sentence that contains "answer is", in
+    upper or lower case, ends the chain. An empty reply also ends the chain. The query is then the
+    question, which counts as a fallback. Raises CallFailed if the model does not reply.
+    Source: IRCoT (Trivedi et al. 2023), Section 3.1.
     """
     passages = [chunk_table.passage(row) for row in chunks.ids.tolist()]
     if (most := context_budget.tokens) is not None:
@@ -84,7 +84,7 @@ def think(
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of the first line that has a word; "" if there is none.
+    """Return the first sentence of the first line with a word, or "" if no line has a word.
 
     >>> first_sentence("Dr. Marsh founded Norvik. She left.")
     'Dr. Marsh founded Norvik.'

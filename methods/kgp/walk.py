@@ -35,12 +35,12 @@ def evidence_walk(
 ) -> Ranked[Node]:
     """Return the seeds, each followed by its neighbours most similar to the missing evidence.
 
-    The seeds are the first `n_seeds` given nodes. For each seed the model describes, in one call,
-    which evidence is still missing. The seed's unvisited neighbours are ranked by TF-IDF similarity
-    to the question and this description; the best `n_neighbours` with a similarity above 0 are
-    taken. Score: a seed's given score, or the neighbour's similarity. Raises CallFailed if a call
+    The seeds are the first `n_seeds` given nodes. For each seed, one call asks the model which
+    evidence is still missing. The unvisited neighbours of the seed are ranked by TF-IDF similarity
+    to the question and the reply. Up to `n_neighbours` with a similarity above 0 are returned. The
+    score of a neighbour is this similarity, and a seed keeps its score. Raises CallFailed if a call
     fails.
-    Source: KGP (Wang et al. 2024), section 4; Zhou et al. 2025, section 6.1 and table 3.
+    Source: KGP (Wang et al. 2024), Section 4; Zhou et al. (2025), Section 6.1 and Table 3.
     """
     seeds = nodes.head(n_seeds)
     passages = [graph.descriptions[row] if graph.descriptions else "" for row, _ in seeds.items()]

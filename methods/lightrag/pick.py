@@ -23,15 +23,16 @@ from graphrag_bench.values import (
 from operators.search import vectors_of
 
 PER_ROW, MIN_COSINE = 5, 0.2
-"""Chunks for every two nodes, and the lowest cosine of the nearest chunks; as in the release."""
+"""The number of chunks for every two nodes, and the lowest cosine of dense chunks, as in LightRAG.
+"""
 
 
 @operator("chunk.pick.none", order="the order given")
 def as_found(chunks: Ranked[Chunk], *, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
     """Keep the first `top_k` chunks in their order (None: all chunks).
 
-    Source: Zhou et al. 2025, section 6.1, where the chunks that an operator finds ("Occurrence" or
-    "FromRel") are used in their order.
+    The order is that of an operator such as `chunk.occurrence` or `chunk.fromrel`.
+    Source: Zhou et al. (2025), Section 6.1.
     """
     return chunks.head(top_k)
 
@@ -52,12 +53,12 @@ def similar(
 ) -> list[Ranked[Chunk]]:
     """Rank the chunks of the nodes and of the relationships by similarity to the question.
 
-    If n nodes have chunks, the most similar 5 n / 2 of their chunks (rounded down) are taken. The
-    same rule applies to relationships, without the chunks already taken from nodes; a relationship
-    counts in n only if it adds a chunk. The two lists alternate, nodes first, each chunk once. The
-    first `top_k` chunks are returned; if both lists are empty, the first `top_k` given chunks.
-    Score: cosine, -1..1. Ties by lower id.
-    Source: LightRAG's released code, version 1.5.7: `kg_chunk_pick_method` VECTOR, its default.
+    If n nodes have chunks, the 5 n / 2 (rounded down) most similar of their chunks form the first
+    list. The second list is formed in the same way from the relationships, without chunks of the
+    first list. Only relationships that add a chunk count in n. The two lists are then interleaved,
+    nodes first, and the first `top_k` chunks are returned. If both are empty, the first `top_k`
+    given chunks are returned. The score is the cosine (-1..1). Ties are broken by lower id.
+    Source: LightRAG's code, version 1.5.7, `kg_chunk_pick_method` VECTOR (the default).
     """
     rankings = (nodes, relationships, chunks)
     return _picks(question, rankings, graph, chunk_index, embedder, top_k)
@@ -75,13 +76,14 @@ def similar_and_dense(
     embedder: Embedder,
     top_k: PositiveInt = 4,
 ) -> list[Ranked[Chunk]]:
-    """Alternate the chunks nearest to the question with the two lists of `chunk.pick.similar`.
+    """Interleave the chunks nearest to the question with the two lists of `chunk.pick.similar`.
 
-    The three lists take turns in this order: the `top_k` nearest chunks (those with a cosine of at
-    least 0.2), the chunks of nodes, the chunks of relationships. The first `top_k` chunks are
-    returned; if all lists are empty, the first `top_k` given chunks. Score: cosine, -1..1. Ties by
+    The first list has the `top_k` chunks nearest to the question, without those whose cosine is
+    below 0.2. The chunks of the nodes and the chunks of the relationships form the second and third
+    list. The first `top_k` chunks of the interleaved lists are returned. If they are empty, the
+    first `top_k` given chunks are returned. The score is the cosine (-1..1). Ties are broken by
     lower id.
-    Source: LightRAG's released code, version 1.5.7, mode `mix`.
+    Source: LightRAG's code, version 1.5.7, mode `mix`.
     """
     rankings = (nodes, relationships, chunks)
     return _picks(question, rankings, graph, chunk_index, embedder, top_k, MIN_COSINE)
@@ -116,7 +118,7 @@ def _best(
 ) -> Ranked[Chunk]:
     """Return the best chunks of the ranked rows, five chunks for every two rows.
 
-    Rows with a chunk are counted, or with `seen` only rows with a chunk that is not in `seen`.
+    Only rows with a chunk are counted, or only rows with a chunk that is not in `seen`.
     """
     n_rows, first = 0, dict[int, None]()
     for row in ranked.ids.tolist():

@@ -36,9 +36,9 @@ class TriGraph(Columns):
     """Links from entities to the sentences that name them and to the chunks that mention them.
 
     `names` (n_entities,) are normalised and unique, in order of first mention. `sentences`
-    (n_sentences,) are distinct; each names an entity. `entity_sentence` is a bool CSR (n_entities,
-    n_sentences). `entity_chunk` is an int64 CSR (n_entities, n_chunks): how often each chunk
-    mentions each entity.
+    (n_sentences,) are distinct, and each names an entity. `entity_sentence` is a bool CSR matrix
+    (n_entities, n_sentences). `entity_chunk` is an int64 CSR matrix (n_entities, n_chunks) that
+    counts the mentions of each entity in each chunk.
     """
 
     names: Texts
@@ -63,9 +63,9 @@ class TriGraph(Columns):
 def tri_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> TriGraph:
     """Link the named entities of titles and texts to their sentences and chunks.
 
-    Ordinals and counts are not entities; sentences without an entity are left out. Raises UserError
-    if there is no entity.
-    Source: LinearRAG (Zhuang et al. 2025), Tri-Graph; excluded labels as in its code.
+    Ordinals and counts are not entities, as in LinearRAG's code. Sentences without an entity are
+    left out. Raises UserError if there is no entity.
+    Source: LinearRAG (Zhuang et al. 2025), Tri-Graph, and its code.
     """
     names: dict[str, int] = {}
     lines: dict[str, int] = {}
@@ -128,22 +128,23 @@ def activate(
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.5,
     sentences_per_node: PositiveInt = 1,
 ) -> list[tuple[Ranked[Node], NodeScores]]:
-    """Spread activation from the given nodes along sentences; return the active nodes.
+    """Spread activation from the given nodes along sentences, and return the active nodes.
 
-    In each round an active node takes the `sentences_per_node` sentences that name it and are most
-    similar to the question, except sentences taken in earlier rounds. The node passes a score to
-    every entity that such a sentence names: its own score times the cosine of sentence and
-    question. Scores below `threshold` are neither passed on nor received.
+    In each round, every active node selects the `sentences_per_node` sentences that name it and are
+    most similar to the question. Sentences selected in earlier rounds are excluded. The node passes
+    its score times the cosine of sentence and question to every entity in these sentences. Its
+    score is its start score in the first round, then the highest score received in the last round.
+    Scores below `threshold` are neither passed on nor received.
 
-    A node is ranked by its start score (the best of duplicates, at least 0) plus all scores that it
-    receives. Its activation is the highest of its start score and its received scores, where a
-    score received in round r is divided by 1 + r. Only nodes above 0 are returned. Ties by lower
-    id. Raises UserError if the graph does not belong to the sentences.
-    Source: LinearRAG (Zhuang et al. 2025), semantic propagation; defaults of the released code (its
-    max_iterations of 3 makes two rounds).
-    Deviation: sentences are marked as taken at the end of a round, and the best of several scores
-    counts, so that the order of nodes does not matter. The release goes node by node and keeps the
-    last score.
+    Nodes are ranked by their start score (the best of duplicates, at least 0) plus all scores that
+    they receive. The activation of a node is the maximum of its start score and its received
+    scores, where a score received in round r is divided by 1 + r. Only nodes above 0 are returned.
+    Ties are broken by lower id. Raises UserError if the graph does not belong to the sentences. The
+    default of two rounds corresponds to `max_iterations=3` in the authors' code.
+    Source: LinearRAG (Zhuang et al. 2025), semantic propagation, and its code.
+    Deviation: The result does not depend on the order of the nodes: sentences are marked as
+    selected at the end of a round, and the highest of several received scores is passed on. The
+    authors' code goes node by node and keeps the last score.
     """
     if len(tri_graph.names) != graph.n_nodes:
         raise UserError("node.activate needs a Tri-Graph. Set build.graph=entities.")
@@ -200,11 +201,10 @@ def activated(
 ) -> list[ChunkScores]:
     """Add a bonus to the scores of chunks that mention active nodes.
 
-    Score: `ratio` * s + ln(1 + sum over nodes of a * ln(1 + m)) for a chunk of score s, where a is
-    the activation of a node (negative values count as 0) and m the number of its mentions in the
-    chunk.
-    Source: LinearRAG (Zhuang et al. 2025), passage scores; `ratio` is the value in its released
-    code.
+    The new score of a chunk with score s is `ratio` * s + ln(1 + sum over nodes of a * ln(1 + m)),
+    where a is the activation of a node and m is the number of its mentions in the chunk. Negative
+    activations count as 0. The default of `ratio` is that of the authors' code.
+    Source: LinearRAG (Zhuang et al. 2025), passage scores.
     """
     mentions = tri_graph.mention_weight
     return [

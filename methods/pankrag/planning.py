@@ -57,7 +57,7 @@ _BRACKETED = re.compile(
     r"|\{\s*[Aa]\s*(\d+)\s*[-.]\s*(\d+)\s*\}"
     r"|\(\s*[Aa]\s*(\d+)\s*[-.]\s*(\d+)\s*\)"
 )
-"""A placeholder for an earlier answer; only inside `<...>` the letter A is optional."""
+"""A placeholder for an earlier answer. The letter A is optional only inside `<...>`."""
 _OTHER_NAMES = {
     "hop_id": ("id", "hop"),
     "sub_query": ("query", "question"),
@@ -83,7 +83,7 @@ def _items(value: Any) -> list[Any]:
 
 
 def _schema_limit(**limits: int) -> Any:
-    """Limit the field in the schema sent to the server; a longer value is still read."""
+    """Limit the field in the schema sent to the server. A longer value is still read."""
     return Field(json_schema_extra=dict(limits))
 
 
@@ -96,7 +96,7 @@ LongText = Annotated[str, BeforeValidator(_text), _schema_limit(maxLength=400)]
 class _Lenient(BaseModel):
     """A reply whose fields may have other names.
 
-    A reply that is not a JSON object is taken as the value of the field that `BARE` names.
+    If a reply is not a JSON object, it is the value of the field that `BARE` names.
     """
 
     BARE: ClassVar[str]
@@ -147,7 +147,7 @@ class FinalReply(_Lenient):
 
 
 class PathReply(_Lenient):
-    """The sequences of a plan, and its final question; `null` and `none` mean no sequences."""
+    """The sequences of a plan, and its final question. `null` and `none` mean no sequences."""
 
     BARE = "sequences"
     sequences: Annotated[list[SequenceReply], BeforeValidator(_items)]
@@ -155,7 +155,7 @@ class PathReply(_Lenient):
 
 
 class PlanReply(BaseModel):
-    """Reply to the planning prompt. The fields of `path` may also stand at the top level."""
+    """Reply to the planning prompt. The fields of `path` may also be at the top level."""
 
     query: LongText = ""
     path: PathReply
@@ -182,13 +182,14 @@ def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
 def plan_of(
     reply: PlanReply, original: str, *, kind: QuestionKind = "specific", rewritten: bool = False
 ) -> Plan:
-    """Return the normalised plan of a reply; a plan may have no sub-questions.
+    """Return the normalised plan of a reply. It may have no sub-questions.
 
-    Ids are rewritten as "sequence-hop", e.g. "1-2"; a repeated id gets a new number. A sub-question
-    also depends on every other sub-question that a placeholder in its text names. The final
-    question is `original`, or the reply's wording if `rewritten`; its kind is `kind` unless the
-    reply states one. `fixes` of the plan lists every change.
-    Source: PankRAG (2025), section 2.2; methods/pankrag/README.md has all rules.
+    Ids are rewritten as "sequence-hop", e.g. "1-2", and a repeated id gets a new number. If the
+    text of a sub-question contains a placeholder, the sub-question also depends on the one that the
+    placeholder names. The text of the final question is `original`, or that of the reply if
+    `rewritten` is true. Its kind is `kind`, unless the reply states a kind. Every change is listed
+    in the plan's `fixes`. All rules are in methods/pankrag/README.md.
+    Source: PankRAG (2025), Section 2.2.
     """
     hops, fixes = _hops(reply.path.sequences)
     known = {one.id for one in hops}
@@ -244,7 +245,7 @@ PLAN = Prompt("methods:pankrag/prompts/plan.j2")
 REPHRASE = Prompt("methods:pankrag/prompts/rephrase.j2")
 PLAN_TOKENS, REPHRASE_TOKENS = 2200, 128
 MOST_WORDS = 30
-"""Maximum words of an answer that replace a placeholder without a model."""
+"""The maximum number of words that replace a placeholder if there is no reply."""
 
 
 @operator(
@@ -264,12 +265,13 @@ def plan(
 ) -> Plan:
     """Ask the model for a plan of sub-questions, and normalise it.
 
-    With `planning="off"`, and after two unreadable replies (a fallback), the plan has only the
-    final question, which is specific or abstract like the question. The final question is the
-    question itself, or with `final_text="plan"` the model's wording of the question. The reply
-    schema limits a plan to `max_sequences` sequences with `max_hops` sub-questions each: a small
-    model would otherwise never end its plan, and a plan that is cut at 2,200 tokens is unreadable.
-    Source: PankRAG (2025), section 2.2, globally aware planning; its ablation "-Pank".
+    With `planning="off"`, the plan consists of the final question, which is specific or abstract
+    like the question. The same plan is used after two unreadable replies, which counts as a
+    fallback. The final question is the question itself, or the model's wording of it with
+    `final_text="plan"`. The reply schema limits a plan to `max_sequences` sequences of `max_hops`
+    sub-questions. Without these limits a small model may not end its plan, and a plan that is cut
+    at 2,200 tokens is unreadable.
+    Source: PankRAG (2025), Section 2.2, globally aware planning, and ablation "-Pank".
     """
     nothing = PlanReply(path=PathReply.model_validate({}))
     kind = kind_of(question)
@@ -300,12 +302,13 @@ def rephrase(
 ) -> Question:
     """Rewrite a sub-question to be self-contained, given the answers that it depends on.
 
-    Without answers the sub-question is kept as it is. With `when="placeholders_only"` the model
-    rewrites a sub-question that contains a placeholder such as `<A1-1>`; with `when="always"` it
-    rewrites every sub-question, but the final question only if it contains a placeholder; with
-    `when="never"` nothing is rewritten. If the reply is missing or empty, each placeholder is
-    replaced by the first sentence of its answer, at most 30 words, which counts as a fallback.
-    Source: PankRAG (2025), section 2.2, top-down phase.
+    With `when="placeholders_only"`, the model rewrites sub-questions that contain a placeholder
+    such as `<A1-1>`. With `when="always"`, it rewrites every sub-question, but the final question
+    only if it contains a placeholder. With `when="never"`, nothing is rewritten. A sub-question
+    that depends on no answers is not rewritten either. If the reply is missing or empty, each
+    placeholder is replaced by the first sentence of its answer, up to 30 words. This counts as a
+    fallback.
+    Source: PankRAG (2025), Section 2.2, top-down phase.
     """
     needed = bool(placeholders(question.text)) or (when == "always" and not question_kind.final)
     if when == "never" or not needed or not len(dependencies):
@@ -345,13 +348,14 @@ def leaf_or_theme(
 ) -> Ranked[Community]:
     """Choose coarse communities, or finer ones inside them that fit the question better.
 
-    From the coarsest level down to `level`, a community is replaced by its children if the report
-    of any descendant is more similar to the question (cosine, six decimals) than its own report. So
-    the graph is covered once. With `levels="all"` all communities down to `level` are taken. Score:
-    the number of chunks plus the report's rating / 11, as in `community.layer`. Communities without
-    a report, or rated below 0, are left out. Ties by lower id.
-    Source: PankRAG (2025), section 2.3, which selects between leaf-level and high-level summaries.
-    Deviation: the paper gives no criterion; this project compares similarities.
+    The choice starts at the coarsest level. A community is replaced by its children if the report
+    of a descendant, down to `level`, is more similar to the question than its own report. The
+    similarity is the cosine, to six decimals. The chosen communities thus cover the graph once.
+    With `levels="all"`, all communities down to `level` are chosen. The score is the number of
+    chunks plus the report's rating / 11, as in `community.layer`. Ties are broken by lower id.
+    Communities are left out if they have no report or if their rating is below 0.
+    Source: PankRAG (2025), Section 2.3, leaf-level and high-level summaries.
+    Deviation: The paper gives no criterion for the choice. This project compares similarities.
     """
     among = with_report(communities, reports, level)
     among = among[reports.ratings[among] >= 0]
@@ -385,11 +389,11 @@ def rerank_chunks(
 ) -> Ranked[Chunk]:
     """Rerank chunks by relevance and by similarity to the answers that the question depends on.
 
-    Score: alpha R + (1 - alpha) M. R, in 0..1, is the highest score of a given node in the chunk. M
-    is the mean cosine of the chunk and the answers, at least 0. Without an answer, or with
-    `rerank="off"`, the score is R. Ties keep the given order.
-    Source: PankRAG (2025), section 2.3.1, equations 4 and 5; R, the mean over answers and the
-    clipping at 0 are this project's, as the paper leaves them open.
+    The score of a chunk is alpha R + (1 - alpha) M. R is the highest score (0..1) of a given node
+    in the chunk. M is the mean cosine between the chunk and the answers, at least 0. If there are
+    no answers or `rerank="off"`, the score is R. Ties keep the given order. The paper does not
+    define R, the mean over answers, or the lower bound of M, which are this project's.
+    Source: PankRAG (2025), Section 2.3.1, Equations 4 and 5.
     """
     inside = graph.node_chunk[nodes.ids][:, chunks.ids].toarray()
     r = np.asarray((inside * np.clip(nodes.scores, 0, 1)[:, None]).max(axis=0, initial=0.0))
@@ -411,9 +415,9 @@ def rerank_points(
 ) -> Points:
     """Reorder points by relevance and by similarity to the answers that the question depends on.
 
-    The order is as in `chunk.dependency_rerank`, where R is the point's score / 100. The points
-    keep their scores. Ties keep the given order.
-    Source: PankRAG (2025), section 2.3.1, equations 4 and 5.
+    The order is that of `chunk.dependency_rerank`, where R is the score of the point / 100. The
+    points keep their scores. Ties keep the given order.
+    Source: PankRAG (2025), Section 2.3.1, Equations 4 and 5.
     """
     r = np.array(points.scores, np.float64) / 100
     if rerank == "on" and dependencies and len(points):
@@ -428,7 +432,7 @@ def rerank_points(
 
 
 def mean_similarity(candidates: Vectors, answers: Dependencies, embedder: Embedder) -> FloatArray:
-    """Return for each candidate its mean cosine with the answers, at least 0, float64 (n,).
+    """Return the mean cosine of each candidate with the answers, at least 0, float64 (n,).
 
     `candidates` are unit vectors (n, d).
     """

@@ -1,4 +1,4 @@
-"""Find and select PathCoRAG's paths: the k shortest paths between nodes of adjacent steps."""
+"""PathCoRAG's paths: the k shortest paths between nodes of consecutive reasoning steps."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -13,18 +13,18 @@ from graphrag_bench.algorithms.views import Int32Array
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
 
 MOST_HOPS = 4
-"""The most relationships of a path for which similarity breaks ties between equally long paths."""
+"""Paths with more relationships are sorted by length and node tuple, but not by similarity."""
 MILLION = 1_000_000
-"""Similarities are compared in whole millionths, that is to six decimals."""
+"""Similarities are compared in whole millionths, i.e. to six decimals."""
 NodePath = tuple[int, ...]
 
 
 class Likeness(NamedTuple):
     """For each pair of adjacent nodes, the relationship most similar to the question.
 
-    `row` int64 (n_pairs,) is the row of this relationship, ties by lower id. `ways` int64 CSR
-    (n_nodes, n_nodes) has the relationship's similarity times a million; zeros are stored
-    explicitly.
+    `row` int64 (n_pairs,) is the row of this relationship, with ties broken by lower id. `ways` is
+    an int64 CSR matrix (n_nodes, n_nodes) with the similarity of this relationship times a million.
+    Zeros are stored explicitly.
     """
 
     row: IntArray
@@ -85,12 +85,13 @@ def shortest_paths(
 ) -> tuple[IntArray, IntArray]:
     """Return the `k` shortest paths of at most `most` hops for each pair (source, target).
 
-    `pairs` is int64 (n_pairs, 2); pairs are distinct, and source and target differ. Two arrays are
-    returned: for each path the row of its pair, int64 (n,), and for each path its nodes, int64
-    (n, longest + 1), padded with -1. A path visits no node twice and follows relationships in
-    either direction; `most=None` means no bound. Ties between paths of up to four hops: higher sum
-    of similarities, then lower node tuple. Ties between longer paths: lower node tuple.
-    Source: PathCoRAG, section 4.3 and appendix B (Yen's algorithm).
+    `pairs` is int64 (n_pairs, 2). Pairs are distinct, and source and target differ. A path visits
+    no node twice and follows relationships in either direction. `most=None` means no bound. The
+    first result is the row in `pairs` of each path, int64 (n,). The second result is the nodes of
+    each path, int64 (n, longest + 1), padded with -1. Ties between paths of up to four hops are
+    broken by higher sum of similarities, then by lower node tuple. Ties between longer paths are
+    broken by lower node tuple.
+    Source: PathCoRAG, Section 4.3 and Appendix B (Yen's algorithm).
     """
     from scipy.sparse.csgraph import connected_components
 
@@ -130,8 +131,8 @@ def shortest_paths(
 def _yen(graph: Graph, source: int, target: int, k: int, most: int) -> list[NodePath]:
     """Return the `k` shortest loopless paths of at most `most` hops, ties by node tuple.
 
-    Yen's algorithm with Lawler's rule: a path branches only at or after the node where it left an
-    earlier path, and only the best path of each branch is a candidate.
+    This is Yen's algorithm with Lawler's rule: a path branches only at or after the node where it
+    left an earlier path, and only the best path of each branch is a candidate.
     """
     ways, shortest_way = graph.neighbours, _compiled_shortest_way()
     blocked, banned = np.zeros((2, graph.n_nodes), bool)
@@ -166,7 +167,8 @@ def shortest_way(
 ) -> Int32Array:  # fmt: skip
     """Return the nodes of the shortest path, ties by node tuple; empty if there is no path.
 
-    The path avoids `blocked` nodes, and its first hop avoids `banned` nodes; both are (n_nodes,).
+    The path avoids `blocked` nodes (n_nodes,), and its first hop also avoids `banned` nodes
+    (n_nodes,).
     """
     lost = True
     for near in nodes[starts[source] : starts[source + 1]]:
@@ -214,15 +216,14 @@ def step_paths(
 ) -> list[Path]:
     """Rank the k shortest paths of all transitions, and keep the best.
 
-    `top_k` paths are kept in total (`top_k_of="all"`) or for each transition. A transition is an
-    array of node pairs (source, target) from one step to the next, int64 (n, 2); pairs of a node
-    with itself are skipped. Score: the mean similarity of the path's relationships to the question,
-    -1..1. With `counted="sorted"` only relationships that are walked from the alphabetically lower
-    name (in capitals) to the higher count in the mean. With a number `above` only relationships
-    with a higher similarity count. A path without such relationships is dropped. Order: score to
-    six decimals, fewer hops, transition, node tuple.
-    Source: PathCoRAG, section 4.3, equation 5 and appendix B; `sorted` and `above` as in the
-    released code.
+    A transition is an array of node pairs (source, target) from one step to the next, int64 (n, 2).
+    Pairs of a node with itself are skipped. `top_k` paths are kept in total, or for each transition
+    with `top_k_of="transition"`. The score is the mean similarity of the path's relationships to
+    the question (-1..1). With `counted="sorted"`, only relationships that lead from the
+    alphabetically lower name (in capitals) to the higher name count. If `above` is set, only
+    relationships with a higher similarity count. A path is dropped if none of its relationships
+    count. Paths are sorted by score (to six decimals), fewer hops, transition and node tuple.
+    Source: PathCoRAG, Section 4.3, Equation 5 and Appendix B, and its code (`sorted`, `above`).
     """
     likeness = Likeness.of(graph, similarity)
     ranked: list[tuple[float, int, int, NodePath, float]] = []
@@ -264,13 +265,13 @@ def _scores(
 
 
 Scored = tuple[IntArray, FloatArray]
-"""Nodes of a step and their scores."""
+"""The nodes of a step and their scores."""
 
 
 def likely_pairs(sources: Scored, targets: Scored, most: int | None) -> IntArray:
     """Return the `most` pairs (source, target) with the highest product of scores, int64 (n, 2).
 
-    None returns all pairs. Negative scores count as 0. Ties by lower source, then lower target.
+    None returns all pairs. Negative scores count as 0. Ties go to the lower pair.
     """
     (from_nodes, from_scores), (to_nodes, to_scores) = sources, targets
     product = np.outer(np.clip(from_scores, 0, None), np.clip(to_scores, 0, None)).ravel()

@@ -79,10 +79,9 @@ def reasoning_steps_llm(
 ) -> ReasoningSteps:
     """Ask the model for `n_steps` reasoning steps, each with `n_queries` extended queries.
 
-    Extra steps and queries are cut; a missing query is replaced by the step itself. After two
-    unreadable replies the question is the only step, so that no path is found; this counts as a
-    fallback.
-    Source: PathCoRAG, section 4.1; the handling of damaged replies is this project's.
+    Extra steps and queries are cut. A missing query is replaced by the step itself. After two
+    unreadable replies the question is the only step, which counts as a fallback.
+    Source: PathCoRAG, Section 4.1.
     """
     values = {"question": question.text, "n_steps": n_steps, "n_queries": n_queries}
     nothing = StepsReply(reasoning_steps=[], extended_queries=[])
@@ -106,10 +105,10 @@ def reasoning_steps_nlp(
     """Build up to three reasoning steps from the words of the question, without a model.
 
     The steps are the named entities, the other phrases, and the question itself. The queries of a
-    step are its first `n_queries` names or phrases. Steps without queries are left out, then the
-    first `n_steps` are kept.
-    Source: PathCoRAG, section 4.1, with a tagger instead of the model.
-    Deviation: the steps are groups of words of the question; they do not reason.
+    step are its first `n_queries` names or phrases. Steps without queries are left out, and of the
+    remaining steps the first `n_steps` are kept.
+    Source: PathCoRAG, Section 4.1.
+    Deviation: A tagger replaces the model. The steps are groups of words, without any reasoning.
     """
     (sentences,) = nlp.sentences([question.text])
     names = unique([name for sentence in sentences for name, _ in sentence.entities])
@@ -123,8 +122,9 @@ def reasoning_steps_nlp(
 def among(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Relationship]:
     """Rank the relationships between given nodes by the better-ranked of their two nodes.
 
-    Score: the score of that node. Ties by lower id.
-    Source: PathCoRAG, section 4.4; this project also uses it if no path is found.
+    The score is the score of that node. Ties are broken by lower id. In this project, the operator
+    is also used if no path is found.
+    Source: PathCoRAG, Section 4.4.
     """
     ids, places = np.unique(nodes.ids, return_index=True)
     rows = graph.relationships_at(ids)
@@ -147,12 +147,12 @@ def by_step(
 ) -> StepNodes:
     """Find the `per_query` nodes most similar to each query, and assign each to a reasoning step.
 
-    Score: the highest cosine of the node and a query of its step, -1..1; ties by lower id. A node
-    belongs to the step of its most similar query (to six decimals; ties: first step). With
-    `assign="rank"` it belongs to the step of the query in whose results it ranks best, and its
-    score ignores queries that did not find it. Results below `min_score` are dropped.
-    Source: PathCoRAG, section 4.2, equations 3 and 4; `rank` and `min_score` as in the released
-    code.
+    A node belongs to the step of its most similar query. Similarities are compared to six decimals,
+    and ties go to the first step. The score is the highest cosine of the node with a query of its
+    step (-1..1). Ties are broken by lower id. With `assign="rank"`, a node belongs to the step of
+    the query in whose results it ranks best, and only queries that found the node count for its
+    score. Results below `min_score` are dropped. The authors' code uses `rank` and `min_score`.
+    Source: PathCoRAG, Section 4.2, Equations 3 and 4.
     """
     texts = [query for queries in reasoning_steps.queries for query in queries]
     of = np.repeat(
@@ -198,23 +198,22 @@ def k_shortest(
 ) -> RankedPaths:
     """Rank the shortest paths between consecutive reasoning steps by similarity to the question.
 
-    A transition leads from step i to step i + 1. For each pair of a node of step i and a node of
-    step i + 1, the `k` shortest loopless paths of at most `max_path_edges` relationships (None: no
-    bound), in either direction, are ranked. Score: the mean cosine of the question and the path's
-    relationships, -1..1. With `counted="sorted"` only relationships that are walked from the
-    alphabetically lower name to the higher count in the mean; with `min_score` only relationships
-    with a higher cosine count. A path without such relationships is dropped. Order: score, fewer
-    relationships, number of the transition (from 1), node tuple. `top_k` paths are kept in all, or
-    with `top_k_of="transition"` for each transition.
+    For each pair of a node of step i and a node of step i + 1, the `k` shortest loopless paths are
+    ranked. They have at most `max_path_edges` relationships (None: no bound), in either direction.
+    The score is the mean cosine of the question and the path's relationships (-1..1). With
+    `counted="sorted"`, only relationships that lead from the alphabetically lower name to the
+    higher name count. With `min_score`, only relationships with a higher cosine count. A path is
+    dropped if none of its relationships count. Paths are sorted by score, then by fewer
+    relationships, transition (i, from 1) and node tuple. `top_k` paths are kept in total, or for
+    each transition with `top_k_of="transition"`.
 
     Only the `max_pairs_per_transition` pairs (None: all) with the highest product of node scores
-    are searched. Ties between equally short paths: higher mean similarity, then lower node tuple;
-    beyond four relationships only the lower node tuple decides. `build.relationship_index.text`
-    chooses the text of a relationship; `description` is the paper's.
-    Source: PathCoRAG, section 4.3, equation 5 and appendix B; `sorted`, `min_score` and
-    `transition` as in the released code; the bounds are this project's.
-    Deviation: up to four relationships, walks from both ends that meet replace Yen's algorithm; the
-    paths are the same.
+    are searched. Among equally short paths, the `k` with the highest mean similarity are found,
+    with ties broken by lower node tuple. Beyond four relationships only the node tuple decides.
+    `build.relationship_index.text` chooses the text of a relationship; the paper uses
+    `description`. `sorted`, `min_score` and `transition` are from the authors' code.
+    Source: PathCoRAG, Section 4.3, Equation 5 and Appendix B.
+    Deviation: Up to four relationships, the same paths are found by walks from both ends that meet.
     """
     steps = [step_nodes.of(step) for step in range(1, step_nodes.n_steps + 1)]
     transitions = [
@@ -237,9 +236,9 @@ def members(
 ) -> tuple[Ranked[Node], Ranked[Relationship]]:
     """Return the nodes and the relationships on the paths, each once, by first appearance.
 
-    `order="transition"` takes the paths transition by transition, in the order of the prompt.
-    Score: the highest score of a path with the node or relationship.
-    Source: PathCoRAG, appendix C (tables of entities and relationships).
+    `order="transition"` sorts the paths by transition first, as in the prompt. The score is the
+    highest score of a path with the node or relationship.
+    Source: PathCoRAG, Appendix C, tables of entities and relationships.
     """
     along = list(paths.paths)
     if order == "transition":

@@ -32,7 +32,7 @@ NodePair = tuple[int, int]
 Dedup = Literal["reversal", "node_set"]
 NOBODY = -1
 SLACK = 1e-12
-"""A node is pruned if its share is below theta by more than this, not by a rounding error."""
+"""Tolerance of the comparison with theta, so that a rounding error prunes no node."""
 
 
 class _Rules(NamedTuple):
@@ -58,8 +58,8 @@ def _alive_paths(
 ) -> _PathRows:
     """Return all paths between two of the nodes, in both directions, that are not pruned.
 
-    The flow from a start depends on the end only if the end would send resource on. So one flow
-    serves all ends that send no resource, and each other end has a flow of its own.
+    The flow from a start depends on the end only if the end would send resource on. All other ends
+    share one flow, and each end that would send resource needs a flow of its own.
     """
     from scipy.sparse import csr_matrix
 
@@ -132,7 +132,7 @@ def best_first(paths: _PathRows, dedup: Dedup) -> IntArray:
 
 
 def _edge_flow_scores(paths: _PathRows, rules: _Rules) -> FloatArray:
-    # Deviation: successors are visited in order of id; the released code iterates over a set
+    # Deviation: successors are visited in order of id, but the authors' code iterates over a set
     walks = [tuple(node for node in row if node >= 0) for row in paths.nodes.tolist()]
     scores = np.zeros(len(walks))
     rows_of: dict[NodePair, list[int]] = {}
@@ -150,10 +150,10 @@ def edge_flow(
 ) -> Mapping[NodePair, float]:
     """Return the flow along each edge of paths that have the same start and the same end.
 
-    The start sends 1 / (number of its successors) along each edge. When a node other than the end
-    receives more than the threshold, it sends alpha * flow / (number of its successors) along each
-    edge, up to `max_hops` hops from the start. A successor of a node follows it on one of these
-    paths; successors are visited in order of id.
+    The successors of a node are the nodes that follow it on one of these paths, in order of id. The
+    start sends 1 / (number of its successors) along each edge. Any other node that receives more
+    than the threshold sends alpha * flow / (number of its successors) along each edge. The end and
+    nodes `max_hops` hops from the start send nothing.
     """
     following: dict[int, set[int]] = {}
     for walk in walks:
@@ -192,12 +192,12 @@ def by_keyword(
 ) -> list[Ranked[Node]]:
     """Choose up to `top_k` nodes: the low-level keywords take turns in choosing a similar node.
 
-    At its turn a keyword takes the most similar node that no keyword has taken; it is skipped if
-    that node's cosine is below `min_score`. Score: the cosine of node and keyword, -1..1; ties by
-    lower id. With `node_query="joined"` there is one search, for all keywords joined by commas.
-    Without keywords the question is the query.
-    Source: PathRAG (Chen et al. 2025), "Node Retrieval"; `joined` as in the released code. The
-    order of turns is this project's choice.
+    In its turn, a keyword chooses its most similar node that has not been chosen yet. If the cosine
+    of that node is below `min_score`, the keyword chooses no more nodes. The score is the cosine of
+    node and keyword (-1..1). Ties are broken by lower id. With `node_query="joined"`, as in the
+    authors' code, all keywords are joined by commas into one query. If there are no keywords, the
+    question is the query. The paper does not say in which order nodes are chosen.
+    Source: PathRAG (Chen et al. 2025), "Node Retrieval".
     """
     texts = [
         (", ".join(one.low),) if one.low and node_query == "joined" else one.low for one in keywords
@@ -241,24 +241,22 @@ def flow_prune(
 
     Each ordered pair of nodes, start and end, has its own flow. The start has resource 1. A node
     with resource S and n neighbours sends `alpha` * S / n to each neighbour that is reached for the
-    first time, unless S / n is below `theta`. The start always sends; the end sends only with
-    `expand_target`. Neighbours are the nodes that share a relationship with a node, or with
-    `direction="out"` the targets of its relationships. A path has at most `max_hops` hops; all its
-    nodes except the last have sent resource.
+    first time, unless S / n is below `theta`. The start always sends, and the end sends only if
+    `expand_target` is true. With `direction="out"`, only targets of relationships are neighbours. A
+    path has at most `max_hops` hops, and all its nodes except the last have sent resource.
 
-    Score: the sum of the nodes' resources divided by the number of hops;
-    `reliability="exclude_start"` leaves out the resource of the start. With
-    `reliability="edge_flow"` no path is pruned and `expand_target` has no effect; the score is the
-    mean over the hops of the flow that the function `edge_flow` computes. Ties: fewer hops, then
-    lower node tuple. A path and its reversal count once; with `dedup="node_set"` all paths with the
-    same nodes count once. `at_most_half` limits `top_k` to half the paths, rounded down for each
-    length. `select` keeps the best, the shortest (`hop_first`, ties at random) or random paths.
-    Source: PathRAG (Chen et al. 2025), "Path Retrieval", equations 2 to 4, and arXiv v1, 5.1.3 and
-    appendix D.1; `edge_flow`, `node_set` and `at_most_half` as in the released code
-    (`find_paths_and_edges_with_stats`).
-    Deviation: theta is 0.01 (v1: 0.05, set by profile=paper). `max_hops` is from the released code;
-    the paper has no bound. The start sends even if its share is below theta; equation 3 exempts no
-    node. All paths of a pair compete; the paper does not say how many paths of a pair it keeps.
+    The score is the sum of the nodes' resources divided by the number of hops. With
+    `reliability="exclude_start"`, the start's resource is left out. With `edge_flow`, no path is
+    pruned, and the score is the mean over the hops of the flow computed by `edge_flow`. Ties are
+    broken by fewer hops, then by lower node tuple. A path and its reversal count once. With
+    `dedup="node_set"`, all paths with the same nodes count once. `at_most_half` limits `top_k` to
+    half of the paths, rounded down for each length. `select` keeps the best, the shortest
+    (`hop_first`, ties at random) or random paths.
+    Source: PathRAG (Chen et al. 2025), "Path Retrieval", Equations 2 to 4; arXiv v1, 5.1.3 and
+    Appendix D.1; `find_paths_and_edges_with_stats` (`edge_flow`, `node_set`, `at_most_half`).
+    Deviation: theta is 0.01 (v1 and profile=paper: 0.05). The bound `max_hops` is only in the
+    authors' code. The start sends even if its share is below theta, unlike in Equation 3. All paths
+    of a pair compete, whereas the paper does not say how many it keeps.
     """
     rules = _Rules(alpha, theta, max_hops, expand_target)
     near = graph.neighbours if direction == "both" else graph.out_neighbours

@@ -1,4 +1,4 @@
-"""PropRAG: beam search over paths of facts, and a PageRank walk from their entities."""
+"""PropRAG: beam search over paths of facts, and PageRank from the entities of the best paths."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -29,7 +29,7 @@ from graphrag_bench.values import (
 from operators.node.ppr import Damping
 
 FactPath = tuple[int, ...]
-"""A path of facts: their positions in the array of searched facts."""
+"""A path of facts, as their positions in the array of searched facts."""
 
 
 @operator("path.beam", batched=True, requires={"node.description"})
@@ -48,18 +48,19 @@ def beam(
 ) -> list[RankedPaths]:
     """Find the paths of facts whose joined texts are most similar to the question, by beam search.
 
-    Facts are the nodes of the given `types` in the given chunks (no types: all nodes). The beam
-    starts with the `width` facts most similar to the question. Each round extends every path by one
-    fact, until paths have `max_facts` distinct facts. The candidates are facts that name an entity
-    of the path's last fact, or a synonym of such an entity, and the `n_parallel` facts most similar
-    to the question. Of paths with the same set of facts only the first is kept. The `n_rescored`
-    extensions whose mean vector is most similar to the question are scored again, by the vector of
-    their joined text; the best `width` form the next beam.
+    Facts are the nodes of the given `types` in the given chunks. If `types` is empty, all nodes are
+    facts. The beam starts with the `width` facts most similar to the question. Each round extends
+    every path by one fact, until paths have `max_facts` distinct facts. The new fact names an
+    entity of the last fact or a synonym of such an entity, or it is one of the `n_parallel` facts
+    most similar to the question. If several paths have the same set of facts, only the first is
+    kept. The extended paths are ranked by the similarity of their mean vector to the question. The
+    best `n_rescored` of them are then scored by the vector of their joined text, and the best
+    `width` form the next beam.
 
-    Score: cosine with the question, -1..1; paths of all lengths are returned, ties to the shorter
-    path, then lower ids. A path's nodes include the entities between its facts; between facts
-    without a common entity it has no relationship.
-    Source: PropRAG (Wang and Han 2025), beam search over proposition paths; its release.
+    The score is the cosine with the question (-1..1). Paths of all lengths are returned. Ties go to
+    the shorter path, then to lower ids. The nodes of a path include the entities between its facts.
+    If no entity links two successive facts, the path has no relationship between them.
+    Source: PropRAG (Wang and Han 2025), beam search over proposition paths, and its code.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
     typed = nodes_of_types(graph, types)
@@ -174,14 +175,14 @@ def of_paths(
 ) -> Ranked[Node]:
     """Rank the entities that are named on the best paths or on the paths with a single fact.
 
-    Entities are nodes of the given `types`, facts are the other nodes of a path; without types all
-    nodes of a path are facts and all their neighbours are entities. There are two groups of paths:
-    the first `n_paths` paths, and all paths with one fact. From each group `top_k` entities are
-    taken, those with the highest sum of path scores; a path counts once for each of its facts that
-    names the entity. Score: the entity's best path score divided by the best path score of the
-    entities taken from the same group, 0..1; an entity of both groups has the higher score. Ties by
-    lower id. Paths with a score of 0 or less are ignored.
-    Source: PropRAG (Wang and Han 2025), seeds of the last walk, as in its release.
+    Nodes of the given `types` are entities, and the other nodes of a path are facts. If `types` is
+    empty, all nodes of a path are facts and all their neighbours are entities. The first `n_paths`
+    paths form one group, and all paths with a single fact form a second group. In each group, the
+    `top_k` entities with the highest sum of path scores are chosen. A path counts once for each of
+    its facts that names the entity. The score of an entity is its best path score divided by the
+    best path score of the entities chosen in the group (0..1). An entity of both groups gets the
+    higher score. Ties are broken by lower id. Paths with a score of 0 or less are ignored.
+    Source: PropRAG (Wang and Han 2025), seeds of the last walk, and its code.
     """
     typed = nodes_of_types(graph, types)
     starts = [path for path in paths.paths if len(path.nodes) == 1]
@@ -226,14 +227,14 @@ def focused_ppr(
 ) -> Ranked[Chunk]:
     """Rank the given chunks by personalised PageRank in the subgraph of these chunks.
 
-    The subgraph has the given chunks, their nodes and the edges between them; edge weights,
-    `contains_weight` and `cliques` are as in `chunk.ppr`. The walk restarts at a given node in
-    proportion to its score, and at a chunk in proportion to its chunk score times `passage_weight`.
-    Negative scores count as 0, nodes outside the subgraph are ignored, and a duplicate node counts
-    with its best score. If all these weights are 0, the restart is uniform. `damping` is the
-    probability of continuing the walk. Score: the chunk's mass divided by the largest mass of a
-    chunk, 0..1; ties by lower id.
-    Source: PropRAG (Wang and Han 2025), the walk over the subgraph, as in its release.
+    The subgraph consists of the given chunks, their nodes and the edges between them. The edge
+    weights, `contains_weight` and `cliques` are those of `chunk.ppr`. The random walk restarts with
+    probability 1 - `damping`. The restart weight of a given node is its score, and that of a chunk
+    is its chunk score times `passage_weight`. Negative scores count as 0. Nodes outside the
+    subgraph are ignored. If a node is given twice, its best score counts. If all restart weights
+    are 0, the restart is uniform. The score of a chunk is its PageRank divided by the highest
+    PageRank of a chunk (0..1). Ties are broken by lower id.
+    Source: PropRAG (Wang and Han 2025), walk over the subgraph, and its code.
     """
     if not len(chunks):
         return chunks

@@ -15,10 +15,10 @@ from graphrag_bench.values import FloatArray, IntArray
 RowIds = NDArray[np.integer[Any]]
 Means = tuple[Any, Any]
 ROUNDS = 2
-"""Rounds of propagation along the direction of the triples, and also against it."""
+"""The number of propagation rounds along the direction of the triples, and also against it."""
 
 N_DISTANCES = 2 * (1 + 2 * ROUNDS)
-"""Number of distance features of a node."""
+"""The number of distance features of a node."""
 
 _BLOCK = 8192
 
@@ -27,9 +27,9 @@ _BLOCK = 8192
 class MlpWeights(Columns):
     """Weights of a network with one ReLU layer and a sigmoid output, float32.
 
-    `hidden` is (4 d + 20, h), `bias` and `out` are (h,), `out_bias` is (1,). The input has, in
-    order, the vectors of question, head, relation and tail (d each), then the distance features of
-    the head and of the tail (10 each). `unreadable` (d,) is the vector of nodes without readable
+    `hidden` is (4 d + 20, h), `bias` and `out` are (h,), and `out_bias` is (1,). The input consists
+    of the vectors of question, head, relation and tail (d each), followed by the distance features
+    of the head and of the tail (10 each). `unreadable` (d,) is the vector of nodes without readable
     text. `statistics` describe the training data and the quality of the kept epoch.
     """
 
@@ -50,9 +50,9 @@ class MlpWeights(Columns):
 class MlpTripleScorer(Columns):
     """Trained weights with the vectors of one graph's node names and relation names.
 
-    `names` is float32 (n_nodes, d); `readable` bool (n_nodes,) marks names with readable text.
-    `relations` is float32 (n_relation_names, d); `relation` int64 (n_relationships,) gives the row
-    in `relations` of each relationship.
+    `names` is float32 (n_nodes, d), and `readable` bool (n_nodes,) marks names with readable text.
+    `relations` is float32 (n_relation_names, d). `relation` int64 (n_relationships,) is the row of
+    each relationship in `relations`.
     """
 
     weights: MlpWeights
@@ -64,11 +64,11 @@ class MlpTripleScorer(Columns):
     def scores(
         self, source: IntArray, target: IntArray, vector: Vectors, rows: IntArray, topics: IntArray
     ) -> FloatArray:
-        """Return the probability, 0..1, that each relationship in `rows` helps to answer.
+        """Return the probability (0..1) that each relationship in `rows` helps to answer.
 
-        `source` and `target` are the nodes of all relationships of the graph; `rows` (n_rows,) are
-        the relationships to score. `vector` (d,) is the vector of the question; `topics` are the
-        nodes of its topic entities.
+        `source` and `target` are the nodes of all relationships of the graph, and `rows` (n_rows,)
+        are the relationships to score. `vector` (d,) is the vector of the question, and `topics`
+        are the nodes of its topic entities.
         """
         from scipy.special import expit
 
@@ -99,10 +99,10 @@ def means_of(source: RowIds, target: RowIds, n_nodes: int) -> Means:
 def distances(means: Means, is_topic: NDArray[np.bool_]) -> Vectors:
     """Return the distance features of each node to the topic entities, float32 (n, 10).
 
-    The first two features are the one-hot code of `is_topic` (n,). The next four are its average
-    over incoming triples, and the average of this average; the last four are the same over outgoing
-    triples. An average is 0 at a node without such triples.
-    Source: SubgraphRAG (Li et al. 2025), section 3.1, directional distance encoding.
+    The first two features are the one-hot code of `is_topic` (n,). The next two are the average of
+    this code over incoming triples, and the two after that are the average of this average. The
+    last four are computed in the same way over outgoing triples. An average over no triples is 0.
+    Source: SubgraphRAG (Li et al. 2025), Section 3.1, directional distance encoding.
     """
     hot = np.stack([~is_topic, is_topic], axis=1).astype(np.float32)
     rounds = [hot]

@@ -43,7 +43,7 @@ _MACHINE_ID = re.compile(r"^[mg]\.[\w.]+$")
 
 @artifact("triple_index")
 def triple_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Embed each relationship as the text "head relation tail" that `triple_text` writes.
+    """Embed each relationship as the text "head relation tail" that `triple_text` returns.
 
     Source: this project, for path pooling (Wang et al. 2025).
     """
@@ -54,7 +54,7 @@ def triple_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> Vec
 
 
 def triple_text(head: str, relation: str, tail: str) -> str:
-    """Join head, relation and tail by spaces; dots and underscores of the relation become spaces.
+    """Join head, relation and tail with spaces, and replace dots and underscores in the relation.
 
     Freebase machine ids (m.0k2, g.11b) and empty parts are left out.
 
@@ -81,7 +81,7 @@ def mlp_scorer(
     """Combine the trained weights with the vectors of a graph's node names and relations.
 
     Raises UserError if the weights were trained with vectors of another length.
-    Source: SubgraphRAG (Li et al. 2025), section 3.1.
+    Source: SubgraphRAG (Li et al. 2025), Section 3.1.
     """
     kinds: dict[str, int] = {}
     relation = np.array([kinds.setdefault(name, len(kinds)) for name in graph.relations], np.int64)
@@ -110,12 +110,12 @@ def _vectors(
 
 
 LEARNING_RATE, PATIENCE, MOST_EPOCHS, RECALL_AT = 1e-3, 10, 10_000, 100
-"""Learning rate of Adam; epochs without a better recall that end training; most epochs; k.
+"""Learning rate of Adam, epochs without a better recall that end training, most epochs, and k.
 
-Source: SubgraphRAG's released code, retrieve/configs/retriever (commit 5ad168f).
+Source: SubgraphRAG's code, retrieve/configs/retriever (commit 5ad168f).
 """
 HELD_OUT = 0.1
-"""The share of training questions held out if a data set has no validation questions."""
+"""The fraction of training questions held out if a data set has no validation questions."""
 SEED = 0
 
 
@@ -141,13 +141,14 @@ def triple_weights(
     """Train weights that separate triples on shortest topic-to-answer paths from other triples.
 
     All triples of all training questions (or of the first `questions`) are used. The epoch with the
-    best recall@100 on the validation questions is kept, ties to the lower loss, then to the earlier
-    epoch; training stops after 10 epochs without a better recall. Results are byte-identical on the
-    same kind of processor; on a GPU they differ in the last digits. Raises UserError if fewer than
-    two questions have a path from a topic entity to an answer, or all triples lie on such paths.
-    Source: SubgraphRAG (Li et al. 2025), section 3.1 and its code: as many hidden units as
-    embedding dimensions, one question per step, Adam.
-    Deviation: a set without validation questions holds out a tenth of its training questions.
+    best recall@100 on the validation questions is kept. Ties go to the lower loss, then to the
+    earlier epoch. Training stops after 10 epochs without a better recall. The weights are
+    byte-identical on the same kind of processor, and differ in the last digits on a GPU. Raises
+    UserError if fewer than two questions have a path from a topic entity to an answer, or if all
+    triples lie on such paths.
+    There are as many hidden units as embedding dimensions, and Adam makes one step per question.
+    Source: SubgraphRAG (Li et al. 2025), Section 3.1, and its code.
+    Deviation: Without validation questions, a tenth of the training questions is held out.
     """
     place = device_of(device, "build.triple_weights")
     data = training.read(questions)
@@ -183,10 +184,10 @@ def triple_weights(
 class Example(NamedTuple):
     """A training question: the triples of its graph and their labels.
 
-    `nodes` int32 (n_nodes,) are row numbers of names; `head` and `tail` int32 (n,) are positions in
-    `nodes`; `relation` int32 (n,) are row numbers of relations. `near` float32 (n_nodes, 10) are
-    the features of `distances`; `label` bool (n,) marks triples on a shortest path. An example
-    takes 13 bytes per triple and 44 bytes per node. Questions of a synthetic world share all arrays
+    `nodes` int32 (n_nodes,) are row numbers of names. `head` and `tail` int32 (n,) are positions in
+    `nodes`, and `relation` int32 (n,) are row numbers of relations. `near` float32 (n_nodes, 10)
+    are the features of `distances`. `label` bool (n,) marks triples on a shortest path. An example
+    needs 13 bytes per triple and 44 bytes per node. Questions of a synthetic world share all arrays
     except `near` and `label`.
     """
 
@@ -207,9 +208,8 @@ _QuestionSource = tuple[Sequence[str], Sequence[str], Iterator[Example]]
 class Examples:
     """Training questions with the vectors of their texts.
 
-    `vectors` (questions), `names` (readable names) and `relations` are float32 unit vectors.
-    `place` int32 (n_names,) is 1 + the row of a name's vector in `names`, or 0 for a name that is
-    not readable.
+    `vectors` (of questions), `names` (readable names only) and `relations` are float32 unit
+    vectors. `place` int32 (n_names,) is 1 + the row of a name in `names`, or 0 if unreadable.
     """
 
     questions: Sequence[Example]
@@ -246,8 +246,8 @@ def train(
 ) -> MlpWeights:
     """Train weights, and return the weights of the epoch with the best recall on `validation`.
 
-    `statistics` of the weights are the number of this epoch, its recall and loss, and the number of
-    epochs that were trained.
+    `statistics` of the weights contain the number of this epoch, its recall and its loss. They also
+    contain the total number of epochs.
     """
     import torch
 
@@ -277,8 +277,8 @@ def train(
 def initial_weights(d: int, chance: np.random.Generator, device: str = "cpu") -> "Weights":
     """Return random initial weights for vectors of length d.
 
-    Weights and biases of a layer with n inputs are uniform between -1 / sqrt(n) and 1 / sqrt(n);
-    the vector `unreadable` is normal with standard deviation 1 / sqrt(d).
+    Weights and biases of a layer with n inputs are uniform between -1 / sqrt(n) and 1 / sqrt(n).
+    The vector `unreadable` is normal with standard deviation 1 / sqrt(d).
     """
     import torch
 
@@ -297,8 +297,8 @@ def initial_weights(d: int, chance: np.random.Generator, device: str = "cpu") ->
 def logits(weights: "Weights", data: Examples, row: int) -> "Tensor":
     """Return the logit of each triple of a question, (n,), on the device of the weights.
 
-    For speed each node and each relation is multiplied by its block of the hidden weights only
-    once. The hidden units of a triple are the sum of the products of its parts and the question.
+    For speed, the vector of each node and relation is multiplied only once by its block of the
+    hidden weights. The products of head, relation, tail and question are then added.
     """
     import torch
     from torch.nn.functional import embedding as rows_of
@@ -336,7 +336,7 @@ def loss_of(scores: "Tensor", question: Example) -> "Tensor":
 def measure(weights: "Weights", data: Examples) -> tuple[float, float]:
     """Return recall@100 of the triples on shortest paths, and the loss, as means over questions.
 
-    Ties in score go to the earlier triple.
+    If scores are equal, the earlier triple ranks first.
     """
     import torch
 
@@ -410,10 +410,10 @@ def on_shortest_paths(
 ) -> NDArray[np.bool_]:
     """Return which triples lie on a shortest path between a start and an end, bool (n_triples,).
 
-    For each pair of a start and an end there are directed paths from start to end and from end to
-    start. The shortest of all these paths count, in both directions if they are equally long. An
-    unconnected pair, and a node paired with itself, have no path.
-    Source: SubgraphRAG (Li et al. 2025), section 3.1; their labels, from RoG (Luo et al. 2024).
+    The paths between a start and an end are the directed paths from start to end and those from end
+    to start. Only the shortest of all these paths count, which can be in both directions. There is
+    no path between unconnected nodes, or from a node to itself.
+    Source: SubgraphRAG (Li et al. 2025), Section 3.1; RoG (Luo et al. 2024), labels.
     """
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import dijkstra

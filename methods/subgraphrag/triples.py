@@ -32,7 +32,7 @@ from methods.subgraphrag.mlp_scorer import MlpTripleScorer
 from operators.answer.direct import READER_VARIABLES, answer_of, reader_values
 
 TripleScorer = VectorIndex | MlpTripleScorer
-"""An index of triple texts, scored by cosine, or a trained scorer."""
+"""An index of triple texts, which is compared by cosine, or a trained scorer."""
 
 
 @operator("relationship.triple_scores", batched=True)
@@ -48,11 +48,12 @@ def triple_scores(
 ) -> list[Ranked[Relationship]]:
     """Rank relationships by how much their triples help to answer the question.
 
-    Score, 0..1: (1 + cosine of the question and "head relation tail") / 2. With
-    `build.triple_scorer=mlp` the score is the probability that the trained scorer gives; it also
-    depends on the distances to `nodes`, the question's entities. If the step uses `relationships`,
-    only these are ranked. Ties by lower id.
-    Source: SubgraphRAG (Li et al. 2025), section 3.1; the cosine score is this project's.
+    By default the score (0..1) is (1 + c) / 2, which is not part of SubgraphRAG. Here c is the
+    cosine of the question and "head relation tail". With `build.triple_scorer=mlp`, it is the
+    probability predicted by the trained scorer, which also depends on the distances to the
+    question's entities in `nodes`. If the step uses `relationships`, only these are ranked. Ties
+    are broken by lower id.
+    Source: SubgraphRAG (Li et al. 2025), Section 3.1.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
     rankings = []
@@ -73,9 +74,9 @@ def triple_scores(
 def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ranked[Relationship]:
     """Return the relationships stated by the document that the question's scope names.
 
-    They are sorted by id, with score 1. If the question has no scope, or no document has the name
-    that the scope gives, all relationships are returned.
-    Source: the data of RoG (Luo et al. 2024), one subgraph per question of CWQ and WebQSP.
+    They are sorted by id and have the score 1. If the question has no scope or no document has this
+    name, all relationships are returned.
+    Source: RoG (Luo et al. 2024), data, one subgraph per question of CWQ and WebQSP.
     """
     chunks = [] if question.scope is None else chunk_table.chunks_of(question.scope)
     rows = np.arange(graph.n_relationships)
@@ -93,11 +94,11 @@ _MARK = "ans:"
 def placed(
     relationships: Ranked[Relationship], *, order: Literal["recency", "best_first"] = "recency"
 ) -> Ranked[Relationship]:
-    """Order the relationships for a prompt: highest score last (`recency`) or first.
+    """Order the relationships for a prompt, with the highest score last (`recency`) or first.
 
-    Ties by lower id; `recency` reverses the whole list.
-    Source: path pooling (Wang et al. 2025), appendix A.4 (ascending); SubgraphRAG's code
-    (descending).
+    Ties are broken by lower id in `best_first`. `recency` is the reverse of `best_first`.
+    SubgraphRAG's code puts the best first, and path pooling puts the best last.
+    Source: path pooling (Wang et al. 2025), Appendix A.4; SubgraphRAG's code.
     """
     best = best_first(relationships.scores, relationships.ids)
     rows = best[::-1] if order == "recency" else best
@@ -115,11 +116,11 @@ def triples_context(
 ) -> Context:
     """Build a context of triples in their order, one triple per line or chained into paths.
 
-    A line is "(head, relation, tail)". With `form="paths"` consecutive triples are chained into
-    one line, "head->relation->tail->relation->tail", while the tail of a triple is the head of the
-    next. Triples with the lowest scores are cut to fit the budget. The id of a line is the row
-    number of its relationship; the ids of a path are joined by "+".
-    Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
+    A line is "(head, relation, tail)". With `form="paths"`, successive triples form one line,
+    "head->relation->tail->relation->tail", as long as the tail of a triple is the head of the next.
+    Triples with the lowest scores are cut to fit the budget. The id of a line is the row number of
+    its relationship. The id of a path joins the row numbers with "+".
+    Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), Appendix A.4.
     """
     fits = np.zeros(len(relationships), bool)
     best = best_first(relationships.scores, relationships.ids)
@@ -172,13 +173,13 @@ def listed(
     max_tokens: PositiveInt | None = None,
     keep: Literal["reply", "answers"] = "reply",
 ) -> Answer:
-    """Answer with the model's reply; a list of answers has one `ans:` line for each answer.
+    """Answer with the model's reply, which has one `ans:` line per answer if a list is requested.
 
-    The question's answer form says whether a list is requested, and by default sets the token limit
-    of the reply. `keep="answers"` keeps only the texts after `ans:`, joined by ", ", for data sets
-    whose answers are scored as texts; a reply without `ans:` is kept. Raises CallFailed if the
-    model does not reply.
-    Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
+    The question's answer form says whether a list is requested. By default it also sets the token
+    limit. With `keep="answers"`, the answer consists of the texts after `ans:`, joined by ", ".
+    This is useful for data sets whose answers are scored as texts. A reply without `ans:` is kept.
+    Raises CallFailed if the model does not reply.
+    Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), Appendix A.4.
     """
     chat = prompt.render(reader_values(question, context.pieces))
     whole = answer_of(llm, chat, question, max_tokens)

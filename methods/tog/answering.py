@@ -24,9 +24,9 @@ def exploration_context(
 ) -> Context:
     """Build a context of the triples found, in order of discovery, within the token budget.
 
-    A piece is a relationship as "head, relation, tail", in its stored direction. Its score is the
-    score of the first hop along it.
-    Source: ToG (Sun et al. 2024), section 2.1, reasoning.
+    A piece is a relationship in its stored direction, written as "head, relation, tail". Its score
+    is the score of the first hop along the relationship.
+    Source: ToG (Sun et al. 2024), Section 2.1, reasoning.
     """
     scores: dict[int, float] = {}
     for hop in (hop for hops in exploration.rounds for hop in hops):
@@ -48,12 +48,12 @@ def if_enough(
     prompt: Prompt = ENOUGH,
     max_tokens: PositiveInt | None = None,
 ) -> Answer | None:
-    """Answer if the model says that the triples suffice; otherwise return None.
+    """Answer if the model says that the triples suffice, and return None otherwise.
 
-    The reply begins with {Yes} or {No}; after Yes the answer is in braces, or is the rest of the
-    reply. Any other reply means no. Without triples no call is made. By default the question's
-    answer form sets the token limit of the reply.
-    Source: ToG (Sun et al. 2024), section 2.1, reasoning; Zhou et al. 2025, section 6.2.
+    A reply that begins with {Yes} contains the answer, either in braces or as the rest of the
+    reply. Any other reply means that the triples do not suffice. Without triples the model is not
+    called. By default, the question's answer form sets the token limit of the reply.
+    Source: ToG (Sun et al. 2024), Section 2.1, reasoning; Zhou et al. (2025), Section 6.2.
     """
     if not context.pieces:
         return None

@@ -80,8 +80,7 @@ def _reply_of(max_characters: int | None) -> type[MapReply]:
 class Points:
     """Statements with importance scores (1..100), best first.
 
-    `chunks` are the ids of the chunks that each statement quotes. A model's statements quote no
-    chunks.
+    `chunks` are the ids of the chunks that each statement quotes; a model's statements quote none.
     """
 
     texts: tuple[str, ...]

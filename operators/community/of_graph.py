@@ -71,8 +71,7 @@ def layer(
     communities of `level` itself and coarser communities without children are returned. Communities
     are left out if they have no report or if their rating is below 0. The code of Zhou et al.
     returns at most 512 communities.
-    Source: Zhou et al. (2025), Section 6.1, community "Layer"; Edge et al. (2024), Sections 3.1.6
-    and 4.1.2.
+    Source: Zhou et al. (2025), Section 6.1, "Layer"; Edge et al. (2024), Sections 3.1.6 and 4.1.2.
     """
     counts = np.asarray(communities.chunks.sum(axis=1), np.float64).ravel()
     among = with_report(communities, reports, level)

@@ -46,8 +46,7 @@ def paths_context(
     one line per path with the names of its nodes. These lines are sorted by the transition between
     reasoning steps to which the path belongs, then by score. If `show` is false, nothing is added.
     `hop_first`, `random` and `flat` are ablations of PathRAG, and `names` is from PathCoRAG.
-    Source: PathRAG (Chen et al. 2025), Equation 5, and v1, Appendices D.1 and D.2; PathCoRAG,
-    Section 4.4.
+    Source: PathRAG (Chen et al. 2025), Equation 5; its v1, Appendix D; PathCoRAG, Section 4.4.
     """
     if not show:
         return with_block(context, (), context_budget, share)

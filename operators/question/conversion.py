@@ -46,8 +46,7 @@ def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
 def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
     """Return the named entities that spaCy finds in the question, or its noun phrases otherwise.
 
-    The names are normalised, and duplicates are removed. Numbers, amounts and dates do not count as
-    entities.
+    The names are normalised, without duplicates. Numbers, amounts and dates are not entities.
     Source: HippoRAG (Gutierrez et al. 2024), Section 2.3.
     """
     (sentences,) = nlp.sentences([question.text])

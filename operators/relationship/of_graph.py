@@ -31,8 +31,7 @@ def degrees_of_ends(graph: Graph, rows: IntArray) -> IntArray:
 def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArray:
     """Return the positions in `rows` that sort the relationships by degree and weight.
 
-    Relationships with a higher `degrees_of_ends` come first. Ties are broken by higher weight, then
-    by lower `ties`.
+    Higher `degrees_of_ends` come first, then higher weights, then lower `ties`.
     """
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((ties, -weight, -degrees_of_ends(graph, rows)))

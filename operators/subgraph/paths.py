@@ -56,8 +56,7 @@ def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Su
 def way_to_nearest(graph: Graph, start: int, targets: Iterable[int], most: int) -> list[int]:
     """Return a shortest path from `start` to the nearest target, without `start` itself.
 
-    Ties between targets and between paths are broken by lower id. The list is empty if no target is
-    within `most` hops.
+    Ties are broken by lower id. The list is empty if no target is within `most` hops.
     """
     target_ids = np.fromiter(targets, np.int64)
     distance: IntArray = np.full(graph.n_nodes, -1)
