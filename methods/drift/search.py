@@ -23,8 +23,8 @@ from operators.answer.map_reduce import Importance, Points
 class FollowUp:
     """A follow-up question and its depth.
 
-    Follow-ups of the primer have depth 1. A follow-up found while searching for another has its
-    depth + 1.
+    Follow-ups of the primer have depth 1. A follow-up that is found in the search for another
+    follow-up is one level deeper.
     """
 
     text: str
@@ -245,9 +245,9 @@ def answer(
 
     The model scores how well its answer serves the question (1..100). Up to `max_follow_ups` new
     follow-ups are added. They are one level deeper than the current follow-up, and follow-ups of
-    the primer have depth 1. No follow-up is added below `max_depth`. The token limit of a reply is
-    that of a paragraph. A missing or unreadable reply adds nothing and counts as a fallback. The
-    search ends after the last follow-up.
+    the primer have depth 1. A follow-up deeper than `max_depth` is not added. The token limit of a
+    reply is that of a paragraph. A missing or unreadable reply adds nothing and counts as a
+    fallback. The search ends after the last follow-up.
     Source: Microsoft GraphRAG, DRIFT search, actions and their local search.
     """
     current = trail.current.text if trail.current else question.text

@@ -69,9 +69,10 @@ def entity_passage(
     excluded. A title without its bracketed part is also an entity. Names lose a leading article and
     a possessive ending. Names that differ only in case and accents are the same node, which is
     written as in the first mention. Redirects of the corpus, and acronyms that a text defines, are
-    merged into the full name; the graph lists them in `merges`. `node_chunk` (int64) is
+    merged into the full name and listed in `merges` of the graph. `node_chunk` (int64) is
     `title_weight` for the title of a chunk and 1 for other names. With `title_weight=0` titles are
-    not used. Nodes are in order of first mention, titles first. Raises UserError without any name.
+    not used. Nodes are in order of first mention, titles first. Raises UserError if no name is
+    found.
     Source: this project; LinearRAG (Zhuang et al. 2025), for a graph without relationships.
     """
     titles = _read_titles(chunk_table, nlp) if title_weight else {}
@@ -207,7 +208,7 @@ def acronyms(text: str) -> Iterator[tuple[str, str]]:
     >>> list(acronyms("The World Health Organization (WHO) met."))
     [('WHO', 'World Health Organization')]
 
-    Source: Schwartz and Hearst (2003), PSB.
+    Source: Schwartz and Hearst, Pacific Symposium on Biocomputing 2003.
     Deviation: Two capitals are required. In the paper, one letter is enough.
     """
     for bracket in _BRACKETS.finditer(text):

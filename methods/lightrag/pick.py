@@ -118,7 +118,7 @@ def _best(
 ) -> Ranked[Chunk]:
     """Return the best chunks of the ranked rows, five chunks for every two rows.
 
-    Only rows with a chunk are counted, or only rows with a chunk that is not in `seen`.
+    Only rows with a chunk are counted. If `seen` is given, the chunk must not be in `seen`.
     """
     n_rows, first = 0, dict[int, None]()
     for row in ranked.ids.tolist():
