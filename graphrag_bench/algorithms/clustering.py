@@ -1,6 +1,6 @@
-"""Cluster vectors with Gaussian mixtures, selected by BIC, or with balanced k-means.
+"""Cluster vectors with Gaussian mixtures or with balanced k-means.
 
-Linear algebra runs on one thread, so that no digit of a sum depends on the number of processors.
+Linear algebra runs on one thread, so that results do not depend on the number of processors.
 """
 
 import warnings
@@ -19,7 +19,7 @@ from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 Reduction = Literal["pca", "umap"]
 Clusters = list[IntArray]
-"""Ascending row numbers of each cluster; the clusters are sorted by these lists."""
+"""Row numbers of each cluster, in ascending order. The clusters are sorted by these lists."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,11 +34,11 @@ _BLOCK = 4096
 class Mixture:
     """Settings of clustering by Gaussian mixtures.
 
-    `reduction` reduces vectors to `dimension`. A row joins each component whose posterior is above
-    `threshold` (0..1). Clusters of more than `max_tokens` are split again. The search for the best
-    number of components stops when `patience` numbers in a row have not lowered the BIC (None: it
-    tries all numbers). The search is skipped if there are more than `max_swept_rows` rows (None: it
-    is never skipped).
+    `reduction` reduces vectors to `dimension` dimensions. A row joins each component whose
+    posterior is above `threshold` (0..1). Clusters of more than `max_tokens` tokens are split
+    again. The search for the number of components stops when `patience` numbers in a row have not
+    lowered the BIC (None: all numbers are tried). It is skipped for more than `max_swept_rows` rows
+    (None: never).
     """
 
     dimension: int
@@ -67,20 +67,20 @@ def _on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
 def mixture_clusters(
     vectors: NDArray[Any], n_tokens: IntArray, mixture: Mixture, rng: Generator
 ) -> Clusters:
-    """Return soft clusters of the rows of `vectors` (n, d); each row is in at least one cluster.
+    """Return soft clusters of the rows of `vectors` (n, d). Each row is in at least one cluster.
 
-    First all rows are clustered, and then the rows of each cluster. Each time, the vectors are
+    All rows are clustered first, and then the rows of each cluster. Each time, the vectors are
     reduced, and mixtures of 1, 2, ... up to min(50, n) - 1 components are fitted until `patience`
-    ends the search. The mixture with the lowest BIC is taken (ties: fewer components). If this
-    search is skipped, the mixture has max(n // 100 - 1, 1) components. A cluster that has more than
-    dimension + 1 rows and more than `max_tokens` tokens is clustered again; `n_tokens`, int64 (n,),
-    is the number of tokens of each row. With UMAP, a cluster that no mixture splits is kept, as in
-    RAPTOR.
-    Source: RAPTOR (Sarthi et al. 2024), section 3 and its code; the shortcut and the size rule from
-    the released code of Zhou et al. 2025.
-    Deviation: PCA leaves no gaps between groups, so balanced k-means splits the clusters that no
-    mixture splits, into parts of about `max_tokens`. Equal clusters count once. RAPTOR tries all
-    numbers of components, as with a `patience` of None.
+    ends the search. The mixture with the lowest BIC is used, and ties are broken by fewer
+    components. If the search is skipped, the mixture has max(n // 100 - 1, 1) components. A cluster
+    is clustered again if it has more than dimension + 1 rows and more than `max_tokens` tokens.
+    `n_tokens`, int64 (n,), is the number of tokens of each row. With UMAP, a cluster that no
+    mixture splits is kept, as in RAPTOR.
+    Source: RAPTOR (Sarthi et al. 2024), section 3, and its code; the authors' code of Zhou et al.
+    2025.
+    Deviation: with PCA, balanced k-means splits the clusters that no mixture splits into parts of
+    about `max_tokens` tokens. PCA leaves no gaps between groups. Equal clusters are returned once.
+    RAPTOR tries all numbers of components, as with a `patience` of None.
     """
     points = np.asarray(vectors, np.float64)
 
@@ -119,10 +119,10 @@ def _two_levels(points: FloatArray, mixture: Mixture, rng: Generator) -> Cluster
 def mixture_layer(
     vectors: NDArray[Any], mixture: Mixture, rng: Generator, neighbours: int | None = None
 ) -> Clusters:
-    """Return the soft clusters of the rows of `vectors` (n, d) that one mixture finds.
+    """Return the soft clusters of the rows of `vectors` (n, d) that a single mixture finds.
 
-    UMAP uses the `neighbours` nearest rows of each row, by default sqrt(n - 1). The setting
-    `max_tokens` of the mixture is ignored.
+    `neighbours` is the number of nearest rows that UMAP uses for each row, by default sqrt(n - 1).
+    The setting `max_tokens` of the mixture is ignored.
     """
     points = np.asarray(vectors, np.float64)
     n = len(points)
@@ -155,7 +155,7 @@ def reduce_dimension(
         near = min(neighbours, len(points) - 1)
         model = UMAP(n_neighbors=near, n_components=dimension, metric="cosine", random_state=seed)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it warns that a seed keeps it on one thread
+            warnings.simplefilter("ignore")  # UMAP warns that a seed makes it use one thread
             reduced = model.fit_transform(points)
     return np.asarray(np.round(np.asarray(reduced, np.float64), DECIMALS), np.float64)
 
@@ -206,14 +206,14 @@ def _in_order(clusters: Clusters) -> Clusters:
 
 @_on_one_thread
 def balanced_clusters(vectors: NDArray[Any], cluster_size: int, rng: Generator) -> Clusters:
-    """Return clusters of about `cluster_size` rows of `vectors` (n, d); each row is in one cluster.
+    """Return clusters of about `cluster_size` rows of `vectors` (n, d). Each row is in one cluster.
 
-    k-means starts with k = max(1, n // cluster_size) centres drawn from the rows. After each
-    assignment, a cluster of more than 1.2 n / k rows is reduced to this size: the rows farthest
-    from its centre (ties: lower row number first) move to the nearest cluster that has fewer than
-    n / k rows. k-means stops after ten iterations, or earlier if the centres move by at most 1e-4
-    (Frobenius norm) or a cluster is empty.
-    Source: RAPTOR-K, Zhou et al. 2025, section 7.1 and their released code.
+    k-means starts with k = max(1, n // cluster_size) random rows as centres. After each assignment,
+    a cluster of more than 1.2 n / k rows is reduced to this size. The rows farthest from its centre
+    (ties: lower row) move to the nearest cluster that has fewer than n / k rows. k-means stops
+    after ten iterations, or earlier if the centres move by at most 1e-4 (Frobenius norm) or a
+    cluster is empty.
+    Source: Zhou et al. 2025, section 7.1 (RAPTOR-K), and the authors' code.
     """
     points = np.asarray(np.round(vectors, DECIMALS), np.float64)
     n = len(points)
@@ -244,7 +244,7 @@ def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
 
 
 def _distances(points: FloatArray, centres: FloatArray) -> FloatArray:
-    """Return squared distances (n, k) minus the squared norms of the points, rounded for ties."""
+    """Return squared distances (n, k) minus the squared norms of the points, rounded."""
     return np.asarray(
         np.round((centres**2).sum(axis=1)[None] - 2.0 * points @ centres.T, DECIMALS), np.float64
     )

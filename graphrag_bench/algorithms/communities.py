@@ -15,9 +15,9 @@ from graphrag_bench.values import BoolArray, FloatArray, IntArray
 class Communities(Columns):
     """Communities of all levels, from the coarsest level (0) to the finest.
 
-    `level` and `parent` are int64 (n,); the parent is -1 at level 0. Two bool CSR matrices mark the
-    members of each community (`nodes`, (n, n_nodes)), and the chunks of these members (`chunks`,
-    (n, n_chunks)).
+    `level` and `parent` are int64 (n,), and the parent is -1 at level 0. The bool CSR matrix
+    `nodes` (n, n_nodes) marks the members of each community. `chunks` (n, n_chunks) marks their
+    chunks.
     """
 
     level: IntArray
@@ -30,19 +30,19 @@ class Communities(Columns):
 
     @cached_property
     def occurrence(self) -> FloatArray:
-        """Number of chunks of each community divided by the largest such number, float64 (n,)."""
+        """Number of chunks of each community, divided by the largest such number, float64 (n,)."""
         counts = np.asarray(self.chunks.sum(axis=1), np.float64).ravel()
         return np.asarray(counts / max(counts.max(initial=0.0), 1.0), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Reports(Columns):
-    """Community reports, one per community: title, text and rating (0..10, float64).
+    """Reports of communities. Each has a title, a text and a rating (0..10, float64).
 
     A community without a report has an empty text. `fallback`, bool (n,), marks the reports whose
-    text is a model reply that could not be parsed (None: there are no such reports). `chunks`, a
-    bool CSR matrix (n, n_chunks), marks the chunks that each text quotes (None: a model wrote the
-    texts).
+    text is a reply that could not be parsed. It is None if there are no such reports. `chunks`,
+    bool CSR (n, n_chunks), marks the chunks that each text quotes. It is None if a model wrote the
+    texts.
     """
 
     titles: Texts
@@ -55,12 +55,12 @@ class Reports(Columns):
         return len(self.texts)
 
     def chunks_of(self, community: int) -> tuple[int, ...]:
-        """Return the chunks that a report quotes, ascending; () if a model wrote the report."""
+        """Return the chunks that a report quotes, ascending, or () if a model wrote the report."""
         return () if self.chunks is None else tuple(row_ids(self.chunks, community).tolist())
 
     @property
     def statistics(self) -> Mapping[str, float]:
-        """The number of communities, communities without a report, and unreadable replies."""
+        """The numbers of communities, communities without a report, and unreadable replies."""
         n_fallback = 0 if self.fallback is None else int(np.count_nonzero(self.fallback))
         n_empty = int(np.count_nonzero(np.diff(self.texts.offsets) == 0))
         return {"communities": len(self), "without_report": n_empty, "unreadable": n_fallback}

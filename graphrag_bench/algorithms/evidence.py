@@ -1,4 +1,4 @@
-"""Attributes of nodes, texts that were merged into descriptions, and the chunks of both."""
+"""Attributes of nodes, and the texts that descriptions were merged from, with their chunks."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ AttributeMention = tuple[int, str, str, tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False)
 class NodeAttributes(Columns):
-    """Table of distinct attributes of nodes, sorted by node, then by first mention.
+    """Table of the distinct attributes of nodes, sorted by node and then by first mention.
 
-    `node` is int64 (n,). `names` are normalised. `values` are spelled as at their first mention;
-    values with the same normalised form are equal. `chunk`, a bool CSR matrix (n, n_chunks), marks
-    the chunks that state each attribute.
+    `node` is int64 (n,). `names` are normalised. `values` are spelled as at their first mention,
+    and values with the same normalised form are equal. `chunk`, bool CSR (n, n_chunks), marks the
+    chunks that state each attribute.
     """
 
     node: IntArray
@@ -30,14 +30,14 @@ class NodeAttributes(Columns):
 
     @classmethod
     def of(cls, stated: Iterable[AttributeMention], n_chunks: int) -> "NodeAttributes":
-        """Return the table of stated attributes; skip names and values that normalise to ""."""
+        """Return the table of attributes. Names and values that normalise to "" are skipped."""
         chunks_of: dict[tuple[int, str, str], tuple[str, dict[int, None]]] = {}
         for node, name, value, chunks in stated:
             key = node, normalise_name(name), normalise_name(value)
             if all(key[1:]):
                 chunk_rows = chunks_of.setdefault(key, (" ".join(value.split()), {}))[1]
                 chunk_rows.update(dict.fromkeys(chunks))
-        rows = sorted(chunks_of.items(), key=lambda row: row[0][0])  # stable: in order of mention
+        rows = sorted(chunks_of.items(), key=lambda row: row[0][0])  # keeps the order of mention
         return cls(
             np.array([key[0] for key, _ in rows], np.int64),
             Texts.of([key[1] for key, _ in rows]),
@@ -49,7 +49,7 @@ class NodeAttributes(Columns):
         return len(self.node)
 
     def rows_of(self, node: int) -> IntArray:
-        """Return the rows of a node's attributes, int64, most chunks first (ties: lower row)."""
+        """Return the rows of a node by descending number of chunks, and then by row, int64."""
         first, last = np.searchsorted(self.node, [node, node + 1])
         n_chunks = np.diff(self.chunk.indptr[first : last + 1]).astype(np.int64)
         return np.asarray(first + np.argsort(-n_chunks, kind="stable"), np.int64)
@@ -63,16 +63,16 @@ show_briefly(NodeAttributes)
 
 
 WHOLE = ""
-"""Stands for a fragment that is the entire description, so that it is not stored twice."""
+"""Marks a fragment that is the entire description, so that the text is not stored twice."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fragments(Columns):
     """Texts that were merged into descriptions of nodes or relationships, with their chunks.
 
-    `texts` are the distinct texts. A fragment is a position in `texts` and a chunk number, stored
-    in `text` and `chunk`, int64 (n,). The slice `starts[i]:starts[i + 1]` of these two arrays has
-    the fragments of the description in row i.
+    `texts` are the distinct texts. `text` and `chunk`, int64 (n,), are the position in `texts` and
+    the chunk number of each fragment. The fragments of the description in row i are in the slice
+    `starts[i]:starts[i + 1]` of these two arrays.
     """
 
     texts: Texts
@@ -82,7 +82,7 @@ class Fragments(Columns):
 
     @classmethod
     def of(cls, read: Iterable[tuple[int, str, int]], n_rows: int) -> "Fragments":
-        """Return the fragments that (row, text, chunk) tuples describe, without duplicates."""
+        """Return the fragments without duplicates, given tuples (row, text, chunk)."""
         codes: dict[str, int] = {}
         coded = {(row, codes.setdefault(text, len(codes)), chunk) for row, text, chunk in read}
         rows, places, chunks = np.array(sorted(coded), np.int64).reshape(-1, 3).T
@@ -97,7 +97,7 @@ class Fragments(Columns):
         yield from zip(row.tolist(), self.texts.take(self.text), self.chunk.tolist(), strict=True)
 
     def of_row(self, row: int) -> list[tuple[str, int]]:
-        """Return the text and the chunk of each fragment of a row; [] if there is no such row."""
+        """Return the text and chunk of each fragment of a row, or [] if there is no such row."""
         part = slice(*self.starts[row : row + 2]) if row < len(self) else slice(0)
         return list(zip(self.texts.take(self.text[part]), self.chunk[part].tolist(), strict=True))
 

@@ -1,4 +1,4 @@
-"""What models extract from chunks: triples, described entities and relationships, n-ary facts."""
+"""What models extract from chunks: triples, entities and relationships with texts, and facts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,8 @@ class Extracted(Generic[RowT]):
     """Extraction from all chunks, with statistics.
 
     `rows` has one object of the class `kind` for each chunk, in chunk order. `counted` maps the
-    name of a statistic to a field of these objects; the statistic is the total number of items in
-    that field.
+    name of a statistic to a field of these objects. The statistic is the total number of items in
+    the field.
     """
 
     kind: ClassVar[type[Any]]
@@ -25,14 +25,14 @@ class Extracted(Generic[RowT]):
 
     @classmethod
     def of(cls, rows: Sequence[RowT], counts: Mapping[str, float]) -> Self:
-        """Return an extraction of `rows`; its statistics are totals over the rows, and `counts`."""
+        """Return an extraction whose statistics are `counts` and the totals over the rows."""
         numbers: dict[str, float] = {
             name: sum(len(getattr(row, part)) for row in rows) for name, part in cls.counted.items()
         }
         return cls(tuple(rows), {**numbers, **counts})
 
     def save(self, folder: Path) -> None:
-        """Write a JSON line for each chunk, and the statistics; replace lone surrogates by "?"."""
+        """Write a JSON line for each chunk, and the statistics. Lone surrogates become "?"."""
         lines = [json.dumps(asdict(row), ensure_ascii=False) for row in self.rows]  # type: ignore[call-overload]
         text = "".join(f"{line}\n" for line in lines)
         (folder / "rows.jsonl").write_bytes(text.encode("utf-8", errors="replace"))
@@ -52,7 +52,7 @@ class Extracted(Generic[RowT]):
 
 @dataclass(frozen=True)
 class Triple:
-    """Fact (head, relation, tail) in a chunk; `weight` counts how often it was extracted."""
+    """Fact (head, relation, tail) of a chunk. `weight` is the number of times it was extracted."""
 
     head: str
     relation: str
@@ -62,7 +62,7 @@ class Triple:
 
 @dataclass(frozen=True)
 class ChunkExtraction:
-    """Entities and triples of one chunk, not normalised, in order of extraction."""
+    """Entities and triples of one chunk in order of extraction. They are not normalised."""
 
     entities: tuple[str, ...]
     triples: tuple[Triple, ...]
@@ -78,7 +78,7 @@ class Extraction(Extracted[ChunkExtraction]):
 
 @dataclass(frozen=True)
 class EntityRecord:
-    """Extracted mention of an entity; an unknown `type` is ""."""
+    """Mention of an entity in a text. An unknown type is ""."""
 
     name: str
     type: str = ""
@@ -87,7 +87,7 @@ class EntityRecord:
 
 @dataclass(frozen=True)
 class RelationshipRecord:
-    """Extracted mention of a relationship; `strength` is at least 0."""
+    """Mention of a relationship in a text. The strength is at least 0."""
 
     source: str
     target: str
@@ -98,7 +98,7 @@ class RelationshipRecord:
 
 @dataclass(frozen=True)
 class ChunkRecords:
-    """Mentions of entities and relationships in one chunk, not normalised, in order."""
+    """Mentions of entities and relationships in one chunk, in order. They are not normalised."""
 
     entities: tuple[EntityRecord, ...] = ()
     relationships: tuple[RelationshipRecord, ...] = ()
@@ -117,7 +117,7 @@ class TextExtraction(Extracted[ChunkRecords]):
 
 @dataclass(frozen=True)
 class FactRecord:
-    """Extracted mention of a fact that may link more than two entities.
+    """Mention of a fact, which may link more than two entities.
 
     `completeness`, 0..10, says how well `text` can be understood without its chunk.
     """
@@ -129,7 +129,7 @@ class FactRecord:
 
 @dataclass(frozen=True)
 class ChunkFacts:
-    """Facts of one chunk, not normalised, in order of extraction."""
+    """Facts of one chunk in order of extraction. They are not normalised."""
 
     facts: tuple[FactRecord, ...] = ()
 
@@ -141,7 +141,7 @@ class ChunkFacts:
 
 @dataclass(frozen=True)
 class FactExtraction(Extracted[ChunkFacts]):
-    """Facts of every chunk; a fact may link more than two entities."""
+    """Facts of every chunk. A fact may link more than two entities."""
 
     kind = ChunkFacts
     counted: ClassVar[Mapping[str, str]] = {"fact_records": "facts", "entity_records": "entities"}

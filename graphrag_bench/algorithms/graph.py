@@ -1,4 +1,4 @@
-"""The graph: tables of nodes and relationships, their chunks, and matrices made from them.
+"""Graphs: tables of nodes and relationships, and matrices that are computed from the tables.
 
 Each row of the table of relationships is a distinct directed fact (head, name, tail) or a synonymy
 edge. Matrices such as `adjacency` are computed on first use or read from disk.
@@ -40,22 +40,24 @@ ATTRIBUTES = {
     "facts": "relationship.description",
     "keywords": "relationship.keywords",
 }
-"""Fields of `Graph` and the attributes of nodes and relationships that they hold, as in Table 2 of
-Zhou et al. 2025; `node.attributes` is this project's."""
+"""Maps fields of `Graph` to the attributes of nodes and relationships that the fields hold.
+
+Source: Zhou et al. 2025, Table 2; `node.attributes` is this project's.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Graph(Columns):
-    """Nodes, relationships, and the chunks that state them.
+    """Graph of nodes and relationships, with the chunks that state them.
 
     `names` (n_nodes,) are unique, and usually normalised. `source` and `target` (int64), `weight`
-    (float64) and `synonym` (bool) are (n_relationships,). `relations` are the names of
-    relationships, `facts` their descriptions, and `keywords` their themes. `types` and
-    `descriptions` belong to nodes. A field that the graph type lacks is None. `node_chunk` and
-    `relationship_chunk` are bool CSR matrices with one column per chunk; in an entity-passage graph
-    `node_chunk` is int64 and holds edge weights. `node_fragments` and `fact_fragments` are the
-    texts that were merged into descriptions and facts (None: unknown). `merges` are the aliases of
-    nodes. `save` does not write `statistics`.
+    (float64) and `synonym` (bool) have the shape (n_relationships,). `types` and `descriptions`
+    belong to nodes. `relations`, `facts` and `keywords` are the names, descriptions and themes of
+    relationships. A field that the graph type lacks is None. `node_chunk` and `relationship_chunk`
+    are bool CSR matrices with one column per chunk. In an entity-passage graph, `node_chunk` is
+    int64 and holds edge weights. `node_fragments` and `fact_fragments` are the texts that were
+    merged into descriptions and facts, or None if they are unknown. `merges` are the aliases of
+    nodes. `statistics` are not saved.
 
     >>> graph = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
     >>> graph.n_nodes, graph.degree.tolist(), graph.triple(0)
@@ -92,10 +94,10 @@ class Graph(Columns):
         n_nodes: int | None = None,
         relations: str | Sequence[str] | Texts = "related to",
     ) -> "Graph":
-        """Return a graph of these relationships, without synonymy edges; weights are 1 by default.
+        """Return a graph of the given relationships, without synonymy edges.
 
-        `node_chunk` and `relationship_chunk` are CSR matrices or dense arrays. `relations` is one
-        name for all relationships, or a list of names.
+        Weights are 1 by default. `node_chunk` and `relationship_chunk` are CSR matrices or dense
+        arrays. `relations` is one name for all relationships, or a list of names.
         """
         from scipy.sparse import csr_matrix, issparse
 
@@ -144,13 +146,13 @@ class Graph(Columns):
 
     @cached_property
     def type_numbers(self) -> Mapping[str, int]:
-        """Integer code of each node type (in lower case), in order of first appearance."""
+        """Integer code of each node type in lower case, in order of first appearance."""
         names = dict.fromkeys(map(str.casefold, self.types or ()))
         return {name: number for number, name in enumerate(names)}
 
     @cached_property
     def type_of_node(self) -> IntArray:
-        """Integer code of each node's type, int64 (n_nodes,); empty for a graph without types."""
+        """Integer code of each node's type, int64 (n_nodes,). Empty for a graph without types."""
         return np.array([self.type_numbers[name.casefold()] for name in self.types or ()], np.int64)
 
     @cached_property
@@ -182,7 +184,7 @@ class Graph(Columns):
         return bool_csr(ends, rows, (self.n_nodes, self.n_relationships))
 
     def relationships_at(self, nodes: IntArray) -> IntArray:
-        """Return the relationships that begin or end at these nodes: int64, distinct, sorted."""
+        """Return the relationships that begin or end at these nodes, int64, ascending."""
         rows = np.sort(self.node_relationship[nodes].indices).astype(np.int64)
         return rows[np.diff(rows, prepend=-1) > 0]
 
@@ -198,7 +200,7 @@ class Graph(Columns):
 
     @cached_property
     def adjacency(self) -> Any:
-        """Summed weights between nodes: symmetric float64 CSR (n_nodes, n_nodes), no self-loops."""
+        """Symmetric matrix of summed weights, float64 CSR (n_nodes, n_nodes), without loops."""
         from scipy.sparse import csr_matrix
 
         pairs, n = self.pairs, self.n_nodes
@@ -209,7 +211,7 @@ class Graph(Columns):
 
     @cached_property
     def neighbours(self) -> Neighbours:
-        """Nodes that a relationship joins to each node, in either direction."""
+        """Neighbours of each node along relationships in either direction."""
         pairs = self.pairs
         ends = np.stack([pairs.source, pairs.target])
         both = Neighbours.of_rows(ends.ravel(), ends[::-1].ravel(), self.n_nodes)
@@ -218,12 +220,12 @@ class Graph(Columns):
 
     @cached_property
     def out_neighbours(self) -> Neighbours:
-        """Nodes to which relationships lead from each node."""
+        """Neighbours of each node along outgoing relationships."""
         return Neighbours.of_rows(self.source, self.target, self.n_nodes)
 
     @cached_property
     def transition(self) -> Any:
-        """Row-normalised adjacency, transposed, float64 CSR; columns of isolated nodes are 0."""
+        """Transposed row-normalised adjacency, float64 CSR. Columns of isolated nodes are 0."""
         return transition_of(self.adjacency)
 
     @cached_property
@@ -233,7 +235,7 @@ class Graph(Columns):
 
     @cached_property
     def pair_chunk(self) -> Any:
-        """Chunks that state relationships between two nodes, bool CSR (n_pairs, n_chunks).
+        """Chunks that state a relationship between two nodes, bool CSR (n_pairs, n_chunks).
 
         There is a row for each pair of nodes in `pairs`.
         """
@@ -261,9 +263,9 @@ class Graph(Columns):
         return igraph.Graph(n=self.n_nodes, edges=ends, edge_attrs={"weight": weights})
 
     def triple(self, row: int) -> tuple[str, str, str]:
-        """Return source name, relation and target name of a relationship.
+        """Return the source name, the relation and the target name of a relationship.
 
-        The relation is the name of the relationship, else its keywords, else its description.
+        The relation is the name of the relationship, or else its keywords, or else its description.
         """
         columns = (self.relations, self.keywords, self.facts)
         relation = next(filter(None, (column[row] for column in columns if column)), "related to")
@@ -271,19 +273,19 @@ class Graph(Columns):
         return self.names[head], relation, self.names[tail]
 
     def chunks_of_node(self, node: int) -> tuple[int, ...]:
-        """Return the chunks from which the description of a node is taken, ascending.
+        """Return the chunks that the description of a node comes from, in ascending order.
 
-        If the graph does not store the fragments of descriptions, the result is the node's chunk
-        for a node in one chunk, and () for other nodes. A node without a description gives ().
+        If the graph does not store the fragments of descriptions, these chunks are known only for a
+        node in a single chunk. Other nodes, and nodes without a description, give ().
         """
         described = self.descriptions[node] if self.descriptions else ""
         return _quoted(self.node_fragments, node, described, self.node_chunk)
 
     def chunks_of_relationship(self, row: int) -> tuple[int, ...]:
-        """Return the chunks from which the description of a relationship is taken, ascending.
+        """Return the chunks that the description of a relationship comes from, in ascending order.
 
-        The rules of `chunks_of_node` apply, with one exception: if a relationship has a name but no
-        description, all its chunks are returned.
+        If a relationship has a name but no description, all its chunks are returned. Otherwise the
+        rules of `chunks_of_node` apply.
         """
         described = self.facts[row] if self.facts else ""
         if not described and self.relations[row]:
@@ -291,21 +293,21 @@ class Graph(Columns):
         return _quoted(self.fact_fragments, row, described, self.relationship_chunk)
 
     def chunks_of_triples(self, rows: Iterable[int]) -> tuple[int, ...]:
-        """Return the chunks that state at least one of the relationships, ascending."""
+        """Return the chunks that state at least one of the relationships, in ascending order."""
         stating = (row_ids(self.relationship_chunk, row).tolist() for row in rows)
         return tuple(sorted({chunk for some in stating for chunk in some}))
 
     def save(self, folder: Path) -> None:
-        """Write the graph and the matrices made from it into a folder."""
+        """Write the graph, and the matrices that are computed from it, to a folder."""
         super().save(folder)
         name_dictionary.save_merges(folder, self.merges)
         save_views(folder, self)
 
     @classmethod
     def load(cls, folder: Path) -> "Graph":
-        """Return the graph that `save` wrote; its arrays are memory-mapped."""
+        """Return the graph that `save` wrote. Its arrays are memory-mapped."""
         graph = replace(super().load(folder), merges=name_dictionary.load_merges(folder))
-        vars(graph).update(load_views(folder, graph.names))  # the cache of cached properties
+        vars(graph).update(load_views(folder, graph.names))  # fills the cache of properties
         return graph
 
 
@@ -322,7 +324,7 @@ def _quoted(
 
 
 def attributes_of(graph: Graph) -> NodeAttributes:
-    """Return the attributes of nodes; raises UserError for a graph type without attributes."""
+    """Return the attributes of nodes. Raises UserError for a graph type without attributes."""
     if graph.node_attributes is None:
         raise UserError("This graph has no node attributes. Set build.graph=attributed.")
     return graph.node_attributes
@@ -332,7 +334,7 @@ show_briefly(Graph)
 
 
 def nodes_of_types(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
-    """Return which nodes have one of the types, bool (n_nodes,); None if `types` is ().
+    """Return which nodes have one of the types, bool (n_nodes,), or None if `types` is empty.
 
     Case is ignored. Raises UserError for a graph without types, and for an unknown type.
     """
@@ -356,12 +358,11 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 def drop_edges(
     graph: Graph, *, edge_drop: Share = 0.0, edge_drop_seed: NonNegativeInt = 0
 ) -> Graph:
-    """Return the graph without a random share `edge_drop` of its edges; all nodes stay.
+    """Return the graph without a random fraction `edge_drop` of its edges. All nodes stay.
 
-    Of the n pairs of joined nodes, round(edge_drop * n) are drawn at random, and all relationships
-    between the nodes of a drawn pair are dropped. With the same seed, a larger share drops the same
-    pairs and more. Nodes keep their chunks.
-    Source: PathRAG (Chen et al. 2025), robustness to sparse graphs; drawing and seed: this project.
+    Of the n pairs of joined nodes, round(edge_drop * n) pairs lose all their relationships. With
+    the same seed, increasing `edge_drop` only drops further pairs. Nodes keep their chunks.
+    Source: PathRAG (Chen et al. 2025), robustness to sparse graphs.
     """
     n_pairs = len(graph.pairs.source)
     order = np.random.default_rng(edge_drop_seed).permutation(n_pairs)

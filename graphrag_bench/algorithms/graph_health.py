@@ -1,4 +1,4 @@
-"""Health of a graph: counts that need no gold answers."""
+"""Measures of the health of a graph that need no gold answers."""
 
 import math
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ N_HUBS = 5
 
 
 def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
-    """Return pairs (count, total) by name, for example (3, 100) for 3 isolated nodes of 100 nodes.
+    """Return pairs (count, total) by name, e.g. (3, 100) if 3 of 100 nodes are isolated.
 
-    Links lead from a node to its neighbours; in a graph without relationships, they lead from a
-    node to its chunks. Facts are relationships other than synonymy edges. The largest part is the
-    largest connected component of the nodes, which relationships and shared chunks connect. The
-    largest hubs are the 1 % of the nodes that have the most links (at least one node).
+    The links of a node lead to its neighbours or, in a graph without relationships, to its chunks.
+    Facts are relationships other than synonymy edges. The largest part is the largest connected
+    component, in which relationships and shared chunks connect nodes. The largest hubs are the 1 %
+    of the nodes that have the most links (at least one node).
 
     >>> graph = Graph.from_arrays([0], [1], [[1, 1], [1, 0], [0, 0]], names=["a", "b", "c"])
     >>> graph_health(graph)["nodes in one chunk"], graph_health(graph)["isolated nodes"]
@@ -45,7 +45,7 @@ def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
 
 
 def hubs(graph: Graph) -> list[tuple[str, int]]:
-    """Return the names and link counts of the five nodes with most links (ties: lower row)."""
+    """Return names and numbers of links of the five nodes with the most links (ties: lower row)."""
     n_links = _links(graph)
     order = np.argsort(-n_links, kind="stable")[:N_HUBS].tolist()
     return [(graph.names[node], int(n_links[node])) for node in order]

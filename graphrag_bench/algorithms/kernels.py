@@ -1,4 +1,4 @@
-"""Loops of personalised PageRank and of forward push, compiled by numba."""
+"""Loops of personalised PageRank and of forward push that numba compiles."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -18,9 +18,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 def kernel(function: F) -> F:
     """Return a function that numba compiles on its first call and caches on disk if possible.
 
-    The cache is beside the source, in NUMBA_CACHE_DIR, or in the user's cache folder. Sums are
-    never reordered (no fast math), so the function returns the same bits as plain Python. Do not
-    rename or move the class of an argument: the cache refers to the class by name and module.
+    The cache is beside the source, in NUMBA_CACHE_DIR, or in the user's cache folder. Sums are not
+    reordered, so the function returns the same bits as plain Python. The cache refers to the class
+    of an argument by name and module. Do not rename or move such a class.
     """
     compiled: F
     try:
@@ -36,7 +36,7 @@ AHEAD = 8
 
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch(_: Any, array: Any, place: Any) -> Any:
-    """Prefetch `array[place]`, where `place` may be out of bounds.
+    """Prefetch `array[place]`. The index `place` may be out of bounds.
 
     Without prefetching, a push takes 1.6 times as long.
     """
@@ -59,12 +59,12 @@ def walk_step(
     starts: Int32Array, nodes: Int32Array, chances: FloatArray, isolated: IntArray,
     mass: FloatArray, restart: FloatArray, damping: float, step: FloatArray,
 ) -> FloatArray:  # fmt: skip
-    """Write to `step` the masses after one step of the walk; return the change of each column (L1).
+    """Compute one step of the walk, write its masses to `step`, and return their change (L1).
 
-    `mass`, `restart` and `step` are float64 (n, k). The walk reaches node v from the nodes
-    `nodes[starts[v]:starts[v + 1]]`, with the probabilities in the same slice of `chances`. The
-    mass of `isolated` nodes is distributed in proportion to `restart`. Rows are added in the same
-    order as in scipy's matrix product.
+    `mass`, `restart` and `step` are float64 (n, k), and the change is given for each column. The
+    walk reaches node v from the nodes `nodes[starts[v]:starts[v + 1]]`, and the same slice of
+    `chances` has the probabilities. The mass of `isolated` nodes is distributed in proportion to
+    `restart`. Rows are added in the same order as in scipy's matrix product.
     """
     k, flat, n_ways = mass.shape[1], mass.reshape(-1), len(nodes)
     lost, change, own = np.zeros(k), np.zeros(k), np.zeros(k)
@@ -76,7 +76,7 @@ def walk_step(
             if place + 2 * AHEAD < n_ways:
                 later = np.int64(nodes[place + 2 * AHEAD]) * k
                 prefetch(flat, later)
-                prefetch(flat, later + 8)  # a line of the cache has eight floats
+                prefetch(flat, later + 8)  # a cache line has eight floats
             chance, near = chances[place], mass[nodes[place]]
             for column in range(k):
                 own[column] += chance * near[column]
@@ -96,10 +96,10 @@ def node_masses(
     """Return the nodes that a push reached (int64), their masses (float64), and a flow rate.
 
     The flow rate is damping * `share` * the sum of all residuals. The mass of a node is the sum of
-    three parts: the mass that the push moved to it; its residual times (1 - damping); and the
-    estimated flow from walks that continue, which is the flow rate times the strength of the node.
-    The residuals in `state` are multiplied by the strengths in place, because allocating more
-    arrays is slow.
+    three parts: the mass that the push moved to the node, its residual times (1 - damping), and the
+    flow rate times the strength of the node. The third part estimates the flow from walks that
+    continue. The residuals in `state` are multiplied by the strengths in place, because allocating
+    more arrays is slow.
     """
     n, flat = len(touched), state.reshape(-1)
     nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)
@@ -125,7 +125,7 @@ def node_masses(
 def inflow(
     rows: IntArray, starts: Int32Array, nodes: Int32Array, chances: FloatArray, state: FloatArray,
 ) -> FloatArray:  # fmt: skip
-    """Return the residual that flows to each row in `rows` in one step of the walk, float64."""
+    """Return the residual that flows to each of the `rows` in one step of the walk, float64."""
     flat, sums = state.reshape(-1), np.zeros(len(rows))
     for number in range(len(rows)):
         end = starts[rows[number] + 1]
@@ -141,17 +141,17 @@ def push(
     starts: Int32Array, nodes: Int32Array, chances: FloatArray, seeds: IntArray,
     damping: float, border: float, state: FloatArray,
 ) -> tuple[Int32Array, int]:  # fmt: skip
-    """Push until no residual is above `border`; return the reached nodes and the number of steps.
+    """Push until no residual is above `border`. Return the reached nodes and the number of steps.
 
     A step passes mass along one edge. The walk reaches node v from the nodes
-    `nodes[starts[v]:starts[v + 1]]`, with the probabilities in the same slice of `chances`.
+    `nodes[starts[v]:starts[v + 1]]`, and the same slice of `chances` has the probabilities.
     `state`, float64 (n, 2), holds the residual and the mass of each node, both divided by the
-    node's strength; at first only the distinct `seeds` have residuals. Because of this division, a
-    residual that passes from a node to a neighbour is multiplied by the probability of the step
-    from the neighbour back to the node.
+    node's strength. At first only the distinct `seeds` have residuals. Because residuals are
+    divided by strength, a residual that passes from a node to a neighbour is multiplied by the
+    probability of the step back.
     """
     size, flat = len(state) + 1, state.reshape(-1)
-    waiting = np.empty(size, np.int32)  # a ring of the nodes whose residual is above the border
+    waiting = np.empty(size, np.int32)  # ring buffer of nodes with residuals above the border
     touched = np.empty(size, np.int32)
     first = n_waiting = n_touched = n_steps = 0
     for node in seeds:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from graphrag_bench.text import normalise_name
 
 SHORTEST = 3
-"""Names with fewer letters and digits are not looked for in texts."""
+"""Names with fewer letters and digits are not searched for in texts."""
 
 _WORDS = (
     "a about after all also am an and any are as at be been before both but by can could did do "
@@ -22,7 +22,7 @@ _WORDS = (
     "where which while who whom whose why will with would you your"
 )
 FUNCTION_WORDS = frozenset(_WORDS.split())
-"""Names that consist of one of these words are not looked for in texts."""
+"""Names that consist of one of these words are not searched for in texts."""
 
 _ARTICLES = ("the", "a", "an")
 _LEADING = re.compile(rf"^\s*(?:{'|'.join(_ARTICLES)})\s+", re.I)
@@ -30,15 +30,15 @@ _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _POSSESSIVE = re.compile(r"['\u2019]s?\s*$", re.I)
 _LETTERS = str.maketrans({"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131": "i"})
 _CACHE_SIZE = 100_000
-"""Number of cached keys: building a graph computes the key of a name several times."""
+"""Number of cached keys. Building a graph computes the key of a name several times."""
 _ABOVE_AND_BELOW = 200
-"""Unicode combining classes from 200 on are accents; vowel and voicing signs have lower classes."""
+"""Unicode combining classes from 200 on are accents. Vowel and voicing signs have lower classes."""
 
 
 def bare_name(name: str) -> str:
     """Return a name without bracketed text, leading article and possessive ending.
 
-    Each of these parts is kept if nothing else would remain, as in `(1985)`.
+    A part is kept if nothing else would remain, as in `(1985)`.
 
     >>> bare_name("The Kraus House (novel)")
     'Kraus House'
@@ -51,7 +51,7 @@ def bare_name(name: str) -> str:
 
 @lru_cache(_CACHE_SIZE)
 def key_of(name: str) -> str:
-    """Return the lookup key of a name: normalised, with no accents, strokes or possessive `s`.
+    """Return the lookup key of a name: the normalised name without accents and possessive `s`.
 
     An `s` after a single letter stays, so that `U.S.` does not become `U`.
 
@@ -70,9 +70,9 @@ def key_of(name: str) -> str:
 
 
 def title_key(title: str) -> str:
-    """Remove bracketed text from a title, and return its lookup key.
+    """Return the lookup key of a title without its bracketed text.
 
-    The result is "" if the key is a function word or too short to look for.
+    The result is "" if the key is a function word or too short to search for.
     """
     key = key_of(_BRACKETS.sub(" ", title)) or key_of(title)
     return key if _is_name(key) else ""
@@ -86,10 +86,10 @@ def _unaccented(text: str) -> str:
 
 @dataclass(frozen=True)
 class NameDictionary:
-    """Dictionary of names for lookup and for search in texts.
+    """Dictionary that looks up names and finds names in texts.
 
-    `row_of` maps lookup keys to rows of the node table. `longest` maps the first word of keys to
-    the number of words of the longest key that begins with it.
+    `row_of` maps lookup keys to rows of the node table. `longest` maps a word to the number of
+    words of the longest key that begins with this word.
     """
 
     row_of: Mapping[str, int]
@@ -99,12 +99,12 @@ class NameDictionary:
     def of(
         cls, names: Iterable[str], aliases: Mapping[str, int] = MappingProxyType({})
     ) -> "NameDictionary":
-        """Return a dictionary of names and aliases; of equal keys, names come first, in row order.
+        """Return a dictionary of names and aliases. Of equal keys, the first name has priority.
 
-        A name with a leading article is also found without the article. If another row has the name
-        without the article, both names lead to that row, unless this name is a function word (`the
-        who`) or has fewer than three letters and digits. The method `row` also finds function words
-        and such short names, but `matches` does not.
+        A name with a leading article is also found without the article. If the rest is the name of
+        another row, both names lead to that row. This does not apply if the rest is a function word
+        (`the who`) or has fewer than three letters and digits. The method `row` finds function
+        words and such short names, but `matches` does not.
         """
         row_of: dict[str, int] = {}
         further: dict[str, int] = {}
@@ -124,16 +124,15 @@ class NameDictionary:
         return cls(row_of, longest)
 
     def row(self, name: str) -> int | None:
-        """Return the row of a name, with or without its leading article; None if it is unknown."""
+        """Return the row of a name, with or without a leading article, or None if it is unknown."""
         key = key_of(name)
         return self.row_of.get(key, self.row_of.get(_without_article(key)))
 
     def matches(self, text: str, single: Container[str] | None = None) -> list[tuple[str, int]]:
         """Return the keys found in a text, in text order, each with its row.
 
-        Matches are whole words and never overlap; at each word, the longest key is taken. A key of
-        one word counts only if it is in `single` (None: every key counts). The time is linear in
-        the number of words.
+        Matches are whole words and do not overlap. At each word, the longest key is chosen. If
+        `single` is given, keys of one word count only if they are in `single`.
 
         >>> NameDictionary.of(["New York", "York"]).matches("Is New York near York?")
         [('new york', 0), ('york', 1)]
@@ -167,7 +166,7 @@ FILE = "merges.jsonl"
 
 @dataclass(frozen=True)
 class Merge:
-    """Normalised alias and name of a node, and the rule and document that led to the alias."""
+    """Normalised alias and name of a node, with the rule and the document that gave the alias."""
 
     alias: str
     name: str
@@ -176,14 +175,14 @@ class Merge:
 
 
 def save_merges(folder: Path, merges: Iterable[Merge]) -> None:
-    """Write a JSON line for each merge; write no file if there are no merges."""
+    """Write a JSON line for each merge. No file is written if there are no merges."""
     lines = [json.dumps(asdict(merge), ensure_ascii=False) for merge in merges]
     if lines:
         (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def load_merges(folder: Path) -> tuple[Merge, ...]:
-    """Return the merges that `save_merges` wrote; () if there is no file."""
+    """Return the merges that `save_merges` wrote, or () if there is no file."""
     path = folder / FILE
     if not path.is_file():
         return ()
@@ -194,8 +193,8 @@ def load_merges(folder: Path) -> tuple[Merge, ...]:
 def unambiguous_aliases(merges: Iterable[Merge], names: Iterable[str]) -> dict[str, int]:
     """Map each alias that stands for a single node to this node.
 
-    Aliases are in the order of `merges`. `names` are the names of all nodes. An alias that is also
-    the name of a node is left out.
+    `names` are the names of all nodes. An alias that is also the name of a node is left out. The
+    order is that of `merges`.
     """
     row_of: dict[str, int] = {}
     for row, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""Random walks on a graph and personalised PageRank, exact or by forward push."""
+"""Random walks on a graph, and personalised PageRank, exact or by forward push."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -21,8 +21,9 @@ Contains = Literal["one", "share"]
 class Walk:
     """Random walk on undirected weighted edges.
 
-    `transition` is P^T, float64 CSR (n, n): row v holds the probabilities of steps to node v, and
-    columns of isolated nodes are 0. `strength`, float64 (n,), is the summed edge weight of a node.
+    `transition` is P^T, float64 CSR (n, n). Row v holds the probabilities of steps to node v, and
+    the columns of isolated nodes are 0. `strength`, float64 (n,), is the summed edge weight of each
+    node.
     """
 
     transition: Any
@@ -38,7 +39,7 @@ class Walk:
 
 
 def walk_of_nodes(graph: Graph, *, weighted: bool = True) -> Walk:
-    """Return the (cached) walk on the nodes of a graph; without `weighted`, all weights are 1."""
+    """Return the (cached) walk on the nodes of a graph. Weights are 1 unless `weighted`."""
     key = ("nodes", weighted)
     if key not in graph.walks:
         weights = graph.adjacency if weighted else graph.adjacency.astype(bool).astype(np.float64)
@@ -60,16 +61,15 @@ def walk_with_chunks(
     contains_weight: float = 1.0,
     cliques: tuple[str, ...] = (),
 ) -> Walk:
-    """Return the (cached) walk on the nodes and chunks of a graph; the nodes are the first rows.
+    """Return the (cached) walk on the nodes and chunks of a graph. The nodes are the first rows.
 
-    An edge joins a node to each of its chunks. Its weight is `contains_weight` (contains="one"), or
-    `contains_weight` divided by the number of nodes in the chunk (contains="share"). If
+    An edge joins a node to each of its chunks. Its weight is `contains_weight` if `contains` is
+    "one". If `contains` is "share", the weight is divided by the number of nodes in the chunk. If
     `relationships` is true, relationships and synonymy edges also join nodes. Each node whose type
     is in `cliques` is replaced by edges between its neighbours. The weight of such an edge is the
-    number of replaced nodes that both ends have as neighbours.
-    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2, passage nodes and contains edges;
-    LinearRAG (Zhuang et al. 2025), entities and passages alone; released code of PropRAG
-    (dd90210), the entities of a fact as a clique.
+    number of replaced nodes that are neighbours of both ends.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2; LinearRAG (Zhuang et al. 2025), for
+    walks without relationships; PropRAG's code (dd90210), for cliques.
     """
     from scipy.sparse import bmat, diags
 
@@ -111,25 +111,24 @@ def _in_cliques(among: Any, inside: Any, typed: BoolArray) -> tuple[Any, Any]:
 
 show_briefly(Walk)
 EXACT_UP_TO = 200_000
-"""Number of nodes up to which PageRank is exact; for more, forward push approximates it."""
+"""Number of nodes up to which PageRank is exact. For more nodes, forward push approximates it."""
 ERROR = 2e-6
 """Error bound of forward push for a node of mean strength."""
 AT_ONCE = 16
-"""Number of questions whose exact PageRank is computed together, with 768 bytes per node: six
-float64 arrays (n_nodes, 16)."""
+"""Number of questions whose exact PageRank is computed together, with 768 bytes per node."""
 REFINE_FACTOR = 4
 """Forward push refines the masses of the best `REFINE_FACTOR` * `top_k` + 100 nodes."""
 
 
 class Reset(NamedTuple):
-    """Restart distribution: distinct rows of a walk with their non-negative weights."""
+    """Restart distribution: distinct rows of a walk and their non-negative weights."""
 
     rows: IntArray
     weights: FloatArray
 
 
 class Mass(NamedTuple):
-    """PageRank of distinct rows of a walk (None: all rows); it is 0 for all other rows."""
+    """PageRank of distinct rows of a walk, or of all rows if `rows` is None. Other rows have 0."""
 
     rows: IntArray | None
     values: FloatArray
@@ -141,9 +140,8 @@ def masses(
     """Yield the PageRank of each reset: exact up to `EXACT_UP_TO` nodes, else by forward push.
 
     A reset whose weights are all 0 stands for the uniform distribution, and its PageRank is always
-    exact. Forward push is most precise for the `top_k` rows with the highest PageRank, among the
-    rows whose number is at least `first`.
-    `damping` is the probability that the walk continues.
+    exact. Forward push is most precise for the `top_k` rows with the highest PageRank among the
+    rows from number `first` on. `damping` is the probability that the walk continues.
     """
 
     @cache
@@ -172,11 +170,11 @@ def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> Floa
     """Return the personalised PageRank of each restart distribution (float64, shape of `reset`).
 
     `reset` is (n_nodes,) or (n_nodes, n_resets) and non-negative. Each column is normalised to the
-    sum 1; a column of zeros becomes uniform. `damping` is the probability that the walk continues,
-    in [0, 1). Power iteration solves p = damping * (P^T p + m r) + (1 - damping) r, where r is a
-    column of `reset` and m is the mass of isolated nodes. It stops when no column changes by more
-    than 1e-10 (L1). The columns of the result sum to 1. A column has the same bits if it is
-    computed alone.
+    sum 1, and a column of zeros becomes uniform. `damping` is the probability that the walk
+    continues, in [0, 1). Power iteration solves p = damping * (P^T p + m r) + (1 - damping) r,
+    where r is a column of `reset` and m is the mass of isolated nodes. It stops when no column
+    changes by more than 1e-10 (L1). The columns of the result sum to 1. Each column has the same
+    bits as if it were computed alone.
     Source: Haveliwala 2002; HippoRAG (Gutierrez et al. 2024), section 2.3.
 
     >>> walk = walk_of_nodes(Graph.from_arrays([0, 1], [1, 2]))
@@ -205,7 +203,7 @@ def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> Floa
 
 
 _IN_CACHE = 2**17
-"""Size up to which scipy is as fast as the compiled loop; both return the same bits."""
+"""Size up to which scipy is as fast as the compiled loop. Both return the same bits."""
 
 
 def _step(
@@ -227,21 +225,21 @@ def _step(
 def pushed_pagerank(
     walk: Walk, reset: Reset, damping: float, top_k: int, first: int = 0, error: float = ERROR
 ) -> Mass:
-    """Return the PageRank of the rows that forward push reaches from the reset.
+    """Approximate the PageRank of the rows that forward push reaches from the reset.
 
     The mass of node v differs from the exact mass by at most `error` * strength(v) / mean strength.
-    The work depends on reset, `damping` and `error`, not on the size of the graph.
+    The work depends on `reset`, `damping` and `error`, but not on the size of the graph.
 
-    At first, the residual of a node is its reset weight. A push moves the share 1 - `damping` of a
-    node's residual to the node's mass, and the rest to its neighbours. Pushes end when no residual
-    is above a border of `error` * strength / mean strength. As edges are undirected, the mass that
-    node v still lacks is strength(v) times the mean of residual / strength over the ends of walks
-    from v. This mean is estimated from the residual of v and, for walks that continue, from the
-    mean residual of the graph. For the best `REFINE_FACTOR` * `top_k` + 100 rows, among the rows
-    whose number is at least `first`, the residuals of the neighbours are used too. The error bound
-    holds because the estimate and the true mean lie between 0 and the border. The mass of isolated
-    nodes returns to the reset.
-    Source: Andersen, Chung and Lang, FOCS 2006, section 3; the estimate of the rest: this project.
+    At first, the residual of a node is its reset weight. A push moves the fraction 1 - `damping` of
+    a node's residual to the node's mass, and the rest to its neighbours. Pushes end when no
+    residual is above a border of `error` * strength / mean strength. The mass that node v still
+    lacks is then strength(v) times the mean of residual / strength over the ends of walks from v,
+    because edges are undirected. This mean is estimated from the residual of v and, for walks that
+    continue, from the mean residual of the graph. For the best `REFINE_FACTOR` * `top_k` + 100 rows
+    from number `first` on, the residuals of the neighbours are used too. The error bound holds
+    because the estimate and the true mean lie between 0 and the border. The mass of isolated nodes
+    returns to the reset. The estimate is this project's.
+    Source: Andersen, Chung and Lang, FOCS 2006, section 3.
     """
     from graphrag_bench.algorithms.kernels import inflow, node_masses, push
 

@@ -1,4 +1,4 @@
-"""Path pooling: scores of triples from the best paths between question entities and nodes."""
+"""Path pooling: score triples by the best paths between question entities and other nodes."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 Kernel = tuple[int, ...]
-"""Path as a tuple of triples, given by their base ranks, in the direction of the triples."""
+"""A path as a tuple of triples in the direction of the triples. A triple is its base rank."""
 Ways = Mapping[int, Sequence[tuple[int, int]]]
-"""For each node, its triples (base ranks), each with the node at the other end."""
+"""The triples at each node (base ranks), each with the node at its other end."""
 Search = Literal["dijkstra", "bfs", "random_walk"]
 Sources = Literal["set", "per_entity"]
 
@@ -36,15 +36,15 @@ def pool_scores(
     """Return the pooled score of each triple, float64 (n,).
 
     Triples lead from `source` to `target` (node ids, (n,)) and have non-negative `scores`. Their
-    order is a first ranking (base ranks). A kernel is a path along triples from an entity to a
-    node, or from a node to an entity. `search` selects the kernels: the shortest paths
-    (`dijkstra`), all simple paths of at most four triples (`bfs`), or the paths of 256 random walks
-    (`random_walk`). Shortest paths join a node and the entity nearest to it (sources="set"), or a
-    node and each entity ("per_entity"). The i-th triple of a kernel gets the mean or the highest
-    score of the kernel's triples (`pooling`) plus min(scores) / (i * a). The result for a triple is
-    its best score over all kernels; a triple in no kernel is pooled alone, with i = 1. Of equally
-    short paths, the path with the larger sum of scores (six decimals) wins, and then the path with
-    the lower base ranks.
+    order is a first ranking, in which the base rank of a triple is its position. A kernel is a path
+    along triples from an entity to a node, or from a node to an entity. `search` selects the
+    kernels: the shortest paths (`dijkstra`), all simple paths of at most four triples (`bfs`), or
+    the paths of 256 random walks (`random_walk`). Shortest paths join a node to the nearest entity
+    (sources="set") or to each entity ("per_entity"). If several paths are equally short, the path
+    with the larger sum of scores (six decimals) is used, and then the path with the lower base
+    ranks. The i-th triple of a kernel gets the mean or the maximum of the kernel's scores
+    (`pooling`), plus min(scores) / (i * a). The result for a triple is its best score over all
+    kernels. A triple in no kernel is pooled alone, with i = 1.
     Source: path pooling (Wang et al. 2025), section 3.3.
     """
     base: FloatArray = np.asarray(scores, np.float64)
@@ -115,10 +115,10 @@ def random_walks(
 ) -> list[Kernel]:
     """Return the distinct paths of 256 random walks, in the order in which they first occur.
 
-    A walk starts at an entity and follows up to four triples; every second walk follows triples
-    against their direction. A walk stops if there is no next triple, or if the drawn triple leads
-    to a visited node.
-    Source: path pooling (Wang et al. 2025), section 4.3.1; the drawing of walks: this project.
+    A walk starts at a random entity and follows up to four random triples. Every second walk
+    follows triples against their direction. A walk stops if there is no next triple, or if the next
+    triple leads to a visited node.
+    Source: path pooling (Wang et al. 2025), section 4.3.1.
     """
     kernels: dict[Kernel, None] = {}
     for number in range(N_WALKS):
@@ -138,7 +138,7 @@ def random_walks(
 def prompt_order(
     best_first: IntArray, order: Literal["recency", "lost_in_middle", "best_first"]
 ) -> IntArray:
-    """Return the rows `best_first` in prompt order.
+    """Return the rows in the order of the prompt, given the best rows first.
 
     The best rows come last (`recency`), at both ends (`lost_in_middle`: d1 d3 d5 d4 d2), or first.
     Source: path pooling (Wang et al. 2025), sections 3.4 and 4.3.3.

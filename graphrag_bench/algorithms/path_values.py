@@ -1,4 +1,4 @@
-"""Values that path operators pass on: ranked paths, explorations, reasoning steps and routes."""
+"""Values that path operators exchange: ranked paths, explorations, reasoning steps and routes."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from graphrag_bench.values import FloatArray, IntArray, Path, value
 @value("paths")
 @dataclass(frozen=True)
 class RankedPaths:
-    """Paths with scores, best path first unless an operator documents another order."""
+    """Paths with scores. The best path comes first, unless an operator documents another order."""
 
     paths: tuple[Path, ...] = ()
 
@@ -21,7 +21,7 @@ class RankedPaths:
 
 @dataclass(frozen=True)
 class ChosenRelation:
-    """Relation to follow from a topic node; `forward` means that the topic is the subject."""
+    """Relation to follow from a topic node. `forward` means that the topic node is the subject."""
 
     topic: int
     relation: str
@@ -31,7 +31,7 @@ class ChosenRelation:
 
 @dataclass(frozen=True)
 class Hop:
-    """Relationship that an exploration followed; `forward` means from source to target."""
+    """Relationship that an exploration followed. `forward` means from source to target."""
 
     relationship: int
     forward: bool
@@ -55,7 +55,7 @@ class Exploration:
 
     @property
     def last(self) -> tuple[Hop, ...]:
-        """Hops of the last round; () before the first round."""
+        """Hops of the last round, or () before the first round."""
         return self.rounds[-1] if self.rounds else ()
 
     @property
@@ -81,8 +81,8 @@ class ReasoningSteps:
 class StepNodes:
     """Distinct nodes, each assigned to one reasoning step.
 
-    `ids` and `steps` (numbers from 1) are int64 (n,). The score of a node in `scores`, float64
-    (n,), is its highest cosine with the queries of its step. `n_steps` also counts steps without
+    `ids` and `steps` are int64 (n,), and steps are numbered from 1. `scores`, float64 (n,), is the
+    highest cosine of each node with the queries of its step. `n_steps` also counts steps without
     nodes.
     """
 
@@ -95,7 +95,7 @@ class StepNodes:
         return len(self.ids)
 
     def of(self, step: int) -> tuple[IntArray, FloatArray]:
-        """Return the nodes assigned to one step, and their scores."""
+        """Return the nodes assigned to a step, and their scores."""
         here = self.steps == step
         return self.ids[here], self.scores[here]
 
@@ -110,8 +110,8 @@ class StepNodes:
 class Route:
     """Link from the chunk `parent` to the chunk `child`.
 
-    The link exists because `sentence`, a sentence of `parent`, names `child`. `score` is added to
-    the score of `child`.
+    `sentence` is a sentence of `parent` that names `child`. `score` is added to the score of
+    `child`.
     """
 
     parent: int
@@ -123,7 +123,7 @@ class Route:
 @value("routes")
 @dataclass(frozen=True)
 class Routes:
-    """Best route to each ranked chunk, in rank order; chunks without a route are left out."""
+    """Best route to each ranked chunk, in rank order. Chunks without a route are left out."""
 
     routes: tuple[Route, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Matrices and lists made from a graph, which are stored with the graph for retrieval."""
+"""Matrices and lists that are computed from a graph and stored with it for retrieval."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Int32Array = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Distinct neighbours of each node, ascending, without self-loops.
+    """Distinct neighbours of each node in ascending order, without self-loops.
 
     The neighbours of node v are `nodes[starts[v]:starts[v + 1]]`, where `starts` is (n_nodes + 1,).
     `rows` has the first relationship that leads to each neighbour.
@@ -31,16 +31,16 @@ class Neighbours:
 
     @classmethod
     def of_rows(cls, here: IntArray, there: IntArray, n_nodes: int) -> "Neighbours":
-        """Return the neighbours, given that relationship i leads from `here[i]` to `there[i]`."""
+        """Return the neighbours, if relationship i leads from `here[i]` to `there[i]`."""
         rows, n = np.flatnonzero(here != there), max(n_nodes, 1)
         codes, first = np.unique(here[rows] * n + there[rows], return_index=True)
         starts = np.concatenate([[0], np.cumsum(np.bincount(codes // n, minlength=n_nodes))])
         return cls(*(part.astype(np.int32) for part in (starts, codes % n, rows[first])))
 
     def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
-        """Return the first relationship of each hop of a walk.
+        """Return the first relationship between each two consecutive nodes of a walk.
 
-        Raises KeyError for a hop without a relationship.
+        Raises KeyError if no relationship leads from a node to the next.
         """
         rows = []
         for here, there in pairwise(walk):
@@ -59,9 +59,9 @@ FOLDER = "views"
 class Pairs(Columns):
     """Pairs of nodes that are joined by relationships in either direction.
 
-    `source` <= `target` are int64 (n_pairs,). `weight`, float64 (n_pairs,), is the summed weight of
-    the relationships. `of`, int64 (n_relationships,), is the pair of each relationship, and
-    `first`, int64 (n_pairs,), the first relationship of each pair.
+    `source` and `target` are int64 (n_pairs,), and `source` <= `target`. `weight`, float64
+    (n_pairs,), is the summed weight of the relationships. `of`, int64 (n_relationships,), is the
+    pair of each relationship. `first`, int64 (n_pairs,), is the first relationship of each pair.
     """
 
     source: IntArray
@@ -74,7 +74,7 @@ class Pairs(Columns):
     def of_rows(
         cls, source: IntArray, target: IntArray, weight: FloatArray, n_nodes: int
     ) -> "Pairs":
-        """Return the pairs that relationships join, sorted by smaller node, then by larger node."""
+        """Return the pairs that relationships join, sorted by the smaller, then the larger node."""
         low, high = np.minimum(source, target), np.maximum(source, target)
         codes, first, of = np.unique(
             low * max(n_nodes, 1) + high, return_index=True, return_inverse=True
@@ -93,18 +93,18 @@ def transition_of(adjacency: Any) -> Any:
 
 
 def inverse(sums: ArrayLike) -> FloatArray:
-    """Return the reciprocal of each value, float64 (n,); 0 for a value that is not positive."""
+    """Return the reciprocal of each value, float64 (n,). Values that are not positive give 0."""
     values = np.asarray(sums, np.float64).ravel()
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Views(Columns):
-    """Cached properties of a graph that are stored on disk.
+    """Computed properties of a graph that are stored on disk.
 
-    `Graph.transition` has its nonzeros at the same places as `adjacency`, so `transition` stores
-    only its values. `name_sums` and `name_order` are the arrays of `Graph.row_of`, and `keys` and
-    `first_words` the mappings of `Graph.dictionary`.
+    `transition` has only the values of `Graph.transition`, whose nonzeros are at the same places as
+    in `adjacency`. `name_sums` and `name_order` are the arrays of `Graph.row_of`. `keys` and
+    `first_words` are the mappings of `Graph.dictionary`.
     """
 
     pairs: Pairs
@@ -127,7 +127,7 @@ COPIED = (
 
 
 def save_views(folder: Path, graph: Any) -> None:
-    """Write the cached properties of a graph into the subfolder `views`."""
+    """Write the computed properties of a graph to the subfolder `views`."""
     names = graph.dictionary
     (folder / FOLDER).mkdir()
     Views(
@@ -141,7 +141,7 @@ def save_views(folder: Path, graph: Any) -> None:
 
 
 def load_views(folder: Path, names: Texts) -> dict[str, Any]:
-    """Return the stored properties of a graph by name; {} without a subfolder `views`."""
+    """Return the stored properties of a graph by name, or {} if there is no subfolder `views`."""
     if not (folder / FOLDER).is_dir():
         return {}
     from scipy.sparse import csr_matrix

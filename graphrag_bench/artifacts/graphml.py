@@ -20,9 +20,9 @@ from graphrag_bench.graphs.text_graph import RKG_ATTRIBUTES, TKG_ATTRIBUTES
 from graphrag_bench.text import normalise_name
 
 CHUNK_FILE = "kv_store_text_chunks.json"
-"""LightRAG's chunk file, in the same folder as its graph."""
+"""LightRAG's file of chunks, in the same folder as its graph."""
 SEPARATOR = "<SEP>"
-"""Separator of several texts in one field, in LightRAG and nano-graphrag."""
+"""Separator between several texts in one field, in LightRAG and nano-graphrag."""
 Fields = Mapping[str, str]
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
@@ -38,14 +38,14 @@ def graphml(
 ) -> Graph:
     """Import the graph of a GraphML file.
 
-    The name of a node is the first attribute that is not blank, in the order name, entity_id,
-    entity_name, title, label; otherwise it is the id. For a relationship, the order is relation,
-    name, label, type; otherwise its name is "related to". The name "synonym of" marks a synonymy
-    edge. The default weight is 1. The attribute `source_id` lists chunk ids, separated by <SEP>.
-    They are the ids in kv_store_text_chunks.json, a file in the same folder, or LightRAG's md5 ids
-    of texts. `graphml_tkg` and `graphml_rkg` also read `description` and `type` (or `entity_type`),
-    and merge the relationships between the same two nodes. `graphml_rkg` also reads `keywords`,
-    separated by commas. Raises UserError if the file is not GraphML.
+    The name of a node is its first attribute that is not blank, in the order name, entity_id,
+    entity_name, title, label. If all are blank, the id is used. For a relationship, the order is
+    relation, name, label, type, and the default is "related to". Relationships named "synonym of"
+    are synonymy edges. The default weight is 1. The attribute `source_id` lists chunk ids,
+    separated by <SEP>. A chunk id is an id in kv_store_text_chunks.json, a file in the same folder,
+    or LightRAG's md5 id of a text. `graphml_tkg` and `graphml_rkg` also read `description` and
+    `type` (or `entity_type`), and merge the relationships between the same two nodes. `graphml_rkg`
+    also reads `keywords`, separated by commas. Raises UserError if the file is not GraphML.
     """
     file = _read(import_from)
     units = _units(import_from, chunk_table)
@@ -86,7 +86,7 @@ def graphml(
 
 
 def graphml_variant(path: Path) -> str:
-    """Return the builder variant that fits a file: graphml, graphml_tkg or graphml_rkg."""
+    """Return the builder variant for a file: graphml, graphml_tkg or graphml_rkg."""
     keys = _read(path).keys
     if not {("node", "description"), ("all", "description")} & keys:
         return "graphml"
@@ -151,10 +151,10 @@ def _units(path: Path, chunk_table: ChunkTable) -> dict[str, imported.Chunks]:
 
 
 def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
-    """Write a graph to a GraphML file, which `graph.import_from` can read.
+    """Write a graph to a GraphML file that `graph.import_from` can read.
 
-    The attribute `source_id` lists chunk ids, as in files of LightRAG. The node attributes of an
-    attributed graph, and characters that XML does not allow, are left out.
+    The attribute `source_id` lists chunk ids, as in LightRAG's files. The node attributes of an
+    attributed graph are left out, and so are characters that XML does not allow.
     """
     from xml.etree import ElementTree as Xml
 

@@ -1,4 +1,4 @@
-"""Plan of the artifacts (graphs, indices, extractions) that a run needs, with their keys."""
+"""Plan the artifacts that a run needs, such as graphs and indices, and compute their keys."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import code, digest
 
 UNKEYED_NEEDS = frozenset({"scratch", "progress"})
-"""Needs of builders that do not change the artifact, and are left out of its key."""
+"""Needs of builders that do not change the artifact. They are left out of its key."""
 
 THINNING = {
     "edge_drop": Setting("edge_drop", Share, 0.0),
     "edge_drop_seed": Setting("edge_drop_seed", int, 0),
 }
-"""Settings of every graph besides the settings of its builder: the share of edges to remove."""
+"""Settings of every graph in addition to those of its builder. They remove edges."""
 
 Choice = str | Mapping[str, Any]
 Identities = Mapping[str, Callable[[], str]]
@@ -27,8 +27,8 @@ Identities = Mapping[str, Callable[[], str]]
 class PlannedArtifact:
     """Artifact that a run will build or load.
 
-    `inputs` maps each resource that the builder needs to the key of its artifact. `thinning` has
-    the settings of `drop_edges` if edges are removed from the graph; otherwise it is empty.
+    `inputs` maps the name of each resource that the builder needs to the key of the resource.
+    `thinning` has the settings of `drop_edges`. It is empty if no edges are removed.
     """
 
     builder: Builder
@@ -38,7 +38,7 @@ class PlannedArtifact:
 
     @cached_property
     def key(self) -> str:
-        """The key: a digest of the builder's name and code, the settings and the inputs."""
+        """The digest of the builder's name and code, the settings, and the inputs."""
         return digest(*self._parts.values(), dict(self.inputs))
 
     @property
@@ -48,12 +48,12 @@ class PlannedArtifact:
 
     @property
     def trained_on(self) -> str:
-        """A description of the data that the artifact is trained on; "" if it is not trained."""
+        """A description of the training data of the artifact, or "" if it is not trained."""
         return self.builder.trained_on(self.settings) if self.builder.trained_on else ""
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """The entries of `recipe.json` about the key: the data it is computed from, and the key."""
+        """The part of `recipe.json` that determines the key, and the key itself."""
         return {**self._parts, "inputs": dict(self.inputs), "key": self.key}
 
     @property
@@ -71,12 +71,12 @@ class PlannedArtifact:
 def plan(
     wanted: Iterable[str], choices: Mapping[str, Choice], identities: Identities
 ) -> list[PlannedArtifact]:
-    """Return the artifacts of the wanted resources, each after all its inputs.
+    """Return the artifacts of the wanted resources. Each artifact comes after its inputs.
 
     `choices` maps a resource to its variant (`"kg"`), or to a mapping with `variant` and settings.
     `identities` maps each resource that is not built (the corpus, the embedder, the models) to a
-    function that returns its identity.
-    Raises one UserError that lists all problems.
+    function that returns its identity. If there are problems, raises a UserError that lists all of
+    them.
     """
     planner = _Planner(choices, identities)
     for resource in sorted(set(wanted)):

@@ -42,7 +42,7 @@ class StoredArtifact:
 
 
 def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
-    """Return all stored artifacts, sorted by data set, resource and key; raises DamagedArtifact."""
+    """Return all stored artifacts, sorted by data set, resource and key. Raises DamagedArtifact."""
     folders = [path for path in sorted(artifacts.glob("*/*/*")) if not path.suffix]
     return [
         StoredArtifact(folder, store.read_recipe(folder), *folder.relative_to(artifacts).parts)
@@ -52,13 +52,13 @@ def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
 
 
 def find(artifacts: Path, key: str) -> StoredArtifact:
-    """Return the artifact whose key starts with `key`; raises UserError unless exactly one does."""
+    """Return the artifact whose key starts with `key`. Raises UserError for none or several."""
     by_key = {one.key: one for one in stored_artifacts(artifacts)}
     return by_prefix(key, by_key, "artifact", artifacts, lambda o: f"{o.dataset} {o.resource}")
 
 
 def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
-    """Return an artifact preceded by all its stored inputs, direct and indirect."""
+    """Return an artifact and all its stored inputs, direct and indirect. Inputs come first."""
     every = {item.path: item for item in stored_artifacts(artifacts)}
     ordered: dict[str, StoredArtifact] = {}
 
@@ -76,7 +76,7 @@ def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
 def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
     """Write artifacts to a .tar.gz file and return the digest of its content.
 
-    Equal artifacts give equal bytes; an interrupted export leaves no file. Raises DamagedArtifact.
+    Equal artifacts give equal bytes. An interrupted export leaves no file. Raises DamagedArtifact.
     """
     new = file.with_name(f"{file.name}.part")
     try:
@@ -105,8 +105,8 @@ def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str],
     """Import the artifacts of an archive after checking all keys and hashes.
 
     Returns the new folders, the folders that existed already, and a digest of the content. Compare
-    this digest with the digest that the export returned: they differ if somebody has changed an
-    artifact together with its hashes. Raises UserError for a damaged archive.
+    this digest with the digest that the export returned. They differ if an artifact was changed
+    together with its hashes. Raises UserError for a damaged archive.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
     scratch = Path(mkdtemp(prefix=".import-", dir=artifacts))
@@ -141,7 +141,7 @@ def _unpacked(file: Path, scratch: Path) -> dict[str, str]:
 
 
 def verify(artifacts: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the folder of each stored artifact and a text about its damage, "" if it is intact."""
+    """Yield the folder of each stored artifact and a description of its damage ("" if intact)."""
     for folder in sorted(artifacts.glob("*/*/*")):
         if not folder.suffix and store.is_stored(folder):
             yield folder, store.fault_of(folder)

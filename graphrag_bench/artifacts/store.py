@@ -1,4 +1,4 @@
-"""Artifacts on disk: build, store and load them in artifacts/<dataset>/<resource>/<key>/."""
+"""Build, store and load artifacts in the folders artifacts/<dataset>/<resource>/<key>/."""
 
 import hashlib
 import json
@@ -26,17 +26,17 @@ from graphrag_bench.progress import Progress
 LEDGER, RECIPE = "ledger.jsonl", "recipe.json"
 _KEY_PARTS = ("builder", "code", "settings", "inputs")
 ALLOWED_CUT = 0.02
-"""Largest allowed share of truncated replies in an extraction."""
+"""Largest allowed fraction of truncated replies in an extraction."""
 _MODELS = ("llm", "llm_build")
 
 
 @dataclass
 class Store:
-    """The artifacts of one data set, in the folder `root`; each is built when first needed.
+    """Artifacts of one data set in the folder `root`. Each artifact is built when first needed.
 
     `shared` is a second, read-only folder of artifacts. A build fails if the model's server fails,
-    or if the share of truncated replies in an extraction exceeds `allow_cut`. `load` reads an
-    artifact from its folder.
+    or if the fraction of truncated replies in an extraction exceeds `allow_cut`. `load` is the
+    function that reads an artifact from its folder.
     """
 
     root: Path
@@ -61,11 +61,11 @@ class Store:
         return is_stored(self.folder(planned))
 
     def recipe(self, planned: PlannedArtifact) -> dict[str, Any]:
-        """Return the recipe of a stored artifact, with the seconds of its build."""
+        """Return the recipe of a stored artifact, with the duration of its build."""
         return read_recipe(self.folder(planned))
 
     def ledgers(self, planned: PlannedArtifact) -> list[Path]:
-        """Return a list with the model-call file of an artifact's build; [] if there is no file."""
+        """Return a list with the model-call file of an artifact's build, or [] without a file."""
         folder = self.folder(planned)
         path = (folder if is_stored(folder) else Path(f"{folder}.scratch")) / LEDGER
         return [path] if path.is_file() else []
@@ -73,9 +73,10 @@ class Store:
     def resources(
         self, plan: list[PlannedArtifact], wanted: set[str], primitives: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the wanted resources by name; artifacts are loaded, or built if they are missing.
+        """Return the wanted resources by name. Artifacts are loaded, or built if they are missing.
 
-        `primitives` are the resources that are not built: the corpus, the embedder, the models.
+        `primitives` are the resources that are not built, such as the corpus, the embedder and the
+        models.
         """
         by_name = {planned.resource: planned for planned in plan}
         cached: dict[str, Any] = {}
@@ -129,7 +130,7 @@ class Store:
             self._check_cut(planned, statistics)
             recipe["statistics"] = dict(statistics)
         if not lease.is_lock_held_by_us:
-            return  # another machine took the lock over, and builds the same bytes
+            return  # another machine took over the lock and builds the same bytes
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir()
         if same := [need for need, value in inputs.items() if value is artifact]:
@@ -167,7 +168,7 @@ class Store:
 
 
 def load_artifact(produces: Any, folder: Path) -> Any:
-    """Return the artifact that the class `produces` loads from a folder; raises DamagedArtifact."""
+    """Load an artifact of the class `produces` from a folder. Raises DamagedArtifact."""
     try:
         return produces.load(folder)
     except (OSError, ValueError, LookupError, EOFError) as error:
@@ -183,7 +184,7 @@ def _stopped(planned: PlannedArtifact, error: RunStopped | CallFailed) -> UserEr
 
 
 class DamagedArtifact(UserError):
-    """An artifact cannot be read, or was changed after it was written."""
+    """Error for an artifact that cannot be read, or that was changed after it was written."""
 
     def __init__(self, folder: Path, what: str) -> None:
         super().__init__(f"The artifact {folder} is damaged ({what}). Remove it to build it again.")
@@ -203,7 +204,7 @@ def write_recipe(folder: Path, recipe: Mapping[str, Any]) -> None:
 
 
 def read_recipe(folder: Path) -> dict[str, Any]:
-    """Return the recipe of an artifact without checking its files; raises DamagedArtifact."""
+    """Return the recipe of an artifact without checking the other files. Raises DamagedArtifact."""
     try:
         recipe: dict[str, Any] = json.loads((folder / RECIPE).read_bytes())
     except (OSError, ValueError) as error:
@@ -214,9 +215,10 @@ def read_recipe(folder: Path) -> dict[str, Any]:
 
 
 def fault_of(folder: Path) -> str:
-    """Return a text about the damage of a stored artifact; "" if it is intact.
+    """Return a description of the damage of a stored artifact, or "" if it is intact.
 
-    An artifact is damaged if its recipe is invalid or has another key, or if files have changed.
+    An artifact is damaged if its recipe is invalid or has another key, or if its files have
+    changed.
     """
     try:
         recipe = read_recipe(folder)
@@ -232,7 +234,7 @@ def fault_of(folder: Path) -> str:
 
 
 def recipe_digest(folder: Path) -> str:
-    """Return the sha256 of an artifact's recipe, which holds the sha256 of all its other files."""
+    """Return the sha256 of an artifact's recipe. The recipe has the sha256 of all other files."""
     return _sha256(folder / RECIPE)
 
 

@@ -1,4 +1,4 @@
-"""Calls to the model that builds graphs, for many chunks, clusters or nodes."""
+"""Calls to the language model that builds a graph."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -14,24 +14,23 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 
 MOST_TOKENS = 4096
-"""Most tokens of a reply for `max_tokens=null`. Source: Zhou et al. 2025, code 4e87938 (LLMConfig);
-PathRAG, PathCoRAG, HiRAG and PankRAG set no limit."""
+"""Token limit of a reply by default. Source: Zhou et al. 2025, code 4e87938 (LLMConfig)."""
 REPLIES, CUT = "replies", "truncated_replies"
-"""Names of statistics: the number of replies, and the number cut at their token limit."""
+"""Names of two statistics: the number of replies, and of replies cut at the token limit."""
 _MOST_OF_TEXTS = 32_768
 _BESIDE_TEXTS = 200
 """Tokens reserved for the names in a prompt and for differences between tokenizers."""
 T = TypeVar("T")
 Result: TypeAlias = T | UnreadableReply | CallFailed
-"""The value of a reply, or its failure."""
+"""A parsed reply, or the reason why there is none."""
 
 
 @dataclass
 class Extractor:
-    """Model that builds a graph, with counts of all replies and of replies cut at the token limit.
+    """Client for the model that builds a graph, with counts of its replies.
 
-    The limit is `max_tokens`. If `max_tokens` is None, the limit is 4,096 tokens, or less if the
-    prompt leaves less of the model's context window.
+    If `max_tokens` is None, a reply is limited to 4,096 tokens, or to the rest of the model's
+    context window if the prompt leaves less. `n_cut` counts the replies that reached the limit.
     """
 
     llm: ChatModel
@@ -45,7 +44,7 @@ class Extractor:
         return self.max_tokens or reply_tokens(self.llm, chat, MOST_TOKENS)
 
     def fits(self, chat: Chat) -> bool:
-        """Return whether prompt and reply fit the model's window; true if the window is unknown."""
+        """Return whether prompt and reply fit the context window. True if the window is unknown."""
         n_tokens = sum(count_tokens(one.content) for one in chat)
         return (window := self.llm.window) is None or n_tokens + self.limit(chat) <= window
 
@@ -58,10 +57,10 @@ class Extractor:
         *,
         retry: bool = True,
     ) -> list[Result[T]]:
-        """Return the reply to each prompt, parsed by `reading`, or else the failure.
+        """Send the prompts to the model, and return the parsed reply or the failure for each.
 
-        `items` names the subject of each prompt, for messages. If `advice` is given and all replies
-        failed, raises UserError with this advice.
+        `reading` parses the replies. `items` are names of the subjects of the prompts, for
+        messages. If `advice` is given and all replies failed, raises UserError with this advice.
         """
 
         def read(text: str, cut: bool) -> T:
@@ -93,9 +92,10 @@ class Extractor:
         advice: str,
         is_valid: Callable[[str], bool] = bool,
     ) -> list[str | None]:
-        """Return the text of the reply to each prompt; None if a call failed or a text is invalid.
+        """Return the text of each reply, or None if the call failed or the text is invalid.
 
-        Each None is counted as a fallback. Raises UserError when all are None.
+        Each None is counted as a fallback. Raises UserError if all calls failed or gave invalid
+        texts.
         """
 
         def read(text: str, cut: bool) -> str:
@@ -111,7 +111,7 @@ class Extractor:
 
     @property
     def statistics(self) -> dict[str, float]:
-        """The numbers of replies and of replies cut at their token limit."""
+        """The number of replies, and the number of replies cut at the token limit."""
         return {REPLIES: self.n_replies, CUT: self.n_cut}
 
 
@@ -133,8 +133,8 @@ def list_faults(
 ) -> dict[str, float]:
     """Return the statistics of `chunk_faults` for replies that are lists.
 
-    Each of the `readings` maps chunks to replies. A chunk has failed if any reading lacks its
-    reply. A chunk is malformed if an item of a reply was skipped, or if it is in `malformed`.
+    Each of the `readings` maps chunks to replies. A chunk has failed if a mapping has no reply for
+    it. A chunk is malformed if an item of a reply was skipped, or if the chunk is in `malformed`.
     """
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
     return chunk_faults(
@@ -146,7 +146,7 @@ def list_faults(
 
 
 def chunk_names(chunk_table: ChunkTable) -> list[str]:
-    """Return a name for each chunk, to show in messages: the id of its first document."""
+    """Return the id of the first document of each chunk, to name the chunk in messages."""
     return [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
 
 
@@ -156,7 +156,7 @@ def failures(results: Sequence[object]) -> list[UnreadableReply | CallFailed]:
 
 
 def require_any_success(step: str, failures: Sequence[object], n_replies: int, advice: str) -> None:
-    """Raise UserError, with the last failure and some advice, if all replies of a step failed."""
+    """Raise a UserError with the last failure and some advice if all replies of a step failed."""
     if n_replies and len(failures) == n_replies:
         raise UserError(
             f"Step '{step}': none of {n_replies} replies (0%) could be used. Last failure: "
@@ -165,7 +165,7 @@ def require_any_success(step: str, failures: Sequence[object], n_replies: int, a
 
 
 def text_budget(llm: ChatModel, prompt: Prompt, max_tokens: int) -> int:
-    """Return the number of tokens that prompt and reply leave for texts in the model's window."""
+    """Return the number of tokens that prompt and reply leave for texts in the context window."""
     if (window := llm.window) is None:
         return _MOST_OF_TEXTS
     reserve = count_tokens(prompt.text) + max_tokens + _BESIDE_TEXTS

@@ -1,4 +1,4 @@
-"""Builders of chunk tables: token windows, separators, or one chunk for each document."""
+"""Builders that divide the documents of a corpus into chunks."""
 
 import re
 from array import array
@@ -20,12 +20,12 @@ _SEPARATORS = re.compile(r"(?<=[\n。．！？.!?\u3000\u200b\t])|(?= )")
 _BETWEEN_DOCUMENTS = "\n\n"
 
 ChunkRow = tuple[str, str, str]
-"""Document id, title and text of a chunk; a chunk of several documents has a row for each."""
+"""Document id, title and text of a chunk. There is one row for each document of the chunk."""
 
 
 @artifact("chunk_table.presplit")
 def presplit(*, corpus: Dataset) -> ChunkTable:
-    """Make one chunk of each document that is not blank, without splitting."""
+    """Make one chunk of each document. Blank documents are left out."""
     return _table(
         (document.id, document.title, document.text.strip()) for document in corpus.documents
     )
@@ -39,15 +39,14 @@ def token(
     overlap: NonNegativeInt = 100,
     join: Literal["document", "corpus"] = "document",
 ) -> ChunkTable:
-    """Windows of `size` tokens that overlap by `overlap` tokens.
+    """Split the corpus into windows of `size` tokens that overlap by `overlap` tokens.
 
-    Windows start every `size - overlap` tokens, so the last window may lie inside the previous
-    window. With `join="document"`, each document is cut into windows. With `join="corpus"`, the
-    documents of each scope are first concatenated in corpus order, each as title, newline and text,
-    with a blank line between two documents. A chunk then has no title and belongs to every document
-    that it overlaps. Raises UserError when `overlap` is not below `size`.
-    Source: Zhou et al. 2025, section 7.1 (1,200 tokens) and Exp.5 (PopAll, HotpotAll and ALCEAll:
-    the corpus re-chunked by tokens); overlap of 100 as in their released code.
+    A window starts every `size - overlap` tokens, so the last window may lie inside the previous
+    window. If `join` is "document", each document is split on its own. If `join` is "corpus", the
+    documents of each scope are first concatenated in corpus order. Each document is then written as
+    title, newline and text, and a blank line separates documents. These chunks have no title, and
+    belong to every document that they overlap. Raises UserError if `overlap` is not below `size`.
+    Source: Zhou et al. 2025, section 7.1 and Exp.5, and the authors' code (overlap of 100 tokens).
     """
     _refuse(size, overlap)
     if join == "corpus":
@@ -63,11 +62,12 @@ def token(
 def separator(
     *, corpus: Dataset, size: PositiveInt = 1200, overlap: NonNegativeInt = 100
 ) -> ChunkTable:
-    """Pieces that end at a separator, merged greedily up to `size` tokens.
+    """Split each document at separators, into chunks of up to `size` tokens.
 
     Separators are newlines, sentence ends of Latin and CJK scripts, and spaces. A chunk starts with
-    the last `overlap` tokens of the previous chunk. Tokens are counted piece by piece, so a chunk
-    may exceed `size` by a token or two. Raises UserError when `overlap` is not below `size`.
+    the last `overlap` tokens of the previous chunk. A chunk may exceed `size` by a token or two,
+    because tokens are counted separately between separators. Raises UserError if `overlap` is not
+    below `size`.
     """
     _refuse(size, overlap)
     return _table(
@@ -78,7 +78,7 @@ def separator(
 
 
 def windows(tokens: Sequence[int], size: int, overlap: int) -> Iterator[Sequence[int]]:
-    """Yield windows of `size` tokens that overlap by `overlap`; without tokens, yield nothing."""
+    """Yield windows of `size` tokens that overlap by `overlap` tokens."""
     return (tokens[start : start + size] for start in range(0, len(tokens), size - overlap))
 
 

@@ -1,4 +1,4 @@
-"""Communities of a graph by hierarchical Leiden."""
+"""Builder of graph communities by hierarchical Leiden."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,24 +12,23 @@ from graphrag_bench.columns import incidence, sorted_csr
 from graphrag_bench.contract import artifact
 
 MAX_CLUSTER_SIZE = 10
-"""Source: Zhou et al. 2025, code 4e87938."""
+"""Larger communities are split again. Source: Zhou et al. 2025, code 4e87938."""
 CommunityRow = tuple[int, int, Sequence[int]]
-"""A community: its level, the row of its parent community (-1: none) and its nodes."""
+"""The level of a community, the row of its parent community (-1 if it has none), and its nodes."""
 
 
 @artifact("communities.leiden")
 def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
-    """Communities of the graph by weighted modularity; level 0 is the coarsest level.
+    """Find communities by weighted modularity with the hierarchical Leiden algorithm.
 
-    Each connected component of two or more nodes is partitioned. Communities above 10 nodes are
-    partitioned again, one level down, until they are small enough or cannot be split. Nodes without
-    an edge of positive weight are in no community. Every other node is in one community of level 0.
-    If a community is split, each of its nodes is also in one community of the next level.
+    Level 0 is the coarsest level. It partitions each connected component of two or more nodes. A
+    community of more than 10 nodes is partitioned again at the next level, until its parts are
+    small enough or cannot be split. Nodes without an edge of positive weight are in no community.
     Communities are sorted by level, parent and lowest member.
     Source: Traag et al. 2019; Edge et al. 2024 (GraphRAG), section 3.1.4; Zhou et al. 2025, section
     5.
-    Deviation: the released code of Zhou et al. takes the largest component alone; textual graphs
-    have thousands of components.
+    Deviation: the authors' code of Zhou et al. uses only the largest component. We use all
+    components, because textual graphs have thousands.
     """
     return split_by_leiden(graph, seed, MAX_CLUSTER_SIZE)
 
@@ -37,7 +36,7 @@ def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
 def split_by_leiden(
     graph: Graph, seed: int, max_cluster_size: int, resolution: float = 1.0
 ) -> Communities:
-    """Return communities as `leiden` builds them, with another maximum size and resolution."""
+    """Return communities as `leiden` does, for any maximum size and resolution."""
     view, pairs = graph.igraph.copy(), graph.pairs
     view.delete_edges(np.flatnonzero((pairs.weight <= 0) | (pairs.source == pairs.target)).tolist())
     waiting = sorted(sorted(part) for part in view.connected_components() if len(part) > 1)
@@ -56,7 +55,7 @@ def split_by_leiden(
 
 
 def communities_of(rows: Sequence[CommunityRow], graph: Graph) -> Communities:
-    """Make communities of a graph from rows (level, parent, nodes).
+    """Make the communities of a graph from rows (level, parent, nodes).
 
     The chunks of a community are the chunks of its nodes.
     """

@@ -1,4 +1,4 @@
-"""Builders of extractions: entities and triples from an OpenIE file, spaCy or a language model."""
+"""Builders that extract entities and triples from an OpenIE file, with spaCy or with a model."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ ADVICE = (
 CO_OCCURS = "occurs with"
 
 _REPLY_SHARE = 0.75
-"""Tokens of both replies for each token of the chunk: 1,200 tokens gave 45 triples of 670."""
+"""Estimated number of tokens in both replies for each token of a chunk."""
 
 
 _PLACES = (
@@ -51,7 +51,7 @@ def _name(value: object) -> object:
 
 
 def _row(value: object) -> object:
-    """Return a triple that is an object as [head, relation, tail]."""
+    """Convert a triple from a JSON object to [head, relation, tail]. Keep other values."""
     if not isinstance(value, Mapping):
         return value
     named = {str(name).lower(): part for name, part in value.items()}
@@ -77,12 +77,12 @@ class Triples(BaseModel):
 
 @artifact("extraction.openie_file")
 def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
-    """Entities and triples from a file in HippoRAG's OpenIE format.
+    """Read entities and triples from a file in HippoRAG's OpenIE format.
 
-    A chunk gets the entities and triples of the passage in the file that has the same title and
-    text, ignoring white space. Items that are not lists of three texts are skipped and counted. If
-    the first element of an item is a list, that list is read instead of the item. Raises UserError
-    when a chunk has no passage in the file.
+    Each chunk is matched with the passage that has the same title and text, ignoring white space.
+    Items that are not lists of three texts are skipped and counted. If the first element of an item
+    is itself a list, this inner list is used. Raises UserError if a chunk has no passage in the
+    file.
     """
     by_passage: dict[str, Any] = {}
     for document in _documents(openie):
@@ -130,13 +130,13 @@ def _triple(item: Any) -> Triple | None:
 
 @artifact("extraction.nlp")
 def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> Extraction:
-    """Entities, noun phrases and relations of each sentence by spaCy.
+    """Extract entities, noun phrases and relations from each sentence with spaCy.
 
-    Relations are subject-verb-object triples. In a sentence of at most 8 distinct named entities,
-    two entities without such a relation are joined by a co-occurrence relation. The title of a
-    passage replaces he, she, it and they as a subject. If a sentence does not contain the title,
-    the title co-occurs with the named entities of the sentence. `statistics["relation_share"]` is
-    the share of sentences with a subject-verb-object relation, 0..1.
+    Relations are subject-verb-object triples. In a sentence of at most 8 distinct named entities, a
+    co-occurrence relation joins every two entities without such a triple. The title of a passage
+    replaces he, she, it and they as a subject, and co-occurs with the named entities of sentences
+    that do not contain the title. `statistics["relation_share"]` is the fraction of sentences with
+    a subject-verb-object triple, 0..1.
     """
     rows, n_sentences, n_related = [], 0, 0
     for title, sentences in read_chunks(chunk_table, nlp, progress):
@@ -178,13 +178,12 @@ def llm_extraction(
     triples_prompt: Prompt = TRIPLES,
     max_tokens: PositiveInt | None = None,
 ) -> Extraction:
-    """Entities and triples that the build model extracts from each chunk, in two calls.
+    """Extract the entities and triples of each chunk with the build model, in two calls.
 
-    The first call asks for named entities, the second for triples, given the passage and the
-    entities. Triples that are not three names are skipped and counted, as are items that do not fit
-    the format. Raises UserError when no reply can be read.
-    Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and its two prompts; Zhou et al. 2025,
-    section 4.
+    The first call asks for the named entities of a passage. The second call asks for triples, given
+    the passage and these entities. Invalid triples, and items in a wrong format, are skipped and
+    counted. Raises UserError if no reply can be parsed.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.2; Zhou et al. 2025, section 4.
     """
     passages, items = chunk_table.passages, chunk_names(chunk_table)
     extractor = Extractor(llm_build, max_tokens, progress)
@@ -224,7 +223,7 @@ def llm_extraction(
 
 
 def valid_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
-    """Return the rows that are triples: three texts, the first and last of which are names."""
+    """Return the triples of three non-blank texts whose ends are not placeholders ("N/A")."""
     rows = (row for row in written if len(row) == 3 and all(map(str.strip, row)))
     return tuple(
         Triple(head, relation, tail)

@@ -1,4 +1,4 @@
-"""Builders of hypergraphs, whose hyperedges are facts about several entities.
+"""Builders of hypergraphs. A hyperedge is a fact about several entities.
 
 A hypergraph is stored as a bipartite graph of entities and hyperedges.
 """
@@ -28,11 +28,11 @@ from graphrag_bench.values import IntArray
 
 ENTITY, HYPEREDGE = "entity", "hyperedge"
 NAMES = "names"
-"""The relation of a hyperedge to its entities."""
+"""Name of the relationship from a hyperedge to each of its entities."""
 PROVIDES = frozenset({"node.name", "node.type", "node.description", "relationship.weight"})
 _WHOLE = 10.0
 _LEAST_WEIGHT = 0.1
-"""Lowest weight of an edge, so that random walks can take the edges of incomplete facts."""
+"""Lowest weight of an edge. It lets random walks use the edges of incomplete facts."""
 
 
 @artifact("graph.hypergraph", provides=PROVIDES)
@@ -42,18 +42,17 @@ def hypergraph(
     chunk_table: ChunkTable,
     description_tokens: NonNegativeInt | None = 60,
 ) -> Graph:
-    """Hypergraph of facts, as a bipartite graph of entities and hyperedges.
+    """Build a hypergraph of facts, stored as a bipartite graph of entities and hyperedges.
 
-    An `entity` is a normalised name. Its description is "name: texts". The texts are its distinct
-    descriptions in order of first mention, up to `description_tokens` tokens in total. The first
-    text is always included. `description_tokens` of None means all texts; 0 means only the name. A
-    `hyperedge` is a distinct fact, described by its text, and joined to each of its entities; facts
-    without entities are left out. The weight of an edge is the completeness of its fact divided by
-    10, summed over the mentions of the fact, but at least 0.1. Entities come first, each type in
-    order of first mention. Nodes and edges are in the chunks that mention them. Raises UserError
-    when no fact is left.
-    Source: HyperGraphRAG (Luo et al. 2025), knowledge hypergraph construction and its bipartite
-    storage; its release.
+    The entities are normalised names. The description of an entity is its name, followed by its
+    distinct descriptions in order of first mention, up to `description_tokens` tokens. The first
+    description is always included. If `description_tokens` is None, there is no limit. If it is 0,
+    the description is only the name. The hyperedges are distinct facts, described by their texts,
+    and each is joined to its entities. Facts without entities are left out. The weight of an edge
+    is the completeness of its fact divided by 10, summed over the mentions of the fact, but at
+    least 0.1. Entities come before hyperedges, each in order of first mention. Raises UserError
+    without facts.
+    Source: HyperGraphRAG (Luo et al. 2025), and the authors' code.
     """
     return _FactMerger(fact_extraction).graph(len(chunk_table), description_tokens)
 
@@ -69,11 +68,12 @@ def hypergraph_synonymy(
     synonyms_per_node: PositiveInt = 10,
     synonymy_threshold: Annotated[float, Field(gt=0, le=1)] = 0.8,
 ) -> Graph:
-    """Hypergraph with synonymy edges between entities of similar names, weighted by cosine.
+    """Build a hypergraph with synonymy edges between entities of similar names.
 
-    Each entity is compared with its `synonyms_per_node` nearest names. A pair at or above the
-    threshold gets an edge, which has no chunk. Everything else is as in `graph.hypergraph`.
-    Source: PropRAG (Wang and Han 2025), propositions, entities and synonym edges; its release.
+    Each entity is compared with its `synonyms_per_node` nearest names. A pair whose cosine is at
+    least `synonymy_threshold` gets an edge. The weight of the edge is the cosine, and the edge has
+    no chunk. Everything else is as in `graph.hypergraph`.
+    Source: PropRAG (Wang and Han 2025), and the authors' code.
     """
     facts = _FactMerger(fact_extraction)
     graph = facts.graph(len(chunk_table), description_tokens)

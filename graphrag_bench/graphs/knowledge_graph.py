@@ -1,4 +1,4 @@
-"""Builders of knowledge graphs from extracted triples, or from triples of the data set."""
+"""Builders of knowledge graphs from extracted triples, or from the triples of a data set."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,24 +29,23 @@ from graphrag_bench.text import normalise_name
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 FactCount = Literal["read", "chunk"]
-"""Whether a fact counts each time it is extracted, or once for each chunk."""
+"""`read` counts every extraction of a fact, and `chunk` counts a fact once for each chunk."""
 Titles = Literal["off", "about"]
-"""`about`: the title of a passage is an entity, joined with all entities of the passage."""
+"""With `about`, the title of a passage is an entity, joined with all entities of the passage."""
 KG_ATTRIBUTES = frozenset({"node.name", "relationship.name", "relationship.weight"})
 SYNONYM = "synonym of"
 
 
 @artifact("graph.kg", provides=KG_ATTRIBUTES)
 def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off") -> Graph:
-    """Knowledge graph of the extracted triples.
+    """Build a knowledge graph of the extracted triples.
 
-    Nodes are normalised names of entities and triple ends, in order of first appearance. A
-    relationship is a distinct triple (head, relation, tail), weighted by the number of times it was
-    extracted. Triples with an empty part or equal ends are dropped. `titles="about"` makes the
-    title of a passage an entity, joined with its other entities. Raises UserError when nothing was
-    extracted.
-    Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2 (titles: this
-    project).
+    Nodes are normalised names of entities and of the ends of triples, in order of first appearance.
+    A relationship is a distinct triple (head, relation, tail), weighted by the number of times it
+    was extracted. Triples with an empty part or equal ends are dropped. If `titles` is "about", the
+    title of each passage becomes an entity and is joined with the other entities of the passage.
+    This option was added by this project. Raises UserError if nothing was extracted.
+    Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2.
     """
     return fact_graph(with_titles(extraction, chunk_table, titles), len(chunk_table))
 
@@ -54,7 +53,7 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
 def fact_graph(
     extraction: Extraction, n_chunks: int, *, counted: FactCount = "read", signs: bool = True
 ) -> Graph:
-    """Return the knowledge graph of extracted triples; raises UserError if it has no nodes."""
+    """Return the knowledge graph of extracted triples. Raises UserError if it has no nodes."""
     merger = _merged(extraction, counted, signs)
     if not merger.nodes:
         raise UserError(f"{NO_ENTITIES}To build without a model, set build.extraction=nlp.")
@@ -81,10 +80,11 @@ def _merged(extraction: Extraction, counted: FactCount, signs: bool) -> Merger:
 
 
 def with_titles(extraction: Extraction, chunk_table: ChunkTable, titles: Titles) -> Extraction:
-    """Return the extraction with each chunk's title as its first entity, unless `titles` is `off`.
+    """Return the extraction with the title of each chunk as an additional entity.
 
-    A triple joins the title with each entity of the chunk that shares no triple with it yet. An
-    empty extraction stays empty, so that titles do not hide a failed extraction.
+    The title becomes the first entity of the chunk. A triple joins the title with each entity that
+    has no triple with the title yet. The extraction stays as it is if `titles` is "off", or if
+    nothing was extracted.
     """
     if titles == "off" or not any(row.entities or row.triples for row in extraction.rows):
         return extraction
@@ -122,7 +122,7 @@ def name_index(
     titles: Titles = "off",
     signs: bool = True,
 ) -> VectorIndex:
-    """Vectors of the names of the nodes that `graph.kg` builds with these settings, in order."""
+    """Embed the names of the nodes that `graph.kg` builds with these settings, in node order."""
     merger = _merged(with_titles(extraction, chunk_table, titles), "read", signs)
     return index_texts(list(merger.nodes), embedder, progress, "node names")
 
@@ -141,16 +141,16 @@ def kg_synonymy(
     counted: FactCount = "read",
     signs: bool = True,
 ) -> Graph:
-    """Knowledge graph with synonymy edges between nodes of similar names.
+    """Build a knowledge graph with synonymy edges between nodes of similar names.
 
-    Each node is compared with its `synonyms_per_node` nearest names. A pair at or above the
-    threshold gets an edge with its cosine as weight and without a chunk. `synonymy` says what
-    happens to a pair that a fact joins: no edge (`skip`), an edge that replaces the facts' weight
-    (`overwrite`), or an edge whose weight is added (`add`). `titles` has the same meaning as in
-    `graph.kg`. The weight of a fact is the number of times it was extracted, or with
-    `counted="chunk"` its number of chunks. Without `signs`, names lose their signs (C++ becomes C),
-    as in the released code.
-    Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and appendix B (threshold 0.8).
+    Each node is compared with its `synonyms_per_node` nearest names. A pair whose cosine is at
+    least `synonymy_threshold` gets an edge without chunks, and its weight is the cosine. If a fact
+    already joins the pair, `synonymy` decides: the pair gets no edge (`skip`), the edge replaces
+    the weight of the facts (`overwrite`), or the edge is added (`add`). If `counted` is "chunk",
+    the weight of a fact is its number of chunks, and otherwise the number of times it was
+    extracted. If `signs` is false, only letters and digits of names are kept, so that C++ becomes
+    C, as in the authors' code. `titles` has the same meaning as in `graph.kg`.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and appendix B.
     """
     rows = with_titles(extraction, chunk_table, titles)
     graph = fact_graph(rows, len(chunk_table), counted=counted, signs=signs)
@@ -173,13 +173,12 @@ def kg_synonymy(
 def synonym_pairs(
     vectors: Vectors, per_node: int, threshold: float, progress: Progress
 ) -> tuple[IntArray, FloatArray]:
-    """Return the pairs of similar vectors, and their cosines.
+    """Return the pairs of vectors whose cosine is at least `threshold`, and the cosines.
 
-    A pair of rows among n is coded as lower row * n + higher row; codes are in ascending order.
-    Each vector has length 1 and is compared with the `per_node` vectors nearest to it; of equally
-    near vectors, lower rows come first. Pairs with a cosine at or above the threshold are kept.
-    Cosines are rounded to 6 decimals. Each cosine is computed separately, so that it depends only
-    on its pair.
+    Each vector has length 1 and is compared with the `per_node` vectors nearest to it. Ties are
+    broken by the lower row. Of n vectors, two rows are returned as the code lower row * n + higher
+    row, and the codes are ascending. Cosines are rounded to 6 decimals, and depend only on the two
+    vectors.
     """
     import faiss
 
@@ -217,20 +216,20 @@ def synonym_pairs(
 
 
 _SLACK = 1e-5
-"""More than the rounding error of a cosine."""
+"""A number larger than the rounding error of a cosine."""
 _FEW = 100
-"""The most pairs for each vector whose cosines are computed one by one."""
+"""Cosines are computed one by one if there are at most this many pairs for each vector."""
 
 
 def _at_once(n: int) -> int:
-    """Return the number of vectors that are compared at once, with at most 128 MB of bounds."""
+    """Return the number of vectors to compare at once. Their products take at most 128 MB."""
     return int(max(16, 2**25 // max(n, 1)))
 
 
 def _shortened(vectors: Vectors) -> Vectors:
-    """Return shorter vectors, whose products are upper bounds of the products of the vectors.
+    """Return shorter vectors whose products are upper bounds of the original products.
 
-    They have a quarter of the dimensions, and the length of what these leave out as the last.
+    They keep a quarter of the dimensions. Their last component is the length of the omitted part.
     """
     main = np.linalg.eigh(vectors.T @ vectors)[1][:, -(vectors.shape[1] // 4) :]
     inside = vectors @ main
@@ -252,9 +251,9 @@ def _cosines(vectors: Vectors, rows: IntArray, others: IntArray) -> Vectors:
 def add_relationships(
     graph: Graph, source: IntArray, target: IntArray, weight: FloatArray, relation: str
 ) -> Graph:
-    """Return the graph with more relationships, which all have one name and belong to no chunk.
+    """Return the graph with additional relationships, all named `relation`.
 
-    Relationships named `SYNONYM` are marked as synonymy edges.
+    The new relationships belong to no chunk. If the name is `SYNONYM`, they are synonymy edges.
     """
     from scipy.sparse import csr_matrix, vstack
 
@@ -274,12 +273,13 @@ def add_relationships(
 
 @artifact("graph.subgraphs", provides=KG_ATTRIBUTES)
 def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
-    """Knowledge graph of the triples of all documents; names and relations are not normalised.
+    """Build a knowledge graph of the triples that the data set gives for its documents.
 
-    Nodes are names, and relationships are distinct triples (head, relation, tail), both in order of
-    first appearance. A relationship is in the chunks of the documents whose subgraph has it; its
-    weight is the number of these chunks. Triples with a blank part are left out; loops are kept.
-    Raises UserError for a data set without triples, and when a document has more than one chunk.
+    Names and relations are not normalised. Nodes are names, and relationships are distinct triples
+    (head, relation, tail), both in order of first appearance. A relationship belongs to the chunks
+    of the documents that have the triple, and its weight is the number of these chunks. Triples
+    with a blank part are left out. Raises UserError if there are no triples, or if a document does
+    not have exactly one chunk.
     """
     subgraphs, chunk = _subgraphs(corpus), _chunks(corpus, chunk_table)
     rows, of_chunk = _rows(subgraphs, chunk)
@@ -306,9 +306,10 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
 
 @artifact("extraction.subgraphs")
 def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extraction:
-    """Triples that the data set gives for each chunk, for graphs with normalised names.
+    """Return the triples that the data set gives for each chunk as an extraction.
 
-    Raises UserError for a data set without triples, and when a document has more than one chunk.
+    Raises UserError if the data set has no triples, or if a document does not have exactly one
+    chunk.
     """
     subgraphs = _subgraphs(corpus)
     triples: dict[int, dict[tuple[str, str, str], None]] = {}

@@ -20,13 +20,13 @@ NO_ENTITIES = (
 
 
 class Merger:
-    """Collector of the entities and relationships that texts mention, which become a graph.
+    """Collector of mentions of entities and relationships, which builds a graph from them.
 
-    Each distinct normalised name becomes a node; without `signs` names keep only letters and
-    digits. Each unordered pair of related nodes becomes a relationship; with `named`, each triple
-    (head, relation, tail) becomes one. `nodes` maps names to rows, and `relationships` maps pairs
-    or triples to rows, in order of first mention. `keywords` has pairs of a relationship's row and
-    a keyword.
+    Each distinct normalised name becomes a node. If `signs` is false, only letters and digits of
+    names are kept. Each distinct triple (head, relation, tail) becomes a relationship if `named` is
+    true, and otherwise each unordered pair of related nodes. `nodes` and `relationships` map names
+    and triples or pairs to rows, in order of first mention. `keywords` has pairs (row of a
+    relationship, keyword).
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:
@@ -49,7 +49,7 @@ class Merger:
     def node(
         self, name: str, kind: str = "", description: str = "", chunks: Sequence[int] = ()
     ) -> int | None:
-        """Add a mention of an entity and return its node; None if its normalised name is empty."""
+        """Add a mention of an entity and return its node, or None if its name normalises to ""."""
         if not (normal := self.normalised(name)):
             return None
         row = self.nodes.setdefault(normal, len(self.nodes))
@@ -71,7 +71,7 @@ class Merger:
         weight: float = 1.0,
         chunks: Sequence[int] = (),
     ) -> None:
-        """Add a mention of a relationship and its two nodes; loops and empty names are ignored."""
+        """Add a mention of a relationship and of its nodes. Loops and empty names are ignored."""
         if not self.normalised(source) or not self.normalised(target):
             return
         head, tail = self.node(source, chunks=chunks), self.node(target, chunks=chunks)
@@ -90,13 +90,13 @@ class Merger:
         self.keywords += [(row, keyword) for keyword in keywords]
 
     def attribute(self, node: str, name: str, value: str, chunks: tuple[int, ...] = ()) -> None:
-        """Add an attribute of a node; empty names and values are ignored."""
+        """Add an attribute of a node. Empty names and values are ignored."""
         whole = self.normalised(name) and self.normalised(value)
         if whole and (row := self.node(node, chunks=chunks)) is not None:
             self._stated.append((row, name, value, chunks))
 
     def normalised(self, name: str) -> str:
-        """Return the normalised form of a name, which is computed only once for each name."""
+        """Return the normalised form of a name from a cache."""
         if name not in self._normal:
             self._normal[name] = self._normalise(name)
         return self._normal[name]
@@ -111,13 +111,13 @@ class Merger:
     ) -> Graph:
         """Return the graph of all mentions.
 
-        `keywords` adds the keywords of relationships; `attributes` adds attributes and types of
-        nodes. Unless relationships are `named`, the graph also has types of nodes, and descriptions
-        of nodes and relationships. The type of a node is its most frequent type; ties go to the
-        first. A description joins the distinct descriptions of the mentions, sorted, up to
-        `most_tokens` tokens; the first of them is always included. Distinct keywords are joined by
-        ", " in order of first mention, and weights are summed. A relationship has the direction of
-        its first mention.
+        If `keywords` is true, relationships have keywords. If `attributes` is true, nodes have
+        attributes and types. Unless relationships are `named`, the graph also has node types, and
+        descriptions of nodes and relationships. The type of a node is its most frequent type, and
+        ties are broken by the first mention. A description joins the distinct descriptions of all
+        mentions, sorted, up to `most_tokens` tokens. It always includes the first description.
+        Distinct keywords are joined by ", " in order of first mention. Weights are summed, and a
+        relationship has the direction of its first mention.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         ends, described = np.array(self._ends, np.int64).reshape(-1, 2), not self.named
@@ -147,7 +147,7 @@ class Merger:
 
 
 def group_by_row(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
-    """Return the list of texts of each row, given (row, text) pairs."""
+    """Return a list of texts for each row, given pairs (row, text)."""
     groups: list[list[str]] = [[] for _ in range(n_rows)]
     for row, text in notes:
         groups[row].append(text)
@@ -162,9 +162,9 @@ def _join_texts(
 
 
 def first_fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
-    """Return the first distinct texts that together have at most `most_tokens` (None: all texts).
+    """Return the first distinct texts that together have at most `most_tokens` tokens.
 
-    The first text is returned even if it is too long.
+    The first text is returned even if it is too long. If `most_tokens` is None, all are returned.
     """
     distinct = list(dict.fromkeys(texts))
     if most_tokens is None:

@@ -1,4 +1,4 @@
-"""Builder of the graph of passages that share entities."""
+"""Builder of a graph of passages that share entities."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -20,25 +20,24 @@ from graphrag_bench.values import IntArray
 
 PASSAGE_ATTRIBUTES = frozenset({"node.description", "relationship.name", "relationship.weight"})
 MAX_DF = 500
-"""Default limit. It matters only in large sets: no name is in more than 321 of 1,890 passages."""
+"""Default of `max_df`, which matters only for large corpora."""
 
 
 @artifact("graph.passage", provides=PASSAGE_ATTRIBUTES)
 def passage(
     *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, max_df: PositiveInt | None = MAX_DF
 ) -> Graph:
-    """Graph of passages, with an edge between two passages that share an entity.
+    """Build a graph of passages, with an edge between two passages that share an entity.
 
-    Node i is chunk i, described by the passage. The name of an edge lists the shared entities in
-    order of first appearance; the weight is the number of these entities. Entities are the title
-    and the named entities of a passage, without numbers and dates. They are compared by normalised
-    name. Entities in more than `max_df` passages (None: no limit) are ignored, because an entity of
-    m passages gives m (m - 1) / 2 edges. The statistics count all entities and the ignored
-    entities.
-    Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 4 and their report, B.8 ("at least";
-    the paper itself says "larger than").
-    Deviation: passages are linked by spaCy's entities and equal names, where the released code asks
-    the WAT web service for Wikipedia titles of prior probability above 0.8.
+    The nodes are the chunks in order, and their texts are the descriptions. The entities of a
+    passage are its title and its named entities, without numbers and dates. They are compared by
+    normalised name. An edge is named after the shared entities in order of first appearance, and
+    its weight is the number of these entities. Entities in more than `max_df` passages are ignored,
+    because an entity of m passages gives m (m - 1) / 2 edges. If `max_df` is None, no entity is
+    ignored. The statistics count all entities and the ignored entities.
+    Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 4, and their report, section B.8.
+    Deviation: entities are found by spaCy and linked if their names are equal. The authors' code
+    asks the web service WAT for Wikipedia titles with a prior probability above 0.8.
     """
     names: dict[str, int] = {}
     mentions: list[list[int]] = []

@@ -14,10 +14,10 @@ from graphrag_bench.text import is_placeholder_name, normalise_name
 from graphrag_bench.values import unique
 
 _COMPLETE = 10.0
-"""Highest completeness of a fact, which is also the default."""
+"""Highest completeness of a fact. It is also the default."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _ECHOES = frozenset({"description", "entity_description", "relationship_description"})
-"""Descriptions of records that a model copied from the format's template."""
+"""Descriptions of records that a model has copied from the template of the format."""
 
 _S = r"[ \t\u3000]*"
 _OPEN, _CLOSE = r"(?:\\?<|&lt;|＜)", r"(?:\\?>|&gt;|＞)"
@@ -28,7 +28,7 @@ _FIELD = (
 )
 """The delimiter `<|>` and its common variants: `<||>`, `<|#|>`, `< | >`, `＜｜＞`, `&lt;|&gt;`."""
 _WEAK = {"|": r"(?<!\\)[|｜│¦]", "\t": r"\t", r"\t": r"\\t", ",": r","}
-"""Weak delimiters. They count only in a record that has a weak delimiter after its kind."""
+"""Weak delimiters. They count only in a record whose kind is followed by a weak delimiter."""
 _END = re.compile(
     rf"{_OPEN}{_S}{_BAR}*{_S}complet\w*{_S}{_BAR}*{_S}{_CLOSE}|\{{completion_delimiter\}}"
     r"|(?m:^[\s*(]*completed?[\s*).]*$)",
@@ -45,9 +45,9 @@ _HEAD = re.compile(
 _BEFORE = re.compile(
     r"(?:\A|\n|##|record_delimiter\}|[)\]）】][,;.]?)\s*(?:(?:[-*•·–—+>`|]+|#{1,6}|\(?\d{1,3}[.):])\s*)*\Z"
 )
-"""What precedes a record without brackets: a new line or another record, then bullets."""
+"""Text that may precede a record without brackets: a new line or another record, then bullets."""
 _BEHIND = re.compile(r"\s*(?:[,;.]?\s*?(?:\n|\Z)|\**#|\{record|[\s,;.*`|•·–—+\-\d)]*\Z)")
-"""What follows the closing bracket of a record."""
+"""Text that may follow the closing bracket of a record."""
 _CLOSING = {"(": "()", "（": "（）", "[": "[]", "{": "{}", "【": "【】"}
 _TABLE_RULE = re.compile(r"[^\n]*\n\s*\|?\s*:?-[-\s:|]*(?:\n|\Z)")
 _PAIRS = ('""', "''", "“”", "‘’", "``", "«»")
@@ -59,8 +59,8 @@ Record = EntityRecord | RelationshipRecord | FactRecord
 class RecordReply:
     """The records of a model's reply.
 
-    `malformed` is the number of records that cannot be read, and `negative` is the number of
-    records with a strength below 0. `cut` marks a reply that ended at its token limit.
+    `malformed` is the number of records that cannot be parsed, and `negative` is the number of
+    relationships with a strength below 0. `cut` is true if the reply ended at its token limit.
     """
 
     text: str
@@ -71,18 +71,16 @@ class RecordReply:
 
 
 def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> RecordReply:
-    """Return the entity and relationship records of a reply.
+    """Parse the entity and relationship records of a reply.
 
-    A record starts with its kind and a delimiter, `("entity"<|>` or a common variant, in brackets
-    or at the start of a line. Delimiters, separators and bullets may vary within a reply. An entity
-    has at least 4 fields, a relationship at least 5, including the kind. With `keywords`, the fifth
-    field of a relationship has its keywords if there are 6 or more fields. The last field of a
-    relationship is its strength if the field is a decimal number (negative numbers count as 0),
-    else the strength is 1. Entities named "NONE" or "N/A" are ignored, as is an unfinished last
-    record of a `cut` reply. Raises UnreadableReply for a reply without records, unless it is only
-    `<|COMPLETE|>`.
-    Source: the released code of Zhou et al. 2025 (4e87938) and nano-graphrag; names in quotes are
-    accepted with and without them.
+    A record starts with its kind and a delimiter, e.g. `("entity"<|>`, in brackets or at the start
+    of a line. Common variants of the delimiter are accepted. An entity has at least 4 fields, and a
+    relationship at least 5, including the kind. If `keywords` is true and a relationship has 6 or
+    more fields, the fifth field has its keywords. The strength of a relationship is its last field,
+    or 1 if the field is not a decimal number. Negative strengths become 0. Entities named "NONE" or
+    "N/A", and the unfinished last record of a `cut` reply, are ignored. Raises UnreadableReply if a
+    reply has no records, unless it says that there are none.
+    Source: the authors' code of Zhou et al. 2025 (4e87938), and nano-graphrag.
     """
     records: list[Record] = []
     malformed = negative = nothing = 0
@@ -113,12 +111,12 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
 
 
 def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
-    """Return the facts of a reply, in the record format of `read_records`.
+    """Parse the facts of a reply, in the record format of `read_records`.
 
-    A fact has a text and, in its last field, a completeness, clipped to 0..10 (default 10). An
-    entity has a name and a description, and belongs to the fact before it. An entity before the
-    first fact is malformed. Raises UnreadableReply as `read_records` does.
-    Source: HyperGraphRAG (Luo et al. 2025), the layout of its released prompt.
+    A fact has a text and, in its last field, a completeness. It is clipped to 0..10, and the
+    default is 10. An entity has a name and a description, and belongs to the fact before it. An
+    entity before the first fact is malformed. Raises UnreadableReply as `read_records` does.
+    Source: the authors' code of HyperGraphRAG (Luo et al. 2025), extraction prompt.
     """
     facts: list[FactRecord] = []
     malformed = nothing = 0
@@ -138,19 +136,19 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
 
 
 def drops_records(reply: RecordReply, earlier: str) -> bool:
-    """Return whether a corrected reply has no records although the first seemed to have records."""
+    """Return whether a corrected reply has no records although the first reply seemed to."""
     return not reply.records and not resembles_no_record(earlier)
 
 
 def resembles_no_record(text: str) -> bool:
-    """Return whether a reply is a single line without anything that resembles a record."""
+    """Return whether a reply is a single line that contains nothing like a record."""
     words = _END.sub("", text).strip()
     like = r"[|｜{}\t]|&lt;|\\t|[(\[\"'“]\s*(entity|relation|fact)"
     return "\n" not in words and not re.search(like, words, re.IGNORECASE)
 
 
 def _checked(reply: RecordReply, purpose: str, *, says_none: bool) -> RecordReply:
-    """Return the reply if it has records or says that there are none; raises UnreadableReply."""
+    """Return the reply if it has records or says that it has none. Raises UnreadableReply."""
     if reply.records or (says_none and not reply.malformed):
         return reply
     rest, n_ends = _END.subn("", reply.text)
@@ -165,14 +163,14 @@ def _is_echo(fields: list[str]) -> bool:
 
 
 def _records(text: str, cut: bool) -> Iterator[list[str]]:
-    """Yield kind and fields of each record; the kind is "" where only a delimiter was found."""
+    """Yield the kind and fields of each record. The kind is "" if only a delimiter was found."""
     heads = [head for head in _HEAD.finditer(text) if _begins(text, head)]
     starts = [head.start() for head in heads] + [len(text)]
     if re.search(_FIELD, text[: starts[0]], re.IGNORECASE):
         yield [""]
     for head, end in zip(heads, starts[1:], strict=True):
         if head["weak"] and _TABLE_RULE.match(text, head.end()):
-            continue  # the head of a table
+            continue  # the header of a table
         segment = text[head.end() : end]
         completed = _END.search(segment)
         segment = segment[: completed.start()] if completed else segment
@@ -187,7 +185,7 @@ def _records(text: str, cut: bool) -> Iterator[list[str]]:
 
 
 def _begins(text: str, head: re.Match[str]) -> bool:
-    """Return whether a match is the start of a record, not a field or words in brackets."""
+    """Return whether a match is the start of a record, and not a field or words in brackets."""
     if (head["weak"] == "," and not head["quote"]) or (head["other"] and not head["open"]):
         return False
     if head["open"] and head["field"]:
@@ -198,8 +196,8 @@ def _begins(text: str, head: re.Match[str]) -> bool:
 def _inside(segment: str, opening: str) -> tuple[str, str]:
     """Return the content of a record, and the text after its closing bracket.
 
-    The closing bracket is followed by a separator, a bullet or the end of the line; if there is
-    none, it is the last bracket.
+    The closing bracket is followed by a separator, a bullet or the end of the line. If there is no
+    such bracket, the last bracket is used.
     """
     depth, last = 0, -1
     opens, closes = tuple(_CLOSING.get(opening, "()"))

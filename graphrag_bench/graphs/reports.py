@@ -1,4 +1,4 @@
-"""Builders of community reports, made of central sentences or written by a language model."""
+"""Builders of community reports, from central sentences or with a language model."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ SUMMARY_TOKENS = 150
 FINDING_TOKENS = 80
 FINDINGS = 5
 MAX_SENTENCES = 20
-"""Sentences of an extracted report (this project), about the length of a written report."""
+"""Maximum number of candidate sentences for a report without a model (our choice)."""
 WINDOW_SHARE = 0.6
 MAX_INPUT_TOKENS = 12_000
 """Source: Zhou et al. 2025, code 4e87938."""
@@ -40,7 +40,7 @@ _UNKNOWN_WINDOW = 8192
 _RESERVE = 64
 _TOKENS_OF_COMMUNITY = 400
 _AT_ONCE = 500
-"""Number of prompts in memory at a time, at most 24 MB."""
+"""Number of prompts that are kept in memory at a time. They take at most 24 MB."""
 _IN_TITLE = 3
 _HEADS = {
     "Reports": "id,report,rating,importance",
@@ -53,19 +53,18 @@ _HEADS = {
 def extractive(
     *, communities: Communities, graph: Graph, embedder: Embedder, progress: Progress
 ) -> Reports:
-    """Reports of central sentences: title, summary, and a finding for each key member.
+    """Make a report of each community from the most central sentences about its members.
 
-    The title has the names of the three most connected members. At most 20 candidate sentences come
-    from the descriptions of members and of relationships within the community, most connected
-    first. A relationship without a description gives its head, relation and tail. The summary has
-    the most central candidates, up to 150 tokens. A finding has the most central candidates about
-    one of the five most connected members, up to 80 tokens. The rating (0..10) says how much of the
-    corpus the community covers. It is the sum of two terms: 5 times its number of chunks divided by
-    the largest such number, and 5 times its ln(1 + members) divided by the largest such value.
-    Source: the layout of reports, GraphRAG (Edge et al. 2024), section 3.1.5; sentences by
-    centrality (Erkan and Radev 2004).
-    Deviation: reports are extracted, not written, and rated by coverage instead of a model's
-    judgement. In `reports.llm` a model writes and rates them.
+    The title has the names of the three most connected members. At most 20 candidate sentences are
+    taken from the descriptions of members and of relationships within the community, most connected
+    first. For a relationship without a description, its head, relation and tail are used. The
+    summary consists of the most central candidates, up to 150 tokens. Each of the five most
+    connected members has a finding with the most central candidates about this member, up to 80
+    tokens. The rating (0..10) is the sum of two terms: 5 times the number of chunks divided by the
+    largest such number, and 5 times ln(1 + members) divided by the largest such value.
+    Source: GraphRAG (Edge et al. 2024), section 3.1.5; Erkan and Radev 2004.
+    Deviation: reports are extracted and rated by coverage. In `reports.llm` a model writes and
+    rates the reports.
     """
     contents, rows = Contents(graph, communities), range(len(communities))
     about = [contents.sentences(row, MAX_SENTENCES) for row in rows]
@@ -101,7 +100,7 @@ def _chunks(graph: Graph, communities: Communities, texts: Sequence[str]) -> Any
 
 
 def report_text(blocks: Sequence[tuple[str, str]]) -> str:
-    """Return a report as one text, given its (heading, text) pairs."""
+    """Return a report as one text, given pairs (heading, text)."""
     lines = []
     for number, (heading, text) in enumerate(blocks):
         lines += [f"{'##' if number else '#'} {heading}", text]
@@ -123,7 +122,7 @@ class Finding(BaseModel):
 
 
 class Report(BaseModel):
-    """The model's reply to the report prompt; a finding that is plain text becomes a heading."""
+    """The model's reply to the report prompt. A finding may also be a plain text."""
 
     title: str
     summary: str
@@ -145,13 +144,13 @@ class Report(BaseModel):
 
     @property
     def text(self) -> str:
-        """The report as one text: title, summary and findings."""
+        """The title, summary and findings as one text."""
         findings = ((finding.summary, finding.explanation) for finding in self.findings)
         return report_text([(self.title, self.summary), *findings])
 
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
-    """Assume one community for each 400 tokens (185 by spaCy on UltraDomain Mix)."""
+    """Assume that there is one community for each 400 tokens."""
     return max(round(sizes.n_chunks * sizes.chunk / _TOKENS_OF_COMMUNITY), 1)
 
 
@@ -171,17 +170,16 @@ def llm_reports(
     report_prompt: Prompt = REPORT,
     max_tokens: PositiveInt = 1500,
 ) -> Reports:
-    """Reports that the build model writes, with one call for each community.
+    """Write a report of each community with the build model, in one call each.
 
-    The prompt holds tables of the members and of the relationships that touch them. The tables have
-    at most 12,000 tokens, and at most 0.6 of the model's window (8,192 tokens if unknown). Reports
-    are written from the finest to the coarsest level, so that reports on the parts of a large
-    community can replace its rows. A prompt depends only on the members of its community, so
-    communities that a corpus change leaves unchanged reuse their stored replies. A reply that is
-    still unreadable after a second call becomes the summary of a report with rating 0; the report's
-    title has the names of the three most connected members, and `fallback` marks the report. After
-    a failed call the community has no report. Both cases are counted. Raises UserError when all
-    replies are unusable.
+    The prompt has tables of the members and of the relationships that touch them. The tables have
+    at most 12,000 tokens, and at most 0.6 of the model's context window. An unknown window is
+    assumed to have 8,192 tokens. The finest communities come first, so that their reports can
+    replace rows in the prompt of a larger community. A prompt depends only on the members of its
+    community, so unchanged communities reuse their stored replies after a change of the corpus. If
+    a reply cannot be parsed after a second call, it becomes the summary of a report with rating 0,
+    and `fallback` marks the report. After a failed call the community has no report. Both cases are
+    counted. Raises UserError if all replies are unusable.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.
     """
     window = _UNKNOWN_WINDOW if llm_build.window is None else llm_build.window
@@ -226,10 +224,10 @@ def _batches(communities: Communities) -> Iterator[list[int]]:
 
 
 class Contents:
-    """What reports can say about communities: their members and relationships, with texts.
+    """Members and relationships of communities, with texts for reports.
 
-    `facts` has one text for each relationship: its description, or "head relation tail" if it has
-    no description. `parts` maps each community to its child communities, in ascending order.
+    `facts` has the description of each relationship, or "head relation tail" if there is no
+    description. `parts` maps each community to its child communities, in ascending order.
     """
 
     def __init__(self, graph: Graph, communities: Communities) -> None:
@@ -251,12 +249,12 @@ class Contents:
             self.parts.setdefault(parent, []).append(row)
 
     def members(self, community: int) -> list[int]:
-        """Return the nodes of a community, highest degree first, and equal degrees by name."""
+        """Return the nodes of a community, sorted by descending degree and then by name."""
         members = row_ids(self.communities.nodes, community).tolist()
         return sorted(members, key=lambda node: (-self.degree[node], self.names[node]))
 
     def relationships(self, community: int) -> list[int]:
-        """Return the relationships that touch a community, highest rank first, then by text."""
+        """Return the relationships that touch a community by descending rank, and then by text."""
         nodes = row_ids(self.communities.nodes, community)
         members = set(nodes.tolist())
 
@@ -277,8 +275,7 @@ class Contents:
     def sentences(self, community: int, most: int) -> list[tuple[int, str]]:
         """Return at most `most` sentences about a community, as pairs (member, sentence).
 
-        Each turn takes one sentence of each member's description, and then one sentence of the
-        relationships within the community.
+        Each turn takes a sentence from each member's description and from the inner relationships.
         """
         members = self.members(community)
         inside = set(members)
@@ -298,17 +295,17 @@ class Contents:
 def report_tables(
     contents: Contents, community: int, texts: Sequence[str], ratings: FloatArray, budget: int
 ) -> str:
-    """Return the tables for a report prompt: entities by degree, and relationships by rank.
+    """Return the tables of entities and relationships for a report prompt.
 
-    Each table gets half of the budget. If not all rows fit, a table of reports on parts of the
-    community comes first; `texts` and `ratings` have the reports of all communities. As many
-    reports as fit are included, the largest occurrence first (ties by text). The occurrence of a
-    part is its number of chunks divided by that of the community. The rest of the budget is for
-    entities and relationships; those outside the reported parts come first. Only whole rows are
-    included. The tables depend only on the members, not on their row numbers.
-    Source: GraphRAG (Edge et al. 2024), section 3.1.5, as nano-graphrag packs it.
-    Deviation: nano-graphrag numbers reports by community, divides occurrence by the largest of all
-    communities, and counts neighbours outside the community in a rank.
+    Entities are sorted by degree, and relationships by rank. Each table gets half of the budget of
+    tokens, and includes only whole rows. If not all rows fit, a table with the reports of child
+    communities is added, and the other tables get the rest of the budget. Rows about the reported
+    communities then come last. `texts` and `ratings` are the reports of all communities. As many
+    reports as fit are included, sorted by importance. The importance of a child community is its
+    number of chunks divided by the number of chunks of its parent, and ties are broken by text.
+    Source: GraphRAG (Edge et al. 2024), section 3.1.5; nano-graphrag.
+    Deviation: nano-graphrag numbers reports by community, divides the number of chunks by the
+    largest number of all communities, and counts neighbours outside the community in a rank.
     """
     nodes, rows = contents.members(community), contents.relationships(community)
     members, types = set(nodes), contents.graph.types

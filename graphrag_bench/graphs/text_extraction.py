@@ -1,4 +1,4 @@
-"""Builders of entities, relationships and facts with texts, by spaCy or by a language model."""
+"""Builders that extract entities, relationships and facts, with spaCy or with a language model."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -52,15 +52,15 @@ _TOO_SMALL = "The model may be too small for the format, or its window may cut t
 def nlp_text_extraction(
     *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, keywords: bool = True
 ) -> TextExtraction:
-    """Entities and relationships of each sentence, with descriptions, by spaCy.
+    """Extract the entities and relationships of each sentence with spaCy.
 
-    The type of an entity is its NER label, or "" for a title without a label. Its description is
-    the sentence. Dates, amounts and counts are not entities. Two entities are related if they are
-    the subject and the object of a verb, or if they are in the same sentence of at most 8 distinct
-    entities. A relationship is described by its sentence. Its keywords are the lemmas of the
-    sentence, and its strength is 1. The title of a passage replaces he, she, it and they as a
-    subject, and is related to the entities of sentences that do not contain it. The title is
-    described by the sentences that contain it, or else by the first sentence.
+    Entities and relationships are described by their sentences. The type of an entity is its NER
+    label, or "" for a title without a label. Dates, amounts and counts are not entities. Two
+    entities are related if they are the subject and the object of a verb, or if their sentence has
+    at most 8 distinct entities. The keywords of a relationship are the lemmas of its sentence, and
+    its strength is 1. The title of a passage replaces he, she, it and they as a subject, and is
+    related to the entities of sentences that do not contain the title. It is described by the
+    sentences that contain it, or else by the first sentence.
     """
     read = read_chunks(chunk_table, nlp, progress)
     return TextExtraction.of([_records(some, title, keywords) for title, some in read], {})
@@ -112,15 +112,14 @@ def llm_text_extraction(
     continue_prompt: Prompt = CONTINUE,
     more_prompt: Prompt = MORE,
 ) -> TextExtraction:
-    """Entities and relationships, with descriptions, that the build model extracts from each chunk.
+    """Extract the entities and relationships of each chunk, with descriptions, by the build model.
 
     After the first call, up to `max_gleaning` rounds ask for missed records in the same
-    conversation. Between rounds the model is asked whether records are missing; unless it says yes,
-    the chunk is done. A chunk thus needs at most 2 n calls for n rounds. With `keywords`, the model
-    is also asked for the themes of each relationship, for rich knowledge graphs. Raises UserError
-    when no chunk has a readable reply.
-    Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; the rounds as
-    in nano-graphrag.
+    conversation. Before every round except the first, the model is asked whether records are
+    missing. The chunk is done unless the model says yes. A chunk needs at most 2 n calls for n
+    rounds. If `keywords` is true, the model is also asked for the themes of each relationship.
+    Raises UserError if no chunk has a readable reply.
+    Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; nano-graphrag.
     """
     read = partial(records.read_records, keywords=keywords, purpose=STEP)
     replies, counts = _glean(
@@ -144,12 +143,13 @@ def llm_text_extraction(
 
 @artifact("fact_extraction.nlp")
 def nlp_facts(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> FactExtraction:
-    """Sentences of each chunk as facts, with their named entities by spaCy.
+    """Make a fact of each sentence, with the named entities that spaCy finds in it.
 
-    The description of an entity is the sentence. Dates, amounts and counts are not entities. The
-    title of a passage is the first entity of each of its sentences. A sentence that does not name
-    the title becomes "title: sentence". Sentences without entities are left out.
-    Source: this project. Hypergraphs of facts can thus be built without a language model.
+    The sentence is also the description of its entities. Dates, amounts and counts are not
+    entities. The title of a passage is the first entity of each sentence. If a sentence does not
+    contain the title, the text of the fact is "title: sentence". Sentences without entities are
+    left out.
+    Source: this project.
     """
     rows = []
     for title, sentences in read_chunks(chunk_table, nlp, progress):
@@ -182,12 +182,11 @@ def llm_facts(
     continue_prompt: Prompt = CONTINUE_FACTS,
     more_prompt: Prompt = MORE_FACTS,
 ) -> FactExtraction:
-    """Facts that the build model extracts from each chunk, each with all its entities.
+    """Extract the facts of each chunk, and all entities of each fact, with the build model.
 
-    Calls, rounds and errors are as in `text_extraction.llm`. The completeness of a fact is
-    0..10. Facts without entities are left out and counted.
-    Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction; the rounds as in its
-    release; the prompts are from this project.
+    The model is called as in `text_extraction.llm`. The completeness of a fact is in 0..10. Facts
+    without entities are left out and counted. The prompts were written for this project.
+    Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction, and the authors' code.
     """
     read = partial(records.read_facts, purpose=FACT_STEP)
     replies, counts = _glean(
@@ -225,10 +224,11 @@ def _glean(
     rounds: int,
     advice: str,
 ) -> tuple[list[list[RecordReply]], dict[str, float]]:
-    """Return the replies about each chunk, and their counts.
+    """Return the replies about each chunk, and their statistics.
 
-    A reply without records ends a conversation, as does a full window. `failed_gleanings` counts
-    rounds that fail or do not fit the window. Raises UserError when no first reply is readable.
+    The conversation about a chunk ends after a reply without records, or if the context window is
+    full. `failed_gleanings` is the number of rounds that failed or did not fit the window. Raises
+    UserError if no first reply can be parsed.
     """
     items = build_calls.chunk_names(table)
     asking = Extractor(extractor.llm, _YES_TOKENS, extractor.progress)

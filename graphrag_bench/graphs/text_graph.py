@@ -1,4 +1,4 @@
-"""Builders of textual and rich knowledge graphs, which have descriptions of nodes and edges."""
+"""Builders of textual and rich knowledge graphs, which describe nodes and relationships."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ RKG_ATTRIBUTES = TKG_ATTRIBUTES | {"relationship.keywords"}
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/description_summary.j2")
 STEP = "summarise descriptions"
 SUMMARY_FROM = 500
-"""Descriptions from this many tokens on are summarised. Source: Zhou et al. 2025, code 4e87938."""
+"""Shorter descriptions (in tokens) are not summarised. Source: Zhou et al. 2025, code 4e87938."""
 _AS_READ = {"llm_build": None, "max_tokens": 500, "summary_prompt": SUMMARY}
 
 
@@ -51,23 +51,22 @@ def text_kg(
     max_tokens: PositiveInt = 500,
     summary_prompt: Prompt = SUMMARY,
 ) -> Graph:
-    """Textual knowledge graph (`tkg`), or rich knowledge graph with keywords (`rkg`).
+    """Build a textual knowledge graph (`tkg`), or a rich knowledge graph with keywords (`rkg`).
 
     Nodes are normalised names in order of first appearance; within a chunk, entities come before
-    the ends of relationships. An end without an entity record has no type and no description. The
-    type of a node is its most frequent type; ties go to the first. A relationship is an unordered
-    pair of nodes; its weight is the sum of the strengths. Loops are dropped. Distinct descriptions
-    are sorted and joined by a space; distinct keywords are joined by ", " in order of first
-    appearance. Raises UserError when nothing was extracted, and for `rkg` without any keyword.
+    the ends of relationships. The type of a node is its most frequent type, and ties are broken by
+    the first appearance. A relationship is an unordered pair of nodes, and its weight is the sum of
+    the strengths. Loops are dropped. Distinct descriptions are sorted and joined by a space.
+    Distinct keywords are joined by ", " in order of first appearance. Raises UserError if nothing
+    was extracted, or if an `rkg` has no keywords.
 
-    In `tkg_llm` and `rkg_llm` the build model summarises each description of 500 tokens or more in
-    at most `max_tokens` tokens. It reads as much of the description as fits its window, and at most
-    32,768 tokens. If a description cannot be summarised, it stays as it is; raises UserError when
-    all summaries fail. The number of calls that `plan` prints is an estimate, because the number of
-    long descriptions is not known in advance.
-    Source: Zhou et al. 2025, section 4 and Table 2; released code 4e87938; LightRAG (Guo et al.
-    2024), section 3.1 (keywords); GraphRAG (Edge et al. 2024), section 3.1.3 (summaries, with the
-    thresholds of Zhou et al.'s code).
+    In `tkg_llm` and `rkg_llm`, the build model summarises each description of 500 tokens or more.
+    The summary has at most `max_tokens` tokens. A description is cut if it does not fit the context
+    window or has more than 32,768 tokens. If a summary fails, the description stays as it is.
+    Raises UserError if all summaries fail. `plan` can only estimate the number of calls, because it
+    does not know the number of long descriptions.
+    Source: Zhou et al. 2025, section 4 and Table 2, and the authors' code 4e87938; LightRAG (Guo et
+    al. 2024), section 3.1; GraphRAG (Edge et al. 2024), section 3.1.3.
     """
     graph = text_graph(text_extraction, keywords=keywords)
     if llm_build is None:
@@ -78,9 +77,9 @@ def text_kg(
 def text_graph(
     extraction: TextExtraction, *, keywords: bool, most_tokens: int | None = None
 ) -> Graph:
-    """Return the textual knowledge graph of an extraction, with keywords if wanted.
+    """Return the textual knowledge graph of an extraction. `keywords` adds the keywords.
 
-    Descriptions have at most `most_tokens` tokens (None: no limit).
+    A description has at most `most_tokens` tokens. If `most_tokens` is None, there is no limit.
     """
     merger = Merger()
     for number, row in enumerate(extraction.rows):

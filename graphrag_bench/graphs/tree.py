@@ -1,4 +1,4 @@
-"""Builder of trees of summaries: each layer summarises the clusters of the layer below."""
+"""Builder of a tree of summaries. Each layer summarises clusters of the layer below."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ from graphrag_bench.text import count_tokens, words
 TreeClustering = Literal["gmm", "kmeans"]
 Threshold = Annotated[float, Field(ge=0, lt=1)]
 SummariseRows = Callable[[Sequence[Sequence[int]]], list[str]]
-"""Function that returns a summary of each cluster, given the rows of its members."""
+"""Function that returns a summary of each cluster, given the rows of the cluster's members."""
 Cluster = Callable[[Vectors, Sequence[int]], Clusters]
 """Function that clusters the nodes of a layer, given their vectors and numbers of tokens."""
 
@@ -42,19 +42,19 @@ SUMMARY = Prompt("graphrag_bench.graphs:prompts/tree_summary.j2")
 PARENT_OF = "summarises"
 STEP = "summarise clusters"
 REDUCTION_DIMENSION = 10
-"""Source: RAPTOR's code. A layer with at most one node more than this number is the last layer."""
+"""A layer of at most this number plus one nodes is the last layer. Source: RAPTOR's code."""
 MAX_LAYERS, MAX_CLUSTER_TOKENS, SUMMARY_TOKENS = 5, 3500, 100
-"""Source: RAPTOR's code. Clusters with more tokens are clustered again."""
+"""Clusters above `MAX_CLUSTER_TOKENS` tokens are clustered again. Source: RAPTOR's code."""
 CLUSTER_SIZE = 10
-"""Nodes of a cluster of balanced k-means (this project)."""
+"""Average number of nodes in a cluster of balanced k-means. This project chose the number."""
 _STEM = 6
 _LEAST_SHARED = 1 / 3
-"""Share of the content words of a summary that must occur in the leaves."""
+"""Smallest fraction of the content words of a summary that must occur in the leaves."""
 _ADVICE = (
     "The model or its window may be too small. To build without a model, set build.graph=tree."
 )
 LEAF, SUMMARY_NODE = "chunk", "summary"
-"""Prefixes of node names: `chunk 12` is a leaf, `summary 2.0` the first summary of layer 2."""
+"""Prefixes of node names. `chunk 12` is a leaf, and `summary 2.0` is a summary of layer 2."""
 
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
@@ -92,25 +92,26 @@ def tree(
     summary_prompt: Prompt = SUMMARY,
     seed: NonNegativeInt = 224,
 ) -> Graph:
-    """Tree of summaries: central sentences (`tree`), or texts of the build model (`tree_llm`).
+    """Build a tree of summaries, extracted (`tree`) or written by the build model (`tree_llm`).
 
-    The first nodes are the chunks, in order. The other nodes are summaries, layer by layer, each
-    joined to the nodes that it summarises. A layer is clustered by balanced k-means (`kmeans`) or
-    by Gaussian mixtures (`gmm`) on vectors that `reduction` reduces to 10 dimensions; a node joins
-    each component whose posterior is above `threshold`. The search for the best number of
-    components ends after `bic_patience` numbers without a lower BIC (None: it tries all), and is
-    skipped above `bic_rows` nodes (None: never). Clusters below `min_cluster_size` get no parent,
-    and nodes without a parent are clustered again in the next layer. Growth ends after 5 layers, or
-    when 11 or fewer nodes have no parent. A summary has at most 100 tokens. `tree_llm` makes one
-    call for each cluster; if the texts of a cluster do not fit the window, each is cut to an equal
-    share. If the call fails, or if the reply shares too few words with the texts, their first words
-    are the summary. Both cases are counted; raises UserError when all replies of a layer fail.
-    Source: RAPTOR (Sarthi et al. 2024), section 3 and its code (dimension, layers, tokens); Zhou
-    et al. 2025, sections 4 and 7.1 (k-means).
-    Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra); `tree` extracts sentences
-    where it asks a language model; RAPTOR tries every number of components (`bic_patience=None`,
-    `bic_rows=None`). Zhou et al. give a parent only to clusters of more than two nodes
-    (`min_cluster_size=3`); both released codes give one to all clusters (`min_cluster_size=1`).
+    The first nodes are the chunks in order. The other nodes are summaries, layer by layer, and each
+    is joined to the nodes that it summarises. The nodes of a layer are clustered by balanced
+    k-means (`kmeans`), or by Gaussian mixtures of vectors that `reduction` reduces to 10 dimensions
+    (`gmm`). In a mixture, a node joins each component whose posterior is above `threshold`. The
+    search for the number of components ends after `bic_patience` numbers without a lower BIC (None:
+    all numbers are tried), and is skipped for more than `bic_rows` nodes (None: never). Clusters of
+    fewer than `min_cluster_size` nodes get no parent, and their nodes are clustered again in the
+    next layer. Growth ends after 5 layers, or when 11 or fewer nodes have no parent. A summary has
+    at most 100 tokens. `tree_llm` makes one call for each cluster. Texts that do not fit the
+    context window are cut to an equal number of tokens. If a call fails, or if the reply shares too
+    few words with the chunks, the first words of each text are used instead. Both cases are
+    counted. Raises UserError if all replies of a layer fail.
+    Source: RAPTOR (Sarthi et al. 2024), section 3, and its code; Zhou et al. 2025, sections 4 and
+    7.1.
+    Deviation: RAPTOR reduces vectors by UMAP (`reduction="umap"`), summarises with a language model
+    (`tree_llm`), and tries every number of components (`bic_patience=None`, `bic_rows=None`). Zhou
+    et al. give a parent only to clusters of more than two nodes (`min_cluster_size=3`). The code of
+    both papers gives a parent to all clusters (`min_cluster_size=1`).
     """
     rng = np.random.default_rng(seed)
     mixture = Mixture(
@@ -176,7 +177,7 @@ def _grow(
 
 
 def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
-    # Deviation: the title precedes sentences that do not name it, so that summaries have subjects
+    # Deviation: the title is put before sentences that do not name it, to give them a subject
     return [
         [one if title in one else f"{title}: {one}" for one in sentences.split_sentences(text)]
         for title, text in zip(chunk_table.titles, chunk_table.texts, strict=True)
@@ -217,7 +218,7 @@ def _fragments(graph: Graph, split: Sequence[Sequence[str]]) -> Fragments:
 
 
 def layer_of(name: str) -> int | None:
-    """Return the layer of the tree node with this name, 0 for a leaf; None for other names."""
+    """Return the layer of the tree node with this name, 0 for a leaf, or None for another name."""
     kind, _, place = name.partition(" ")
     number = "0" if kind == LEAF and place.isdecimal() else place.partition(".")[0]
     return int(number) if kind in (LEAF, SUMMARY_NODE) and number.isdecimal() else None
@@ -252,9 +253,9 @@ def _by_model(
 
 
 def _stems(text: str) -> list[str]:
-    """Return the content words of a text, cut to a few letters; words that are not ASCII all count.
+    """Return the content words of a text, each cut to its first six letters (Korean: one letter).
 
-    Korean words are cut to one letter, and scripts without spaces have words of one character.
+    Words that are not ASCII all count as content words.
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 

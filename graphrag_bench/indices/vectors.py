@@ -18,21 +18,21 @@ RelationshipText = Literal["context", "description"]
 
 @artifact("chunk_index")
 def chunk_index(*, chunk_table: ChunkTable, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Vectors of chunks: embeddings of their titles and texts."""
+    """Embed the titles and texts of chunks."""
     return index_texts(chunk_table.passages, embedder, progress, "chunks")
 
 
 @artifact("name_index.graph")
 def graph_name_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Vectors of node names, for graphs built without an extraction."""
+    """Embed the names of nodes, for graphs built without an extraction."""
     return index_texts(list(graph.names), embedder, progress, "node names")
 
 
 @artifact("node_index.name")
 def node_index(*, name_index: VectorIndex) -> VectorIndex:
-    """Vectors of nodes: embeddings of their names.
+    """Use the embeddings of node names as vectors of nodes.
 
-    Source: Zhou et al. 2025, section 5 (a KG node is embedded by its entity name).
+    Source: Zhou et al. 2025, section 5.
     """
     return name_index
 
@@ -42,18 +42,19 @@ def node_index(*, name_index: VectorIndex) -> VectorIndex:
 def described_index(
     *, graph: Graph, embedder: Embedder, progress: Progress, named: bool
 ) -> VectorIndex:
-    """Vectors of nodes: embeddings of their descriptions, with or without their names in front.
+    """Embed the descriptions of nodes, with or without the names of the nodes.
 
-    `node_index.description` embeds "name: description", `node_index.text` the description alone. A
-    node without a description has the embedding of its name. Source: Zhou et al. 2025, section 5.
-    Deviation: the paper embeds only descriptions; its code embeds name, type and description.
+    `node_index.description` embeds "name: description", and `node_index.text` only the description.
+    A node without a description has the embedding of its name.
+    Source: Zhou et al. 2025, section 5.
+    Deviation: the paper embeds only descriptions. Its code embeds name, type and description.
     """
     texts = named_node_texts(graph) if named else node_texts(graph)
     return index_texts(texts, embedder, progress, "node descriptions")
 
 
 def named_node_texts(graph: Graph) -> list[str]:
-    """Return "name: description" of each node, or its name if it has no description."""
+    """Return "name: description" for each node, or the name if the node has no description."""
     return list(map(named_text, graph.names, _descriptions(graph)))
 
 
@@ -75,12 +76,11 @@ def _descriptions(graph: Graph) -> list[str]:
 def relationship_index(
     *, graph: Graph, embedder: Embedder, progress: Progress, text: RelationshipText = "context"
 ) -> VectorIndex:
-    """Vectors of relationships: embeddings of "source relation target description".
+    """Embed relationships as "source relation target description".
 
-    With `text=description`, only the description is embedded, if there is one. Keywords replace an
-    empty relation. Synonymy edges have vectors of zeros, whose cosine to every query is 0.
-    Source: Zhou et al. 2025, section 5 (relation context with both entity names); PathCoRAG,
-    equation 5 (`text="description"`: the edge's description alone).
+    If `text` is "description", only the description is embedded, if there is one. Keywords replace
+    an empty relation. Synonymy edges have vectors of zeros, whose cosine to every query is 0.
+    Source: Zhou et al. 2025, section 5; PathCoRAG, equation 5 (`text="description"`).
     """
     pairs = zip(relationship_texts(graph, text), graph.synonym.tolist(), strict=True)
     texts = ["" if synonym else context for context, synonym in pairs]
@@ -100,8 +100,8 @@ def _index_of_filled(
 def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list[str]:
     """Return the text of each relationship: "source relation target description".
 
-    Keywords replace an empty relation. With `text="description"`, a relationship that has a
-    description gets only the description.
+    Keywords replace an empty relation. If `text` is "description", the text of a relationship is
+    its description, if it has one.
     """
     if text == "description" and graph.facts:
         pairs = zip(graph.facts, relationship_texts(graph), strict=True)
@@ -117,9 +117,9 @@ def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list
 
 @artifact("community_index")
 def community_index(*, reports: Reports, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Vectors of communities: embeddings of their reports.
+    """Embed the reports of communities.
 
     A community without a report has a vector of zeros (cosine 0).
-    Source: Zhou et al. 2025, section 6.3 (community vectors of VGraphRAG and CheapRAG).
+    Source: Zhou et al. 2025, section 6.3.
     """
     return _index_of_filled(list(reports.texts), embedder, progress, "reports")

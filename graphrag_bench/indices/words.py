@@ -1,4 +1,4 @@
-"""Builders of word indices: BM25 (computed by bm25s) and TF-IDF (by scikit-learn)."""
+"""Builders of word indices: BM25 with bm25s, and TF-IDF with scikit-learn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ from graphrag_bench.values import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Bm25:
-    """BM25 index of chunks, in chunk order: Lucene's variant, without English stop words."""
+    """BM25 index of chunks in chunk order. It is Lucene's variant without English stop words."""
 
     retriever: Any
 
     @classmethod
     def of(cls, texts: Sequence[str], k1: float = 1.5, b: float = 0.75) -> "Bm25":
-        """Return the index of texts; raises UserError if all texts consist of stop words."""
+        """Return the index of texts. Raises UserError if all texts consist of stop words."""
         import bm25s
 
         retriever = bm25s.BM25(method="lucene", k1=k1, b=b)
@@ -45,12 +45,12 @@ class Bm25:
         return np.asarray(self.retriever.get_scores(known), np.float64)
 
     def save(self, folder: Path) -> None:
-        """Write the index into a folder."""
+        """Write the index to a folder."""
         self.retriever.save(str(folder / "bm25"), show_progress=False)
 
     @classmethod
     def load(cls, folder: Path) -> "Bm25":
-        """Return the index that `save` wrote; its arrays are memory-mapped."""
+        """Return the index that `save` wrote. Its arrays are memory-mapped."""
         import bm25s
 
         return cls(bm25s.BM25.load(str(folder / "bm25"), mmap=True, load_corpus=False))
@@ -64,17 +64,17 @@ def _words(text: str) -> list[str]:
 
 @artifact("bm25")
 def bm25(*, chunk_table: ChunkTable) -> Bm25:
-    """BM25 index of the titles and texts of chunks."""
+    """Build a BM25 index of the titles and texts of chunks."""
     return Bm25.of(chunk_table.passages)
 
 
 @dataclass(frozen=True, eq=False)
 class Tfidf(Columns):
-    """TF-IDF index: `rows`, float64 CSR (n, n_words), has one unit vector per text.
+    """TF-IDF index of texts, computed as in scikit-learn.
 
-    `words` is the vocabulary in column order. `idf`, float64 (n_words,), is
-    1 + ln((1 + n) / (1 + df)) for a word in df of n texts. The weight of a word in a text is its
-    count times its `idf`, as in scikit-learn. Stop words are kept.
+    `rows`, float64 CSR (n, n_words), has one unit vector per text. `words` is the vocabulary in
+    column order. `idf`, float64 (n_words,), is 1 + ln((1 + n) / (1 + df)) for a word that is in df
+    of n texts. The weight of a word in a text is its count times its `idf`. Stop words are kept.
 
     >>> Tfidf.of(["Ada met Otto", "Mira left"]).scores("otto").round(3).tolist()
     [0.577, 0.0]
@@ -86,7 +86,7 @@ class Tfidf(Columns):
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Tfidf":
-        """Return the index of texts; raises UserError if no text has a word."""
+        """Return the index of texts. Raises UserError if no text has a word."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         vectorizer = TfidfVectorizer(analyzer=search_words)
@@ -102,7 +102,7 @@ class Tfidf(Columns):
         return int(self.rows.shape[0])
 
     def scores(self, query: str) -> FloatArray:
-        """Return the cosine of each text's vector with that of the query, float64 (n,) in 0..1."""
+        """Return the cosine between the query and each text, float64 (n,) in 0..1."""
         vector = self._vectorizer.transform([query])
         return np.asarray((self.rows @ vector.T).toarray(), np.float64).ravel()
 
@@ -117,9 +117,9 @@ class Tfidf(Columns):
 
 @artifact("tfidf")
 def tfidf(*, graph: Graph) -> Tfidf:
-    """TF-IDF index of node descriptions; a node without a description is indexed by its name.
+    """Build a TF-IDF index of the descriptions of nodes.
 
-    Raises UserError if no text has a word.
+    A node without a description is indexed by its name. Raises UserError if no text has a word.
     Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 5.
     """
     return Tfidf.of(node_texts(graph))

@@ -1,4 +1,4 @@
-"""Static check of a pipeline: track written and read slots, and collect problems."""
+"""Check a pipeline before it runs: track which slots are written and read, and collect problems."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,12 +9,13 @@ from graphrag_bench.values import slot_names
 
 @dataclass
 class Checker:
-    """State of the check of a pipeline at one step: its slots, and the problems found so far.
+    """State of the check at one step of a pipeline: the slots so far, and the problems found.
 
-    `written` has the slots that earlier steps always write. `maybe` has the slots that they may
-    write; only combinators may read these slots. `unread` maps each slot that was written but not
-    read yet to the step that wrote it. `resources` has the resources that a method can use, and
-    `attributes` has the attributes of its graph; None skips these checks. Copies share `problems`.
+    A slot holds one of the values that steps exchange. `written` has the slots that earlier steps
+    always write. `maybe` has the slots that earlier steps write only sometimes, which only
+    combinators may read. `unread` maps each slot that was written but not read yet to the step that
+    wrote it. `resources` are the resources that a method can use, and `attributes` are those of its
+    graph. If one is None, it is not checked. Copies share the list of problems.
     """
 
     resources: frozenset[str] | None = None
@@ -31,18 +32,18 @@ class Checker:
         )
 
     def unread_of(self, arm: "Checker") -> set[str]:
-        """Return the slots that a branch (checked by the copy `arm`) wrote but did not read."""
+        """Return the slots that a branch, checked by the copy `arm`, wrote but did not read."""
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
     def join(self, arms: "Sequence[Checker]") -> None:
-        """Add the slots that branches wrote; a slot left unread in any branch counts as unread."""
+        """Add the slots that branches wrote. A slot that a branch did not read counts as unread."""
         before = {s: w for s, w in self.unread.items() if all(a.unread.get(s) == w for a in arms)}
         after = {s: w for arm in arms for s, w in arm.unread.items() if self.unread.get(s) != w}
         self.unread = {**before, **after}
         self.maybe = self.maybe.union(*(arm.maybe | arm.written for arm in arms))
 
     def problem(self, text: str) -> None:
-        """Add a problem, unless it is known already."""
+        """Add a problem, unless it was added before."""
         if text not in self.problems:
             self.problems.append(text)
 
@@ -60,7 +61,7 @@ class Checker:
         self.written.add(slot)
 
     def read_maybe(self, label: str, slot: str) -> None:
-        """Check that a slot is always or sometimes written, and mark it as read."""
+        """Check that a slot is written at least sometimes, and mark it as read."""
         if slot in self.maybe:
             self.unread.pop(slot, None)
         else:
@@ -82,7 +83,7 @@ class Checker:
             self.problem(f"{label} requires {', '.join(missing)}; the graph has {have}.")
 
     def write(self, label: str, always: Iterable[str], sometimes: Iterable[str] = ()) -> None:
-        """Mark slots as written, and report a slot that is overwritten before any step reads it."""
+        """Mark slots as written. Report a slot that is overwritten before any step has read it."""
         for slot in (*always, *sometimes):
             if slot in self.unread:
                 self.problem(

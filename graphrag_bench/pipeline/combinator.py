@@ -1,7 +1,7 @@
 """Combinators: steps that contain lists of other steps, e.g. to branch or to repeat.
 
-A combinator is a frozen dataclass. In a method file it is written as a mapping, whose keys are the
-names of the fields. Plug-ins may register combinators of their own.
+A combinator is a frozen dataclass. In a method file it is written as a mapping whose keys are the
+names of the fields. Plug-ins can register their own combinators.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,17 +15,17 @@ from graphrag_bench.pipeline.steps import OperatorStep, Step, Steps
 from graphrag_bench.registry import signature_of
 
 Item = dict[str, Any]
-"""One step of a method's file."""
+"""A step as it is written in a method file."""
 Arms = Mapping[str, Steps]
 """Named lists of steps."""
 
 
 @dataclass(frozen=True)
 class Nested(Step):
-    """A combinator: a step that contains lists of steps.
+    """Base class of combinators, i.e. of steps that contain lists of steps.
 
-    The first field after `label` is written under the name of the combinator: in `each: chunks`,
-    the field `slot` is `chunks`. Fields with `compare=False`, such as the label, do not affect
+    The first field after `label` is written under the name of the combinator: `each: chunks` sets
+    the field `slot` to `chunks`. Fields with `compare=False`, such as the label, do not affect
     results and are not part of the run key.
     """
 
@@ -45,7 +45,7 @@ class Nested(Step):
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return the step's part of the run key: its fields, inner steps and code fingerprint."""
+        """Return the step's part of the run key: fields, inner steps and code fingerprint."""
         every = self._change_lists(lambda steps: [one.describe() for one in steps])
         own = {one.name: every[one.name] for one in fields(self) if one.compare}
         return {"step": type(self).__name__, **own, "code": code(type(self))}
@@ -70,7 +70,7 @@ registered: dict[str, type[Nested]] = {}
 
 
 def combinator(key: str) -> Callable[[K], K]:
-    """Register the class of a combinator; raises ValueError if another module has its key."""
+    """Register a class as the combinator `key`. Raises ValueError if another module has used it."""
 
     def register(kind: K) -> K:
         known = registered.get(key, kind)
@@ -83,12 +83,12 @@ def combinator(key: str) -> Callable[[K], K]:
 
 
 def combinator_key(item: Mapping[str, Any]) -> str | None:
-    """Return the name of the combinator in a step of a method's file, e.g. `branch`, or None."""
+    """Return the name of the combinator in a step of a method file, e.g. `branch`, or None."""
     return next((key for key in sorted(registered) if key in item), None)
 
 
 def inner_lists(item: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]:
-    """Yield each list of steps that a combinator of a method's file contains, with its path."""
+    """Yield each list of steps inside a combinator of a method file, with its path."""
     for one in _settings(combinator_key(item) or "").values():
         value, inside = item.get(one.name), _path(path, one.name, item)
         if one.annotation == Steps:
@@ -103,9 +103,10 @@ def read_combinator(
     read: Callable[[Any, str], Steps],
     note: Callable[[str], None],
 ) -> Step | None:
-    """Return the combinator that a mapping of a method's file describes, None if it is invalid.
+    """Return the combinator that a mapping of a method file describes, or None if it is invalid.
 
-    `read` turns a list of the file and its path into steps; `note` receives every problem.
+    `read` turns a list of steps and its path in the file into steps. `note` is called with each
+    problem.
     """
     form = combinator_key(item) or ""
     settings = _settings(form)
@@ -133,7 +134,7 @@ def read_combinator(
 
 
 def _settings(form: str) -> dict[str, Setting]:
-    """Return the settings of a combinator by field; the first is written under its own key."""
+    """Return the settings of a combinator by field. The first is written under the key `form`."""
     _, *own = signature_of(registered[form]).parameters.values()
     names = [form, *(one.name for one in own[1:])]
     return {

@@ -41,7 +41,7 @@ from graphrag_bench.values import Answer, RetrievalState
 @combinator("branch")
 @dataclass(frozen=True)
 class Branch(Nested):
-    """Branches, here called arms, that each run on a copy of the state; their results are merged.
+    """Branches, here called arms, that each run on a copy of the state. Their results are merged.
 
     If `only` names slots, the results in other slots are dropped.
     """
@@ -51,7 +51,7 @@ class Branch(Nested):
     only: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state with the merged slots of all arms; a failed arm fails the question."""
+        """Return each state with the merged slots of all arms. A failed arm fails the question."""
         by_arm = [run_steps(steps, states, execution) for steps in self.parts]
         return [
             self._merged(state, [arm[row] for arm in by_arm]) for row, state in enumerate(states)
@@ -65,7 +65,7 @@ class Branch(Nested):
         return state.write({s: value for s, value in new.items() if s in (self.only or new)})
 
     def check(self, checker: Checker) -> None:
-        """Check every arm; report a slot that several arms write and that cannot be merged."""
+        """Check every arm, and report slots that several arms write but that cannot be merged."""
         start = replace(checker.copy(), unread={}) if self.only else checker
         arms = [checker_after(steps, start) for steps in self.parts]
         wrote = [start.unread_of(arm) for arm in arms]
@@ -97,9 +97,9 @@ class Branch(Nested):
 @combinator("each")
 @dataclass(frozen=True)
 class Each(Nested):
-    """Loop over the items of a slot, e.g. ranked nodes; results for all items are merged.
+    """Loop over the items of a slot, e.g. over ranked nodes. The results of all items are merged.
 
-    The inner steps run once for each item, on a copy of the state that has only this item.
+    The inner steps run once for each item, on a copy of the state whose slot has only this item.
     """
 
     slot: str
@@ -108,11 +108,11 @@ class Each(Nested):
     at_most: PositiveInt = 64
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Run the steps on each item; return each state with the merged slots of its items.
+        """Run the steps on each item, and return each state with the merged slots of its items.
 
-        In a state without items, the slots that the steps write get empty values, unless they
-        have a value already. Only the first `at_most` items are used. A failed item fails the
-        question.
+        Only the first `at_most` items are used. If there are no items, the slots that the steps
+        write get empty values, unless they have a value already. If an item fails, the question
+        fails.
         """
         items = [
             split(value)[: self.at_most] if (value := state.get(self.slot)) is not None else []
@@ -146,7 +146,7 @@ class Each(Nested):
     def check(self, checker: Checker) -> None:
         """Check the inner steps, that the slot has items, and that written slots can be merged.
 
-        A slot counts as written only if its type has an empty value, which the slot gets if
+        A slot counts as written only if its type has an empty value. The slot gets this value if
         there are no items.
         """
         checker.read(self.label, self.slot)
@@ -171,9 +171,8 @@ class Each(Nested):
 class Repeat(Nested):
     """Loop that runs the inner steps until the slot `until` is true, at most `times` times.
 
-    `keep` says which ranked rows are kept. `last` keeps the rows of the last round. `union` and
-    `max` keep the rows of all rounds: `union` in order of first appearance, `max` with the best
-    score of each row.
+    `keep` selects the ranked rows that are kept: the rows of the last round (`last`), or the rows
+    of all rounds in order of first appearance (`union`) or with their best scores (`max`).
     """
 
     times: PositiveInt
@@ -182,10 +181,7 @@ class Repeat(Nested):
     keep: Keep = "last"
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state after its last round.
-
-        All unfinished states run a round together.
-        """
+        """Return each state after its last round. Unfinished states run each round together."""
         outcomes: list[Outcome] = list(states)
         rounds: list[list[Outcome]] = [[] for _ in states]
         active = list(range(len(states)))
@@ -222,19 +218,19 @@ class Repeat(Nested):
         checker.unread = {s: w for s, w in checker.unread.items() if w not in inside}
 
     def max_calls(self) -> int:
-        """Return the maximum number of LLM calls of all rounds."""
+        """Return the maximum number of LLM calls in all rounds."""
         return self.times * super().max_calls()
 
 
 @combinator("switch")
 @dataclass(frozen=True)
 class Switch(Nested):
-    """Choice among lists of steps (cases) by the value of a slot; without a match, no step runs.
+    """Choice among lists of steps (cases) by the value of a slot.
 
-    A missing value or a value of length 0 selects the case `empty`. Any other value selects the
-    case whose name is the value's text, or `some` if there is no such case. If the selected case is
-    not listed, the case `otherwise` runs. If `fallback` gives a reason for the case that runs, the
-    reason is recorded as a fallback.
+    If the value is missing or has length 0, the case `empty` is selected. Otherwise the case with
+    the name of the value is selected, or else `some`. If the selected case is not listed, the case
+    `otherwise` runs. If there is no such case either, no step runs. If `fallback` gives a reason
+    for the case that runs, the reason is recorded as a fallback.
     """
 
     slot: str
@@ -244,7 +240,7 @@ class Switch(Nested):
     )
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state after the steps of its case; states with the same case run together."""
+        """Return each state after the steps of its case. States with the same case run together."""
         names = [self._case(state) for state in states]
         for state, name in zip(states, names, strict=True):
             if name in self.fallback:
@@ -266,7 +262,7 @@ class Switch(Nested):
         return name if name in self.cases else "otherwise"
 
     def check(self, checker: Checker) -> None:
-        """Check every case; only slots that all cases write count as written."""
+        """Check every case. A slot counts as written only if all cases write it."""
         for name in self.fallback:
             if name not in self.cases:
                 hint = did_you_mean(name, list(self.cases))
@@ -283,7 +279,7 @@ class Switch(Nested):
         checker.written = set.intersection(*(arm.written for arm in ways))
 
     def max_calls(self) -> int:
-        """Return the maximum number of LLM calls, which is that of the most expensive case."""
+        """Return the maximum number of LLM calls in the most expensive case."""
         return max((sum(s.max_calls() for s in steps) for steps in self.parts), default=0)
 
 
@@ -294,14 +290,14 @@ INPUTS = ("dependencies", "question_kind")
 @combinator("resolve")
 @dataclass(frozen=True)
 class Resolve(Nested):
-    """Loop over the sub-questions of a plan in dependency order; the final question comes last.
+    """Loop over the sub-questions of a plan in dependency order, and then the final question.
 
-    The inner steps run for each sub-question, on a copy of the state in which `question` is the
-    sub-question, `dependencies` are the answered sub-questions that it depends on, and
-    `question_kind` is its kind. Independent sub-questions run together. The steps of `answer` run
-    for sub-questions only; later steps answer the final question. Ranked rows of all sub-questions
-    are merged; rows of the final question come last.
-    Source: PankRAG (2025), sections 2.2 and 2.3; architecture of this project.
+    The inner steps run for each sub-question on a copy of the state. In this copy, `question` is
+    the sub-question, `question_kind` is its kind, and `dependencies` are the answered sub-questions
+    that it depends on. Independent sub-questions run together. The steps of `answer` run only for
+    sub-questions, because later steps answer the final question. The ranked rows of all
+    sub-questions are merged, and the rows of the final question come last.
+    Source: PankRAG (2025), sections 2.2 and 2.3.
     """
 
     slot: str
@@ -314,8 +310,8 @@ class Resolve(Nested):
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return each state with the merged slots of all sub-questions.
 
-        A failed sub-question fails the question. Only the first `at_most` sub-questions in
-        dependency order are used.
+        Only the first `at_most` sub-questions in dependency order are used. If a sub-question
+        fails, the question fails.
         """
         runs = [_PlanRun(state, self._limited(state.get(self.slot))) for state in states]
         for state in states:
@@ -371,7 +367,7 @@ class Resolve(Nested):
         checker.written |= inner.written
 
     def max_calls(self) -> int:
-        """Return the maximum number of LLM calls, for `at_most` sub-questions and the final one."""
+        """Return the maximum number of LLM calls for `at_most` sub-questions and the final one."""
         own, answer = (sum(step.max_calls() for step in s) for s in (self.steps, self.answer))
         return self.at_most * (own + answer) + own
 

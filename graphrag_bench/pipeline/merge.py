@@ -1,4 +1,4 @@
-"""Merge the values that several runs of the same steps wrote into a slot, and split values."""
+"""Merge the values that several runs of the same steps wrote to a slot, and split values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -39,7 +39,7 @@ _RRF_K = 60
 def merged_slots(
     start: RetrievalState, outcomes: Sequence[Outcome], rule: Rule | Keep
 ) -> dict[str, Any]:
-    """Return the slots that outcomes wrote since `start`; the values of each slot are merged.
+    """Return the slots that were written since `start`, with the values of all outcomes merged.
 
     A slot whose type cannot be merged has the value of the last outcome.
     """
@@ -56,16 +56,17 @@ def merged_slots(
 
 
 def merge(values: Sequence[Any], rule: Rule) -> Any:
-    """Merge values of the same type into one value; raises TypeError for a type without a merge.
+    """Merge values of the same type into one value. Raises TypeError if the type cannot be merged.
 
     Names, texts, subgraphs and paths are joined without duplicates. Explorations are joined round
-    by round. Score vectors are divided by their sums and added; the rule `sum` adds them as they
-    are, and `max` takes the maximum. Rankings are merged by `rule`; ties are broken by lower id:
+    by round. Score vectors are divided by their sums and added. Under the rule `sum` they are not
+    divided, and under `max` the maximum is used. Rankings are merged by one of these rules, and
+    ties are broken by the lower id:
 
-    * `interleave`: rank 1 of every list, then rank 2, and so on; a row keeps its first score.
+    * `interleave`: rank 1 of every list, then rank 2, and so on. A row keeps its first score.
     * `union`: the order of first appearance.
     * `reciprocal_rank_fusion`: by the sum of 1 / (60 + rank) (Cormack et al. 2009).
-    * `sum`, `max`: by the sum of a row's scores, by its best score.
+    * `sum` and `max`: by the sum or the maximum of a row's scores.
     * `sum_of_normalised`: by the sum, after the scores of each list are divided by their sum.
 
     >>> left, right = Ranked([7, 3], [0.9, 0.6]), Ranked([3, 9], [0.8, 0.2])
@@ -139,14 +140,14 @@ _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
 
 
 def empty(slot: str) -> Any:
-    """Return the value of a slot that means "no items", None if the slot's type has none."""
+    """Return the value of a slot that means "no items", or None if its type has no such value."""
     if slot in ("nodes", "relationships", "chunks", "communities"):
         return Ranked.empty()
     return {"mentions": Mentions(()), "query": Query(()), "keywords": Keywords((), ())}.get(slot)
 
 
 def split(value: Any) -> list[Any]:
-    """Return the items of a value, each as a value of the same type.
+    """Split a value into its items. Each item is a value of the same type.
 
     Raises TypeError for a type without items.
     """

@@ -1,4 +1,4 @@
-"""Build a pipeline from a method file, report all its problems at once, and run it in blocks."""
+"""Build a pipeline from a method file, find all problems in the file, and run the pipeline."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ from graphrag_bench.values import Question, RetrievalState, slot_names
 
 STAGES = ("convert", "retrieve", "generate")
 BLOCK = 64
-"""Questions per block of retrieval."""
+"""Number of questions that retrieval steps process at once."""
 _OF_STEPS = ("op", "use", "as", "path_pooling")
 """The keys of a step that are not settings of its operator."""
 
@@ -40,14 +40,15 @@ class Pipeline:
     generate: Steps = ()
 
     def steps(self, answering: bool = True) -> Steps:
-        """Return all steps in order; without `answering`, they end with packing the context."""
+        """Return all steps in order. If not `answering`, they end with packing the context."""
         return (*self.convert, *self.retrieve, *(self.generate if answering else self.packing))
 
     @property
     def packing(self) -> Steps:
         """The first steps of `generate`, which pack the context.
 
-        They end before a step that writes the answer or may call a model, other than path pooling.
+        They end before a step that writes the answer or may call a model. Path pooling is always
+        included.
         """
         return tuple(takewhile(_is_packing, self.generate))
 
@@ -83,9 +84,9 @@ class Pipeline:
         attributes: frozenset[str] | None = None,
         slots: frozenset[str] = frozenset(),
     ) -> list[str]:
-        """Return the problems with slots, resources, attributes and prompts, found before a run.
+        """Return the problems with slots, resources, graph attributes and prompts.
 
-        `slots` are filled before the first step.
+        `slots` have values before the first step.
         """
         checker = Checker(resources, attributes, {"question", *slots})
         for step in self.steps():
@@ -110,8 +111,8 @@ class StepOptions:
 
     Files in the folder `prompts` replace prompts of the same file name. `pooling` has the settings
     of path pooling. `regime` selects the answering prompt (see `reader_prompts`); None keeps the
-    prompt of the method. With `all_rows`, path pooling keeps all relationships of a method that
-    does not limit their number.
+    prompt of the method. If `all_rows` is true, path pooling keeps all relationships of a method
+    that does not limit their number.
     """
 
     prompts: str | None = None
@@ -253,7 +254,7 @@ class _Builder:
 
 
 def unknown_stages(method: Mapping[str, Any]) -> list[str]:
-    """Return the keys of a method that hold a list of steps but are not known stages."""
+    """Return the keys of a method that hold a list of steps but are not stages."""
     return [
         key
         for key, items in method.items()
@@ -268,9 +269,9 @@ def unknown_stages(method: Mapping[str, Any]) -> list[str]:
 def build(
     method: Mapping[str, Any], options: StepOptions | None = None
 ) -> tuple[Pipeline, list[str]]:
-    """Return the pipeline of a method's file, and the problems found in the file.
+    """Return the pipeline of a method file, and the problems found in the file.
 
-    Without `options`, every step is as in the file.
+    By default, every step is as in the file.
     """
     builder = _Builder(options or StepOptions())
     keys = {stage: stage for stage in STAGES if stage in method}
@@ -295,7 +296,7 @@ def raise_problems(problems: Sequence[str], what: str) -> None:
 class QuestionResult:
     """Result of a question: its final state or its failure, and the traces of its steps.
 
-    `fallbacks` lists why fallbacks were used, in order.
+    `fallbacks` lists the reasons for fallbacks, in order.
     """
 
     question: Question
@@ -317,12 +318,12 @@ def run(
     answering: bool = True,
     start: Callable[[Question], RetrievalState] = RetrievalState,
 ) -> Iterator[QuestionResult]:
-    """Yield the result of every question after its last step, in the given order.
+    """Run the pipeline and yield the result of each question, in the given order.
 
-    `start` returns the first state of a question. Without `answering`, the run ends when the
-    context is packed. Steps that retrieve get up to `BLOCK` questions at once. The steps of
-    `generate`, and all steps if retrieval calls a model, get `execution.workers` questions at a
-    time, so that few results are lost if the process is killed.
+    `start` returns the first state of a question. If `answering` is false, the run ends when the
+    context is packed. Retrieval steps process up to `BLOCK` questions at once. The steps of
+    `generate`, and all steps if retrieval calls a model, process `execution.workers` questions at
+    once, so that few results are lost if the process is killed.
     """
     early = (*pipeline.convert, *pipeline.retrieve)
     late = pipeline.generate if answering else pipeline.packing

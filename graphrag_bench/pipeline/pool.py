@@ -1,14 +1,14 @@
-"""Path pooling: steps that a run can insert before a step that packs relationships into the prompt.
+"""Path pooling: reorder the relationships before a step packs them into the prompt.
 
-The packing step needs the key `path_pooling`, e.g.:
+A packing step allows path pooling with the key `path_pooling`, e.g.:
 
     {op: context.relationships, share: 0.2, path_pooling: {entities: nlp}}
 
-`pooling=rerank` reorders the relationships that fit the prompt. `pooling=reselect` searches more
-relationships with the steps of `search`, at least `coarse_k` of them, and keeps the best `keep`.
-Paths start at the entities of the question. The operator `question.entities.KIND` finds them
-(without the key `entities`, they are the method's mentions), and `node.link` links them to nodes;
-with the key `linked`, they are the method's ranked nodes. `scores` is the setting of `path.pool`.
+`pooling=rerank` reorders the relationships that fit the prompt. `pooling=reselect` runs the steps
+of `search` with a `top_k` of at least `coarse_k`, and keeps the best `keep` relationships. Paths
+start at the entities of the question. The operator `question.entities.KIND` finds them, and
+`node.link` links them to nodes. Without the key `entities`, the method's mentions are linked. With
+the key `linked`, the method's ranked nodes are used. `scores` is the setting of `path.pool`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,10 +26,10 @@ KEYS = frozenset({"entities", "linked", "search", "scores", "keep"})
 _OWN = ("conversion", "linking")
 """Settings of `pooling` that are not settings of the operator `path.pool`."""
 _FITTING = {"context.relationships": "relationship.fitting"}
-"""For each packing operator, the operator that returns the relationships that it would keep."""
+"""For each packing operator, the operator that returns the relationships that fit the prompt."""
 _LINKING = ("dictionary", "mentions", "vectors")
 _COARSE_K, _DEFAULT_KEEP = 500, 200
-"""Default numbers of relationships that `reselect` searches and keeps."""
+"""Default values of `coarse_k` and `keep`."""
 Item = Mapping[str, Any]
 
 
@@ -58,9 +58,9 @@ def with_pooling(
 ) -> PooledPacker:
     """Return the packing step, preceded by the steps that pool its relationships.
 
-    `read` turns a list of a method's file and its path into steps. With `all_rows`, pooling keeps
-    all relationships of a method that does not limit their number. Raises UserError for an unknown
-    mode or an unknown key of `path_pooling`.
+    `read` turns a list of steps and its path in the file into steps. If `all_rows` is true, pooling
+    keeps all relationships of a method that does not limit their number. Raises UserError for an
+    unknown mode or an unknown key of `path_pooling`.
     """
     path, pool = packer.label.partition(" ")[0], item["path_pooling"] or {}
     for key in pool:

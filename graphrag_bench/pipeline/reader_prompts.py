@@ -1,10 +1,10 @@
-"""The prompt that asks for the answer, under each regime.
+"""Select the prompt that asks for the answer.
 
-The `licence` is a clause that tells the model what to reply if the context does not contain the
-answer. Under the regime `house`, a method's own prompt has this clause where its template has the
-variable `licence`; the stage `generate` asks for prose answers with a prompt common to all methods.
-Under `published`, the method's own prompt asks for all answers, and it has such a clause only if
-its source has one. Prompts that do not ask for an answer are the same under both regimes.
+Under the regime `house`, prompts have a licence where their template has the variable `licence`. A
+licence is a clause that tells the model what to reply if the context does not contain the answer.
+The stage `generate` asks for prose answers with a prompt that is common to all methods. Under
+`published`, the method's own prompt asks for all answers, and no licence is added to it. Prompts
+that do not ask for an answer are the same under both regimes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,14 +22,14 @@ READERS: Mapping[Regime, str] = {
     "house": "the method's own, with one clause for all methods",
     "published": "the method's own, with its source's clause or none",
 }
-"""Description of the answering prompt of each regime, for `plan`."""
+"""Description of the answering prompt under each regime, for `plan`."""
 
 
 @dataclass(frozen=True)
 class ReaderPrompt(Prompt):
-    """A method's answering prompt; `prose` names the prompt for prose answers.
+    """Answering prompt of a method. `prose` is the name of a separate prompt for prose answers.
 
-    If `licensed` is False, no `licence` clause is added; a clause in the prompt's source stays.
+    If `licensed` is False, no licence is added.
     """
 
     prose: str = ""
@@ -37,13 +37,13 @@ class ReaderPrompt(Prompt):
 
     @property
     def files(self) -> tuple[Prompt, ...]:
-        """The method's own prompt, and the prompt for prose answers, if any."""
+        """The method's own prompt, and the prompt for prose answers if there is one."""
         names = [self.name, *([self.prose] if self.prose else [])]
         return tuple(Prompt(name, self.folder) for name in names)
 
     @property
     def digest(self) -> str:
-        """The fingerprint of the templates and of the use of the `licence` clause."""
+        """The fingerprint of the templates and of `licensed`."""
         return digest([file.text for file in self.files], self.licensed)
 
     @property
@@ -52,7 +52,7 @@ class ReaderPrompt(Prompt):
         return frozenset().union(*(file.variables for file in self.files))
 
     def render(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
-        """Return the prompt's messages; `values["form"]` says whether the answer is prose."""
+        """Return the messages of the prompt for the answer form `values["form"]`."""
         if self.prose and answer_form(values["form"]).prose:
             return self.files[-1].render(values)
         return super().render(values if self.licensed else {**values, LICENCE: ""})
@@ -61,7 +61,8 @@ class ReaderPrompt(Prompt):
 def reader_prompt(prompt: Prompt, operator: Operator, stage: str, regime: Regime) -> Prompt:
     """Return the answering prompt of an operator under a regime.
 
-    The common prompt is used only in `generate`, and only if the operator supplies its variables.
+    The common prompt is used only in the stage `generate`, and only if the operator supplies its
+    variables.
     """
     if regime == "published":
         return ReaderPrompt(prompt.name, prompt.folder, licensed=False)
@@ -76,7 +77,7 @@ def common_forms(regime: Regime, forms: Iterable[FormName]) -> list[FormName]:
 
 
 def own_answers(steps: Iterable[OperatorStep]) -> list[str]:
-    """Return the operators that ask for prose with their own prompt, not the common prompt."""
+    """Return the operators that do not use the common prompt when they ask for an answer."""
     names: dict[str, None] = {}
     for op, files in _answering(steps):
         if COMMON.name not in {file.name for file in files}:

@@ -1,4 +1,4 @@
-"""Steps of a pipeline; each step runs on the states of a block of questions at once."""
+"""Steps of a pipeline. Each step runs on the states of a block of questions at once."""
 
 import time
 import traceback
@@ -27,9 +27,9 @@ _MODELS = frozenset({"llm", "llm_build", "llm_judge"})
 
 @dataclass(frozen=True)
 class Failure:
-    """A step that failed for a question, with the type and the message of the error.
+    """Failure of a step for a question, with the type and the message of the error.
 
-    `where` is the traceback in the operator's own code, outermost line first; it is not stored.
+    `where` is the traceback in the operator's own code, outermost line first. It is not stored.
     """
 
     step: str
@@ -39,7 +39,7 @@ class Failure:
 
 
 def user_traceback(error: BaseException) -> tuple[str, ...]:
-    """Return the lines of an error's traceback, without calls inside graphrag_bench."""
+    """Return the lines of an error's traceback, except calls inside graphrag_bench."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
     texts = traceback.format_list(own[-_MOST_FRAMES:])  # the last calls of a recursion
@@ -87,10 +87,10 @@ _Result = tuple[Any, float, Sequence[Meter]]
 
 @dataclass
 class Execution:
-    """Shared state of a run's steps: resources, ledger, limits, and records of each question.
+    """Shared state of the steps of a run: resources, limits, and records of each question.
 
-    A run stops if more than the share `failure_limit` of a step's calls failed, after at least
-    `failure_after` calls.
+    A run stops if more than the fraction `failure_limit` of a step's calls has failed, after at
+    least `failure_after` calls.
     """
 
     resources: Mapping[str, Any]
@@ -103,11 +103,11 @@ class Execution:
     gates: dict[str, FailureGate] = field(default_factory=dict)
 
     def add_fallback(self, state: RetrievalState, reason: str) -> None:
-        """Record the reason for a fallback of a question; equal reasons are recorded once."""
+        """Record the reason for a fallback of a question. Equal reasons are recorded once."""
         self.fallbacks.setdefault(state.question.id, {})[reason] = None
 
     def meter(self, need: str, step: str, question: str) -> ChatModel:
-        """Return the model named `need`, which records its calls and failures under a step."""
+        """Return the model named `need`. Its calls and failures are recorded under `step`."""
         new = FailureGate(step, self.failure_limit, self.failure_after)
         gate = self.gates.setdefault(step, new)
         log = self.ledger.logger(step.partition(".")[0], step, question) if self.ledger else None
@@ -118,8 +118,8 @@ class Execution:
 class Step(ABC):
     """Step of a pipeline: an operator, or a combinator that contains lists of steps (`parts`).
 
-    `max_calls` assumes that each of these lists runs at most once. Combinators that run a list more
-    often override it.
+    `max_calls` assumes that each list runs at most once. Combinators that run a list more often
+    override this method.
     """
 
     label: str
@@ -159,7 +159,7 @@ Steps = tuple[Step, ...]
 
 
 def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
-    """Return a copy of the checker after checking the steps with it.
+    """Return a copy of the checker after it has checked the steps.
 
     The steps may also read the slots in `written`.
     """
@@ -174,10 +174,10 @@ def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -
 class OperatorStep(Step):
     """Step that runs an operator with validated settings.
 
-    A method's file can give a name to the list that a step writes, so that later steps can read it.
-    `use` maps a parameter of the operator to the named list that it reads instead of its slot; an
-    optional parameter that is not in `use` gets None. `list_name` is the name of the list that the
-    step writes instead of its main slot.
+    In a method file, a step can give a name to the list that it writes, so that later steps can
+    read it. `use` maps parameters of the operator to the named lists that they get instead of their
+    slots. An optional parameter that is not in `use` gets None. `list_name` is the name of the list
+    that the step writes instead of its main slot.
     """
 
     operator: Operator
@@ -188,12 +188,12 @@ class OperatorStep(Step):
 
     @property
     def reads(self) -> list[tuple[Read, str]]:
-        """The inputs that get a value, each with the slot or named list that it comes from."""
+        """The inputs that get a value, each with its slot or named list."""
         sources = [(read, self._source(read)) for read in self.operator.reads]
         return [(read, source) for read, source in sources if source is not None]
 
     def writes(self, slot: str) -> str:
-        """Return the slot or named list to which the operator writes its value for a slot."""
+        """Return the slot or named list to which the operator writes the value of a slot."""
         return self.list_name if self.list_name and slot == self.operator.main else slot
 
     def _source(self, read: Read) -> str | None:
@@ -205,7 +205,7 @@ class OperatorStep(Step):
         return [self._record(state, one, execution) for state, one in done]
 
     def _compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Result]:
-        """After a failed batch, call the operator state by state, so that only some states fail."""
+        """Run the operator. After a failed batch, run it state by state, so that some succeed."""
         if self.operator.batched and len(states) > 1 and not _MODELS & {*self.operator.needs}:
             done = self._call(states, execution)
             if not isinstance(done[0][0], Failure):
@@ -288,10 +288,7 @@ class OperatorStep(Step):
         checker.write(self.label, [*map(self.writes, always)], [*map(self.writes, sometimes)])
 
     def describe(self) -> dict[str, Any]:
-        """Return the step's part of the run key.
-
-        It has the operator's name, code fingerprint and settings, and the named lists.
-        """
+        """Return the step's part of the run key: operator, code, settings and named lists."""
         prompts = {type(value) for value in self.settings.values() if hasattr(value, "digest")}
         return {
             "op": self.operator.name,
@@ -309,7 +306,7 @@ class OperatorStep(Step):
         return change(self)
 
     def operators(self) -> "list[OperatorStep]":
-        """Return a list with this step only."""
+        """Return a list that contains only this step."""
         return [self]
 
     def max_calls(self) -> int:
@@ -320,7 +317,7 @@ class OperatorStep(Step):
 def run_steps(
     steps: Sequence[Step], states: Sequence[Outcome], execution: Execution
 ) -> list[Outcome]:
-    """Run a list of steps on each state; after a failure, a state skips the remaining steps."""
+    """Run a list of steps on each state. A failed state skips the remaining steps."""
     outcomes: list[Outcome] = list(states)
     for step in steps:
         alive = [row for row, outcome in enumerate(outcomes) if isinstance(outcome, RetrievalState)]

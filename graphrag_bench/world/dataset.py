@@ -1,4 +1,4 @@
-"""Make a data set from a synthetic world, and training questions from other synthetic worlds."""
+"""Make data sets and training questions from synthetic worlds."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -13,13 +13,13 @@ from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.generator import make_world
 
 OTHER_SEED = 1_000_003
-"""The seed of the training world is the world's seed plus this number; for validation, twice it."""
+"""Difference between the seeds of the world and of the training world (validation: twice it)."""
 MOST_TRAINING, MOST_VALIDATION = 300, 100
-"""The most training questions and the most validation questions."""
+"""The maximum numbers of training questions and of validation questions."""
 
 
 def from_settings(card: Card, settings: Mapping[str, object]) -> Dataset:
-    """Return the data set of the world with these settings; its name lists non-default settings.
+    """Return the data set of the world with these settings. Its name lists non-default settings.
 
     Raises UserError for a setting that is unknown, out of range or of the wrong type.
     """
@@ -47,9 +47,9 @@ def world_of(dataset: Dataset) -> World:
 def world_dataset(card: Card, world: World) -> Dataset:
     """Return a data set whose documents are the passages, with a question for each chain of facts.
 
-    The gold answers are the name and the alias of the last entity. The evidence is the passages
-    that state the facts of the chain; for a fact that was removed from the corpus it is an id
-    `removed-N`, which no document has. The type of a question is its number of hops.
+    The gold answers are the name and the alias of the last entity. The evidence consists of the
+    passages that state the facts of the chain. If a fact was removed from the corpus, its evidence
+    is an id `removed-N`, which no document has. The type of a question is its number of hops.
     """
     gold = {}
     for chain in world.chains:
@@ -69,9 +69,9 @@ def world_dataset(card: Card, world: World) -> Dataset:
 
 
 def training_worlds(dataset: Dataset) -> TrainingSet:
-    """Return at most `MOST_TRAINING` training questions, about a world with another seed.
+    """Return at most `MOST_TRAINING` training questions about a world with another seed.
 
-    A small world has fewer questions. Validation questions are about a third world.
+    A small world has fewer questions. The validation questions are about a third world.
     """
     settings = WorldSettings.model_validate(dict(dataset.settings))
 

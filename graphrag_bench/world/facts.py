@@ -1,6 +1,6 @@
-"""A synthetic world: its settings, entities and facts, and the chains of facts behind questions.
+"""Synthetic worlds: settings, entities, facts, and the chains of facts behind the questions.
 
-Operators never see these values, only the texts and questions of the data set.
+Operators see only the texts and questions of the data set, and none of these values.
 """
 
 from dataclasses import dataclass
@@ -12,11 +12,10 @@ from graphrag_bench.text import show_briefly
 
 
 class WorldSettings(BaseModel):
-    """Settings of a world, which determine its texts and questions.
+    """Settings of a world. They determine its texts and questions.
 
-    Changing `noise`, `alias_rate` or `removed` keeps the entities, facts and questions, because
-    each setting has its own stream of random numbers. A higher rate affects all items that a lower
-    rate affects, and others. Shares are exact, up to rounding to whole counts.
+    Changing `noise`, `alias_rate` or `removed` keeps the entities, facts and questions. Increasing
+    one of these rates only affects further items. Shares are exact, up to rounding to whole counts.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -57,7 +56,7 @@ class WorldSettings(BaseModel):
 
 @dataclass(frozen=True)
 class WorldEntity:
-    """An entity; `id` is its index in `World.entities`."""
+    """An entity. Its `id` is its index in `World.entities`."""
 
     id: int
     name: str
@@ -68,9 +67,9 @@ class WorldEntity:
 
 @dataclass(frozen=True)
 class Fact:
-    """A relation between two entities; `names` are head and tail as written in its sentence.
+    """A relation between two entities. `names` are head and tail as written in its sentence.
 
-    `passage` is the id of the passage that states the fact; None for a fact that is removed from
+    `passage` is the id of the passage that states the fact, or None if the fact was removed from
     the corpus.
     """
 
@@ -84,7 +83,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Chain:
-    """A question and the facts that answer it, first hop first; `answer` is the last tail."""
+    """A question and the facts that answer it, first hop first. `answer` is the last tail."""
 
     question: str
     text: str
@@ -100,11 +99,11 @@ class Chain:
 
 @dataclass(frozen=True)
 class World:
-    """Entities, facts, passages, and the chains of the questions.
+    """A synthetic world: entities, facts, passages, and the chains of facts behind the questions.
 
-    `distractors` are true facts about outsiders: entities that no other fact is about.
-    `contradictions` are false facts that are stated as rumours. `entities` lists the outsiders
-    last. `passages` are in corpus order, `chains` in question order.
+    `distractors` are true facts about additional entities that have no other facts. These entities
+    are the last of `entities`. `contradictions` are false facts that are stated as rumours.
+    `passages` are in corpus order, and `chains` are in question order.
     """
 
     settings: WorldSettings
@@ -118,7 +117,8 @@ class World:
     def evidence(self, chain: Chain) -> tuple[str, ...]:
         """Return the passage id of each fact of a chain, in order.
 
-        A fact that is removed from the corpus has the id `removed-N`, where N is the fact's id.
+        A fact that was removed from the corpus has the id `removed-N`, where N is the id of the
+        fact.
         """
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)

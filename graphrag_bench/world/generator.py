@@ -31,18 +31,18 @@ _NOUNS = {
     "organisation": ("Society", "Guild", "College", "League", "Press", "Union", "Bank", "Trust"),
     "work": ("Chronicle", "Elegy", "Atlas", "Overture", "Letters", "Garden", "Voyage", "Mirror"),
 }
-"""The last words of the names of places, organisations and works."""
+"""The last words in the names of places, organisations and works."""
 _TRIES = 200
 _OF_HEAD = {kind: [one for one in RELATIONS if one.head == kind] for kind in TYPES}
 
 
 def make_world(settings: WorldSettings) -> World:
-    """Generate the world of the given settings; equal settings give equal worlds.
+    """Generate the world of the given settings. Equal settings give equal worlds.
 
-    Every entity has a passage with its name as title. The passage introduces the entity and, if a
-    fact uses its alias, the alias; then it states `facts_per_passage` facts about the entity. Noise
-    imitates or contradicts the facts of the chains first, then other facts, in random order. Raises
-    UserError if the world is too small for the number of different questions.
+    Every entity has a passage with its name as title. The passage introduces the entity and its
+    alias, if a fact uses the alias. Then it states `facts_per_passage` facts about the entity.
+    Noise imitates or contradicts facts in random order, beginning with the facts of the chains.
+    Raises UserError if the world is too small for so many different questions.
     """
     entities = _entities(settings)
     facts = _facts(settings, entities)
@@ -167,7 +167,7 @@ def _noise(
     facts: Sequence[Fact],
     chains: Sequence[Chain],
 ) -> tuple[list[WorldEntity], list[Fact], list[Fact], list[tuple[float, Document]]]:
-    """Return outsiders, distractors, contradictions, and passages with their sort keys."""
+    """Return additional entities, distractors, contradictions, and passages with sort keys."""
     n_noise = round(settings.noise * settings.size / (1 - settings.noise))
     random = _random(settings, "noise")
     shuffled = random.permutation(len(facts)).tolist()

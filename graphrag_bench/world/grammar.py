@@ -1,7 +1,7 @@
-"""Write and parse the sentences of synthetic worlds, where each relation has one phrase.
+"""Write and parse the sentences of synthetic worlds, in which each relation has one phrase.
 
 Every fact is stated as "HEAD PHRASE TAIL.", so that searching for the phrases finds all facts and
-nothing else. Names contain no word of a phrase, and none of . , ; : or quotes.
+nothing else. Names contain no word of a phrase, no quotes, and none of the characters . , ; :
 """
 
 import re
@@ -17,14 +17,15 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "organisation": ("guild", "society", "college", "league", "workshop"),
     "work": ("novel", "chronicle", "ballad", "treatise", "poem"),
 }
-"""For each type of entity, the nouns in the sentences that introduce such entities."""
+"""Nouns in the sentences that introduce entities of each type."""
 
 
 @dataclass(frozen=True)
 class WorldRelation:
-    """A relation from entities of type `head` to entities of type `tail`; a head has one tail.
+    """A relation from entities of type `head` to entities of type `tail`. A head has one tail.
 
-    `phrase` is used in facts, `role` in questions: "X was born in Y", "the birthplace of X".
+    Facts use the `phrase`, as in "X was born in Y". Questions use the `role`: "the birthplace of
+    X".
     """
 
     phrase: str
@@ -52,7 +53,7 @@ BY_PHRASE: Mapping[str, WorldRelation] = {relation.phrase: relation for relation
 ALSO = "is also known as"
 """The phrase between a name and its alias."""
 RUMOUR = "Rumour has it that"
-"""The beginning of a false sentence."""
+"""The beginning of a sentence that states a false fact."""
 _WHICH = {
     "person": "Who is",
     "place": "Which place is",
@@ -71,7 +72,7 @@ _PARTS = re.compile(r"[\n.;:!?\"]+")
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement in a sentence or table row, with names as written; a `rumour` may be false."""
+    """A statement in a sentence or table row, with names as written. A `rumour` may be false."""
 
     head: str
     phrase: str
@@ -87,7 +88,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class ParsedQuestion:
-    """A question as a path: its start entity, and the phrases to follow, first hop first."""
+    """A question as a path: its start entity and the phrases to follow, first hop first."""
 
     start: str
     phrases: tuple[str, ...]
@@ -111,7 +112,7 @@ def question(start: str, phrases: tuple[str, ...]) -> str:
 
 
 def parse_question(text: str) -> ParsedQuestion | None:
-    """Return a question of a synthetic world as a path; None for any other text."""
+    """Return a question of a synthetic world as a path, or None for any other text."""
     rest = text.strip().removesuffix("?")
     for opening in _WHICH.values():
         rest = rest.removeprefix(f"{opening} ")
@@ -123,17 +124,16 @@ def parse_question(text: str) -> ParsedQuestion | None:
 
 
 def kinds(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, type and introducing sentence of each entity that a text introduces."""
+    """Yield each entity that a text introduces, with its type and the introducing sentence."""
     for name, kind in _KIND.findall(text):
         yield name.strip(), _KIND_WORDS[kind], kind_sentence(name.strip(), kind)
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """Yield the statements in a text, in order.
+    """Yield the statements in a text, in order. Case and punctuation are ignored.
 
-    A statement is written "HEAD PHRASE TAIL", "(HEAD, PHRASE, TAIL)", "HEAD -> PHRASE -> TAIL", as
-    a CSV row "...,HEAD,TAIL,PHRASE,...", or as a sentence in a cell of a CSV row. Case and
-    punctuation are ignored.
+    A statement is a sentence "HEAD PHRASE TAIL", a triple "(HEAD, PHRASE, TAIL)", a path "HEAD ->
+    PHRASE -> TAIL", or a CSV row "...,HEAD,TAIL,PHRASE,...". CSV cells may hold sentences.
 
     >>> [one.sentence for one in statements("(Ada Marsh, worked for, Nor Guild)")]
     ['Ada Marsh worked for Nor Guild.']

@@ -1,4 +1,4 @@
-"""Extract the facts of a synthetic world: all facts, or all but a given share."""
+"""Extract all facts of a synthetic world, or all facts except a given fraction."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -32,11 +32,11 @@ def planted_extraction(
 ) -> Extraction:
     """Extract the entities and facts of a synthetic world.
 
-    By default every fact is extracted, and aliases are replaced by names. With
-    `aliases="as_written"` aliases stay separate names, and the statement that introduces an alias
-    becomes a triple. A rumour (a false statement) gives its entities but no triple. `drop` is the
-    share of the facts that are missed; a higher share misses the same facts and more. Raises
-    UserError if no chunk states a fact of a synthetic world.
+    By default every fact is extracted, and aliases are replaced by names. If `aliases` is
+    "as_written", aliases stay separate names, and the statement that introduces an alias becomes a
+    triple. A rumour (a false statement) gives its entities but no triple. `drop` is the fraction of
+    the facts that are left out. Increasing `drop` only leaves out further facts. Raises UserError
+    if no chunk states a fact of a synthetic world.
     """
     rows, counts = _read(chunk_table, aliases, drop, "extraction.planted")
     read = [
@@ -54,12 +54,11 @@ def planted_text_extraction(
     aliases: Aliases = "resolved",
     drop: Rate = 0.0,
 ) -> TextExtraction:
-    """Extract the described entities and relationships of a synthetic world.
+    """Extract the entities and relationships of a synthetic world, with descriptions.
 
     `aliases` and `drop` have the same meaning as in `extraction.planted`. An entity is described by
-    the sentences that introduce it and the sentences of its facts, a relationship by its own
-    sentence. The keyword of a relationship is its role in questions, e.g. "birthplace"; its
-    strength is 1.
+    the sentences that introduce it or state its facts, and a relationship by its own sentence. The
+    keyword of a relationship is its role in questions, e.g. "birthplace", and its strength is 1.
     """
     rows, counts = _read(chunk_table, aliases, drop, "text_extraction.planted")
     records = [

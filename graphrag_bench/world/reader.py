@@ -1,4 +1,4 @@
-"""A scripted language model that answers a question if and only if its prompt has the facts."""
+"""A scripted language model that answers a question if and only if the prompt states the facts."""
 
 import json
 import re
@@ -22,19 +22,18 @@ from graphrag_bench.world.grammar import (
 )
 
 UNKNOWN = "unknown"
-"""The answer if the prompt lacks a fact of the question's chain."""
+"""The answer if a fact of the question's chain is missing in the prompt."""
 
 
 class WorldReader(Scripted):
-    """A scripted language model that knows the grammar of synthetic worlds but none of their facts.
+    """A scripted language model that knows the grammar of synthetic worlds, but not the facts.
 
-    It reads the statements in the user's messages (sentences, triples, rows of tables) and follows
-    the question's relations from the entity that the question names. The answer is the last tail,
-    as written in the prompt. An alias is known only if the prompt introduces it. If a fact is
-    missing, the answer is `unknown`. If the prompt states several tails for a head and a relation,
-    the first is followed. Rumours are ignored. The reader also replies to prompts for entities,
-    keywords, OpenIE, map and reduce, and DRIFT. Any other prompt or question stops the run. Tokens
-    are words.
+    It parses the statements in the user's messages, i.e. sentences, triples and table rows. From
+    the entity that the question names, it follows the relations of the question. The answer is the
+    last tail as written in the prompt, or `unknown` if a fact is missing. An alias is known only if
+    the prompt introduces it. If several tails are stated for a head and a relation, the first is
+    followed. Rumours are ignored. The model also replies to prompts for entities, keywords, OpenIE,
+    map and reduce, and DRIFT. Any other prompt or question stops the run. Tokens are words.
     """
 
     def __init__(self) -> None:
@@ -42,7 +41,7 @@ class WorldReader(Scripted):
 
     @property
     def identity(self) -> str:
-        """The text `world_reader:` followed by a digest of the reader's code."""
+        """The text `world_reader:`, followed by a digest of the model's code."""
         return f"world_reader:{digest(code(WorldReader))}"
 
     def _respond(self, chat: Chat) -> str:
@@ -104,7 +103,7 @@ class WorldPrompt:
         return self._names.get(normal, normal)
 
     def chain(self) -> list[Statement]:
-        """Return the facts of the question's chain that precede the first missing fact."""
+        """Return the facts of the question's chain up to the first missing fact."""
         chain = []
         entity = self.canonical(self.question.start)
         for phrase in self.question.phrases:
@@ -115,12 +114,12 @@ class WorldPrompt:
         return chain
 
     def answer(self) -> str | None:
-        """Return the last entity of the question's chain; None if a fact is missing."""
+        """Return the last entity of the question's chain, or None if a fact is missing."""
         chain = self.chain()
         return chain[-1].tail if len(chain) == len(self.question.phrases) else None
 
     def line(self, head: str) -> str:
-        """Return the text after `head` in the last line that begins with it, or ""."""
+        """Return the text after `head` in the last line that begins with it; "" without a line."""
         rest = re.findall(rf"(?m)^{re.escape(head)}(.*)$", self.text)
         return rest[-1].strip() if rest else ""
 

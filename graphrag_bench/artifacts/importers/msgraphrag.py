@@ -1,4 +1,4 @@
-"""Import of an index that Microsoft GraphRAG has built: text units, graph, communities, reports."""
+"""Import an index of Microsoft GraphRAG: text units, graph, communities and reports."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,12 +23,12 @@ ParquetRow = Mapping[str, Any]
 
 @artifact("chunk_table.msgraphrag")
 def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
-    """Import the text units as chunks, in their order and without titles.
+    """Import the text units as chunks, in the same order and without titles.
 
-    The imported document of a text unit is looked up in the corpus: first by its text (ignoring
-    spaces), then by its title, which may be the id or the title of a document in the corpus. The
-    chunk belongs to the document found. If none is found, the title of the imported document serves
-    as the document id.
+    The document of a text unit is looked up in the corpus by its text, ignoring spaces. If no text
+    is equal, its title is looked up among the ids and titles of the corpus. The chunk belongs to
+    the document that is found. If none is found, the title of the imported document is used as
+    document id.
     """
     units = read_parquet(import_from, "text_units", ("id", "text"))
     if all(unit.get("human_readable_id") is not None for unit in units):
@@ -50,7 +50,7 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
 def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
     """Import the textual knowledge graph with types, descriptions and weights.
 
-    Nodes keep the order of entities.parquet, and relationships keep the order of
+    Nodes have the order of entities.parquet, and relationships have the order of
     relationships.parquet. Names are normalised, and entities with the same name are merged. Text
     units are looked up in the chunk table by their text.
     """
@@ -84,8 +84,8 @@ def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
 def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> Communities:
     """Import the communities of the imported graph, ordered by level and number.
 
-    The nodes of a community come from `entity_ids`. Its chunks come from `text_unit_ids`, or, if
-    that gives none, they are the chunks of its nodes. Raises UserError if the graph has none of the
+    `entity_ids` lists the nodes of a community, and `text_unit_ids` lists its chunks. If there are
+    no such chunks, the chunks of the nodes are used. Raises UserError if the graph has none of the
     entities.
     """
     rows = _communities(import_from)
@@ -123,8 +123,8 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
 def reports(*, import_from: Path, communities: Communities) -> Reports:
     """Import the community reports, with title, text and rank.
 
-    A community without a report gets empty texts and rank 0. Raises UserError if the run does not
-    have as many communities as the imported index.
+    A community without a report gets empty texts and rank 0. Raises UserError if the number of
+    communities differs between the run and the imported index.
     """
     rows = _communities(import_from)
     if len(rows) != len(communities):
@@ -192,10 +192,10 @@ def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[Parque
 
 
 def text_of(value: Any) -> str:
-    """Return a value of a text column; "" if the value is missing."""
+    """Return a value of a text column, or "" if the value is missing."""
     return value if isinstance(value, str) else ""
 
 
 def list_of(value: Any) -> list[str]:
-    """Return a value of a column that holds lists of ids; [] if the value is missing."""
+    """Return a value of a column that holds lists of ids, or [] if the value is missing."""
     return [str(item) for item in value] if isinstance(value, list) else []

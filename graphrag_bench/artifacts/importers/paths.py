@@ -12,7 +12,7 @@ _TABLES = {
     "communities": "communities",
     "reports": "community_reports",
 }
-"""Microsoft GraphRAG's table that each resource is imported from."""
+"""The table of Microsoft GraphRAG from which each resource is imported."""
 _READ = ("entities", "relationships", "communities", "community_reports", "text_units", "documents")
 
 
@@ -37,7 +37,7 @@ def variants_for(path: Path) -> dict[str, str]:
 
 
 def file_of(path: Path) -> Path:
-    """Return the file to import: a folder's only .graphml file, or else the path itself.
+    """Return the file to import: the only .graphml file of a folder, or else the path itself.
 
     A folder of Microsoft GraphRAG is imported as a whole.
     """
@@ -48,7 +48,7 @@ def file_of(path: Path) -> Path:
 
 
 def content_digest(path: Path) -> str:
-    """Return the digest of the files to import.
+    """Return the digest of the files that are imported from a path.
 
     These are a .graphml file and the chunk file next to it, or the tables of Microsoft GraphRAG.
     """

@@ -43,9 +43,9 @@ class ImportedRelationship(NamedTuple):
 
 
 def weight_of(value: Any, place: str) -> float:
-    """Return the weight of a relationship, 1 if none is given.
+    """Return the weight of a relationship. The default is 1.
 
-    Raises UserError, which names `place`, unless the weight is a number >= 0.
+    Raises UserError unless the weight is a number >= 0. The error message names `place`.
     """
     if value is None or (isinstance(value, str) and not value.strip()):
         return 1.0
@@ -97,10 +97,10 @@ def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
 
 
 def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return the chunks of each text unit; both `texts` and the result are keyed by unit id.
+    """Return the chunks of each text unit. Both `texts` and the result are keyed by unit id.
 
-    The chunks of a unit have the same text as the unit. If there are no such chunks, the result has
-    each chunk whose text contains the unit's text or is part of it. White space is ignored.
+    The chunks of a unit have the same text as the unit. If no chunk has the same text, the result
+    has the chunks whose text contains the unit's text or is part of it. White space is ignored.
     """
     squashed = [without_spaces(text) for text in chunk_table.texts]
     same = chunks_by_id(squashed)
@@ -114,7 +114,7 @@ def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[s
 
 
 def chunk_id(text: str) -> str:
-    """Return the id that LightRAG and nano-graphrag give a chunk: `chunk-` and its text's md5.
+    """Return the id that LightRAG and nano-graphrag give a chunk. It contains the md5 of the text.
 
     >>> chunk_id("Ada founded Norvik.")
     'chunk-f63f4ebe089ee36e7fd56707714617a8'
@@ -124,7 +124,7 @@ def chunk_id(text: str) -> str:
 
 
 def chunks_by_id(ids: Iterable[str]) -> dict[str, Chunks]:
-    """Map each id to the chunks with this id; `ids` has one id per chunk, and ids may repeat."""
+    """Map each id to the chunks with this id, given the id of each chunk. Ids may repeat."""
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for row, one in enumerate(ids):
         rows[one].append(row)
