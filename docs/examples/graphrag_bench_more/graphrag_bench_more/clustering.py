@@ -1,4 +1,4 @@
-"""k-means by scikit-learn."""
+"""k-means clustering with scikit-learn."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from graphrag_bench.values import IntArray
 def kmeans(vectors: NDArray[Any], n_clusters: int, seed: int) -> IntArray:
     """Return the number of the k-means cluster of each row of `vectors` (n, d), int64 (n,).
 
-    One thread computes the clusters, so that they do not depend on the number of processors.
+    Only one thread is used, so that the clusters do not depend on the number of processors.
     """
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits

@@ -1,4 +1,4 @@
-"""KET-RAG by hand: nearest chunks, PageRank, extraction of the core; keywords and their vectors."""
+"""KET-RAG by hand: its graph of chunks, extraction from core chunks, and search by keywords."""
 
 import numpy as np
 import pytest
@@ -77,12 +77,12 @@ def test_chunks_without_words_are_linked_by_vectors_alone():
      (RING, 0.7, list(range(7)))],
 )  # fmt: skip
 def test_core_chunks_have_the_highest_pagerank(graph, share, core):
-    """10 * 0.7 = 7.000... survives rounding."""
+    """The product 10 * 0.7 = 7.000... is not rounded up or down by mistake."""
     assert core_chunks(graph, share).tolist() == core
 
 
 def test_core_chunks_read_together_share_their_names():
-    """The core chunks 0, 1 and 2 have 5, 5 and 3 tokens: 0 and 1 are read together, 2 alone."""
+    """The core chunks 0, 1 and 2 have 5, 5 and 3 tokens. Chunks 0 and 1 are read together, 2 alone."""
     names = Names()
     result = core_nlp(
         chunk_table=table(*TEXTS), chunk_graph=PATH, nlp=names, progress=QUIET, share=0.75,
@@ -138,7 +138,7 @@ THREE = ChunkTable.of([("d0", "", "one two three"), ("d1", "", "one two"), ("d2"
         ({}, [2, 1, 0]),
         ({"pool": 2}, [1, 0]),  # chunk 2 is the most similar one, but keyword 0 fills the pool
         ({"n_keywords": 1}, [1, 0]),
-        # keyword 0 hands in 5 tokens: of 4, chunk 1 (2) alone fits the pool; of 6, chunk 2 too
+        # the pool has 4 tokens: of the 5 tokens of keyword 0, only chunk 1 (2 tokens) fits
         ({"tokens": 2}, [1]),
         ({"tokens": 3}, [2, 1]),
         ({"tokens": 6, "pool": 1, "top_k": 1}, [2, 1, 0]),

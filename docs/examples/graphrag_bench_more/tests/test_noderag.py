@@ -24,7 +24,7 @@ LOVELACE, UNIT, TEXT, ATTRIBUTE, TITLE, ELEMENT = range(6)
 
 @pytest.fixture
 def graph() -> Graph:
-    """Ada - unit - text, Ada - attribute, and a separate title - element."""
+    """Return a graph with the edges Ada - unit - text, Ada - attribute, and title - element."""
     base = Graph.from_arrays(
         [LOVELACE, UNIT, LOVELACE, TITLE],
         [UNIT, TEXT, ATTRIBUTE, ELEMENT],

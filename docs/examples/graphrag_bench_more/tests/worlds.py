@@ -1,4 +1,4 @@
-"""What the tests of the project need for this plug-in: resources and variants."""
+"""Resources and variants of this plug-in for the tests of the project."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ def resources(
     names: VectorIndex,
     index: Callable[[Sequence[str]], VectorIndex],
 ) -> dict[str, Any]:
-    """Return the resources that only operators of this package read."""
+    """Return the resources that only operators of this package use."""
     named = graph.node_chunk.astype(bool)
     return {
         "attribute_index": index(attribute_texts(graph)),
@@ -26,12 +26,12 @@ def resources(
 
 
 def usual() -> Mapping[str, str]:
-    """Return the variants that other artifacts are built from."""
+    """Return the variants from which other artifacts are built."""
     return {"schema_extraction": "nlp"}
 
 
 def otherwise() -> Mapping[str, Mapping[str, str]]:
-    """Return other variants for resources that the usual graph does not suit."""
+    """Return other variants for resources that do not fit the usual graph."""
     return {"attribute_index": {"graph": "attributed"}}
 
 

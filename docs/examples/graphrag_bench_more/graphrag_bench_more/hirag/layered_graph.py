@@ -59,18 +59,18 @@ SUMMARISE = Prompt("graphrag_bench_more:hirag/prompts/layer_entities.j2")
 STEP = "summarise entities"
 SUMMARISES = "summarises"
 MAX_LAYERS, MOST_SPARSE, LEAST_CHANGE, FIRST_SPARSITY = 50, 0.98, 0.05, 0.01
-"""Stopping rule of layers, and the sparsity before the first layer; as in the release."""
+"""Limits that end the layers, and the sparsity before the first layer, as in HiRAG's code."""
 CLUSTER_SIZE, SUMMARY_TOKENS = 10, 150
-"""Entities of a k-means cluster; tokens of an extractive description."""
+"""The number of entities in a k-means cluster, and of tokens in an extractive description."""
 MIXTURE = partial(Mixture, 2, 0.1, 0, patience=10, max_swept_rows=None)
-"""Two dimensions, posterior threshold 0.1; as in the release."""
+"""Gaussian mixture in two dimensions with posterior threshold 0.1, as in HiRAG's code."""
 SEED = 224
 _MIN_NODES = 2
-"""Fewer nodes than this, or as many, are not clustered."""
+"""This number of nodes, or fewer, are not clustered."""
 _IN_NAME = 3
 _MOST_CLUSTERS = 49
 _REPLY_TOKENS = 1024
-"""Tokens reserved for a reply without a limit."""
+"""The number of tokens reserved for a reply without a limit."""
 
 
 class SummaryEntity(BaseModel):
@@ -112,24 +112,24 @@ def layered(
 ) -> Graph:
     """Build the textual knowledge graph, with layers of entities that summarise lower layers.
 
-    Entities of a layer are clustered by the vectors of their names and descriptions into at most 49
-    clusters: by balanced k-means of about 10 (`kmeans`), or by a Gaussian mixture after a
-    `reduction` (`gmm`). Each cluster of two or more becomes an entity of the next layer, linked to
-    its members by "summarises", weight 1. It is named after the three best connected members and
-    described by central sentences of all, at most 150 tokens. It has no chunk; its type is `layer
-    N`. Entities alone in their cluster join the next layer. A summary with the name of an existing
-    node is that node. Layers end when `cluster_sparsity` reaches 0.98 or changes by at most 5 %, or
-    when two entities are left. Raises UserError if nothing was extracted.
+    The entities of a layer are divided into at most 49 clusters by the vectors of their names and
+    descriptions. `clustering="kmeans"` makes balanced clusters of about 10 entities.
+    `clustering="gmm"` uses a Gaussian mixture after a `reduction`. Each cluster of two or more
+    becomes an entity of the next layer, linked to its members by "summarises" with weight 1. It is
+    named after its three best connected members. Its description consists of central sentences of
+    all members, at most 150 tokens. It has no chunk, and its type is `layer N`. An entity alone in
+    its cluster joins the next layer. A summary with the name of an existing node is merged into
+    that node. The last layer is reached when `cluster_sparsity` is at least 0.98, when it changes
+    by at most 5 %, or when two entities are left. Raises UserError if nothing was extracted.
 
-    In `layered_llm` the build model writes one or more entities for each cluster, linked to all
-    members, from as much of their text as fits the window. A cluster without a readable reply gets
-    the extractive entity, which is counted; raises UserError if a layer has no readable reply. The
-    number of announced calls is a guess, as clusters are not known in advance.
-    Source: HiRAG (Huang et al. 2025), hierarchical index; its release: a mixture after UMAP in two
-    dimensions, 0.98, 0.05, 0.1; the prompt is this project's.
-    Deviation: k-means, because PCA, which replaces the optional UMAP, leaves no gaps for a mixture;
-    `layered` is extractive. The release samples entities of large clusters down to 60,000 tokens,
-    and its model also says which member a new entity relates to.
+    In `layered_llm`, the build model writes one or more entities for each cluster, linked to all
+    its members. It sees as much of their text as fits its context window. If a reply is unreadable,
+    the extractive entity is used and counted. Raises UserError if a layer has no readable reply.
+    The announced number of calls is a guess, because the clusters are not known in advance.
+    Source: HiRAG (Huang et al. 2025), hierarchical index, and its code.
+    Deviation: `layered` is extractive, and the prompt is this project's. k-means is the default,
+    since PCA replaces UMAP and leaves no gaps for a mixture. HiRAG's code reduces large clusters to
+    a sample of 60,000 tokens, and its model says which members a new entity relates to.
     """
     base, rng = text_graph(text_extraction, keywords=False), np.random.default_rng(SEED)
 
@@ -148,10 +148,10 @@ def layered(
 
 @dataclass
 class Layers:
-    """Growing entities of all layers, and pairs of a summary and its member.
+    """Growing lists of the entities of all layers, and pairs of a summary and its member.
 
-    `heads` is the name of an entity's best connected member, or its own; `degrees` is the number of
-    neighbours, for a summary the number of its members.
+    `heads` contains the name of each entity's best connected member, or its own name if it has no
+    members. `degrees` contains the number of neighbours, or of members for a summary.
     """
 
     names: list[str]
@@ -177,7 +177,7 @@ class Layers:
         )
 
     def summarise(self, family: Sequence[int], entity: EntityRecord) -> int:
-        """Add an entity above a family of rows, unless its name exists, and return its row."""
+        """Add an entity above the given rows, unless its name exists, and return its row."""
         row = self.row_of.setdefault(entity.name, len(self.names))
         if row == len(self.names):
             self.names.append(entity.name)
@@ -200,7 +200,8 @@ class Layers:
 
 
 Summarise = Callable[[Layers, Sequence[Sequence[int]], str], list[list[EntityRecord]]]
-"""Function from families of rows, and the type of their layer, to the entities of each."""
+"""Function that returns the summary entities of each cluster of rows, given the type of the layer.
+"""
 
 
 def grow(
@@ -230,14 +231,14 @@ def grow(
 
 
 def cluster_sparsity(sizes: Sequence[int], n: int) -> float:
-    """Return the share of ordered pairs of n > 1 entities that share no cluster, at most 1.
+    """Return 1 minus the fraction of ordered pairs of n > 1 entities that share a cluster.
 
-    A pair counts once for each common cluster, so overlaps can make it negative.
+    A pair counts once for each cluster that it shares, so overlaps can make the result negative.
 
     >>> cluster_sparsity([3, 3], 6)
     0.6
 
-    Source: HiRAG (Huang et al. 2025), cluster sparsity; its release.
+    Source: HiRAG (Huang et al. 2025), cluster sparsity, and its code.
     """
     return 1.0 - sum(size * (size - 1) for size in sizes) / (n * (n - 1))
 
@@ -333,9 +334,9 @@ def key_nodes(
 ) -> Ranked[Node]:
     """Return the first `per_community` candidates of each community, each node once.
 
-    Communities and candidates keep their order; scores are as given.
-    Source: HiRAG (Huang et al. 2025), key entities; its release (`top_m`).
-    Deviation: the release puts them into a Python set, whose order depends on the process.
+    Communities and candidates keep their order, and nodes keep their scores.
+    Source: HiRAG (Huang et al. 2025), key entities, and its code (`top_m`).
+    Deviation: HiRAG's code stores them in a Python set, whose order depends on the process.
     """
     score = dict(candidates.items())
     nodes: list[int] = []
@@ -351,11 +352,11 @@ def bridge(
 ) -> tuple[Ranked[Relationship], Subgraph]:
     """Return the relationships among the nodes on the path through the key nodes, and that path.
 
-    The path leads from each key node to the next by the fewest hops, ties through lower ids; a new
-    path starts where the next node is more than `max_hops` away (None: unreachable). Score: the sum
-    of the degrees of both ends; ties by higher weight, then by lower id. Each node costs at most
-    one breadth-first search.
-    Source: HiRAG (Huang et al. 2025), reasoning path and bridge; its release.
+    The path leads from each key node to the next by the fewest hops, with ties broken by lower ids.
+    If the next node is more than `max_hops` away (None: unreachable), a new path starts there. The
+    score of a relationship is the degree of its source plus the degree of its target. Ties are
+    broken by higher weight, then by lower id. Each key node needs at most one breadth-first search.
+    Source: HiRAG (Huang et al. 2025), reasoning path and bridge, and its code.
     """
     most = graph.n_nodes if max_hops is None else max_hops
     walks: list[list[int]] = []

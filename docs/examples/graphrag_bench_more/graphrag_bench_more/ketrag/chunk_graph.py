@@ -45,7 +45,7 @@ from operators.search import best_hits, search_each, vectors_of
 CoreShare = Annotated[float, Field(gt=0, le=1)]
 _BLOCK = 256
 DAMPING = 0.85
-"""Probability of continuing the walk that finds core chunks; as in released code."""
+"""Probability of continuing the walk that finds core chunks, as in KET-RAG's code."""
 _RELATIONS = ("shares words", "is similar", "shares words, is similar")
 
 
@@ -53,8 +53,9 @@ _RELATIONS = ("shares words", "is similar", "shares words, is similar")
 class KeywordGraph(Columns):
     """Keywords linked to chunks and to the sentences that contain them.
 
-    `keywords` (n_keywords,) are distinct words in alphabetical order; `sentences` (n_sentences,)
-    are distinct and contain a keyword each. `keyword_sentence` and `keyword_chunk` are bool CSR.
+    `keywords` (n_keywords,) are distinct words in alphabetical order. `sentences` (n_sentences,)
+    are distinct, and each contains a keyword. `keyword_sentence` and `keyword_chunk` are bool CSR
+    matrices.
     """
 
     keywords: Texts
@@ -71,9 +72,9 @@ def keyword_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> K
     """Link each word of the corpus to the chunks and sentences that contain it.
 
     Words come from `search_words`, without scikit-learn's English stop words. Sentences without
-    words are left out. The title of a chunk is one of its sentences. Equal sentences count once.
-    Raises UserError if no word is left.
-    Source: KET-RAG (Huang et al. 2025), the text-keyword bipartite graph; released code 3738db4.
+    words are left out, and equal sentences count once. The title of a chunk is one of its
+    sentences. Raises UserError if no word is left.
+    Source: KET-RAG (Huang et al. 2025), text-keyword bipartite graph; code 3738db4.
     """
     number: dict[str, int] = {}
     sentences_of = [
@@ -107,9 +108,9 @@ def keyword_index(
 ) -> VectorIndex:
     """Represent each keyword by the mean vector of its sentences.
 
-    The mean is not normalised: its product with a question is the mean cosine of the sentences with
-    the question, -1..1.
-    Source: KET-RAG (Huang et al. 2025), keyword embeddings; released code 3738db4.
+    The mean is not normalised. Its product with the vector of a question is therefore the mean
+    cosine of the sentences and the question (-1..1).
+    Source: KET-RAG (Huang et al. 2025), keyword embeddings; code 3738db4.
     """
     index = index_texts(list(keyword_graph.sentences), embedder, progress, "sentences of keywords")
     holds = keyword_graph.keyword_sentence.astype(np.float64)
@@ -141,12 +142,13 @@ def chunk_graph(
 ) -> Graph:
     """Build the graph of chunks, each linked to its nearest chunk by words and by vectors.
 
-    Node i is chunk i. The nearest chunks are the chunk that shares the most distinct words, stop
-    words excluded, and the chunk with the highest cosine; ties by lower id. An edge has weight 1
-    and is named by what links its ends. Words in more than `max_df` chunks are ignored (None: no
-    limit). Statistics: the number of words, and of ignored words.
-    Source: KET-RAG (Huang et al. 2025), the KNN graph of its skeleton; released code 3738db4.
-    Deviation: chunks without a common word are not linked by words.
+    Node i is chunk i. Each chunk is linked to the chunk that shares the most distinct words with
+    it, without stop words, and to the chunk with the highest cosine. Ties are broken by lower id.
+    An edge has weight 1, and its name says whether words, vectors or both link its ends. Words in
+    more than `max_df` chunks are ignored (None: no limit). `statistics` contain the number of words
+    and the number of ignored words.
+    Source: KET-RAG (Huang et al. 2025), KNN graph of the skeleton; code 3738db4.
+    Deviation: Chunks without a common word are not linked by words.
     """
     by_words, n_words, n_frequent = _by_words(chunk_table.passages, max_df, progress)
     by_vectors = _by_vectors(chunk_index, progress)
@@ -161,14 +163,14 @@ def chunk_graph(
 
 
 def n_core(share: float, n_chunks: int) -> int:
-    """Return the number of core chunks: a share of all, rounded down, at least 1."""
+    """Return `share` times the number of chunks, rounded down, at least 1."""
     return max(1, int(share * n_chunks + 1e-9))
 
 
 def core_chunks(chunk_graph: Graph, share: float) -> IntArray:
     """Return the `n_core` chunks with the highest PageRank, sorted by id.
 
-    PageRank is compared as a multiple of its mean, to six decimals, ties by lower id.
+    PageRank is compared as a multiple of its mean, to six decimals. Ties are broken by lower id.
     Source: KET-RAG (Huang et al. 2025), core chunks.
     """
     n = chunk_graph.n_nodes
@@ -216,12 +218,13 @@ def core_nlp(
     share: CoreShare = 0.8,
     join_tokens: PositiveInt | None = None,
 ) -> TextExtraction:
-    """Extract records by `text_extraction.nlp` from the core chunks alone.
+    """Extract records with `text_extraction.nlp`, but only from the core chunks.
 
-    Core chunks are the `share` of all with the highest PageRank in `chunk_graph`; their number is
-    in the statistics. With `join_tokens` consecutive core chunks are read together, up to that many
-    tokens; the first of them has the descriptions, all others only names and pairs.
-    Source: KET-RAG (Huang et al. 2025), the skeleton; its share as in released code.
+    Core chunks are the fraction `share` of all chunks with the highest PageRank in `chunk_graph`.
+    Their number is part of the statistics. With `join_tokens`, consecutive core chunks with at most
+    that many tokens are read as one text. The first of these chunks gets the descriptions, and the
+    other chunks get only names and pairs.
+    Source: KET-RAG (Huang et al. 2025), skeleton; the default `share` is from its code.
     """
     extract = partial(nlp_text_extraction, nlp=nlp, progress=progress)
     return _of_core(chunk_table, chunk_graph, share, join_tokens, extract)
@@ -253,11 +256,11 @@ def core_llm(
     continue_prompt: Prompt = CONTINUE,
     more_prompt: Prompt = MORE,
 ) -> TextExtraction:
-    """Extract records by `text_extraction.llm` from the core chunks alone.
+    """Extract records with `text_extraction.llm`, but only from the core chunks.
 
-    Core chunks, `share` and `join_tokens` are as in `text_extraction.core_nlp`. Raises UserError
+    Core chunks, `share` and `join_tokens` are those of `text_extraction.core_nlp`. Raises UserError
     if no reply about a core chunk can be read.
-    Source: KET-RAG (Huang et al. 2025), the skeleton; its share as in released code.
+    Source: KET-RAG (Huang et al. 2025), skeleton; the default `share` is from its code.
     """
     extract = partial(
         llm_text_extraction, llm_build=llm_build, progress=progress, max_tokens=max_tokens,
@@ -323,7 +326,7 @@ def _names_only(records: ChunkRecords) -> ChunkRecords:
 
 
 Size = Callable[[int], int]
-"""The size of a chunk in a pool: 1, or its tokens."""
+"""Function that returns the size of a chunk in a pool: 1, or its number of tokens."""
 
 
 @operator("chunk.by_keyword", batched=True)
@@ -343,12 +346,13 @@ def by_keyword(
 ) -> list[Ranked[Chunk]]:
     """Rank the chunks of the nearest keywords by similarity to the question or its query.
 
-    The `n_keywords` nearest keywords, by mean cosine of their sentences, add their chunks to a pool
-    of `pool` chunks: nearest keyword first, most similar chunk first. The `top_k` most similar
-    chunks of the pool are returned. With `tokens` the pool has 2 * `tokens` tokens, and as many
-    chunks are returned as fit into `tokens`. Score: the chunk's cosine with the question, -1..1; of
-    several query texts the best counts. Ties by lower id. An empty query finds nothing.
-    Source: KET-RAG (Huang et al. 2025), keyword channel; released code 3630de3 (`tokens`).
+    A keyword is near if its sentences have a high mean cosine. The chunks of the `n_keywords`
+    nearest keywords fill a pool of `pool` chunks, nearest keyword first and most similar chunk
+    first. The `top_k` most similar chunks of the pool are returned. With `tokens`, the pool has a
+    size of 2 * `tokens` tokens, and as many chunks are returned as fit into `tokens`. The score is
+    the cosine of chunk and question (-1..1), or the best cosine if a query has several texts. Ties
+    are broken by lower id. An empty query has no results.
+    Source: KET-RAG (Huang et al. 2025), keyword channel; code 3630de3 (`tokens`).
     """
     room, most = (pool, top_k) if tokens is None else (2 * tokens, tokens)
 

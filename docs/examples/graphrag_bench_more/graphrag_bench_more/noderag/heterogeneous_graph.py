@@ -43,15 +43,16 @@ from graphrag_bench_more.clustering import kmeans
 ENTITY, RELATIONSHIP, UNIT = "entity", "relationship", "semantic unit"
 ATTRIBUTE, ELEMENT, TITLE, TEXT = "attribute", "high-level element", "title", "text"
 EMBEDDED = (UNIT, ATTRIBUTE, ELEMENT, TEXT)
-"""Types of nodes that have vectors."""
+"""The types of nodes that have vectors."""
 ATTRIBUTES_OF = Prompt("graphrag_bench_more:noderag/prompts/attribute.j2")
 ELEMENTS_OF = Prompt("graphrag_bench_more:noderag/prompts/high_level_element.j2")
 PROVIDES = frozenset({"node.name", "node.type", "node.description", "relationship.weight"})
 Describe = Callable[[Sequence[str], Sequence[Sequence[str]]], list[str]]
-"""Function from names, and the texts about each name, to a description of each name."""
+"""Function that returns a description of each name, given the names and the texts about each name.
+"""
 RELATIONSHIP_TOKENS = 60
 PIVOTS, CLUSTER_SIZE, IN_TITLE = 10, 39, 3
-"""Sources of betweenness, members of a cluster, names in a title; as in the release."""
+"""Start nodes of betweenness, members of a cluster, and names in a title, as in NodeRAG's code."""
 SEED = 0
 
 
@@ -81,24 +82,24 @@ def heterogeneous(
 ) -> Graph:
     """Build a graph of seven types of described nodes, joined by edges without a name.
 
-    An `entity` is a normalised name. A `relationship`, described in 60 tokens, is joined to its two
-    entities. A `semantic unit` is a distinct description of the extraction (without a language
-    model a sentence), joined to its entities. An `attribute` describes, in `attribute_tokens`, an
-    entity that has at least two units and is one of the `important_nodes`; if there is none, the
-    entity with most units. A `high-level element` describes a Leiden community in `element_tokens`
-    and is joined to its units and attributes in the same k-means cluster of vectors. If clusters
-    have at most 39 members on average, it is joined to all its units and attributes. Its `title`
-    names the three best connected entities. A `text` is a chunk, joined to its units. Each unit,
-    attribute, element and text is joined to the `neighbours` nodes most similar to it. An edge
-    weighs 1 / the higher degree of its ends.
+    An `entity` is a normalised name. A `relationship` is described in 60 tokens and joined to its
+    two entities. A `semantic unit` is a distinct description of the extraction (a sentence if no
+    language model is used) and is joined to its entities. An `attribute` describes an entity in
+    `attribute_tokens`. The entity must be one of the `important_nodes` and have at least two units.
+    If there is no such entity, the entity with the most units gets an attribute. A `high-level
+    element` describes a Leiden community in `element_tokens`. It is joined to those units and
+    attributes of the community that are in the same k-means cluster of vectors. If clusters would
+    have at most 39 members on average, it is joined to all of them. Its `title` names the three
+    best connected entities. A `text` is a chunk and is joined to its units. Units, attributes,
+    elements and texts are also joined to the `neighbours` most similar nodes of these types. An
+    edge weighs 1 / d, where d is the higher degree of its two nodes.
 
-    Attributes and elements are central sentences. In `heterogeneous_llm` the build model writes
-    them, one call each, from as much text as fits the window; central sentences replace missing
-    replies. The number of announced calls, one for each chunk, is a guess. Raises UserError if
-    nothing was extracted or described, or no reply about one type was usable.
-    Source: NodeRAG (Xu et al. 2025), graph decomposition, augmentation and enrichment; its release;
-    prompts are this project's.
-    Deviation: without a model descriptions are extracted.
+    Descriptions of attributes and elements are central sentences. In `heterogeneous_llm`, the build
+    model writes them, with one call each and as much text as fits its context window. Central
+    sentences replace missing replies. The announced number of calls, one per chunk, is a guess.
+    Raises UserError if nothing was extracted or described, or if no reply about a type is usable.
+    Source: NodeRAG (Xu et al. 2025), graph decomposition, augmentation, enrichment; its code.
+    Deviation: Without a model, descriptions are extracted. The prompts are this project's.
     """
     describe = partial(_describe, llm_build, embedder, progress)
     nodes = _Nodes(len(chunk_table))
@@ -248,9 +249,9 @@ def _add_attributes(nodes: _Nodes, describe: Describe) -> None:
 def important_nodes(graph: Graph) -> Any:
     """Return which nodes are in the dense core or have high betweenness, bool (n_nodes,).
 
-    The core is the k-core with k = ln(n) * sqrt(mean degree), rounded. High betweenness is above
-    the mean times log10(n), rounded, counted from the 10 best connected nodes.
-    Source: NodeRAG (Xu et al. 2025), node importance; its release samples the pivots.
+    The core is the k-core with k = ln(n) * sqrt(mean degree), rounded. Betweenness is computed from
+    the 10 best connected nodes. It is high if it exceeds the mean times round(log10(n)).
+    Source: NodeRAG (Xu et al. 2025), node importance; its code samples the start nodes.
     """
     n = graph.n_nodes
     k = round(math.log(n) * math.sqrt(float(graph.degree.mean())))
@@ -319,8 +320,9 @@ def phrase(mentions: Mentions, *, graph: Graph, types: tuple[str, ...] = ()) -> 
     """Find nodes whose text contains one of the question's names as consecutive whole words.
 
     The text is the description, or the name in graphs without descriptions. Case and punctuation
-    are ignored. With `types` only nodes of these types are searched. Score: 1, ties by lower id.
-    Source: NodeRAG (Xu et al. 2025), exact matching of the dual search; its release.
+    are ignored. If `types` is not empty, only nodes of these types are searched. The score is 1.
+    Ties are broken by lower id.
+    Source: NodeRAG (Xu et al. 2025), exact matching of the dual search, and its code.
     """
     names = [f" {name} " for name in map(normalise_name, mentions.names) if name]
     typed = nodes_of_types(graph, types)
@@ -342,13 +344,14 @@ def shallow(
     types: tuple[str, ...] = (),
     top_k: PositiveInt = 10,
 ) -> tuple[Ranked[Node], NodeScores]:
-    """Rank nodes by a random walk of `n_steps` from the given nodes; return all masses too.
+    """Rank nodes by a random walk of `n_steps` from the given nodes, and return all masses.
 
-    The walk starts uniformly at the given nodes. At each step the share `damping` of a node's mass
-    moves to its neighbours by edge weight and the rest stays; isolated nodes keep all. Mass is in
-    0..1 and sums to 1; ties by lower id. With `types` only nodes of these types are ranked. Nodes
-    without mass are left out.
-    Source: NodeRAG (Xu et al. 2025), shallow personalised PageRank, as its release computes it.
+    The walk starts with equal probability at each given node. At each step, the fraction `damping`
+    of a node's mass moves to its neighbours in proportion to edge weight, and the rest stays.
+    Isolated nodes keep all of their mass. The masses sum to 1 and are the scores. Ties are broken
+    by lower id. If `types` is not empty, only nodes of these types are ranked. Nodes without mass
+    are left out.
+    Source: NodeRAG (Xu et al. 2025), shallow personalised PageRank, and its code.
     """
     mass = np.zeros(graph.n_nodes)
     start = np.unique(nodes.ids)
@@ -376,11 +379,11 @@ def quota(
 ) -> Ranked[Node]:
     """Choose the nodes for the prompt by score, with a quota for each type.
 
-    The best `n_others` semantic units, attributes and high-level elements; the best
-    `n_relationships` relationships; the attributes of the best `n_entities` entities; the elements
-    of the best `n_titles` titles. Score: as given; it is above 0 except for attributes and elements
-    chosen through their entity or title. Ties by lower id.
-    Source: NodeRAG (Xu et al. 2025), its release.
+    The best `n_others` semantic units, attributes and high-level elements are chosen, and so are
+    the best `n_relationships` relationships. The attributes of the best `n_entities` entities and
+    the elements of the best `n_titles` titles are added. Nodes keep their scores, which are above 0
+    except for nodes chosen through their entity or title. Ties are broken by lower id.
+    Source: NodeRAG (Xu et al. 2025), code.
     """
     scores = node_scores.values
 

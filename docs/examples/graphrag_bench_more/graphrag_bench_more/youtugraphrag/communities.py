@@ -20,24 +20,25 @@ from graphrag_bench_more.clustering import kmeans
 STRUCT_WEIGHT = 0.3
 """Weight of structure in the similarity and in the choice of keywords."""
 PER_CLUSTER, MOST_CLUSTERS, SMALL = 10, 200, 3
-"""Nodes for each cluster; the most clusters; size up to which a cluster stays whole."""
+"""The nodes per cluster, the maximum number of clusters, and the size of clusters that stay whole.
+"""
 MIN_SIMILARITY, MOST_MEMBERS = 0.5, 100
-"""Thresholds for merging two parts. All these constants are defaults of the released code."""
+"""Thresholds for merging two parts. All these constants are defaults of Youtu-GraphRAG's code."""
 
 
 @artifact("communities.dual")
 def dual(*, graph: Graph, embedder: Embedder, progress: Progress) -> Communities:
     """Detect communities of one level by structure and meaning; each node is in at most one.
 
-    A node's vector is the vector of its triples as a head and its attributes, or of its name if it
-    has neither. k-means makes max(2, n // 10) clusters of n nodes, at most 200; clusters of more
-    than three nodes are split by the same rule. Pairs of parts whose centres have a similarity of
-    at least 0.5 are merged, most similar first (ties: lower nodes), each part once, up to 100
-    nodes. Similarity is 0.3 times the Jaccard index of the centres' targets plus 0.7 times the
-    cosine of their vectors. A centre is the best of `keywords_of` its part. Single nodes form no
-    community. Rows are in order of their lowest node.
-    Source: Youtu-GraphRAG (Dong et al. 2025), dually-perceived community detection, as its release
-    computes it.
+    The vector of a node represents its attributes and the triples that have it as head. If it has
+    neither, the vector represents its name. k-means divides the n nodes into max(2, n // 10)
+    clusters, at most 200. Clusters of more than three nodes are divided again by the same rule. The
+    resulting parts of a cluster are merged in pairs, most similar pair first (ties: lower nodes),
+    if the similarity is at least 0.5 and the pair has at most 100 nodes. Each part is merged at
+    most once. The similarity of two parts is that of their centres: 0.3 times the Jaccard index of
+    the centres' targets plus 0.7 times the cosine of their vectors. The centre of a part is the
+    first of its `keywords_of`. Single nodes form no community. Rows are sorted by lowest node.
+    Source: Youtu-GraphRAG (Dong et al. 2025), dually-perceived community detection, and its code.
     """
     texts = subgraph_texts(graph)
     vectors = np.asarray(vectors_of(texts, embedder, progress, "embedding subgraphs"), np.float64)
@@ -67,11 +68,11 @@ def subgraph_texts(graph: Graph) -> list[str]:
 
 
 def keywords_of(graph: Graph, vectors: FloatArray, members: IntArray, k: int) -> Ranked[Any]:
-    """Return the `k` most representative of some nodes, ties by lower id.
+    """Return the `k` most representative of some nodes, with ties broken by lower id.
 
-    Score: 0.3 times the degree divided by the largest of these nodes, plus 0.7 times the cosine of
-    the node's vector (n_nodes, d) with their mean.
-    Source: Youtu-GraphRAG (Dong et al. 2025), keywords of a community, as its release ranks them.
+    The score of a node is 0.3 times its degree, divided by the highest degree of these nodes, plus
+    0.7 times the cosine of its vector with the mean of their vectors. `vectors` is (n_nodes, d).
+    Source: Youtu-GraphRAG (Dong et al. 2025), keywords of a community, and its code.
     """
     from sklearn.metrics.pairwise import cosine_similarity
 

@@ -38,7 +38,7 @@ ATTRIBUTE_TYPES = (
     "name", "date", "size", "type", "description", "status", "quantity", "value", "position",
     "duration", "time",
 )  # fmt: skip
-"""The seed schema for general texts, as in the released code."""
+"""The seed schema for general texts, as in Youtu-GraphRAG's code."""
 
 
 COPULA, IS = "be", "is"
@@ -46,7 +46,7 @@ COPULA, IS = "be", "is"
 INFORMATIVE = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY")
 """Labels of numbers that are informative on their own."""
 COUNT = "CARDINAL"
-"""The label of bare numbers, informative only after the words of a relation."""
+"""The label of bare numbers, which are informative only after the words of a relation."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class SchemaRecords:
 
 @dataclass(frozen=True)
 class SchemaExtraction(Extracted[SchemaRecords]):
-    """Records of all chunks, by a schema."""
+    """Records of all chunks that were extracted by a schema."""
 
     kind = SchemaRecords
     counted: ClassVar[Mapping[str, str]] = {
@@ -116,17 +116,19 @@ def nlp_schema_extraction(
 ) -> SchemaExtraction:
     """Extract typed entities, triples and attributes with spaCy, sentence by sentence.
 
-    Entities are the tagger's named entities, typed by their NER label, the title ("" if it has no
-    label), and phrases that a relation other than a copula joins to an entity. Numbers, amounts and
-    dates are values. Triples are subject-verb-object relations; named entities of a sentence that
-    no relation joins co-occur, in sentences with at most 8 of them. The title replaces he, she, it
-    and they, and is the entity of sentences without a name.
+    Entities are the tagger's named entities with their NER label as type, the title of the chunk,
+    and phrases that a relation other than a copula joins to an entity. The title and phrases have
+    the type "" unless they have a label. Numbers, amounts and dates are values. Triples are
+    subject-verb-object relations. Named entities of a sentence that no relation joins co-occur, if
+    the sentence has at most 8 of them. The title replaces he, she, it and they, and is the entity
+    of sentences without a name.
 
-    Attributes are: a relation to a number or date, named by its words ("be born in: 1867"); a
-    copula with a noun phrase, "X was a Y", named `is`; a date, time, percentage, amount or quantity
-    without a relation, in a sentence with exactly one entity, named by its label ("date: 1867").
-    Ordinals are ignored, and so are bare numbers without a relation or with a copula.
-    Source: this project, so that Youtu-GraphRAG's graph needs no language model.
+    There are three kinds of attributes. A relation to a number or date is an attribute named by the
+    words of the relation ("be born in: 1867"). A copula with a noun phrase, "X was a Y", is an
+    attribute named `is`. A date, time, percentage, amount or quantity without a relation is an
+    attribute named by its label ("date: 1867") if the sentence has exactly one entity. Ordinals are
+    ignored, and so are bare numbers without a relation or with a copula.
+    Source: this project.
     """
     read = read_chunks(chunk_table, nlp, progress)
     return SchemaExtraction.of([_records(title, sentences) for title, sentences in read], {})
@@ -201,16 +203,15 @@ def llm_schema_extraction(
 ) -> SchemaExtraction:
     """Ask the build model for the typed entities, triples and attributes of each chunk.
 
-    One call for each chunk, whose prompt has the schema. The model may add types for important
-    facts; these are kept, and `new_types` counts the announced types, normalised. Triples that are
-    not three non-empty texts are skipped and counted. A reply has at most `max_tokens`, by default
-    4,096 or what the window leaves; a truncated reply gives its complete items and is counted. A
-    chunk without a readable reply gives nothing and is counted. Raises UserError if no reply is
-    readable.
-    Source: Youtu-GraphRAG (Dong et al. 2025), schema-bound extraction and its expansion; the seed
-    schema of its released code; the prompt is this project's.
-    Deviation: new types are not added to the prompts of other chunks, so that results do not depend
-    on the order of chunks.
+    There is one call per chunk, and the prompt contains the schema. The model may add types for
+    important facts. These types are kept, and `new_types` counts them after normalisation. Triples
+    that are not three non-empty texts are skipped and counted. A reply has at most `max_tokens`
+    tokens, by default 4,096 or the rest of the context window. A truncated reply gives its complete
+    items and is counted. A chunk without a readable reply gives nothing and is counted. Raises
+    UserError if no reply is readable. The prompt is this project's.
+    Source: Youtu-GraphRAG (Dong et al. 2025), schema-bound extraction, and its code (seed schema).
+    Deviation: New types are not added to the prompts of other chunks, so that results do not depend
+    on the order of the chunks.
     """
     schema = {
         "node_types": node_types, "relation_types": relation_types,
@@ -264,9 +265,9 @@ def attributed(*, schema_extraction: SchemaExtraction, chunk_table: ChunkTable) 
     """Build the knowledge graph of schema facts, with types and attributes of nodes.
 
     Nodes are normalised names of entities, ends of triples and owners of attributes, in order of
-    first appearance; a node has its most frequent type (ties: first; "" does not count). A
-    relationship is one distinct (head, relation, tail), weighted by its number of mentions; triples
-    with an empty part or equal ends are dropped. An attribute is one distinct (node, name, value)
+    first appearance. A node has its most frequent type (ties: first), where "" does not count. A
+    relationship is a distinct (head, relation, tail), weighted by its number of mentions. Triples
+    with an empty part or equal ends are dropped. An attribute is a distinct (node, name, value)
     with the chunks that state it. Raises UserError if nothing was extracted.
     Source: Youtu-GraphRAG (Dong et al. 2025), levels 1 and 2 of its knowledge tree.
     """

@@ -38,7 +38,8 @@ from operators.search import most_similar
 
 PROMPT = Prompt("graphrag_bench_more:youtugraphrag/prompts/typed_decomposition.j2")
 MAX_QUESTIONS, MAX_TYPES, REPLY_TOKENS = 3, 30, 400
-"""Sub-questions; names of relationships and of attributes in the prompt; tokens of the reply."""
+"""Maximum numbers of sub-questions, of relation or attribute names in the prompt, of reply tokens.
+"""
 _PLACES = ("gpe", "loc", "fac")
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("city town country state county province region village district municipality capital place "
@@ -82,7 +83,7 @@ class InvolvedTypes(BaseModel):
 
 
 class TypedReply(BaseModel):
-    """Reply to the decomposition prompt; a server that enforces a schema ends it at 6 questions."""
+    """Reply to the decomposition prompt. The reply schema allows at most 6 questions."""
 
     sub_questions: list[Annotated[str, Field(json_schema_extra={"maxLength": 200})]] = Field(
         json_schema_extra={"maxItems": 6}
@@ -94,16 +95,16 @@ class TypedReply(BaseModel):
 def typed_nlp(question: Question, *, nlp: Nlp) -> tuple[Query, Involved]:
     """Return the question as its only sub-question, and the entity types that its words involve.
 
-    If the question words ask for types (who: person or organisation; where and "which city": place;
-    and a table of such nouns), these and the types of its named entities are involved, without
-    numbers and dates; otherwise none.
-    Source: this project; Youtu-GraphRAG (Dong et al. 2025), schema-aware decomposition, without a
-    model.
+    The question words ask for types, e.g. "who" for a person or an organisation, "where" and "which
+    city" for a place. These types are involved, and so are the types of the named entities in the
+    question, except numbers and dates. If the question words ask for no type, no types are
+    involved. Youtu-GraphRAG asks a language model.
+    Source: this project; Youtu-GraphRAG (Dong et al. 2025), schema-aware decomposition.
     """
     (sentences,) = nlp.sentences([question.text])
     named = [label for one in sentences for _, label in one.entities if label not in NUMERIC]
     wanted = [kind for words, types in _TYPES_OF if words.search(question.text) for kind in types]
-    # types of names alone might exclude the answer
+    # the types of the names alone might exclude the answer
     return Query((question.text,)), Involved(_normal([*wanted, *named]) if wanted else ())
 
 
@@ -118,13 +119,12 @@ def typed_llm(
 ) -> tuple[Query, Involved]:
     """Ask the model for at most three sub-questions and the types that they involve.
 
-    The prompt has the schema of the graph: all types of nodes and the 30 most frequent names of
-    relationships and of attributes (ties: first). Duplicates and types unknown to the graph are
-    left out. Without sub-questions the question itself is the only sub-question. After two
-    unreadable replies, or without a reply, the question is searched for without types; that counts
-    as a fallback.
-    Source: Youtu-GraphRAG (Dong et al. 2025), schema-aware decomposition; the prompt is this
-    project's.
+    The prompt contains the schema of the graph: all types of nodes, and the 30 most frequent names
+    of relationships and of attributes (ties: first). Duplicates and types that the graph does not
+    have are left out. If there are no sub-questions, the question itself is the only one. After two
+    unreadable replies, or without a reply, the question is searched for without types, which counts
+    as a fallback. The prompt is this project's.
+    Source: Youtu-GraphRAG (Dong et al. 2025), schema-aware decomposition.
     """
     nodes, relations, attributes = schema_of_graph(graph)
     shown = {
@@ -170,8 +170,9 @@ def involved_nodes(
 ) -> Ranked[Node]:
     """Keep the first `top_k` nodes that have an involved type or no type.
 
-    If no node or no type is left, or the graph has no types, the first `top_k` of all are kept.
-    Source: Youtu-GraphRAG (Dong et al. 2025), typed filtering; untyped nodes as in its release.
+    If no such node is left, no type is involved, or the graph has no types, the first `top_k` of
+    all nodes are kept. Nodes without a type are kept as in Youtu-GraphRAG's code.
+    Source: Youtu-GraphRAG (Dong et al. 2025), typed filtering, and its code.
     """
     if graph.types is None or not involved.nodes:
         return nodes.head(top_k)
@@ -182,7 +183,7 @@ def involved_nodes(
 
 @lru_cache(maxsize=64)
 def _of_types(graph: Graph, types: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return which nodes have one of the types or none, bool (n_nodes,)."""
+    """Return which nodes have one of the types or no type, bool (n_nodes,)."""
     wanted = {"", *types}
     numbers = [n for name, n in graph.type_numbers.items() if normalise_name(name) in wanted]
     return np.isin(graph.type_of_node, numbers)
@@ -192,8 +193,8 @@ def _of_types(graph: Graph, types: tuple[str, ...]) -> np.ndarray[Any, np.dtype[
 def attribute_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
     """Embed each attribute of a node as "node name: value", in order.
 
-    Raises UserError if the graph type has no attributes.
-    Source: Youtu-GraphRAG (Dong et al. 2025), in which attributes are nodes.
+    In Youtu-GraphRAG, attributes are nodes. Raises UserError if the graph type has no attributes.
+    Source: Youtu-GraphRAG (Dong et al. 2025).
     """
     return index_texts(attribute_texts(graph), embedder, progress, "attributes")
 
@@ -217,9 +218,9 @@ def chunks_by_attribute(
 ) -> list[Ranked[Chunk]]:
     """Rank the chunks that state the attributes most similar to the question or a query.
 
-    Score: the best cosine among the chunk's attributes; only the `n_attributes` most similar
-    attributes count. Ties by lower id.
-    Source: Youtu-GraphRAG (Dong et al. 2025), the chunk of an attribute found; its release.
+    The score of a chunk is the highest cosine of an attribute that it states. Only the
+    `n_attributes` most similar attributes count. Ties are broken by lower id.
+    Source: Youtu-GraphRAG (Dong et al. 2025), chunks of attributes, and its code.
     """
     attributes = attributes_of(graph)
     nearest = most_similar(question, query, attribute_index, embedder, n_attributes)
@@ -245,7 +246,8 @@ def members(
 ) -> Ranked[Node]:
     """Rank the members of the given communities by similarity to the question or a query.
 
-    Score: cosine, -1..1; of several query texts the best counts. Ties by lower id.
+    The score is the cosine (-1..1), or the highest cosine if a query has several texts. Ties are
+    broken by lower id.
     Source: Youtu-GraphRAG (Dong et al. 2025), top-down filtering by communities.
     """
     inside = np.zeros(communities.nodes.shape[1], bool)
