@@ -69,7 +69,7 @@ def search_each(
 def best_hits(hits: Sequence[Ranked[Any]], top_k: int) -> Ranked[Any]:
     """Merge several rankings into one ranking of the `top_k` rows with the highest scores.
 
-    The best score of a row counts. Ties are broken by lower id.
+    If a row is in several rankings, its best score counts. Ties are broken by lower id.
     """
     if len(hits) == 1:
         return hits[0]
@@ -287,8 +287,8 @@ def bm25(
 def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[Chunk]:
     """Scale the scores of the chunks to 0..`weight`, without changing their order.
 
-    Scores of different retrievers can then be added with `merge: sum`. Equal scores become
-    `weight`.
+    Scores of different retrievers can then be added with `merge: sum`. If all scores are equal,
+    each becomes `weight`.
     Source: Bruch, Gai and Ingber, TOIS 2023, Section 3, convex combination.
     """
     if not len(chunks):

@@ -68,11 +68,10 @@ def entity_passage(
     The tagger finds the entities in titles and texts. Numbers, ordinals, amounts and dates are
     excluded. A title without its bracketed part is also an entity. Names lose a leading article and
     a possessive ending. Names that differ only in case and accents are the same node, which is
-    written as in the first mention. Redirects of the corpus, and acronyms that a text defines, are
-    merged into the full name and listed in `merges` of the graph. `node_chunk` (int64) is
-    `title_weight` for the title of a chunk and 1 for other names. With `title_weight=0` titles are
-    not used. Nodes are in order of first mention, titles first. Raises UserError if no name is
-    found.
+    written as in the first mention. Redirects, and acronyms that a text defines, are merged into
+    the full name and listed in `merges` of the graph. `node_chunk` (int64) is `title_weight` for
+    the title of a chunk and 1 for other names. With `title_weight=0` titles are not used. Nodes are
+    in order of first mention, titles first. Raises UserError if no name is found.
     Source: this project; LinearRAG (Zhuang et al. 2025), for a graph without relationships.
     """
     titles = _read_titles(chunk_table, nlp) if title_weight else {}
@@ -201,8 +200,8 @@ def acronyms(text: str) -> Iterator[tuple[str, str]]:
 
     A definition has the form "World Health Organization (WHO)" or "WHO (World Health
     Organization)". A short form is a word of 2 to 10 characters with at least two capitals. If it
-    has n letters and digits, the long form is searched in the min(n + 5, 2 n) words before it. The
-    long form is the shortest text that contains these letters in order and in which the first
+    has n letters and digits, the long form is searched for in the min(n + 5, 2 n) words before it.
+    The long form is the shortest text that contains these letters in order and in which the first
     letter begins a word. A long form in brackets must fill the brackets.
 
     >>> list(acronyms("The World Health Organization (WHO) met."))
@@ -260,7 +259,8 @@ def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
 
     The weight of a node is its score divided by the number of its chunks (at least 1). The weights
     are then divided by their sum, unless all are 0. If a node is given twice, its best score
-    counts. Negative scores count as 0. Ties are broken by lower id. HippoRAG does not normalise.
+    counts. Negative scores count as 0. Ties are broken by lower id. HippoRAG does not normalise the
+    weights.
     Source: HippoRAG (Gutierrez et al. 2024), Section 2.3, node specificity.
     """
     rows, best = best_score_by_id(nodes.ids, nodes.scores, least=0.0)

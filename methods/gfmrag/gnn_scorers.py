@@ -183,8 +183,8 @@ def by_entities(
 
     The score is the sum of the nodes' weights. If `inverse` is false, each weight is 1. If `scored`
     is true, a weight is multiplied by the score of the node, which may be negative. Chunks without
-    a given node are left out. Ties are broken by lower id. GFM-RAG has four document rankers; the
-    default of this operator is its default, which uses the 20 best entities.
+    a given node are left out. Ties are broken by lower id. GFM-RAG has four document rankers. The
+    defaults of this operator give its default ranker, which uses the 20 best entities.
     Source: GFM-RAG (Luo et al. 2025), code.
     """
     weight = mention_weights(graph)[nodes.ids] if inverse else np.ones(len(nodes))

@@ -77,9 +77,10 @@ def filter_llm(
 ) -> Ranked[Relationship]:
     """Keep the relationships that the model finds useful for the question.
 
-    The model sees numbered relationships and replies with numbers, or none. Unknown numbers are
-    ignored. Without relationships no call is made. After two unreadable replies all relationships
-    are kept, which counts as a fallback. Raises CallFailed if the model does not reply.
+    The model replies with the numbers of the useful relationships, or with an empty list. Unknown
+    numbers are ignored. Without relationships no call is made. After two unreadable replies all
+    relationships are kept, which counts as a fallback. Raises CallFailed if the model does not
+    reply.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.3, recognition memory.
     Deviation: The prompt is this project's and asks for numbers. In the authors' code, the prompt
     is tuned by DSPy and the model writes the triples to keep, which are matched by edit distance.

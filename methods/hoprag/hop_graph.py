@@ -186,13 +186,13 @@ def hop(
     first passage to the second. The similarity is the mean of the Jaccard index of the questions'
     names (0..1) and the cosine of the questions' vectors. Ties go to the earlier question. If
     several edges join the same two passages in the same direction, the most similar edge is kept.
-    With n chunks, the max(n, n ln(n)) most similar edges are kept in total. An edge is described by
-    the answered question. Its keywords are the names of both questions, and the similarity is its
-    weight.
+    With n chunks, the max(n, n ln(n)) most similar edges are kept in total. An edge has the
+    answered question as its description, the names of both questions as its keywords, and the
+    similarity as its weight.
 
     A raised question is compared with the answered questions that share a name with it, and with
     those whose vectors are nearest. Names in more than `max_df` answered questions (None: no limit)
-    do not count as shared here.
+    do not count as shared here. Raises UserError if there is no edge.
     Source: HopRAG (Liu et al. 2025), authors' code 23898fa, edges between passages.
     """
     raised, answering, similarity = _match(pseudo_questions, question_index, max_df, progress)

@@ -31,7 +31,7 @@ PER_ROW, MIN_COSINE = 5, 0.2
 def as_found(chunks: Ranked[Chunk], *, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
     """Keep the first `top_k` chunks in their order (None: all chunks).
 
-    The order is that of an operator such as `chunk.occurrence` or `chunk.fromrel`.
+    The order is that of the operator before, e.g. `chunk.occurrence` or `chunk.fromrel`.
     Source: Zhou et al. (2025), Section 6.1.
     """
     return chunks.head(top_k)

@@ -305,9 +305,8 @@ def rephrase(
     With `when="placeholders_only"`, the model rewrites sub-questions that contain a placeholder
     such as `<A1-1>`. With `when="always"`, it rewrites every sub-question, but the final question
     only if it contains a placeholder. With `when="never"`, nothing is rewritten. A sub-question
-    that depends on no answers is not rewritten either. If the reply is missing or empty, each
-    placeholder is replaced by the first sentence of its answer, up to 30 words. This counts as a
-    fallback.
+    without dependencies is never rewritten. If the reply is missing or empty, each placeholder is
+    replaced by the first sentence of its answer, up to 30 words. This counts as a fallback.
     Source: PankRAG (2025), Section 2.2, top-down phase.
     """
     needed = bool(placeholders(question.text)) or (when == "always" and not question_kind.final)

@@ -219,10 +219,10 @@ def step_paths(
     A transition is an array of node pairs (source, target) from one step to the next, int64 (n, 2).
     Pairs of a node with itself are skipped. `top_k` paths are kept in total, or for each transition
     with `top_k_of="transition"`. The score is the mean similarity of the path's relationships to
-    the question (-1..1). With `counted="sorted"`, only relationships that lead from the
-    alphabetically lower name (in capitals) to the higher name count. If `above` is set, only
-    relationships with a higher similarity count. A path is dropped if none of its relationships
-    count. Paths are sorted by score (to six decimals), fewer hops, transition and node tuple.
+    the question (-1..1). With `counted="sorted"`, relationships count only if they lead from the
+    alphabetically lower name (in capitals) to the higher one. If `above` is set, they count only if
+    their similarity is higher. A path is dropped if none of its relationships count. Paths are
+    sorted by score (to six decimals), fewer hops, transition and node tuple.
     Source: PathCoRAG, Section 4.3, Equation 5 and Appendix B, and its code (`sorted`, `above`).
     """
     likeness = Likeness.of(graph, similarity)

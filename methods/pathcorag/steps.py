@@ -150,8 +150,8 @@ def by_step(
     A node belongs to the step of its most similar query. Similarities are compared to six decimals,
     and ties go to the first step. The score is the highest cosine of the node with a query of its
     step (-1..1). Ties are broken by lower id. With `assign="rank"`, a node belongs to the step of
-    the query in whose results it ranks best, and only queries that found the node count for its
-    score. Results below `min_score` are dropped. The authors' code uses `rank` and `min_score`.
+    the query in whose results it ranks best, and its score ignores queries that did not find the
+    node. Results below `min_score` are dropped. The authors' code uses `rank` and `min_score`.
     Source: PathCoRAG, Section 4.2, Equations 3 and 4.
     """
     texts = [query for queries in reasoning_steps.queries for query in queries]
@@ -201,11 +201,11 @@ def k_shortest(
     For each pair of a node of step i and a node of step i + 1, the `k` shortest loopless paths are
     ranked. They have at most `max_path_edges` relationships (None: no bound), in either direction.
     The score is the mean cosine of the question and the path's relationships (-1..1). With
-    `counted="sorted"`, only relationships that lead from the alphabetically lower name to the
-    higher name count. With `min_score`, only relationships with a higher cosine count. A path is
-    dropped if none of its relationships count. Paths are sorted by score, then by fewer
-    relationships, transition (i, from 1) and node tuple. `top_k` paths are kept in total, or for
-    each transition with `top_k_of="transition"`.
+    `counted="sorted"`, relationships count only if they lead from the alphabetically lower name to
+    the higher one. With `min_score`, they count only if their cosine is higher. A path is dropped
+    if none of its relationships count. Paths are sorted by score, then by fewer relationships,
+    transition and node tuple. `top_k` paths are kept in total, or for each transition with
+    `top_k_of="transition"`.
 
     Only the `max_pairs_per_transition` pairs (None: all) with the highest product of node scores
     are searched. Among equally short paths, the `k` with the highest mean similarity are found,

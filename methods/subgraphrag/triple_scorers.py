@@ -110,7 +110,7 @@ def _vectors(
 
 
 LEARNING_RATE, PATIENCE, MOST_EPOCHS, RECALL_AT = 1e-3, 10, 10_000, 100
-"""Learning rate of Adam, epochs without a better recall that end training, most epochs, and k.
+"""The learning rate of Adam, the patience and the maximum number of epochs, and k of recall@k.
 
 Source: SubgraphRAG's code, retrieve/configs/retriever (commit 5ad168f).
 """
@@ -411,8 +411,8 @@ def on_shortest_paths(
     """Return which triples lie on a shortest path between a start and an end, bool (n_triples,).
 
     The paths between a start and an end are the directed paths from start to end and those from end
-    to start. Only the shortest of all these paths count, which can be in both directions. There is
-    no path between unconnected nodes, or from a node to itself.
+    to start. Only the shortest of all these paths count. If both directions are equally short, both
+    count. There is no path between unconnected nodes, or from a node to itself.
     Source: SubgraphRAG (Li et al. 2025), Section 3.1; RoG (Luo et al. 2024), labels.
     """
     from scipy.sparse import csr_matrix

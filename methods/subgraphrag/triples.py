@@ -48,9 +48,9 @@ def triple_scores(
 ) -> list[Ranked[Relationship]]:
     """Rank relationships by how much their triples help to answer the question.
 
-    By default the score (0..1) is (1 + c) / 2, which is not part of SubgraphRAG. Here c is the
-    cosine of the question and "head relation tail". With `build.triple_scorer=mlp`, it is the
-    probability predicted by the trained scorer, which also depends on the distances to the
+    By default the score (0..1) is (1 + c) / 2, where c is the cosine of the question and "head
+    relation tail". With `build.triple_scorer=mlp`, as in SubgraphRAG, it is the probability
+    predicted by the trained scorer. This probability also depends on the distances to the
     question's entities in `nodes`. If the step uses `relationships`, only these are ranked. Ties
     are broken by lower id.
     Source: SubgraphRAG (Li et al. 2025), Section 3.1.

@@ -80,7 +80,8 @@ def _reply_of(max_characters: int | None) -> type[MapReply]:
 class Points:
     """Statements with importance scores (1..100), best first.
 
-    `chunks` are the ids of the chunks that each statement quotes; a model's statements quote none.
+    `chunks` are the ids of the chunks that each statement quotes. A model's statements quote no
+    chunks.
     """
 
     texts: tuple[str, ...]

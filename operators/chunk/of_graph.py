@@ -138,10 +138,9 @@ def aggregator(
     """Return the chunks whose relationships have the highest sum of scores.
 
     The score of a chunk is the sum of the scores of all relationships extracted from it. With
-    `unit="fact"`, each relationship counts. With `unit="pair"`, only the best of the relationships
-    between the same two nodes counts. `by="nodes"` sums the scores of the nodes in the chunk
-    instead, and requires `use: [node_scores]`. Ties are broken by lower id. Chunks with score 0 are
-    left out.
+    `unit="fact"`, each relationship counts. With `unit="pair"`, only the best relationship between
+    two nodes counts. `by="nodes"` sums the scores of the nodes in the chunk instead, and requires
+    `use: [node_scores]`. Ties are broken by lower id. Chunks with score 0 are left out.
     Source: Zhou et al. (2025), Section 6.1, chunk "Aggregator"; technical report, Table 3.
     """
     if by == "nodes":

@@ -19,7 +19,7 @@ from operators.search import vectors_of
 AT_ONCE = 64
 """The number of questions whose texts are embedded together."""
 TYPICAL = 50
-"""The number of first chunks whose median cosine the sentence of a route must exceed."""
+"""The number of first chunks whose median cosine is subtracted from the cosine of a sentence."""
 
 
 @operator("chunk.route", batched=True)

@@ -37,12 +37,12 @@ def entity(
 ) -> Ranked[Community]:
     """Rank the communities that contain given nodes, down to `level` (0 is the coarsest).
 
-    With `rank="count"`, the score is the number of given nodes in the community plus rating / 11,
-    where the rating is that of the community's report (0..10). The rating thus breaks ties. With
-    `rank="rating"`, the score is the rating, rounded to two decimals, plus a number below 0.01 that
-    grows with the number of given nodes. This number thus breaks ties. Remaining ties are broken by
-    lower id. Communities without a report are left out. The paper ranks by rating, and local search
-    in Microsoft GraphRAG ranks by count.
+    With `rank="count"`, the score is the number of given nodes in the community. To break ties,
+    rating / 11 is added, where the rating (0..10) is that of the community's report. With
+    `rank="rating"`, the score is the rating, rounded to two decimals. To break ties, a number below
+    0.01 is added that grows with the number of given nodes. Remaining ties are broken by lower id.
+    Communities without a report are left out. The paper ranks by rating, and local search in
+    Microsoft GraphRAG ranks by count.
     Source: Zhou et al. (2025), Section 6.1, community "Entity".
     """
     seeds = np.zeros(communities.nodes.shape[1])

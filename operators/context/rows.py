@@ -127,9 +127,9 @@ def nodes_context(
     has no description. Up to `attributes` attributes of the node follow as "name: value", starting
     with the attributes that occur in the most chunks. Nodes keep their order. If there are more
     than `top_k` nodes ("auto": 40, None: no limit) or they exceed the budget, the last nodes are
-    cut. With `cut="lowest"`, the nodes with the lowest scores are cut instead, and of equal scores
-    the higher id. If `types` is not empty, only nodes of these types are added. The table follows
-    local search in Microsoft GraphRAG, and `bare` follows PathCoRAG.
+    cut. With `cut="lowest"`, the nodes with the lowest scores are cut instead (ties: higher ids
+    first). If `types` is not empty, only nodes of these types are added. The table follows local
+    search in Microsoft GraphRAG, and `bare` follows PathCoRAG.
     Source: Zhou et al. (2025), Section 6.2; PathCoRAG, Figure 6.
     """
     typed = nodes_of_types(graph, types)
@@ -157,8 +157,8 @@ def relationships_context(
     The column `rank` is the degree of the head plus the degree of the tail. `form="bare"`, as in
     PathCoRAG, omits weight and rank. Relationships keep their order. If there are more than `top_k`
     relationships ("auto": 200, None: no limit) or they exceed the budget, the last ones are cut.
-    With `cut="lowest"`, the relationships with the lowest scores are cut instead, and of equal
-    scores the higher id. The table follows Microsoft GraphRAG.
+    With `cut="lowest"`, the relationships with the lowest scores are cut instead (ties: higher ids
+    first). The table follows Microsoft GraphRAG.
     Source: Zhou et al. (2025), Section 6.2.
     """
     limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k

@@ -30,7 +30,7 @@ def onehop(
     """Return the neighbours of the given nodes, in the order of the given nodes.
 
     The score of a neighbour is the summed weight of its relationships with the first given node
-    that is adjacent to it. Neighbours of the same node are sorted by this score, and ties are
+    adjacent to the neighbour. Neighbours of the same node are sorted by this score, and ties are
     broken by lower id. The given nodes are left out, unless `include_seeds` is true. In that case
     they come first, with their own scores. `types` restricts the types of the neighbours.
     Source: Zhou et al. (2025), Section 6.1, node "Onehop".

@@ -33,7 +33,7 @@ def pool(
     top_k: PositiveInt | None = None,
     seed: int = 0,
 ) -> Ranked[Relationship]:
-    """Reorder relationships by their path-pooled scores, over paths from the question's entities.
+    """Reorder relationships by scores pooled over paths from the entities of the question.
 
     Paths consist of given relationships and follow their direction. The base score of a
     relationship is its given score, or (1 + score) / 2 with `scores="cosine"`. Negative scores

@@ -44,7 +44,7 @@ def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
 
 @operator("question.entities.nlp_or_phrases", order="the order in the question")
 def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
-    """Return the named entities that spaCy finds in the question, or its noun phrases otherwise.
+    """Return the question's named entities found by spaCy, or its noun phrases if there are none.
 
     The names are normalised, without duplicates. Numbers, amounts and dates are not entities.
     Source: HippoRAG (Gutierrez et al. 2024), Section 2.3.

@@ -82,7 +82,7 @@ def test_core_chunks_have_the_highest_pagerank(graph, share, core):
 
 
 def test_core_chunks_read_together_share_their_names():
-    """The core chunks 0, 1 and 2 have 5, 5 and 3 tokens. Chunks 0 and 1 are read together, 2 alone."""
+    """The core chunks 0, 1 and 2 have 5, 5 and 3 tokens. Only 0 and 1 are read together."""
     names = Names()
     result = core_nlp(
         chunk_table=table(*TEXTS), chunk_graph=PATH, nlp=names, progress=QUIET, share=0.75,
