@@ -1,4 +1,4 @@
-"""Embedder and tagger with a cache, so that each text is embedded and tagged once."""
+"""An embedder and a tagger that cache their results, so that each text is processed only once."""
 
 import json
 import zlib
@@ -20,10 +20,11 @@ _SENTENCES, _NAMES = TypeAdapter(list[Sentence]), TypeAdapter(list[str])
 
 
 class CachedEmbedder(EmbedderWrapper):
-    """Embedder that encodes only the texts without a cached vector.
+    """Embedder that only encodes the texts without a vector in the cache.
 
-    The cache key of a vector contains the embedder's identity, the kind of text (question or
-    passage), and the text. For the embedder of a plug-in it also contains a digest of its code.
+    The cache key of a vector consists of the identity of the embedder, the kind of text (question
+    or passage), and the text. For an embedder from a plug-in, it also includes a digest of the
+    code.
     """
 
     def __init__(self, inner: Embedder, cache: Cache) -> None:
@@ -35,7 +36,7 @@ class CachedEmbedder(EmbedderWrapper):
         return identity_of(self.inner)
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return float32 (n, dimension), one unit vector per text."""
+        """Return one unit vector per text as a float32 array (n, dimension)."""
         if not texts:
             return self.inner.encode(texts, kind=kind)
         identity = self._signed
@@ -53,13 +54,13 @@ class CachedEmbedder(EmbedderWrapper):
 
 
 def vectors_of(rows: Sequence[StoredVector]) -> Vectors:
-    """Return the vectors that these cache rows contain, as one float32 array (n, dimension)."""
+    """Return the vectors in these rows of the cache as one float32 array (n, dimension)."""
     numbers = b"".join(row.numbers for row in rows)
     return np.frombuffer(numbers, np.float32).reshape(len(rows), -1).copy()
 
 
 class CachedTagger:
-    """Tagger with a cache; the key of a result contains the tagger's identity and the text."""
+    """Tagger with a cache, whose keys consist of the identity of the tagger and the text."""
 
     def __init__(self, inner: Nlp, cache: Cache) -> None:
         self.inner = inner
@@ -75,7 +76,7 @@ class CachedTagger:
         return identity_of(self.inner)
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """Yield the sentences of each text; each batch is cached before the next one starts."""
+        """Yield the sentences of each text; a batch is cached before the next batch starts."""
         size = _ON_GPU if isinstance(self.inner, Spacy) and self.inner.on_gpu else _BATCH_SIZE
         if isinstance(self.inner, ParallelTagger):
             size = self.inner.batch_size
@@ -85,7 +86,7 @@ class CachedTagger:
             yield from map(_SENTENCES.validate_json, stored)
 
     def entities(self, text: str) -> list[str]:
-        """Return the named entities of a text in order, spelled as in the text."""
+        """Return the named entities of a text, in order and as they are spelled in the text."""
         (names,) = self._read("entities", [text], lambda texts: map(self.inner.entities, texts))
         return _NAMES.validate_json(names)
 

@@ -1,4 +1,4 @@
-"""Cross-encoders of sentence-transformers, which score a question and a passage together."""
+"""Cross-encoders of sentence-transformers, which score pairs of a question and a passage."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -14,14 +14,14 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray
 
 _AT_ONCE = 256
-"""Number of pairs per batch on a GPU; on processors it is 32."""
+"""Number of pairs per batch on a GPU. On a CPU, a batch has 32 pairs."""
 
 
 class CrossEncoder:
-    """Cross-encoder with one score per pair, loaded on first use. `model` has no default.
+    """Cross-encoder that scores pairs of a question and a passage. It is loaded on first use.
 
-    If a question and its passage together exceed the window, tokens are removed from the longer of
-    the two texts until the pair fits.
+    There is no default `model`. If a pair of texts exceeds the window, tokens are removed from the
+    longer text until the pair fits.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class CrossEncoder:
         trust_remote_code: bool = False,
         model_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
-        """`model_kwargs` are passed to `from_pretrained` of transformers, for example `dtype`."""
+        """Set the model; `model_kwargs` are arguments of `from_pretrained`, for example `dtype`."""
         self.model = model
         self.revision = revision
         self.window = window
@@ -62,7 +62,7 @@ class CrossEncoder:
     ) -> list[FloatArray]:
         """Return the logits of the passages, one float64 array (n_passages,) per question.
 
-        Logits are not turned into probabilities, because rounding would create ties. On a GPU all
+        Logits are not converted to probabilities, because rounding would create ties. On a GPU, the
         questions share batches, so the last digits of a score may depend on the other questions.
         """
         pairs = [
@@ -91,7 +91,7 @@ class CrossEncoder:
 
     @cached_property
     def _loaded(self) -> Any:
-        _ = self.identity  # raises without a model
+        _ = self.identity  # raises UserError if no model is set
         from sentence_transformers import CrossEncoder as Loaded
 
         model = load_model(
@@ -106,7 +106,7 @@ class CrossEncoder:
         )
         if (n_labels := model.config.num_labels) != 1:
             raise UserError(
-                f"'{self.model}' returns {n_labels} scores per passage; a cross-encoder for "
-                "reranking returns one."
+                f"'{self.model}' returns {n_labels} scores per passage. A cross-encoder for "
+                "reranking must return a single score."
             )
         return model

@@ -1,4 +1,4 @@
-"""Protocol of embedders, an embedder for tests, and encoding of many texts in blocks."""
+"""The protocol of embedders, an embedder for tests, and a function that encodes texts in blocks."""
 
 import hashlib
 import time
@@ -23,11 +23,11 @@ _QUICK_SECONDS = 5.0
 
 
 class Embedder(Protocol):
-    """Encoder that turns texts into unit vectors."""
+    """Model that encodes texts as unit vectors."""
 
     @property
     def identity(self) -> str:
-        """Text that names everything that can change a vector: model, revision, prefixes, etc."""
+        """Text that identifies everything that can change a vector, e.g. model and prefixes."""
         ...
 
     @property
@@ -36,37 +36,40 @@ class Embedder(Protocol):
         ...
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
-        """Return how many passages are longer than the window, without loading the model."""
+        """Count the passages that are longer than the window; this does not load the model."""
         return TextLengths(None, None, len(texts))
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return float32 (n, dimension): one unit vector per text, independent of other texts."""
+        """Return one unit vector per text as a float32 array (n, dimension).
+
+        The vector of a text must not depend on the other texts.
+        """
         ...
 
 
 class EmbedderWrapper:
-    """Base class of embedders that change how `inner` encodes."""
+    """Base class of embedders that wrap another embedder, `inner`."""
 
     inner: Embedder
 
     @property
     def identity(self) -> str:
-        """Identity of the embedder `inner`."""
+        """Identity of the wrapped embedder."""
         return self.inner.identity
 
     @property
     def dimension(self) -> int:
-        """Vector dimension of the embedder `inner`."""
+        """Vector dimension of the wrapped embedder."""
         return self.inner.dimension
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
-        """Return how many passages are longer than the window of `inner`."""
+        """Count the passages that are longer than the window of the wrapped embedder."""
         return self.inner.text_lengths(texts)
 
 
 @dataclass(eq=False)
 class Hashing(Embedder):
-    """Embedder for tests that hashes words and letter trigrams; it needs no model.
+    """Embedder for tests that hashes words and letter trigrams, so it needs no model.
 
     >>> Hashing(4).encode(["Ada", "ada"], kind="passage").shape
     (2, 4)
@@ -76,11 +79,11 @@ class Hashing(Embedder):
 
     @property
     def identity(self) -> str:
-        """The text `hashing:<dimension>`, which identifies the embedder."""
+        """The text `hashing:<dimension>`."""
         return f"hashing:{self.dimension}"
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return unit vectors; a text without letters or digits gives the first basis vector."""
+        """Return unit vectors; a text without letters and digits gives the first basis vector."""
         rows = np.zeros((len(texts), self.dimension), np.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in words(text):
@@ -98,11 +101,11 @@ class Hashing(Embedder):
 def encode_in_blocks(
     texts: Sequence[str], embedder: Embedder, advance: Advance = no_advance
 ) -> Vectors:
-    """Return float32 (n, dimension), one vector per passage; equal passages are encoded once.
+    """Return one vector per passage as a float32 array (n, dimension); encode equal passages once.
 
-    Passages are encoded in order of length and in blocks; a cached embedder stores each block when
-    it is done. After a block that took less than 5 s, the next block is twice as large, up to a
-    limit. After each block, `advance` is called with the number of its passages.
+    Passages are sorted by length and encoded in blocks, so that a cached embedder can store each
+    finished block. If encoding a block took less than 5 s, the next block is twice as large, up to
+    a limit. After each block, `advance` is called with the number of passages in the block.
     """
     distinct = sorted(set(texts), key=lambda text: (len(text), text))
     row_of = {text: row for row, text in enumerate(distinct)}
@@ -131,8 +134,8 @@ def blocks(
 ) -> Iterator[list[str]]:
     """Yield blocks of consecutive texts.
 
-    A block has at most `n_texts` texts, and their total weight is at most `most`. A heavier text is
-    a block of its own. By default, the weight of a text is its length.
+    A block has at most `n_texts` texts, and the sum of their weights is at most `most`. By default,
+    the weight of a text is its length. A text that is heavier than `most` is a block of its own.
 
     >>> list(blocks(["a", "bb", "cccc", "d"], most=3))
     [['a', 'bb'], ['cccc'], ['d']]

@@ -17,7 +17,7 @@ OVERLAP = 8
 _AT_ONCE = 1024
 
 Vectors = NDArray[np.float32]
-"""Float32 array (n, dimension), one vector per row."""
+"""Float32 array (n, dimension) with one vector per row."""
 Embed = Callable[[list[str]], Vectors]
 LongTexts = Literal["windows", "cut"]
 _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"}
@@ -25,11 +25,11 @@ _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"
 
 @dataclass(frozen=True)
 class TextLengths:
-    """Statistics of the texts that are longer than an embedder's `window`.
+    """How many of `n_texts` texts are longer than an embedder's window, and the longest length.
 
-    `window` is None if it is unknown. `long_texts` says how longer texts are treated; it is None if
-    the embedder accepts texts of any length. Lengths are in tokens of the embedder, or of cl100k if
-    its tokenizer is unknown. They include prefix and special tokens.
+    `window` is None if it is unknown. `long_texts` says how long texts are treated, and is None if
+    the embedder accepts texts of any length. Lengths are in tokens of the embedder (of cl100k if
+    its tokenizer is unknown) and include the prefix and special tokens.
     """
 
     window: int | None
@@ -48,9 +48,9 @@ class TextLengths:
         return f"window of {self.window:,} tokens; longer texts {_TREATMENT[self.long_texts]}"
 
     def message(self, what: str) -> str:
-        """Return a line that says how many texts exceed the window.
+        """Return a sentence with the number of texts that are longer than the window.
 
-        Returns "" if there are no texts, or if the window is unknown or does not exist.
+        If there are no texts, or if the window is unknown or unlimited, the result is "".
 
         >>> TextLengths(512, "cut", 10, 2, 700).message("chunks")
         '2 of 10 chunks are longer than the window of 512 tokens (longest: 700) and are cut'
@@ -65,11 +65,11 @@ class TextLengths:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "TextLengths":
-        """Return the text lengths that the stored statistics of an index contain."""
+        """Return the text lengths from the stored statistics of an index."""
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
     def plus(self, other: "TextLengths") -> "TextLengths":
-        """Return the statistics of the texts of both objects together."""
+        """Return the combined statistics of two groups of texts."""
         return replace(
             self,
             n_texts=self.n_texts + other.n_texts,
@@ -82,9 +82,10 @@ class TextLengths:
 class WindowEncoder:
     """Encoder of texts of any length for a model with a window of `size` tokens (None: no limit).
 
-    A window includes prefix and special tokens. If `mode` is `cut`, the model truncates long texts.
-    Deviation: the papers do not mention passages longer than the window of their embedder. If
-    `mode` is `windows`, the default, every part of a passage contributes to its vector.
+    The window includes the prefix and special tokens. If `mode` is `cut`, the model truncates long
+    texts. If `mode` is `windows`, each part of a long text contributes to its vector.
+    Deviation: the papers do not say what happens to a passage longer than the window. Here, the
+    default mode is `windows`.
     """
 
     size: int | None
@@ -92,7 +93,7 @@ class WindowEncoder:
     tokens: Tokens
 
     def text_lengths(self, texts: Sequence[str], prefix: str = "") -> TextLengths:
-        """Return how many texts are longer than the window."""
+        """Count the texts that are longer than the window."""
         if self.size is None:
             return TextLengths(None, self.mode, len(texts))
         starts = range(0, len(texts), _AT_ONCE)
@@ -108,8 +109,8 @@ class WindowEncoder:
     def encode(self, texts: Sequence[str], prefix: str, embed: Embed) -> Vectors:
         """Return one unit vector per text; `embed` encodes a list of texts with their prefixes.
 
-        In mode `windows`, the vector of a long text is the normalised mean of the unit vectors of
-        its windows, weighted by their numbers of tokens.
+        In mode `windows`, a long text is split into windows. Its vector is the normalised mean of
+        the unit vectors of the windows, weighted by the number of tokens in each window.
         """
         prefixed = [prefix + text for text in texts]
         if self.size is None or self.mode == "cut":
@@ -128,8 +129,8 @@ class WindowEncoder:
         room = self.size - self.tokens.n_special - self.tokens.counts([prefix])[0]
         if room < 1:
             raise UserError(
-                f"The prefix {prefix!r} fills the embedder's window of {self.size} tokens. Shorten "
-                "the prefix."
+                f"The prefix {prefix!r} fills the embedder's window of {self.size} tokens. Use a "
+                "shorter prefix."
             )
         spans = self.tokens.spans(text)
         begins = [
@@ -143,11 +144,11 @@ class WindowEncoder:
 
 
 def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
-    """Yield start and end position of each window of at most `room` tokens.
+    """Split a text into overlapping windows of at most `room` tokens, and yield their positions.
 
-    `begins` marks the tokens that begin a word. A window ends at the last end of a word in its
-    second half, if there is one. Each window overlaps the previous window by an eighth of `room`,
-    or by up to a quarter if it can then begin with a word.
+    `begins` marks the tokens that begin a word. If possible, a window ends at a word boundary in
+    its second half. Two consecutive windows share an eighth of `room`, or up to a quarter if the
+    second window can then begin with a word. A position is a pair (start, end) of token numbers.
 
     >>> list(token_windows([True] * 20, room=8))
     [(0, 8), (7, 15), (14, 20)]
@@ -178,6 +179,6 @@ def _means(vectors: Vectors, groups: Sequence[Sequence[tuple[str, int]]]) -> Vec
         mean = (part.astype(np.float64) * weights[:, None]).sum(axis=0)
         norm = np.linalg.norm(mean)
         if not norm:
-            raise UserError("The vectors of a text's windows have a mean of zero.")
+            raise UserError("The mean vector of a text's windows is zero.")
         rows[row] = mean / norm
     return rows

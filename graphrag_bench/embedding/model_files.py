@@ -1,4 +1,4 @@
-"""Make models from their settings, and read window, dimension and tokenizer from their files."""
+"""Create models from settings, and read properties of models (e.g. the window) from their files."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -15,15 +15,15 @@ from graphrag_bench.registry import signature_of
 _CONFIG, _TOKENIZER_CONFIG, _MODULES = "config.json", "tokenizer_config.json", "modules.json"
 TOKENIZER, WEIGHTS = "tokenizer.json", "model.pth"
 _NO_BOUND = 1_000_000
-"""A `model_max_length` above this value means that no limit is set."""
+"""A `model_max_length` above this value means that there is no limit."""
 _READ = (".json", ".txt", ".model", ".safetensors", ".bin", ".pt", ".py", ".jinja")
-"""Endings of the files in the digest of a model folder: weights, tokenizer, settings and code."""
+"""Suffixes of the files in the digest of a model folder: weights, tokenizer, settings and code."""
 _OFFSET_BY_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
-"""Model types whose first position follows the id of the padding token."""
+"""Types of models whose first position embedding follows the id of the padding token."""
 
 
 def dimension_in_files(folder: Path) -> int | None:
-    """Return the vector dimension that a model's files state; None if they state none."""
+    """Return the vector dimension from the files of a model, or None if it is not stated."""
     for name, key in (("1_Pooling/config.json", "word_embedding_dimension"),
                       (_CONFIG, "hidden_size")):  # fmt: skip
         stated = _json(folder / name).get(key)
@@ -33,9 +33,10 @@ def dimension_in_files(folder: Path) -> int | None:
 
 
 def window_in_files(folder: Path) -> int | None:
-    """Return a model's window in tokens, including special tokens; None if no file states it.
+    """Return the window of a model in tokens, or None if no file states it.
 
-    The window is the smallest of `max_seq_length`, `model_max_length` and the number of positions.
+    The window is the minimum of `max_seq_length`, `model_max_length` and the number of position
+    embeddings. It includes special tokens.
     """
     stated = [n_positions(folder)]
     for part in _parts(folder):
@@ -47,7 +48,7 @@ def window_in_files(folder: Path) -> int | None:
 
 
 def n_positions(folder: Path) -> int | None:
-    """Return a model's number of position embeddings; None if its files do not state it."""
+    """Return the number of position embeddings of a model, or None if no file states it."""
     for part in _parts(folder):
         config = _json(part / _CONFIG)
         if (stated := finite(config.get("max_position_embeddings"))) is not None:
@@ -57,13 +58,13 @@ def n_positions(folder: Path) -> int | None:
 
 
 def tokenizer_file(folder: Path) -> Path | None:
-    """Return the path of a model's `tokenizer.json`; None if the file does not exist."""
+    """Return the path of the file `tokenizer.json` of a model, or None if it does not exist."""
     files = (part / TOKENIZER for part in _parts(folder))
     return next((file for file in files if file.is_file()), None)
 
 
 def cached_folder(name: str, revision: str) -> Path | None:
-    """Return the folder of a hub model in the local cache; None if the model is not cached."""
+    """Return the folder of a hub model in the local cache, or None if it is not cached."""
     from huggingface_hub import try_to_load_from_cache
 
     try:
@@ -74,7 +75,7 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
 
 def hub_file(setting: str, name: str, file: str, revision: str = "") -> Path:
-    """Return the path of a hub model's file, downloaded if needed; raises UserError if missing."""
+    """Return the path of a file of a hub model, and download the file if it is not cached."""
     from huggingface_hub import hf_hub_download
 
     try:
@@ -88,16 +89,16 @@ def hub_file(setting: str, name: str, file: str, revision: str = "") -> Path:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Released weights of a model: a folder, or a model on the Hugging Face hub with a revision."""
+    """Published weights of a model, in a folder or on the Hugging Face hub."""
 
     model: str
     revision: str = ""
 
     @property
     def identity(self) -> str:
-        """Name of the model folder and digest of its files, or name and revision of a hub model."""
+        """Folder name and digest of its files, or name and revision of a model on the hub."""
         if not self.model:
-            raise UserError("To use released weights, set graph.checkpoint=FOLDER_OR_NAME.")
+            raise UserError("To use published weights, set graph.checkpoint=FOLDER_OR_NAME.")
         folder = Path(self.model).expanduser()
         if not folder.is_dir():
             return f"{self.model}@{self.revision}"
@@ -113,7 +114,7 @@ class Checkpoint:
         return config
 
     def file(self, name: str) -> Path:
-        """Return the path of a model file, downloaded if needed; raises UserError if missing."""
+        """Return the path of a file of the model, and download it from the hub if necessary."""
         folder = Path(self.model).expanduser()
         if not folder.is_dir():
             return hub_file("graph.checkpoint", self.model, name, self.revision)
@@ -128,7 +129,7 @@ def first_line(error: Exception) -> str:
 
 
 def finite(stated: Any) -> int | None:
-    """Return the window that a model file states; None if it is missing or stands for no limit."""
+    """Return a window that a file states as a number, or None if it is missing or unlimited."""
     return int(stated) if isinstance(stated, int | float) and 0 < stated < _NO_BOUND else None
 
 
@@ -146,7 +147,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file, or None if it is missing; raises UserError if invalid."""
+    """Return the content of a JSON file, or None if the file does not exist."""
     if not path.is_file():
         return None
     try:
@@ -156,9 +157,9 @@ def read_json(path: Path) -> Any:
 
 
 def model_name(model: str, revision: str) -> str:
-    """Return `name@digest` for a model folder, or `name@revision` for a hub model.
+    """Return `name@digest` for a model folder, or `name@revision` for a model on the hub.
 
-    The digest covers the files that sentence-transformers may load.
+    The digest covers all files that sentence-transformers may load.
     """
     folder = Path(model).expanduser()
     if not folder.is_dir():
@@ -170,20 +171,21 @@ def model_name(model: str, revision: str) -> str:
 
 
 def make_model(group: str, config: Mapping[str, Any]) -> Any:
-    """Return an instance of the class that `_target_` names, created with the other settings.
+    """Create an instance of the class that `_target_` names, with the other settings as arguments.
 
-    Raises UserError for a wrong target, for an unknown or missing setting, and for a wrong type.
+    Raises UserError if the class does not exist, or if a setting is unknown, missing or of a wrong
+    type.
     """
     target = str(config.get("_target_", ""))
     module_name, _, name = target.rpartition(".")
     try:
         maker = getattr(import_module(module_name), name)
     except (ImportError, AttributeError, ValueError):
-        raise UserError(f"{group}._target_: there is no '{target}' to import.") from None
+        raise UserError(f"{group}._target_: '{target}' cannot be imported.") from None
     settings = {key: value for key, value in config.items() if key != "_target_"}
     try:
         takes = signature_of(maker).parameters
-    except NameError:  # a type that is imported for type checkers only
+    except NameError:  # the type is only imported for type checkers
         takes = signature_of(maker, evaluate=False).parameters
     for key, value in settings.items():
         if key not in takes:

@@ -1,4 +1,4 @@
-"""Named entities, noun phrases and subject-verb-object relations, by spaCy."""
+"""Named entities, noun phrases and subject-verb-object relations, found by spaCy."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,15 +20,15 @@ _OBJECTS = ("dobj", "attr", "dative", "oprd")
 NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
 """Entity labels of spaCy for numbers, amounts and dates."""
 _AT_ONCE = {False: 64, True: 256}
-"""Number of texts per batch, on processors (False) and on a GPU (True)."""
+"""Number of texts per batch on a CPU (False) and on a GPU (True)."""
 _MAX_PIECE = 100_000
-"""Most characters per call of spaCy; so many need one gigabyte of memory."""
+"""Maximum number of characters per call of spaCy, which need about one gigabyte of memory."""
 _ENDS = ("\n\n", "\n", ". ", " ")
 _PERSONAL = frozenset({"he", "she", "it", "they"})
 
 
 class Relation(NamedTuple):
-    """Subject, verb phrase and object of one sentence."""
+    """The subject, verb phrase and object of a relation within a sentence."""
 
     head: str
     relation: str
@@ -38,9 +38,9 @@ class Relation(NamedTuple):
 class Sentence(NamedTuple):
     """Sentence with its named entities, other noun phrases, and relations.
 
-    `entities` are pairs of name and label. `pronouns` are the sentence's personal pronouns, which
-    may be heads of relations. `lemmas` are the distinct base forms of its nouns, verbs and
-    adjectives outside named entities, without stop words.
+    `entities` are (name, label) pairs. `pronouns` are the personal pronouns of the sentence, which
+    may be heads of relations. `lemmas` are the distinct base forms of nouns, verbs and adjectives.
+    They do not include stop words and named entities.
     """
 
     text: str
@@ -56,7 +56,7 @@ class Nlp(Protocol):
 
     @property
     def identity(self) -> str:
-        """Text that names everything that can change the output: model, version, etc."""
+        """Text that identifies everything that can change the output, e.g. model and version."""
         ...
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
@@ -64,15 +64,15 @@ class Nlp(Protocol):
         ...
 
     def entities(self, text: str) -> list[str]:
-        """Return the named entities of a text in order, spelled as in the text."""
+        """Return the named entities of a text, in order and as they are spelled in the text."""
         ...
 
 
 class Spacy:
-    """spaCy pipeline with tagger, parser and entity recogniser, loaded on first use.
+    """spaCy pipeline with a tagger, a parser and an entity recogniser. It is loaded on first use.
 
-    With `device=auto`, a transformer model (such as en_core_web_trf) runs on a GPU if spaCy finds
-    one. All other models run on the CPU, where several processes can share the texts.
+    With `device=auto`, a transformer model such as en_core_web_trf runs on a GPU if spaCy finds a
+    GPU. All other models run on the CPU, where the texts can be distributed over several processes.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Spacy:
     def identity(self) -> str:
         """`spacy:<model>@<version>:<digest of this module's code>`, with `:cuda` on a GPU.
 
-        A GPU rounds scores differently, which may change a label.
+        A GPU rounds scores differently, so a label may differ.
         """
         try:
             name = f"spacy:{self.model}@{version(self.model.replace('_', '-'))}:{code(Spacy)}"
@@ -95,7 +95,7 @@ class Spacy:
 
     @cached_property
     def on_gpu(self) -> bool:
-        """Whether texts are tagged on a GPU, in which case a single process tags all texts."""
+        """Whether texts are tagged on a GPU, which uses a single process."""
         if self.device == "auto" and self.model.endswith("_trf"):
             import spacy
 
@@ -103,24 +103,24 @@ class Spacy:
         return self.device == "cuda"
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """Remove zero-width characters from each text, and yield the list of its sentences."""
+        """Remove zero-width characters from each text, and yield its list of sentences."""
         pieces = ((piece, row) for row, text in enumerate(texts) for piece in _pieces(text))
         read = self._loaded.pipe(pieces, as_tuples=True, batch_size=_AT_ONCE[self.on_gpu])
         for _, documents in groupby(read, key=itemgetter(1)):
             yield [one for document, _ in documents for one in _sentences(document)]
 
     def entities(self, text: str) -> list[str]:
-        """Return the named entities of a text in order, spelled as in the text."""
+        """Return the named entities of a text, in order and as they are spelled in the text."""
         return [entity.text for piece in _pieces(text) for entity in self._loaded(piece).ents]
 
     def memory_zone(self) -> AbstractContextManager[Any]:
-        """Return a context manager that makes spaCy free the memory of new words on exit."""
+        """Return a context manager that frees the memory that spaCy used for new words."""
         zone: AbstractContextManager[Any] = self._loaded.memory_zone()
         return zone
 
     @property
     def _loaded(self) -> Any:
-        self._choose_device()  # each thread has its own
+        self._choose_device()  # spaCy chooses a device for each thread
         try:
             return _pipeline(self.model, self.on_gpu)
         except ModuleNotFoundError:

@@ -25,18 +25,18 @@ from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens
 
 _TOKENS_PER_CALL = 300_000
-"""OpenAI's limit of tokens in one call."""
+"""Maximum number of tokens per call of OpenAI's API."""
 _SAFE_SHARE = 0.75
-"""Share of the window that is used if the tokenizer is only an estimate."""
+"""Fraction of the window that is used if the number of tokens is only an estimate."""
 
 
 class OpenAIEmbedder:
     """Embedder on a server with the endpoint `/embeddings`.
 
-    Like calls of chat models, its calls have rate limits, are cached, count toward the budget, and
-    are logged in a ledger. Passages are sorted by length and sent in batches of `batch_size`;
-    questions are sent one by one. Texts longer than the window are sent in overlapping windows, or
-    in one piece with `long_texts=cut`.
+    The calls are cached, counted toward the budget, logged in a ledger, and limited by a rate
+    limit, like the calls of chat models. Passages are sorted by length and sent in batches of
+    `batch_size` texts. Each question is sent separately. A text longer than the window is split
+    into overlapping windows, unless `long_texts` is `cut`.
     """
 
     def __init__(
@@ -58,9 +58,10 @@ class OpenAIEmbedder:
         limits: Limits | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
     ) -> None:
-        """With `shorten`, the server shortens its vectors to `dimension`.
+        """Set the server; if `shorten` is true, the server shortens its vectors to `dimension`.
 
-        `tokenizer` (cl100k, o200k, or hf:NAME_OR_PATH) counts the tokens that fill the `window`.
+        `tokenizer` (cl100k, o200k, or hf:NAME_OR_PATH) counts the tokens of a text to split it into
+        windows of size `window`.
         """
         self.model = model
         self.dimension = dimension
@@ -83,11 +84,7 @@ class OpenAIEmbedder:
 
     @property
     def identity(self) -> str:
-        """Text that names everything that can change a vector.
-
-        It contains the model, dimension, window, treatment of long texts and prefixes. The address
-        of the server is not part of it.
-        """
+        """Text that identifies everything that can change a vector, except the server."""
         window = self.window or "not known"
         how = f"{window}, {self.tokenizer.rpartition('/')[2]}" if self.tokenizer else window
         return self._identity(f":long={self.long_texts}({how})")
@@ -103,7 +100,7 @@ class OpenAIEmbedder:
         return self._window or self.server.window
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
-        """Return how many passages are longer than the window."""
+        """Count the passages that are longer than the window."""
         return self._encoder.text_lengths(texts, self.prefixes["passage"])
 
     @cached_property
@@ -117,13 +114,16 @@ class OpenAIEmbedder:
     def attached(
         self, *, store: Cache | None = None, budget: Budget | None = None, log: Log | None = None
     ) -> "OpenAIEmbedder":
-        """Return a copy with this cache, budget and log; it shares rate limits and connections."""
+        """Return a copy with another cache, budget and log, but the same connections and limits."""
         other = copy.copy(self)
         other._store, other._budget, other._log = store, budget or Budget(), log or _no_log
         return other
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return float32 (n, dimension), one unit vector per text; raises CallFailed."""
+        """Return one unit vector per text as a float32 array (n, dimension).
+
+        Raises CallFailed if a call fails.
+        """
         size = 1 if kind == "question" else self.batch_size
         return self._encoder.encode(
             texts, self.prefixes[kind], lambda prefixed: self._in_blocks(prefixed, size)
@@ -146,7 +146,7 @@ class OpenAIEmbedder:
 
     @cached_property
     def prices(self) -> Prices:
-        """Prices from the settings, else from a list of known models, else 0."""
+        """Prices from the settings, or else from a list of known models; 0 for an unknown model."""
         return prices_of(self.model, self.server.address, self._prices)
 
     def _embedded(self, block: list[str]) -> list[StoredVector]:
@@ -178,13 +178,13 @@ class OpenAIEmbedder:
         vectors = _rows(answer, len(block))
         if vectors.shape[1] != self.dimension:
             raise RunStopped(
-                f"{self.model} returns vectors of {vectors.shape[1]} numbers, not "
-                f"{self.dimension}: set embedder.dimension={vectors.shape[1]}."
+                f"{self.model} returns vectors of dimension {vectors.shape[1]}, not "
+                f"{self.dimension}. Set embedder.dimension={vectors.shape[1]}."
             )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(norms).all() or not norms.all():
             paid = Completion("", prompt_tokens=n_tokens, usd=self.prices.usd(n_tokens, 0))
-            problem = f"{self.model} returned a vector of zeros, or one that is not finite."
+            problem = f"{self.model} returned a vector that is zero or not finite."
             raise CallFailed("unreadable", problem, paid=paid)
         ends = np.cumsum([0, *(count + 1 for count in counts)])
         shares = np.diff(np.rint(ends / ends[-1] * n_tokens).astype(int)).tolist()
@@ -215,9 +215,9 @@ def _rows(answer: Body, n_texts: int) -> Vectors:
         with np.errstate(over="ignore"):  # `_read` refuses infinite vectors
             vectors = np.asarray([rows[place] for place in range(n_texts)], np.float32)
         if vectors.ndim != 2 or len(answer["data"]) != n_texts:
-            raise ValueError("vectors of different lengths, or too many vectors")
+            raise ValueError("the vectors are too many or differ in length")
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        problem = f"The answer does not hold one vector for each of {n_texts} texts ({error!r})"
+        problem = f"The response does not have a vector for each of {n_texts} texts ({error!r})"
         problem = f"{problem[:200]}: {str(dict(answer))[:200]}"
         raise CallFailed("malformed", problem) from None
     return vectors

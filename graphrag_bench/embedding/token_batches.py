@@ -1,7 +1,7 @@
-"""Encode texts by a sentence-transformers model in batches of fixed shapes, on all cores.
+"""Encode texts with a sentence-transformers model in batches of fixed shapes, on all CPU cores.
 
-The shape of a batch depends only on text length, and each batch is computed by one thread.
-Therefore a vector has the same digits whatever the other texts are.
+The shape of the batch for a text only depends on the length of the text, and each batch is computed
+by a single thread. Therefore, other texts do not change the vector of a text, not even by rounding.
 """
 
 import os
@@ -17,8 +17,8 @@ from graphrag_bench.embedding.precision import NumberFormat
 from graphrag_bench.embedding.tokenizer import FastTokenizer
 
 TOKENS_PER_BATCH = {"cpu": 512, "mps": 4096, "cuda": 16384}
-"""Tokens per batch, by device. Larger batches are hardly faster, and each batch is padded to the
-full number of tokens."""
+"""Number of tokens per batch on each device. Each batch is padded to this number, and larger
+batches are hardly faster."""
 _MAX_THREADS = 16
 _STEPS = ((16, 1), (32, 2), (64, 8))
 """Texts of up to 16 tokens are not padded, texts of up to 32 tokens are padded to multiples of 2,
@@ -39,9 +39,9 @@ def padded_length(n_tokens: int, window: int) -> int:
 def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Batch]:
     """Yield each batch as (padded length, whether no text is padded, positions of the texts).
 
-    The longest texts come first. A batch has at most `n_tokens` tokens, including padding, unless
-    its only text is longer. Padded and unpadded texts are in separate batches, because models skip
-    an attention mask that has only ones.
+    The longest texts come first. The texts of a batch have at most `n_tokens` tokens in total,
+    including padding. A longer text is a batch of its own. Texts with and without padding are in
+    separate batches, because models ignore an attention mask that only has ones.
     """
     groups: dict[tuple[int, bool], list[int]] = {}
     for row, length in enumerate(lengths):
@@ -54,10 +54,10 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
 
 
 def by_length(lengths: Sequence[int], window: int | None, n_tokens: int) -> Iterator[list[int]]:
-    """Yield the positions of the texts of each batch, longest texts first.
+    """Sort texts by length, longest first, and yield the positions of the texts in each batch.
 
-    A batch has at most `n_tokens` tokens, including padding, unless its only text is longer. A text
-    that is longer than the window counts as `window` tokens.
+    The texts of a batch have at most `n_tokens` tokens in total, including padding. A longer text
+    is a batch of its own. No text counts as longer than the window, because it is truncated.
 
     >>> list(by_length([3, 9, 2, 4], window=8, n_tokens=8))
     [[1], [3, 0], [2]]
@@ -71,7 +71,7 @@ def by_length(lengths: Sequence[int], window: int | None, n_tokens: int) -> Iter
 
 
 class TokenBatches:
-    """Encoder that calls a loaded model with the tokens of its fast tokenizer, batch by batch."""
+    """Encoder that runs a model on batches of texts, tokenised by the model's fast tokenizer."""
 
     def __init__(self, model: Any, window: int, precision: NumberFormat) -> None:
         self.tokens = FastTokenizer(model.tokenizer.backend_tokenizer.to_str)
@@ -90,13 +90,13 @@ class TokenBatches:
             import torch
 
             for module in model.modules():
-                if type(module) is torch.nn.Linear:  # other weights stay float32
+                if type(module) is torch.nn.Linear:  # all other weights remain float32
                     module.to(torch.bfloat16)
 
     def encode(self, texts: list[str], *, single: bool = False) -> Vectors:
-        """Return float32 (n, dimension), one unit vector per text; long texts are truncated.
+        """Return one unit vector per text as a float32 array (n, dimension); truncate long texts.
 
-        With `single`, each batch has one text, which is faster for a question than a full batch.
+        If `single` is true, each batch has a single text, which is faster for a question.
         """
         read = self.tokens.encoded(texts, self.window, cut_start=self._cut_start)
         lengths = [len(one.ids) for one in read]
@@ -126,7 +126,7 @@ class TokenBatches:
             with ThreadPoolExecutor(n_cores, "embed", torch.set_num_threads, (1,)) as pool:
                 yield from pool.map(run, plan)
         finally:
-            torch.set_num_threads(n_threads)  # also for threads that start later
+            torch.set_num_threads(n_threads)  # restores the setting for new threads
 
     def _vectors(self, batch: _Batch, read: list[Any], n_tokens: int) -> Vectors:
         import torch
@@ -150,7 +150,7 @@ class TokenBatches:
 
 
 def takes_tokens(model: Any) -> bool:
-    """Return whether a model needs no other input than the tokens of its fast tokenizer."""
+    """Return whether a model only needs the tokens of its fast tokenizer as input."""
     first = model[0]
     own = type(first).__module__.startswith("sentence_transformers.")
     text_alone = list(getattr(first, "modality_config", {"text": None})) == ["text"]
@@ -164,7 +164,7 @@ def takes_tokens(model: Any) -> bool:
 
 
 def autocast(device: str, precision: NumberFormat) -> AbstractContextManager[Any]:
-    """Return a context manager for matrix products in this precision; sums stay in float32."""
+    """Return a context manager that sets the precision of matrix products; sums remain float32."""
     import torch
 
     if precision == "float32":
@@ -174,6 +174,6 @@ def autocast(device: str, precision: NumberFormat) -> AbstractContextManager[Any
 
 
 def normalised(rows: Vectors) -> Vectors:
-    """Return vectors scaled to norm 1; vectors of zeros stay zero."""
+    """Return vectors scaled to norm 1. Zero vectors remain zero."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(norms, np.float32(1e-12)), np.float32)

@@ -1,4 +1,4 @@
-"""Tokenizers of models, from a `tokenizer.json` or an encoding of OpenAI's models."""
+"""Tokenizers of models, from a `tokenizer.json` file or an encoding of OpenAI's models."""
 
 import os
 import re
@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 
 class OpenAIEncoding:
-    """Tokenizer of OpenAI's models; for other models its token counts are estimates."""
+    """Tokenizer of OpenAI's models. For other models, its token counts are estimates."""
 
     n_special = 0
 
@@ -30,11 +30,11 @@ class OpenAIEncoding:
 
     @property
     def identity(self) -> str:
-        """`cl100k`, `o200k`, or `cl100k (stand-in)` if token counts are estimates."""
+        """Name of the encoding, followed by `(stand-in)` if the token counts are estimates."""
         return f"{self.encoding} (stand-in)" if self.is_estimate else self.encoding
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of a text; special tokens in it are read as plain text."""
+        """Return the number of tokens of a text; special tokens are read as plain text."""
         return count_tokens(text, self.encoding)
 
     def counts(self, texts: Sequence[str]) -> list[int]:
@@ -42,14 +42,14 @@ class OpenAIEncoding:
         return [self.count(text) for text in texts]
 
     def spans(self, text: str) -> list[Span]:
-        """Return start and end of each token of a text, in characters."""
+        """Return the start and the end of each token of a text, in characters."""
         return token_spans(text, self.encoding)
 
 
 class FastTokenizer:
     """Fast tokenizer without a length limit.
 
-    On first use, `read` is called and returns the content of its `tokenizer.json`.
+    `read` returns the content of its `tokenizer.json`, and is called on first use.
     """
 
     is_estimate = False
@@ -78,7 +78,7 @@ class FastTokenizer:
         return [len(one) - self.n_special for one in self._read(texts)]
 
     def encoded(self, texts: Sequence[str], most: int, *, cut_start: bool = False) -> list[Any]:
-        """Return the tokens of each text with special tokens, truncated to `most` tokens."""
+        """Tokenise texts, and truncate each text to `most` tokens, including special tokens."""
         encodings = list(self._read(texts))
         if long := [row for row, one in enumerate(encodings) if len(one) > most]:
             cutting = type(self._tokenizer).from_str(self._tokenizer.to_str())
@@ -97,13 +97,13 @@ class FastTokenizer:
         return encodings
 
     def spans(self, text: str) -> list[Span]:
-        """Return start and end of each token of a text, in characters."""
+        """Return the start and the end of each token of a text, in characters."""
         spans: list[Span] = self._tokenizer.encode(text, add_special_tokens=False).offsets
         return spans
 
 
 class HuggingFace(FastTokenizer):
-    """Tokenizer from a model folder, a `tokenizer.json` file, or a hub model."""
+    """Tokenizer of a model folder, a model on the hub, or a `tokenizer.json` file."""
 
     def __init__(self, name: str) -> None:
         super().__init__(lambda: self.file.read_text(encoding="utf-8"))
@@ -120,7 +120,7 @@ class HuggingFace(FastTokenizer):
 
     @cached_property
     def file(self) -> Path:
-        """Path of `tokenizer.json`, downloaded if needed; raises UserError if it is missing."""
+        """Path of `tokenizer.json`, which is downloaded if needed."""
         path = Path(self.name).expanduser()
         if path.is_file():
             return path
@@ -134,10 +134,10 @@ Tokenizer = OpenAIEncoding | HuggingFace
 
 
 def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
-    """Return the tokenizer that a setting names, or the default tokenizer of a model.
+    """Return the tokenizer for a setting or, if the setting is None, the default for a model.
 
-    The default is o200k or cl100k for OpenAI's models. For all other models it is cl100k, whose
-    token counts are then estimates. Raises UserError for an unknown setting.
+    The default tokenizer is o200k or cl100k for OpenAI's models. For all other models, it is
+    cl100k, and token counts are estimates. Raises UserError if the setting is unknown.
 
     >>> tokenizer_of(None, "gpt-4o-mini").identity, tokenizer_of(None, "qwen3:8b").identity
     ('o200k', 'cl100k (stand-in)')

@@ -16,15 +16,15 @@ from graphrag_bench.values import DECIMALS, IntArray, Ranked
 
 _EXTRA_CANDIDATES = 16
 _MAX_CANDIDATES = 2**22
-"""Number of candidates per block of queries: 200 MB, as each candidate takes 50 bytes."""
+"""Number of candidates per block of queries. At 50 bytes per candidate, they need 200 MB."""
 LEAST_PRODUCTS = 2**28
-"""Fewest multiplications for which a GPU is used; for fewer, its start takes longer."""
+"""Minimum number of multiplications for a GPU. For fewer, starting the GPU takes longer."""
 _AT_ONCE = 2**26
-"""Largest number of products in memory at a time: 256 MB."""
+"""Maximum number of products in memory at the same time (256 MB)."""
 
 
 class DeviceRows:
-    """Copy of vectors, float32 (n, dimension), on a torch device; finds candidates of a search."""
+    """Copy of vectors, float32 (n, dimension), on a torch device, for searching candidates."""
 
     def __init__(self, rows: Vectors, device: str = "cuda") -> None:
         import torch
@@ -32,9 +32,9 @@ class DeviceRows:
         self._rows: Any = torch.tensor(rows, dtype=torch.float32, device=device)
 
     def nearest(self, queries: Vectors, k: int) -> tuple[Vectors, IntArray]:
-        """Return the `k` largest inner products of each query, descending, and their row numbers.
+        """Return the `k` largest inner products of each query, in order, and their row numbers.
 
-        Both arrays are (n_queries, k). Ties at rank `k` are broken arbitrarily.
+        Both arrays have the shape (n_queries, k). Ties at rank `k` are broken arbitrarily.
         """
         import torch
 
@@ -51,9 +51,9 @@ class DeviceRows:
         return best.cpu().numpy(), ids.cpu().numpy()
 
     def at_least(self, queries: Vectors, least: float, most: int) -> tuple[IntArray, ...] | None:
-        """Return query and row of each inner product >= `least`.
+        """Return the query numbers and the row numbers of all inner products that are >= `least`.
 
-        Returns None if there are more than `most` such products.
+        Returns None if there are more than `most` of these products.
         """
         import torch
 
@@ -65,7 +65,7 @@ class DeviceRows:
 
 
 def rows_on_gpu(rows: Vectors) -> DeviceRows | None:
-    """Copy vectors to the GPU, and return the copy.
+    """Copy vectors to the GPU.
 
     Returns None if there is no GPU, if its memory is too small, or if torch computes products in
     TF32.
@@ -83,7 +83,8 @@ def rows_on_gpu(rows: Vectors) -> DeviceRows | None:
 class VectorIndex(Columns):
     """Index of unit vectors, float32 (n, dimension), one for each row of the indexed table.
 
-    `statistics` states how many texts exceed the embedder's window; {} for a loaded index.
+    `statistics` has the number of texts that exceed the embedder's window. It is {} if the index
+    was loaded from disk.
     """
 
     vectors: Vectors
@@ -93,13 +94,13 @@ class VectorIndex(Columns):
         return len(self.vectors)
 
     def search(self, queries: Vectors, k: int) -> list[Ranked[Any]]:
-        """Return the `k` rows of highest cosine, in [-1, 1], for each query.
+        """Return the `k` rows with the highest cosine, in [-1, 1], for each query.
 
-        Of rows with equal cosines, the lower row number comes first. A query has the same results
-        alone and in any batch, although batched products are rounded differently. faiss, or a GPU
-        for a large index, proposes more than `k` candidates, and the score of each candidate is
-        computed separately. A query is searched again with more candidates until no other row can
-        reach rank `k`, whatever the rounding.
+        Ties are broken by the lower row number. The results of a query do not depend on the other
+        queries in the batch, although batched products are rounded differently. For this purpose,
+        faiss or a GPU only proposes candidates (more than `k`), and the score of each candidate is
+        computed separately. If rounding might hide a better row, the query is searched again with
+        more candidates.
 
         >>> index = VectorIndex(np.eye(3, dtype=np.float32))
         >>> (ranked,) = index.search(np.array([[0.6, 0.8, 0.0]], np.float32), k=2)
@@ -144,7 +145,7 @@ class VectorIndex(Columns):
         rounded = np.round(scores.astype(np.float64), DECIMALS)
         order = np.lexsort((ids, -rounded), axis=-1)[:, :k]
         last = np.take_along_axis(rounded, order[:, -1:], axis=1)[:, 0]
-        # the upper bound of the scores of all other rows
+        # an upper bound of the scores of all other rows
         most = np.round(named[:, -1] + _largest_difference(queries), DECIMALS)
         clear = (most < last) | (n_candidates == len(self.vectors))
         best = np.take_along_axis(ids, order, axis=1)
@@ -154,7 +155,7 @@ class VectorIndex(Columns):
 def index_texts(
     texts: Sequence[str], embedder: Embedder, progress: Progress, what: str
 ) -> VectorIndex:
-    """Embed texts and return the index of their vectors; report texts longer than the window."""
+    """Embed texts and return an index of their vectors; report how many exceed the window."""
     with progress.task(f"embedding {what}", len(set(texts))) as advance:
         vectors = encode_in_blocks(texts, embedder, advance)
     lengths = embedder.text_lengths(texts)
@@ -164,10 +165,10 @@ def index_texts(
 
 
 def products(queries: Vectors, rows: Vectors, ids: IntArray) -> Vectors:
-    """Return the inner products of each query with some rows, float32 (n_queries, k).
+    """Return the inner products of each query with selected rows, float32 (n_queries, k).
 
-    `ids`, (n_queries, k), lists the rows of each query. Each product is computed separately, so
-    that it depends only on its query and its row.
+    `ids` has the shape (n_queries, k) and selects the rows of each query. Each product is computed
+    separately, so it only depends on its query and its row.
     """
     import faiss
 
@@ -180,8 +181,9 @@ def products(queries: Vectors, rows: Vectors, ids: IntArray) -> Vectors:
 
 
 def _largest_difference(queries: Vectors) -> NDArray[np.float64]:
-    # of two float32 products with a unit vector. In any order of summation, an error is at most
-    # n u / (1 - n u) times the norms, with dimension n and u = 2**-24 (Higham 2002, section 3.1)
+    # Two float32 products with a unit vector may differ by their errors. In any order of summation,
+    # an error is at most n u / (1 - n u) times the norms, where n is the dimension and u is 2**-24
+    # (Higham 2002, section 3.1).
     rounding = queries.shape[1] * 2.0**-24
     norms = np.linalg.norm(queries.astype(np.float64), axis=1)
     return np.asarray(2.01 * norms * rounding / (1 - rounding))

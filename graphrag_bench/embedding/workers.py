@@ -1,4 +1,4 @@
-"""Tag and embed texts in worker processes, which joblib runs here or on a Ray cluster."""
+"""Tag and embed texts in worker processes, which run on this machine or on a Ray cluster."""
 
 import json
 import os
@@ -26,9 +26,9 @@ T = TypeVar("T")
 R = TypeVar("R")
 Backend = Literal["local", "ray"]
 TEXTS_PER_BLOCK = 32
-"""Number of texts that a worker tags at a time: one block."""
+"""Number of texts that a worker tags at a time. They form a block."""
 BLOCKS_PER_WORKER = 16
-"""Number of blocks per worker in a batch; with fewer blocks, workers idle longer at its end."""
+"""Number of blocks per worker in a batch. With fewer blocks, workers are idle for longer."""
 MIN_CHARACTERS = 20_000
 """Passages with fewer characters in total are embedded without workers."""
 _MIN_BLOCK = 10_000
@@ -36,9 +36,9 @@ _MIN_BLOCK = 10_000
 
 @dataclass(frozen=True)
 class Workers:
-    """Pool of `count` worker processes; None means one for each CPU of the machine or Ray cluster.
+    """Pool of `count` worker processes. By default, there is one process for each CPU.
 
-    Ray joins the cluster that the variable RAY_ADDRESS names, or starts one on this machine.
+    Ray uses the cluster that the variable RAY_ADDRESS names, or starts a cluster on this machine.
     """
 
     count: int | None = None
@@ -46,7 +46,7 @@ class Workers:
 
     @property
     def size(self) -> int:
-        """Number of workers; to count the CPUs of a Ray cluster, this process joins the cluster."""
+        """Number of workers. Counting the CPUs of a Ray cluster connects to the cluster."""
         if self.count is not None:
             return self.count
         if self.backend == "local":
@@ -58,7 +58,7 @@ class Workers:
             return int(effective_n_jobs(-1))
 
     def map(self, work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
-        """Yield `work(block)` for each block, in order; raises UserError if a worker is killed."""
+        """Yield `work(block)` for each block, in order. Raises UserError if a worker is killed."""
         from joblib import Parallel, delayed, parallel_config
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
@@ -74,8 +74,8 @@ class Workers:
                 yield from Parallel(return_as=form)(delayed(work)(block) for block in blocks)
         except BrokenProcessPool:
             raise UserError(
-                "A worker was killed, perhaps for lack of memory. Results so far are cached: run "
-                "again with fewer workers (nlp_workers=N)."
+                "A worker was killed, perhaps because the memory was full. The results so far are "
+                "cached. Run the command again with fewer workers (nlp_workers=N)."
             ) from None
 
 
@@ -97,13 +97,13 @@ class WorkerModel:
 
     @classmethod
     def of(cls, group: str, settings: Mapping[str, Any], model: Any) -> "WorkerModel":
-        """Return these settings with the identity of `model`, which was made from the settings."""
+        """Return the settings with the identity of `model`, which was created from them."""
         return cls(group, json.dumps(dict(settings), sort_keys=True), model.identity)
 
 
 @lru_cache(maxsize=4)
 def model_of(how: WorkerModel) -> Any:
-    """Create the model of a worker; raises UserError if its identity is not `how.identity`."""
+    """Create the model of a worker, or raise UserError if its identity is not `how.identity`."""
     model = make_model(how.group, json.loads(how.settings))
     if model.identity != how.identity:
         raise UserError(
@@ -145,7 +145,7 @@ class ParallelTagger:
             yield from sentences
 
     def entities(self, text: str) -> list[str]:
-        """Return the named entities of a text, tagged without workers."""
+        """Return the named entities of a text, which is tagged without workers."""
         return self.inner.entities(text)
 
 
@@ -158,7 +158,8 @@ def _read(how: WorkerModel, texts: Sequence[str]) -> list[list[Sentence]]:
 class ParallelEmbedder(EmbedderWrapper):
     """Embedder that encodes passages in worker processes.
 
-    Questions, and passages of fewer than `MIN_CHARACTERS` in total, are encoded in this process.
+    Questions, and passages with fewer than `MIN_CHARACTERS` characters in total, are encoded in
+    this process.
     """
 
     def __init__(self, inner: Embedder, workers: Workers, how: WorkerModel) -> None:
@@ -167,7 +168,7 @@ class ParallelEmbedder(EmbedderWrapper):
         self._how = how
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return float32 (n, dimension), one unit vector per text."""
+        """Return one unit vector per text as a float32 array (n, dimension)."""
         n_characters = sum(map(len, texts))
         if kind == "question" or n_characters < MIN_CHARACTERS:
             return self.inner.encode(texts, kind=kind)

@@ -1,7 +1,8 @@
-"""Abstract questions, made as in the papers: a model invents users, their tasks, and questions.
+"""Generate abstract questions: a model invents users, tasks of each user, and questions.
 
+There are up to 125 questions: 5 users with 5 tasks each, and 5 questions for each task.
 Source: Edge et al. 2024 (GraphRAG), section 4; Guo et al. 2024 (LightRAG), appendix; Zhou et al.
-2025, section 7.1: 5 users with 5 tasks each and 5 questions for each task, 125 in all.
+2025, section 7.1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,13 +28,13 @@ _N_TITLES = 25
 
 
 class Items(BaseModel):
-    """Reply of the model: a list of users, of tasks, or of questions."""
+    """Reply of the model: a list of users, tasks, or questions."""
 
     items: list[str]
 
 
 def describe(dataset: Dataset) -> str:
-    """Return a description of a data set: its title, and the titles of up to 25 documents."""
+    """Describe a data set by its title and the titles of up to 25 documents."""
     step = max(1, len(dataset.documents) // _N_TITLES)
     names = [(row.title or row.text)[:100].strip() for row in dataset.documents[::step][:_N_TITLES]]
     listed = "\n".join(f"- {' '.join(name.split())}" for name in names if name)
@@ -41,10 +42,10 @@ def describe(dataset: Dataset) -> str:
 
 
 def abstract_questions(llm: ChatModel, description: str, n: int = MAX_QUESTIONS) -> list[QA]:
-    """Return up to `n` questions, at most 125: the first question of each task, then the second.
+    """Return up to `n` questions (at most 125), beginning with the first question of each task.
 
-    If a reply has too few users, tasks or questions, the model is asked for more, at most twice.
-    Raises UserError if no user, no task or no question can be read, and RunStopped if calls keep
+    If a reply has too few users, tasks or questions, the model is asked for more, up to two times.
+    Raises UserError if there is no readable user, task or question, and RunStopped if calls keep
     failing.
     """
     n = min(n, MAX_QUESTIONS)
@@ -90,6 +91,6 @@ def _lists(
     if not any(lists):
         raise UserError(
             f"The model {llm.identity} returned no readable {what}. Use a larger model: "
-            "llm@llm_build=NAME llm_build.model=..."
+            "llm@llm_build=NAME llm_build.model=MODEL."
         )
     return lists

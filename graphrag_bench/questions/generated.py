@@ -16,7 +16,7 @@ from graphrag_bench.text import normalise_name, words
 class QA:
     """Generated question with gold answers and gold documents.
 
-    `origin` has the user and task of an abstract question, or the facts of a specific question.
+    `origin` has the user and the task of an abstract question, or the facts of a specific question.
     """
 
     text: str
@@ -31,15 +31,15 @@ class QA:
 _FREQUENT = frozenset(
     ["the", "of", "and", "to", "in", "a", "is", "was", "for", "that", "on", "by", "with", "as"]
 )
-"""Frequent English words; they are 30 to 45 % of the words of an English text."""
+"""Frequent English words, which make up 30 to 45 % of an English text."""
 _MIN_SHARE = 0.12
 _N_TEXTS = 200
 
 
 def is_english(texts: Iterable[str]) -> bool:
-    """Return whether the first 200 texts are English, by their share of frequent English words.
+    """Return whether texts are in English, judging by the fraction of frequent English words.
 
-    Texts of fewer than 100 words in total count as English.
+    Only the first 200 texts are checked. If they have fewer than 100 words, they count as English.
 
     >>> is_english(["Ada baute eine Mühle in der Stadt, die nach dem Fluss heißt. "] * 12)
     False
@@ -50,19 +50,19 @@ def is_english(texts: Iterable[str]) -> bool:
 
 
 def distinct(questions: Iterable[QA]) -> list[QA]:
-    """Return the questions in order, without repeated wordings."""
+    """Remove questions with the same wording as an earlier question."""
     return list({normalise_name(one.text): one for one in reversed(list(questions))}.values())[::-1]
 
 
 def write_set(folder: Path, dataset: Dataset, questions: Sequence[QA]) -> None:
-    """Write corpus and questions; raises UserError if the folder has other questions."""
+    """Write the corpus and the questions; raise UserError if the folder has other questions."""
     rows = [
         {"id": f"{one.type}-{number:04d}"} | {k: v for k, v in asdict(one).items() if v is not None}
         for number, one in enumerate(questions, 1)
     ]
     if there := list(read_lines(folder / QUESTIONS)):
         if there != json.loads(json.dumps(rows)):
-            raise UserError(f"{folder} has other questions. Choose a new folder: out=FOLDER.")
+            raise UserError(f"{folder} has different questions. Choose a new folder: out=FOLDER.")
         return
     write_rows(folder / "corpus.jsonl", [
         {"id": d.id, "title": d.title, "text": d.text} | ({"scope": d.scope} if d.scope else {})

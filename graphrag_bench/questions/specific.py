@@ -1,4 +1,4 @@
-"""Specific questions: chains of facts with a unique answer, worded by a model or a template."""
+"""Generate specific questions about chains of facts with a unique answer."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ MAX_TOKENS = 256
 
 
 class Worded(BaseModel):
-    """Reply of the model that words a question."""
+    """Reply of the model that phrases a question."""
 
     question: str
 
@@ -31,7 +31,7 @@ class Worded(BaseModel):
 class Chains:
     """Chains of facts in a graph: each fact begins at the node where the previous fact ends.
 
-    Facts are relationships that a chunk states. Synonyms and co-occurrences are not facts.
+    A fact is a relationship that is stated in a chunk. Synonyms and co-occurrences are not facts.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -47,7 +47,7 @@ class Chains:
         self._equal_names = _equal_names(graph.names)
 
     def nodes(self, rows: Sequence[int]) -> list[int]:
-        """Return the nodes along a chain of facts (`rows` of the table of relationships)."""
+        """Return the nodes along a chain of facts, given the rows of the facts."""
         return [int(self.graph.source[rows[0]]), *(int(self.graph.target[row]) for row in rows)]
 
     def relations(self, rows: Sequence[int]) -> tuple[str, ...]:
@@ -57,9 +57,10 @@ class Chains:
     def sample(self, hops: int, n: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
         """Return a random sample of up to `n` distinct chains with `hops` facts each.
 
-        A chain repeats no node, and no single fact joins its ends. The relations of a chain,
-        followed from its first node, lead only to its last node, so that a question has a single
-        answer. Two names, or two relations, count as equal if one contains the words of the other.
+        The nodes of a chain are distinct, and there is no single fact between its ends. The last
+        node is the only node that can be reached from the first node by following the relations of
+        the chain, so the question has a unique answer. Two names are treated as equal if the words
+        of one name are part of the other name. The same holds for relations.
         """
         chains: dict[tuple[int, tuple[str, ...]], tuple[int, ...]] = {}
         for first in rng.permutation(self.rows).tolist():
@@ -174,10 +175,11 @@ def specific_questions(
     llm: ChatModel | None,
     seed: int = 0,
 ) -> tuple[list[QA], int]:
-    """Return up to `n` questions, split evenly over `hops`, and the number of refused wordings.
+    """Return up to `n` questions, split evenly over `hops`, and the number of rejected wordings.
 
-    Without `llm`, a template words the questions. A wording by `llm` that is unreadable, or that
-    contains the answer or an intermediate name, is refused; another chain takes its place.
+    If `llm` is None, questions are phrased by a template. A question by `llm` is rejected if it is
+    unreadable, or if it contains the answer or the name of an intermediate node. It is then
+    replaced by a question about another chain, if there is one.
     """
     chains = Chains(graph)
     questions: list[QA] = []
