@@ -1,7 +1,7 @@
 """Batch files of requests and replies, in the format of OpenAI's batch API and `vllm run-batch`.
 
-The `custom_id` of a request is its cache key. Until its reply is imported, the cache stores the
-request as a failed call.
+The `custom_id` of a request is its cache key. The cache stores the request as a failed call until
+the reply is imported.
 """
 
 import json
@@ -23,18 +23,17 @@ from graphrag_bench.llm.settings import Prices, provider_facts
 from graphrag_bench.prompts import Message
 
 _AGAIN = (WAITING, "retries_exhausted", "malformed")
-"""Reasons of failures that are requested again before a run reports them."""
+"""Reasons of failures for which a request is always sent again."""
 _HEAD = 100
 """Number of lines at the beginning of a file that are searched for a request or a reply."""
 
 
 class BatchFile:
-    """File to which requests without a stored reply are written.
+    """File for the requests that have no stored reply.
 
-    An existing file of requests is replaced; any other file with content raises UserError. An
-    existing empty file means that the last command had no request to write, and reported its
-    failures. In this case failed and unreadable replies are requested again. `n` is the number of
-    requests written.
+    An existing file of requests is overwritten. Any other file that is not empty raises UserError.
+    If the file exists and is empty, the previous command had no requests to write. Requests with a
+    failed or unreadable reply are then written again. `n` is the number of requests in the file.
     """
 
     def __init__(self, path: str) -> None:
@@ -43,11 +42,11 @@ class BatchFile:
         size = self.path.stat().st_size if self.path.is_file() else None
         self._again = ("unreadable", "failed") if size == 0 else ()
         if size and not is_batch(path, "url"):
-            raise UserError(f"'{path}' is not a file of requests. Name another file.")
+            raise UserError(f"'{path}' is not a file of requests. Choose another file.")
         self.path.write_text("")
 
     def __call__(self, llm: ChatModel, requests: Sequence[Request]) -> None:
-        """Write the requests without a stored outcome; raises RequestsWritten if there are any."""
+        """Write the requests without a stored reply; raise RequestsWritten if there are any."""
         if not isinstance(llm, OpenAICompatible) or llm.cache is None or llm.cache.reading:
             raise UserError("A batch needs llm=openai_compatible and cache.mode=write.")
         asked = {reply_key(llm.identity, one): one for one in requests}
@@ -84,7 +83,7 @@ class BatchFile:
 def is_batch(file: str | Path, field: str = "custom_id") -> bool:
     """Return whether the first JSON object in a file has this field.
 
-    Lines of requests have the field `url`; lines of replies do not.
+    Requests have the field `url`, and replies do not.
     """
     with suppress(OSError), Path(file).open(encoding="utf-8-sig", errors="replace") as lines:
         for line in islice(lines, _HEAD):
@@ -95,11 +94,12 @@ def is_batch(file: str | Path, field: str = "custom_id") -> bool:
 
 
 def import_replies(file: str | Path, cache: str | Path) -> str:
-    """Store the replies of a batch, and return a text with the number of lines of each kind.
+    """Store the replies of a batch, and return the number of lines of each kind as a text.
 
-    `failed` lines have an error or an unusable reply, which a later import may replace. `known`
-    lines were imported before. `foreign` lines have replies to requests that this cache does not
-    have. `unreadable` lines are not replies in JSON. Raises UserError for a file of requests.
+    `failed` lines have an error or an unusable reply, and can be replaced by a later import.
+    `known` lines were already imported. `foreign` lines do not belong to a request in this cache.
+    `unreadable` lines are not valid JSON replies. Raises UserError if the file has requests instead
+    of replies.
     """
     counts = dict.fromkeys(("replies", "failed", "known", "foreign", "unreadable"), 0)
     with (
@@ -117,7 +117,7 @@ def import_replies(file: str | Path, cache: str | Path) -> str:
                 counts["unreadable"] += 1
                 continue
             if "url" in answer and not answer.keys() & {"response", "error"}:
-                raise UserError(f"'{file}' has the requests of a batch. Import its replies.")
+                raise UserError(f"'{file}' has requests, not replies. Import a file of replies.")
             kind = "foreign" if row is None else "known"
             if row is not None and row.verdict == "failed":
                 asked = json.loads(zlib.decompress(row.prompt))
@@ -131,7 +131,7 @@ def import_replies(file: str | Path, cache: str | Path) -> str:
 
 
 class _Answered(ChatModel):
-    """Model that returns the reply in one line of a batch; `usd` is the price without a batch."""
+    """Model that returns the reply in one line of a batch, at the price without batch discount."""
 
     identity = ""
 

@@ -1,8 +1,8 @@
-"""SQLite cache of replies, vectors and taggings, shared by threads and processes.
+"""SQLite cache of replies, vectors and taggings, which threads and processes can share.
 
-The table `cache` has one row per value: its kind, its key, the identity of the model, the value as
-bytes, and other fields as JSON. Each call commits before it returns. Rows are exported as JSON
-lines.
+The table `cache` has one row per value. The columns are the kind of the value, its key, the
+identity of the model, the value as bytes, and other fields as JSON. Each call of a method is
+committed before it returns. Rows are exported as JSON lines.
 """
 
 import base64
@@ -31,20 +31,21 @@ from graphrag_bench.locks import is_network_drive, lock
 
 Verdict = Literal["new", "valid", "corrected", "unreadable", "failed"]
 WAITING = "waiting"
-"""Failure reason of a request that waits in a batch file."""
+"""Failure reason of a request that waits for its reply in a batch."""
 VERDICTS = (*get_args(Verdict), WAITING)
 VECTORS = "vectors"
 KEY_DIGITS = 32
 VERSION = 4
-"""Version of the file format; files of other versions are refused."""
+"""Version of the file format. Files with another version raise UserError."""
 APPLICATION = 0x47524247
-"""SQLite application id of these files: `GRBG`."""
+"""SQLite application id of cache files, `GRBG`."""
 FORMAT = {"format": "graphrag-bench replies", "version": 1}
 """The first line of an exported file."""
 _EXPORTS = (".jsonl", ".gz")
 _BUSY_SECONDS = 120.0
 _HEADER, _WRITE_VERSION = 19, 18
-"""Bytes of a SQLite file: the last of the first 19 is 1 for a rollback journal, 2 for a log."""
+"""The header of a SQLite file has 19 bytes. The byte at position 18 is 1 for a rollback journal and
+2 for a write-ahead log."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS cache (
   kind TEXT NOT NULL, key TEXT NOT NULL, identity TEXT NOT NULL, value BLOB NOT NULL,
@@ -68,10 +69,11 @@ _STRICT = ConfigDict(extra="forbid", strict=True, val_json_bytes="base64")
 
 @dataclass(frozen=True, kw_only=True)
 class StoredReply(Completion):
-    """Stored reply of a model, or stored failure with its `reason` and its message as `text`.
+    """A stored reply of a model, or a stored failure with its `reason` and its message as `text`.
 
-    `verdict` is `new` (not parsed yet), `valid`, `corrected` (unreadable, but its corrective retry
-    was readable), `unreadable`, or `failed`. `prompt` is the request as compressed JSON.
+    The `verdict` of a reply is `new` (not parsed yet), `valid`, `unreadable`, or `corrected`
+    (unreadable, but a corrective retry gave a readable reply). The verdict of a failure is
+    `failed`. `prompt` is the request as compressed JSON.
     """
 
     __pydantic_config__: ClassVar = _STRICT
@@ -86,7 +88,7 @@ class StoredReply(Completion):
 
     @property
     def completion(self) -> Completion:
-        """Reply as a cached completion; raises CallFailed if a failure is stored."""
+        """The reply as a cached completion; raises CallFailed if a failure is stored."""
         if self.verdict == "failed":
             raise CallFailed(self.reason, self.text)
         values = {field.name: getattr(self, field.name) for field in fields(Completion)}
@@ -95,7 +97,7 @@ class StoredReply(Completion):
 
 @dataclass(frozen=True)
 class StoredVector:
-    """Stored vector of one text as float32 numbers, with the price that a server charged."""
+    """Stored vector of a text, as float32 numbers, with the price of the call to a server."""
 
     __pydantic_config__: ClassVar = _STRICT
     KIND: ClassVar = "vector"
@@ -111,7 +113,7 @@ class StoredVector:
 
 @dataclass(frozen=True)
 class StoredTagging:
-    """Stored output of a tagger for one text, as compressed JSON."""
+    """Stored output of a tagger for a text, as compressed JSON."""
 
     __pydantic_config__: ClassVar = _STRICT
     KIND: ClassVar = "reading"
@@ -131,9 +133,9 @@ _KINDS: Mapping[str, type[Any]] = {
 
 
 class Cache:
-    """Cache file of replies, vectors and taggings; with `reading` nothing is created or stored.
+    """Cache file of replies, vectors and taggings. If `reading` is true, the file is not changed.
 
-    Raises UserError if the file belongs to another program or version, or cannot be opened.
+    Raises UserError if the file cannot be opened or belongs to another program or version.
     """
 
     def __init__(self, path: str | Path, *, reading: bool = False) -> None:
@@ -147,20 +149,21 @@ class Cache:
             if not reading:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             self.by_lease = not closed and self._needs_lease()
-            if not self.by_lease:  # without a log, which SQLite cannot create in a closed folder
+            if not self.by_lease:  # SQLite cannot create a log in a folder that is not writable
                 self._connection = self._connect("&immutable=1" if closed else "")
             with self._session() as connection:
                 self._prepare(connection.execute)
         except (sqlite3.Error, OSError) as error:
-            hint = "" if reading else " cache.mode=read opens it without writing."
+            hint = "" if reading else " cache.mode=read opens the file without changing it."
             raise UserError(f"The cache {path} cannot be opened: {error}.{hint}") from None
 
     def _needs_lease(self) -> bool:
-        """Return whether the file is on a network drive, or was created on one.
+        """Return whether the file is on a network drive, or was created on a network drive.
 
-        SQLite's log needs shared memory, and the locks of a network drive are not reliable. There,
-        a transaction holds a lease, opens the file, and writes a rollback journal. The header of
-        the file tells machines that see the drive as their own disk.
+        The write-ahead log of SQLite needs shared memory, and file locks are not reliable on a
+        network drive. Therefore, each transaction holds a lease, opens the file, and writes a
+        rollback journal. On the machine that owns the drive, only the header of the file shows that
+        a lease is needed.
         """
         header = b""
         with suppress(FileNotFoundError), self.path.open("rb") as file:
@@ -180,7 +183,7 @@ class Cache:
             yield self._connection
             return
         with lock(Path(f"{self.path}.lock")), closing(self._connect("&vfs=unix-none")) as opened:
-            opened.execute("PRAGMA locking_mode=EXCLUSIVE")  # reads a log without shared memory
+            opened.execute("PRAGMA locking_mode=EXCLUSIVE")  # works without shared memory
             if not self.reading:
                 opened.execute("PRAGMA journal_mode=TRUNCATE")
             opened.execute("PRAGMA synchronous=NORMAL")
@@ -194,11 +197,11 @@ class Cache:
         if not is_new and (application, version) != (APPLICATION, VERSION):
             raise UserError(
                 f"'{self.path}' is not a cache of version {VERSION}: it belongs to another version "
-                f"({version}) or to another program. Name another file."
+                f"({version}) or to another program. Choose another file."
             )
         if not self.reading:
             if not self.by_lease:
-                with suppress(sqlite3.OperationalError):  # another process is turning it on
+                with suppress(sqlite3.OperationalError):  # another process is changing the mode
                     query("PRAGMA journal_mode=WAL")
                 query("PRAGMA synchronous=NORMAL")
             query("BEGIN IMMEDIATE")
@@ -216,7 +219,7 @@ class Cache:
             raise RunStopped(f"The cache {self.path} cannot be {verb}: {error}.") from None
 
     def get_many(self, kind: type[CacheRowT], keys: Iterable[str]) -> dict[str, CacheRowT]:
-        """Return the stored replies, vectors or taggings that have these keys, by key."""
+        """Return the stored replies, vectors or taggings with these keys, as {key: row}."""
         condition = "key IN (SELECT value FROM json_each(?))"
         with self._transaction("read") as connection:
             values = kind.KIND, json.dumps(list(keys))
@@ -224,20 +227,20 @@ class Cache:
         return {row.key: row for row in starmap(_row, rows)}
 
     def get(self, key: str) -> StoredReply | None:
-        """Return the stored reply with this key, whatever its verdict; None if there is none."""
+        """Return the stored reply or failure with this key, or None."""
         return self.get_many(StoredReply, [key]).get(key)
 
     def put(self, *rows: CacheRow) -> int:
-        """Store replies, vectors or taggings in one transaction; return the number of stored rows.
+        """Store replies, vectors or taggings in one transaction, and return how many were stored.
 
-        Existing rows are kept, except unreadable and failed replies, which are replaced. With
-        `reading`, nothing is stored. Raises RunStopped if the file cannot be written.
+        Only unreadable and failed replies are replaced. All other existing rows are kept. If
+        `reading` is true, nothing is stored. Raises RunStopped if the file cannot be written.
         """
         if self.reading:
             return 0
         n_stored = 0
         with self._transaction("written") as connection:
-            if len(rows) > 1:  # one statement is its own transaction
+            if len(rows) > 1:  # a single statement does not need a transaction
                 connection.execute("BEGIN IMMEDIATE")
             for row in rows:
                 more = _values(row)
@@ -252,12 +255,12 @@ class Cache:
                 connection.execute(_SET_VERDICT, (verdict, key))
 
     def lock(self, key: str) -> threading.Lock:
-        """Return the lock of a key, which keeps two threads from requesting the same reply."""
+        """Return the lock of a key, so that two threads do not request the same reply."""
         with self._lock:
             return self._key_locks.setdefault(key, threading.Lock())
 
     def rows(self) -> Iterator[CacheRow]:
-        """Yield all stored replies, then vectors, then taggings, each sorted by key."""
+        """Yield all stored replies, then all vectors, then all taggings, sorted by key."""
         with self._transaction("read") as connection:
             for kind in _KINDS:
                 yield from starmap(_row, connection.execute(f"{_SELECT} ORDER BY key", [kind]))
@@ -284,7 +287,7 @@ def vector_key(identity: str, kind: str, text: str) -> str:
 
 
 def row_key(*parts: object) -> str:
-    """Return the cache key of some values: the first digits of the sha256 of their JSON."""
+    """Return the cache key of some values, which is a prefix of the sha256 of their JSON."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:KEY_DIGITS]
 
 
@@ -298,10 +301,10 @@ def reply_key(identity: str, request: Request) -> tuple[str, bytes]:
 
 
 def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
-    """Return counts for each model in a cache or an exported file, by the model's identity.
+    """Count the rows in a cache or an exported file, for each identity of a model.
 
-    There are counts of replies by verdict, of vectors, of prompt and completion tokens, of US
-    dollars (`usd`), and of truncated replies (`cut`).
+    There are counts of replies for each verdict, and counts of vectors, prompt tokens, completion
+    tokens, US dollars (`usd`), and truncated replies (`cut`).
     """
     models: dict[str, Counter[str]] = {}
     for row in rows_in(path):
@@ -317,9 +320,9 @@ def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
 
 
 def export_rows(cache: str | Path, file: str | Path) -> int:
-    """Write all rows of a cache to a .jsonl or .jsonl.gz file, and return their number.
+    """Write all rows of a cache to a .jsonl or .jsonl.gz file, and return the number of rows.
 
-    If an error occurs, the file is not written.
+    If an error occurs, no file is written.
     """
     path, count = Path(file), 0
     if path.suffix not in _EXPORTS:
@@ -340,9 +343,9 @@ def export_rows(cache: str | Path, file: str | Path) -> int:
 
 
 def import_rows(file: str | Path, cache: str | Path) -> int:
-    """Add the rows of an exported file or of another cache to `cache`, and return their number.
+    """Add the rows of an exported file or another cache to a cache, and return the number of rows.
 
-    Either all rows are added or none. Readable rows of `cache` are not replaced.
+    If an error occurs, no row is added. Existing readable rows of `cache` are not replaced.
     """
     rows = list(rows_in(file))  # a damaged file must not create a cache
     with closing(Cache(cache)) as target:
@@ -351,7 +354,7 @@ def import_rows(file: str | Path, cache: str | Path) -> int:
 
 
 def rows_in(path: str | Path) -> Iterator[CacheRow]:
-    """Yield the rows of a cache or of an exported file; raises UserError for any other file."""
+    """Yield the rows of a cache or an exported file; raises UserError for any other file."""
     file = Path(path)
     if not file.is_file():
         raise UserError(f"There is no cache and no export '{file}'.")
@@ -364,8 +367,8 @@ def rows_in(path: str | Path) -> Iterator[CacheRow]:
         with _open(file, "rt") as lines:
             if next(lines, "").strip() != json.dumps(FORMAT):
                 raise UserError(
-                    f"{file} is neither an export (its first line is not {json.dumps(FORMAT)}) "
-                    "nor, for `cache import`, replies of a batch (lines with a custom_id)."
+                    f"{file} is not an exported cache, because its first line is not "
+                    f"{json.dumps(FORMAT)}. It has no replies of a batch (with a custom_id) either."
                 )
             for number, line in enumerate(lines, 2):  # noqa: B007 - named in the error
                 yield _ROW.validate_json(line)

@@ -13,7 +13,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Request:
-    """Request to a model; its cache key covers all fields.
+    """Request to a model. All its fields are part of the cache key.
 
     `trial` is 0 for the first run, and the number of the repetition for a repeated run.
     """
@@ -27,10 +27,11 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCall:
-    """Usage of one call of a model, in tokens as the server counts them.
+    """Usage of a call to a model. Tokens are counted by the server.
 
-    `seconds` is the time of the last attempt, 0 for a cached reply. `fingerprint` names the build
-    of the server. `reasoning_tokens` are part of `completion_tokens`. `key` is the cache key or "".
+    `seconds` is the time of the last attempt, and 0 for a cached reply. `fingerprint` identifies
+    the configuration of the server. `reasoning_tokens` are included in `completion_tokens`. `key`
+    is the cache key, or "" without a cache.
     """
 
     model: str = ""
@@ -47,7 +48,7 @@ class ModelCall:
 
 @dataclass(frozen=True)
 class Completion(ModelCall):
-    """Reply of a model with its usage; `finish` is `stop`, or `length` for a truncated reply."""
+    """Reply of a model with its usage. `finish` is `stop`, or `length` for a truncated reply."""
 
     text: str
     finish: str = "stop"
@@ -55,11 +56,12 @@ class Completion(ModelCall):
 
 
 class CallFailed(Exception):
-    """Failure of one call, after which the run continues.
+    """A call failed, but the run can continue.
 
     `reason` is `content_filter`, `context_overflow`, `unreadable`, `retries_exhausted`,
-    `malformed`, `refused` or `empty`. `paid` is the unusable reply, if it was charged. If
-    `of_server` is true, the server or the network failed, and the call may succeed later.
+    `malformed`, `refused` or `empty`. If the server charged for an unusable reply, `paid` is this
+    reply. `of_server` is true if the server or the network failed. In this case, the call may
+    succeed later.
     """
 
     retries = 0
@@ -76,13 +78,13 @@ class CallFailed(Exception):
 
 
 class RunStopped(UserError):
-    """Stops the run, because no further call can succeed."""
+    """The run stops, because no further call can succeed."""
 
     exit_code = 1
 
 
 class NotAccepted(RunStopped):
-    """The server rejects the key, the model, the address or a field."""
+    """The server rejects the API key, the model, the address, or a field of the request."""
 
     exit_code = 2
 
@@ -96,7 +98,7 @@ class ServerFailed(RunStopped):
 
 
 class RequestsWritten(RunStopped):
-    """Requests without a stored reply were not sent, but written to a batch file."""
+    """Requests without a stored reply were written to a batch file instead of being sent."""
 
 
 CallOutcome = Completion | CallFailed

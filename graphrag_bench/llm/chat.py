@@ -1,4 +1,4 @@
-"""Chat models: replies to lists of prompts, with a cache, a budget and threads."""
+"""Chat models, which reply to lists of prompts, with a cache, a budget and threads."""
 
 import copy
 import threading
@@ -31,32 +31,32 @@ CompletedCalls = Generator[tuple[int, CallOutcome], None, None]
 Log = Callable[[CallOutcome, str], None]
 TOKENS_PER_MESSAGE = 8
 ESTIMATE_RATIO = 1.2
-"""Upper estimate of a model's tokens per cl100k token, for the cost of a call."""
+"""Upper estimate of the ratio of a model's tokens to cl100k tokens, for the cost of a call."""
 TOKENIZER_RATIO = 1.15
-"""Upper estimate of a model's tokens per cl100k token, for the length of a prompt."""
+"""Upper estimate of the ratio of a model's tokens to cl100k tokens, for the length of a prompt."""
 MIN_REPLY = 512
 _MIN_SHARE, _STEP = 16, 256
 
 
 class ChatModel(ABC):
-    """Base class of language models; a subclass defines `identity` and `call`.
+    """Base class of language models. A subclass defines `identity` and `call`.
 
-    A list of prompts is sent by up to `concurrency` threads. `attached` returns a copy with a
-    cache, a budget, a log and a new `meter`.
+    A list of prompts is sent by up to `concurrency` threads. Use `attached` to add a cache, a
+    budget or a log.
     """
 
     window: int | None = None
-    """Context window in tokens, prompt and reply together; None if unknown."""
+    """Context window in tokens, which the prompt and the reply share; None if it is unknown."""
     concurrency: int = 1
-    """Largest number of calls at a time."""
+    """Maximum number of calls at the same time."""
     prices: Prices = Prices()
     trial: int = 0
     cache: Cache | None = None
     budget: Budget | None = None
     log: Log | None = None
     batch: "Callable[[ChatModel, Sequence[Request]], None] | None" = None
-    """Function that writes the requests without a stored outcome to a batch file, if there are any,
-    and then raises RequestsWritten."""
+    """Function that writes the requests without a stored reply to a batch file. If there are any,
+    it raises RequestsWritten."""
     gate: FailureGate | None = None
     stop_on_outage: bool = False
     _original: "ChatModel | None" = None
@@ -64,11 +64,11 @@ class ChatModel(ABC):
     @property
     @abstractmethod
     def identity(self) -> str:
-        """Text that names everything that can change a reply: model, revision, decoding, etc."""
+        """Text that identifies everything that can change a reply, e.g. model and decoding."""
 
     @abstractmethod
     def call(self, request: Request) -> Completion:
-        """Return the reply to one request.
+        """Return the reply to a request.
 
         Raises CallFailed if the call fails, and RunStopped if no further call can succeed.
         """
@@ -80,7 +80,7 @@ class ChatModel(ABC):
 
     @property
     def _root(self) -> "ChatModel":
-        return self._original or self  # the original loads the weights once
+        return self._original or self  # copies share the weights of the original
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:
@@ -96,13 +96,13 @@ class ChatModel(ABC):
         gate: FailureGate | None = None,
         stop_on_outage: bool = False,
     ) -> Self:
-        """Return a copy with other parts, such as a cache or a budget; omitted parts are kept.
+        """Return a copy with a new meter and with the given cache, budget, log or other parts.
 
-        `trial` is the number of the repeat; each repeat has its own cache rows and seed, but the
-        same identity. `log` is called with each outcome and its item, in any thread. `gate` limits
-        the failure rate of a step. With `stop_on_outage`, ServerFailed is raised at the end of a
-        list of prompts if the server failed on any of them. Raises UserError for a budget in
-        dollars if the model has no prices.
+        Parts that are not given are kept. `trial` is the number of the repetition. A repetition has
+        its own cache rows and seed, but the same identity. `log` is called with each outcome and
+        its item, in any thread. `gate` limits the failure rate of a step. If `stop_on_outage` is
+        true and the server failed for a prompt, ServerFailed is raised after the whole list of
+        prompts. Raises UserError if the budget is in dollars and the model has no prices.
         """
         other = copy.copy(self)
         other._original = self._root
@@ -125,7 +125,7 @@ class ChatModel(ABC):
         schema: Schema | None = None,
         items: Sequence[str] = (),
     ) -> list[Completion | CallFailed]:
-        """Return the reply or the failure of each prompt; raises RunStopped.
+        """Return the reply or the failure for each prompt; raises RunStopped.
 
         `items` names the subject of each prompt in the ledger, e.g. a chunk id.
         """
@@ -146,10 +146,11 @@ class ChatModel(ABC):
         schema: Schema | None = None,
         items: Sequence[str] = (),
     ) -> CompletedCalls:
-        """Yield the position of each prompt and its outcome, in order of arrival.
+        """Yield (position of the prompt, outcome) pairs in the order in which the outcomes arrive.
 
-        The caller passes each outcome to `report`. After RunStopped, or when the generator is
-        closed, waiting calls are cancelled; running calls are completed, and their replies stored.
+        The caller must pass each outcome to `report`. If RunStopped is raised or the generator is
+        closed, waiting calls are cancelled. Running calls are completed, and their replies are
+        stored.
         """
         calls = [
             (Request(prompt, max_tokens, tuple(stop), schema, self.trial), item)
@@ -191,18 +192,18 @@ class ChatModel(ABC):
                 yield positions[future], future.result()
         finally:
             wait([future for future in reversed(positions) if not future.cancel()])
-            for running in begun:  # a signal during `submit` loses the future, not the call
+            for running in begun:  # also wait for calls whose future was lost by a signal
                 with running:
                     pass
 
     def report(self, ok: bool, outcome: CallOutcome) -> None:
-        """Count a call toward the limit on failures; raises RunStopped after too many failures."""
+        """Count a call for the limit on failures; raises RunStopped after too many failures."""
         if self.gate is not None:
             sample = outcome.text if isinstance(outcome, Completion) else str(outcome)
             self.gate.count(ok, sample, of_server=outcome.of_server)
 
     def set_verdict(self, reply: Completion, verdict: Verdict) -> None:
-        """Store a verdict, for example `valid`, on a cached reply."""
+        """Store a verdict, for example `valid`, for a cached reply."""
         if self.cache is not None and reply.key:
             self.cache.set_verdict(reply.key, verdict)
 
@@ -220,9 +221,9 @@ class ChatModel(ABC):
     def _reply(self, request: Request, store: Cache | None) -> Completion:
         """Return the stored reply, or request a reply and store it.
 
-        A reply to a schema is stored as `new`; its reader sets the verdict later, and an unreadable
-        reply is requested again next time. A reply cut at `max_tokens` is not: the same request
-        would be cut again.
+        If the request has a schema, the reply is stored as `new`, and its parser sets the verdict
+        later. An unreadable reply is requested again in the next run. A truncated reply is not
+        requested again, because the same request would be truncated again.
         """
         if store is None:
             return self._within_budget(request)
@@ -245,7 +246,7 @@ class ChatModel(ABC):
                 return reply
             about["verdict"] = "valid" if request.schema is None else "new"
             row = StoredReply(**vars(reply) | about)
-            stored = row if store.put(row) else store.get(key) or row  # of a faster process
+            stored = row if store.put(row) else store.get(key) or row  # a process was faster
             return replace(
                 stored.completion,
                 cached=False, usd=reply.usd, seconds=reply.seconds, retries=reply.retries,
@@ -263,7 +264,7 @@ class ChatModel(ABC):
 
 
 def estimated_tokens(prompt: Chat) -> int:
-    """Return an estimate of a prompt's tokens: its cl100k tokens, and eight per message."""
+    """Estimate the number of tokens of a prompt as its cl100k tokens plus eight per message."""
     return sum(count_tokens(message.content) + TOKENS_PER_MESSAGE for message in prompt)
 
 
@@ -283,18 +284,19 @@ def reply(
 
 
 def reserved_tokens(most: int, window: int | None) -> int:
-    """Return the number of tokens that are reserved for a reply to any prompt.
+    """Return the number of tokens that are reserved for a reply, independent of the prompt.
 
-    The number is a sixteenth of the window, but at least 512, and never more than `most`. If the
-    window is unknown, the number is `most`.
+    It is a sixteenth of the window, but at least 512 and at most `most`. If the window is unknown,
+    it is `most`.
     """
     return most if window is None else min(most, max(MIN_REPLY, window // _MIN_SHARE))
 
 
 def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
-    """Return the token limit of a reply: `most`, or the part of the window that the prompt leaves.
+    """Return the token limit of a reply: `most`, or less if the prompt leaves less of the window.
 
-    Limits are multiples of 256, and at least `reserved_tokens`.
+    The number of tokens that the prompt leaves is rounded down to a multiple of 256. The limit is
+    at least `reserved_tokens`.
     """
     if (window := llm.window) is None:
         return most

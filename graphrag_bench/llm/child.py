@@ -1,6 +1,6 @@
-"""Program that runs a command until standard input ends: `python child.py COMMAND...`.
+"""Run a command until standard input ends: `python child.py COMMAND...`.
 
-Standard input is a pipe from the process that needs the command; it ends when that process ends.
+Standard input is a pipe from the parent process, so it ends when the parent process ends.
 """
 
 import os
@@ -33,4 +33,4 @@ def main(*command: str) -> int:
 
 
 if __name__ == "__main__":
-    os._exit(main(*sys.argv[1:]) & 0xFF)  # a thread may still read the input
+    os._exit(main(*sys.argv[1:]) & 0xFF)  # a thread may still be reading the input

@@ -1,4 +1,4 @@
-"""Parsing of JSON objects in replies that contain other text."""
+"""Parse JSON objects in replies that also contain other text."""
 
 import copy
 import json
@@ -16,9 +16,9 @@ from graphrag_bench.errors import UnreadableReply
 ModelT = TypeVar("ModelT", bound=BaseModel)
 _FENCE = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)```", re.DOTALL)
 _QUOTE = re.compile(r'(?<!\\)(?:\\\\)*"')
-"""Unescaped quote; a text with an odd number of unescaped quotes ends inside a string."""
+"""A quote without an escape. If a text has an odd number of them, it ends inside a string."""
 _ITEM = re.compile(r"[\s,]*(?=[^\s,\]])")
-"""Text before the next item of a list; no match at the end of the list."""
+"""Text before the next item of a list. There is no match at the end of the list."""
 _BRACE = re.compile(r"[{}]")
 _INSIDE = re.compile(r'[{}]|"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
 _MAX_CANDIDATES = 100
@@ -27,20 +27,20 @@ _FORM = re.compile(
     r"|source|target|question|description|example)s?[ _]?\w?",
     re.IGNORECASE,
 )
-"""Placeholders of a reply that repeats the format of the prompt, e.g. [head, relation, tail]."""
+"""Placeholders in a reply that repeats the format of the prompt, e.g. [head, relation, tail]."""
 _MIN_ECHO = 30
-"""Fewest characters of an object that counts as repeated from the prompt. Shorter objects, such as
-verdicts, may by chance equal the objects of an example in the prompt."""
+"""Minimum number of characters of an object that counts as repeated from the prompt. A shorter
+object, such as a verdict, may be equal to an example in the prompt by chance."""
 
 
 def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool = True) -> ModelT:
-    """Return the first JSON object of a reply that fits `model`; raises UnreadableReply.
+    """Return the first JSON object in a reply that fits `model`.
 
-    The whole text is tried first, then the first code fence, each balanced object, and with
-    `repair` the result of json-repair. Numbers are read as text if `model` needs text, and invalid
+    The whole text is tried first, then the first code fence, each balanced object and, if `repair`
+    is true, the result of json-repair. Numbers become text if `model` requires text, and invalid
     items in lists of texts are dropped. A text that ends inside a string is never repaired, because
-    its last name may be incomplete. For the same reason `repair` should be false for replies that
-    reached `max_tokens`.
+    the last name may be incomplete. For the same reason, `repair` should be false for truncated
+    replies. Raises UnreadableReply if no object fits.
 
     >>> class City(BaseModel):
     ...     name: str
@@ -60,12 +60,12 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
 def read_lists(
     text: str, model: type[ModelT], field: str, *, cut: bool, purpose: str
 ) -> tuple[ModelT, bool, int]:
-    """Return the merged objects of a reply, whether a list is cut, and the number of dropped items.
+    """Parse a reply with lists, and return (merged object, whether a list is cut, dropped items).
 
-    Invalid items and objects without valid items are dropped; numbers are read as text. Objects
-    that repeat placeholders of the prompt are ignored. A list that is not in an object is read as
-    the value of `field`. From a reply `cut` at `max_tokens`, only complete items are kept. Raises
-    UnreadableReply if nothing is valid.
+    Invalid items, objects without valid items, and objects that only repeat placeholders from the
+    prompt are dropped. Numbers become text if `model` requires text. A list outside of any object
+    is read as the value of `field`. If the reply was `cut` at `max_tokens`, only complete items are
+    kept. Raises UnreadableReply if no item is valid.
     """
     properties = schema_of(model)["properties"]
     fields = [name for name, part in properties.items() if part.get("type") == "array"]
@@ -98,7 +98,7 @@ def read_lists(
 
 
 def without_echoes(text: str, prompt: str) -> str:
-    """Return a reply without the JSON objects that also occur in its prompt."""
+    """Remove JSON objects from a reply that also occur in the prompt."""
     shown = "".join(prompt.split())
     for start, end in reversed(_balanced(text)):
         if end - start >= _MIN_ECHO and "".join(text[start:end].split()) in shown:
@@ -162,9 +162,10 @@ def _merged(first: ModelT, other: ModelT) -> ModelT:
 def _fitting(
     candidate: Any, model: type[ModelT], *, texts_only: bool = False
 ) -> tuple[ModelT, int] | str:
-    """Return the candidate as a `model` with the number of dropped items, or the problem.
+    """Return the candidate as a `model` with the number of dropped items, or else the problem.
 
-    With `texts_only` items are dropped from lists of texts only: elsewhere positions may matter.
+    If `texts_only` is true, items are only dropped from lists of texts, because positions may
+    matter in other lists.
     """
     n_left_out = 0
     for _ in range(3):  # the first pass converts numbers, the second drops rows
@@ -194,7 +195,7 @@ def _valid_part(candidate: Any, error: ValidationError, texts_only: bool) -> tup
         except (LookupError, TypeError):
             return None
         if found != wrong:
-            return None  # a validator has changed it
+            return None  # a validator has changed the value
         is_number = isinstance(wrong, int | float) and not isinstance(wrong, bool)
         if one["type"] == "string_type" and is_number:
             holder[place[-1]] = str(wrong)
@@ -215,7 +216,7 @@ def _valid_part(candidate: Any, error: ValidationError, texts_only: bool) -> tup
 
 
 def _item(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Return the path to the innermost item of a named list at a place; lists in it are parts."""
+    """Return the path to the innermost item of a named list that contains a place."""
     for at in range(len(place) - 1, -1, -1):
         if isinstance(place[at], int) and (at == 0 or isinstance(place[at - 1], str)):
             return place[: at + 1]
@@ -223,7 +224,7 @@ def _item(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
 
 
 def read_cut_list(text: str, field: str) -> list[Any]:
-    """Return the complete items of the first list named `field` in a reply that ends early.
+    """Return the complete items of the first list named `field` in a truncated reply.
 
     >>> read_cut_list('{"names": ["Ada", "Nor', "names")
     ['Ada']
@@ -244,7 +245,7 @@ def read_cut_list(text: str, field: str) -> list[Any]:
 
 @lru_cache(maxsize=256)
 def schema_of(model: type[BaseModel]) -> Mapping[str, Any]:
-    """Return the JSON schema of `model`; all fields are required, extra fields forbidden."""
+    """Return the JSON schema of `model`, in which all fields are required and no others allowed."""
     schema: Mapping[str, Any] = _closed(model.model_json_schema())
     return schema
 
@@ -306,9 +307,9 @@ def _encodable(parsed: Any) -> Any:
 
 
 def _balanced(text: str) -> list[tuple[int, int]]:
-    """Return start and end of the outermost balanced objects, also inside unclosed objects.
+    """Return the start and the end of the outermost balanced objects, also inside unclosed objects.
 
-    Quotes outside objects and braces inside strings are ignored.
+    Quotes outside of objects, and braces inside strings, are ignored.
     """
     starts: list[int] = []
     spans: list[tuple[int, int]] = []

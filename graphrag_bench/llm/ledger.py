@@ -1,4 +1,4 @@
-"""The ledger, a log of all model calls as JSON lines; sums over its lines; and budgets."""
+"""The ledger (a log of all model calls as JSON lines), sums over its lines, and budgets."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from graphrag_bench.llm.settings import Prices
 
 @dataclass(frozen=True)
 class LedgerLine(ModelCall):
-    """One call in the ledger; a cached call has the tokens and the price of the original call.
+    """One call in the ledger. A cached call has the tokens and the price of the original call.
 
     `item` names the question or chunk of the call. `outcome` is `stop`, `length` or the reason of a
     failure. `kind` is `chat` or `embedding`.
@@ -32,7 +32,7 @@ class LedgerLine(ModelCall):
 
 
 class Ledger:
-    """Log of model calls as JSON lines; lines are written one by one, so that none is lost."""
+    """Log of model calls as JSON lines. Each line is written at once, so that no line is lost."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -56,7 +56,7 @@ class Ledger:
     def logger(
         self, stage: str, step: str, item: str = "", kind: str = "chat"
     ) -> Callable[[CallOutcome, str], None]:
-        """Return a function that logs the calls of a step; `item` is the default item of a call."""
+        """Return a function that logs the calls of a step; `item` is the default item."""
 
         def log(outcome: CallOutcome, own_item: str) -> None:
             if isinstance(outcome, CallFailed):
@@ -84,7 +84,7 @@ def _lines(texts: Iterable[str]) -> Iterator[LedgerLine]:
 
 
 def lines_by(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLine]]:
-    """Return the lines grouped by the value of a field, in the order of the sorted values."""
+    """Group lines by the value of a field, sorted by this value."""
     groups: dict[str, list[LedgerLine]] = {}
     for line in lines:
         groups.setdefault(str(getattr(line, field)), []).append(line)
@@ -92,9 +92,9 @@ def lines_by(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLi
 
 
 def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
-    """Return number, tokens, seconds and cost of paid calls and of cached calls.
+    """Return the number, tokens, seconds and cost of the paid calls and of the cached calls.
 
-    `truncated` counts replies that reached `max_tokens`; `failed` counts failures by reason.
+    `truncated` counts replies that reached `max_tokens`, and `failed` counts failures by reason.
     """
     total: dict[str, Any] = {}
     for name, cached in (("paid", False), ("cached", True)):
@@ -112,13 +112,13 @@ def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
 
 
 def models_of(lines: Iterable[LedgerLine]) -> list[str]:
-    """Return the names of the models in the lines, with the servers' fingerprints, sorted."""
+    """Return the sorted names of the models in the lines, with the fingerprints of the servers."""
     return sorted({f"{line.model} {line.fingerprint}".strip() for line in lines} - {""})
 
 
 @dataclass(frozen=True)
 class Spending:
-    """Amount that calls cost: tokens of prompts and completions, and US dollars."""
+    """Cost of calls: the tokens of prompts and completions, and US dollars."""
 
     tokens: int = 0
     usd: float = 0.0
@@ -131,7 +131,7 @@ class Spending:
 
     @classmethod
     def of(cls, *calls: ModelCall) -> "Spending":
-        """Return the total cost of calls; cached calls cost nothing."""
+        """Return the total cost of calls. Cached calls are free."""
         paid = [call for call in calls if not call.cached]
         tokens = sum(call.prompt_tokens + call.completion_tokens for call in paid)
         return cls(tokens, sum((call.usd for call in paid), 0.0))
@@ -140,12 +140,12 @@ class Spending:
 class Budget:
     """Limit on the tokens or US dollars of a run, for all its models and threads.
 
-    A call starts if the limit covers the sum of the amount spent, the largest possible cost of the
-    running calls, and the largest possible cost of the call. Otherwise the call waits for running
-    calls; if no call is running, the run stops. The amount spent is the sum of `before`, the cost
-    of the calls of this object, and the cost of new lines in the ledgers that `others` returns.
-    Other processes of the same run write these ledgers. Their running calls are unknown, so the
-    total may exceed the budget.
+    Before a call starts, its maximum cost is reserved. If the amount spent and all reserved costs
+    would together exceed the limit, the call waits for running calls. If no call is running, the
+    run stops. The amount spent consists of `before`, the cost of the calls of this object, and the
+    cost of new lines in the ledgers that `others` returns. These ledgers are written by other
+    processes of the same run, whose running calls are unknown. Therefore the total may exceed the
+    limit.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class Budget:
         return self._own + self._others.spent()
 
     def check_prices(self, prices: Prices, model: str) -> None:
-        """Raise UserError for a budget in dollars if a model has no prices."""
+        """Raise UserError if the budget is in dollars and the model has no prices."""
         if self.usd is not None and prices == Prices():
             raise UserError(
                 f"budget.usd={self.usd:g} needs the prices of {model}: "
@@ -183,16 +183,16 @@ class Budget:
 
     @contextmanager
     def reserve(self, most: Spending) -> Iterator[Callable[[Completion], None]]:
-        """Reserve the largest possible cost of a call; yield a function that books its real cost.
+        """Reserve the maximum cost of a call, and yield a function that records its actual cost.
 
-        Waits for running calls; raises BudgetSpent if the budget does not cover the call. If the
-        call raises CallFailed with a charged reply, the cost of this reply is booked.
+        This waits for running calls, and raises BudgetSpent if the budget is too small. If the call
+        raises CallFailed with a reply that was charged, the cost of this reply is recorded.
         """
         with self._changed:
             while problem := self._problem(most):
                 if self._n_calls == 0:
                     raise BudgetSpent(
-                        f"{problem}. Results so far are kept: raise the budget and run the "
+                        f"{problem}. The results so far are kept. Raise the budget and run the "
                         "same command again."
                     )
                 self._changed.wait()

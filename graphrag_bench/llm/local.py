@@ -1,4 +1,4 @@
-"""GGUF models, served inside the process by `xllamacpp`."""
+"""GGUF models, which run in this process with the package `xllamacpp`."""
 
 import os
 import threading
@@ -21,17 +21,17 @@ PACKAGED, PACKAGED_CONTENT = "SmolLM2-135M-Instruct.Q4_1.gguf", "b179c9523d0e"
 """File name and digest of the packaged model, so that its identity is known without the package."""
 TIMEOUT = 900.0
 CACHE_MIB = 512
-"""Memory of the prompt cache; the server's default is 8 GiB."""
+"""Memory of the prompt cache. The default of the server is 8 GiB."""
 
 
 class Local(ChatModel):
-    """Model of a GGUF file, by default the packaged SmolLM2-135M-Instruct.
+    """Model from a GGUF file. The default is the packaged SmolLM2-135M-Instruct.
 
-    The server starts at the first call, and answers `parallel` calls at a time, each with a window
-    of `context` tokens. `threads` is the number of CPU threads, by default all. `n_gpu_layers` is
-    the number of layers on a GPU, 0 for none, 999 for all; by default llama.cpp decides. `timeout`
-    is in seconds. These settings and the hardware are not part of the identity, although they may
-    change how numbers are rounded.
+    A server starts at the first call. It runs `parallel` calls at the same time, each with a
+    context window of `context` tokens. `threads` is the number of CPU threads (default: all).
+    `n_gpu_layers` is the number of layers on a GPU; 0 means none, and 999 means all. By default,
+    llama.cpp chooses this number. `timeout` is in seconds. These settings and the hardware are not
+    part of the identity, although they may change how numbers are rounded.
     """
 
     def __init__(
@@ -63,13 +63,13 @@ class Local(ChatModel):
         return f"{content}:{digest(self.decoding.model_dump())}"
 
     def call(self, request: Request) -> Completion:
-        """Return the reply to one request; the first call loads the model."""
+        """Return the reply to a request; the first call loads the model."""
         with self._lock:
             client = self._client or self._start()
         return client.call(request)
 
     def close(self) -> None:
-        """Stop the server; a later call starts it again."""
+        """Stop the server. The next call starts it again."""
         with self._lock:
             self._client = self._server = None
 
@@ -109,9 +109,9 @@ class Local(ChatModel):
 
 
 def weights(model_path: str | None) -> Path:
-    """Return the path of the GGUF file. The default is the packaged model's file.
+    """Return the path of a GGUF file, or of the packaged model if `model_path` is None.
 
-    Raises UserError if the file is missing.
+    Raises UserError if the file does not exist.
     """
     if model_path is not None:
         path = Path(model_path).expanduser()

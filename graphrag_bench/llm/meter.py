@@ -11,11 +11,11 @@ OUTAGE_FAILURES = 5
 
 
 class FailureGate:
-    """Limit on the failure rate of the calls of one pipeline step, over all threads.
+    """Limit on the failure rate of the calls of one pipeline step, for all threads.
 
-    A call without a reply is a failure, and so is a reply that is unreadable after the corrective
-    retry, even if a fallback replaces it. The run stops after more than
-    `limit * max(calls, after)` failures, or after `OUTAGE_FAILURES` server failures in a row.
+    A call fails if there is no reply, or if the reply is unreadable even after the corrective
+    retry. A fallback does not change this. The run stops after more than `limit * max(calls,
+    after)` failures, or after `OUTAGE_FAILURES` consecutive server failures.
     """
 
     def __init__(self, step: str, limit: float = 0.2, after: int = 50) -> None:
@@ -26,10 +26,10 @@ class FailureGate:
         self._lock = threading.Lock()
 
     def count(self, ok: bool, sample: str, *, of_server: bool = False) -> None:
-        """Count one call; `sample` is its reply or error, which the error message quotes.
+        """Count one call; `sample` is its reply or its error message.
 
-        After too many failures, raises ServerFailed if the server caused the last failure, and
-        RunStopped otherwise.
+        After too many failures, ServerFailed is raised if the server caused the last failure, and
+        RunStopped otherwise. The message quotes `sample`.
         """
         with self._lock:
             self.calls += 1
@@ -55,9 +55,9 @@ class FailureGate:
 
 @dataclass(frozen=True)
 class Usage:
-    """Numbers of calls, tokens and failures; calls that the cache answered are included.
+    """Numbers of calls, tokens and failures, including calls that were answered from the cache.
 
-    `failed` calls have no reply; `truncated` replies reached `max_tokens` or the window's end.
+    `failed` calls have no reply. `truncated` replies reached `max_tokens` or the end of the window.
     """
 
     calls: int = 0

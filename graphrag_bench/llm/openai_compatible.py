@@ -1,4 +1,4 @@
-"""Chat models behind any server with an OpenAI-compatible API."""
+"""Chat models on any server with an OpenAI-compatible API."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from graphrag_bench.terminal import is_local
 from graphrag_bench.text import count_tokens, encodable
 
 TIMEOUT, RETRIES = 300.0, 10
-"""Timeout of each attempt in seconds, and number of retries, which wait about a minute in all."""
+"""Timeout of each attempt in seconds, and number of retries, which take about a minute in total."""
 LOCAL_CONCURRENCY = 256
 _MIN_CUT = 256
 _SCHEMA = Prompt("graphrag_bench.llm:prompts/schema.j2")
@@ -31,7 +31,8 @@ _ENDS = re.compile(
     rf"<(?:\|?/|/\|){_TAG}\s*\|?>|[\[◁]/(?:think|thought)(?:ing)?[\]▷]|<\|end_of_thought\|>",
     re.IGNORECASE,
 )
-"""Tags of reasoning: `<think>`, `<seed:think>`, `[THINK]`, `◁think▷`, `<|begin_of_thought|>`."""
+"""Tags of reasoning, e.g. `<think>`, `<seed:think>`, `[THINK]`, `◁think▷`,
+`<|begin_of_thought|>`."""
 _SPOKEN_BEFORE = re.compile(r"(?:\A|\n|[.!?…。！？)])[ \t]*\Z|[^\W_]\Z")
 _SPEAKER = re.compile(r"\A\s*<\|(?:start|im_start)\|>\s*assistant\s*")
 _CHANNEL = re.compile(
@@ -39,7 +40,7 @@ _CHANNEL = re.compile(
 )
 _FINAL = re.compile(r"(?s:.*)(?:<\|channel\|>\s*final[^<\n]*(?:<\|constrain\|>\w+\s*)?<\|message\|>"
                     r"|assistantfinal)")  # fmt: skip
-"""Text of gpt-oss before its final answer; some servers omit the tags of channels."""
+"""Text of gpt-oss before its final answer. Some servers omit the tags of channels."""
 _OUTER = re.compile(
     r"\A\s*<\|begin_of_solution\|>|(?:\s*<\|(?:return|end|im_end|eot_id|end_of_solution)\|>)+\s*\Z"
 )
@@ -52,15 +53,15 @@ _FINISHES = {
     "failed": "error network_error insufficient_system_resource malformed_function_call",
 }
 _MEANINGS = {name: meaning for meaning, names in _FINISHES.items() for name in names.split()}
-"""Meanings of finish reasons; others mean `stop`. Source: the references of OpenAI, Anthropic,
-Gemini, Cohere, Mistral, TGI, Bedrock, DeepSeek and Zhipu."""
+"""Meanings of finish reasons. Any other finish reason means `stop`. Source: the API references of
+OpenAI, Anthropic, Gemini, Cohere, Mistral, TGI, Bedrock, DeepSeek and Zhipu."""
 
 
 class OpenAICompatible(ChatModel):
-    """Model of a server with `/chat/completions`, such as OpenAI, vLLM, Ollama or llama.cpp.
+    """Model on a server with `/chat/completions`, such as OpenAI, vLLM, Ollama or llama.cpp.
 
-    All threads that use the object share its `limits`. A request field that the server does not
-    support stops the run, unless `dialect` leaves the field out of the request.
+    All threads that use the object share its `limits`. If the server does not support a field of
+    the request, the run stops. `dialect` can leave such fields out of the request.
     """
 
     def __init__(
@@ -77,9 +78,10 @@ class OpenAICompatible(ChatModel):
         limits: Limits | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
     ) -> None:
-        """`api_key_env` names the environment variable that holds the API key; None for no key.
+        """Set the server; `api_key_env` names the environment variable that holds the API key.
 
-        The key is read at the first call. `timeout` is in seconds per attempt.
+        If `api_key_env` is None, no key is sent. The key is read at the first call. `timeout` is
+        the number of seconds per attempt.
         """
         self.model = model
         self.decoding = parse_settings(Decoding, decoding)
@@ -95,18 +97,16 @@ class OpenAICompatible(ChatModel):
 
     @property
     def window(self) -> int | None:  # type: ignore[override]  # asked for when it is wanted
-        """Context window in tokens.
-
-        It comes from the settings, else from a list of known models, else from the server.
-        """
+        """Context window in tokens, from the settings, a list of known models, or the server."""
         return self._window or self.server.window
 
     @cached_property
     def concurrency(self) -> int:  # type: ignore[override]
-        """Largest number of calls at a time.
+        """Maximum number of calls at the same time.
 
-        By default it is 256 for a server on this machine, and 16 for any other server. Ollama and
-        llama.cpp also get 16, because waiting calls would reach their timeout there.
+        The default is 256 for a server on this machine and 16 for any other server. It is also 16
+        for Ollama and llama.cpp, because they process few calls at a time and other calls would
+        time out.
         """
         return (
             Limits().concurrency if self._many and self.server.runs_few else self.limits.concurrency
@@ -114,7 +114,7 @@ class OpenAICompatible(ChatModel):
 
     @cached_property
     def prices(self) -> Prices:  # type: ignore[override]
-        """Prices from the settings, else from a list of known models, else 0."""
+        """Prices from the settings, or else from a list of known models; 0 for an unknown model."""
         return prices_of(self.model, self.server.address, self._prices)
 
     @cached_property
@@ -123,10 +123,10 @@ class OpenAICompatible(ChatModel):
         return f"{self.model}:{digest(self.decoding.model_dump())}"
 
     def call(self, request: Request) -> Completion:
-        """Return the reply to one request.
+        """Return the reply to a request.
 
-        Raises CallFailed if the prompt is too long or refused, if the reply is empty, or if the
-        last retry fails. Raises RunStopped if no call can succeed.
+        Raises CallFailed if the prompt is too long or refused, the reply is empty, or the last
+        retry fails. Raises RunStopped if no further call can succeed.
         """
         n_tokens = 0
         if self.limits.tokens_per_minute is not None:
@@ -169,8 +169,8 @@ def body(model: str, request: Request, decoding: Decoding, dialect: Dialect) -> 
 def completion(answer: Mapping[str, Any], request: Request, prices: Prices) -> Completion:
     """Return the reply in a response body, without its reasoning.
 
-    Raises CallFailed for a malformed, filtered, refused or empty reply, and if the server has cut
-    the prompt.
+    Raises CallFailed if the reply is malformed, filtered, refused or empty, or if the server has
+    truncated the prompt.
     """
     choice, message = _choice(answer)
     whole = encodable(message["content"])
@@ -207,15 +207,15 @@ def completion(answer: Mapping[str, Any], request: Request, prices: Prices) -> C
     if n_words * 0.9 > n_prompt > _MIN_CUT:
         raise CallFailed(
             "context_overflow",
-            f"The server read {n_prompt} tokens of a prompt of {n_words} words: it has cut the "
-            "prompt to its window. Set a larger window (Ollama: num_ctx).",
+            f"The server read {n_prompt} tokens of a prompt with {n_words} words. The prompt was "
+            "truncated to the server's window. Set a larger window (Ollama: num_ctx).",
             paid=reply,
         )
     if text:
         return reply
     problem = "The reply is empty."
     if reply.finish == "length" and (whole or reasoning):
-        problem = f"All {n_completion} tokens are reasoning: raise max_tokens or turn it off."
+        problem = f"All {n_completion} tokens are reasoning. Raise max_tokens or disable reasoning."
     raise CallFailed("empty", problem, paid=reply)
 
 
@@ -226,7 +226,7 @@ def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, An
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise CallFailed("malformed", f"The response has no completion, only {sorted(body)}"[:300])
     content = message.get("content") or ""
-    if isinstance(content, list):  # Mistral's reasoning models return parts
+    if isinstance(content, list):  # the reasoning models of Mistral return a list of parts
         parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
         content = "".join(str(part.get("text") or "") for part in parts)
     if not isinstance(content, str):
@@ -240,11 +240,12 @@ def _until(text: str, stop: Sequence[str]) -> str:
 
 
 def without_reasoning(text: str) -> str:
-    """Return a reply without its reasoning; "" if the reply ends inside the reasoning.
+    """Remove the reasoning from a reply; the result is "" if the reply ends inside the reasoning.
 
-    Reasoning is at the beginning of a reply, between tags. Some chat templates write the opening
-    tag, so that the reply has only the closing tag, on its own line or right after a sentence or a
-    word. A tag later in the text, or after a space or a quote, is a part of the answer.
+    Reasoning is enclosed in tags at the beginning of a reply. Some chat templates write the opening
+    tag in the prompt, so the reply only has the closing tag. A closing tag is recognised on its own
+    line, or directly after a sentence or a word. After a space or a quote, it is part of the
+    answer.
 
     >>> without_reasoning("<think>Rome, or Paris?</think>Paris")
     'Paris'

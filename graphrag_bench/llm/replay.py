@@ -13,10 +13,10 @@ from graphrag_bench.llm.settings import provider_facts
 
 
 class Replay(ChatModel):
-    """Model that returns the stored replies and failures of another model, the recorded model.
+    """Model that returns the stored replies and failures of a recorded model.
 
-    They come from a cache or an exported file. The identity is that of the recorded model, so that
-    runs and artifacts have the same keys.
+    The replies are read from a cache or an exported file. The identity is the identity of the
+    recorded model, so that runs and artifacts have the same keys.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class Replay(ChatModel):
 
     @property
     def window(self) -> int | None:  # type: ignore[override]  # the recorded model's
-        """Context window in tokens, from the settings, or from OpenAI's list of models."""
+        """Context window in tokens, from the settings or from the list of OpenAI's models."""
         return self._window or provider_facts(self.identity.rpartition(":")[0], OPENAI)[0]
 
     @cached_property
@@ -38,7 +38,7 @@ class Replay(ChatModel):
 
     @cached_property
     def identity(self) -> str:
-        """Identity of the recorded model; raises UserError if several models were recorded."""
+        """Identity of the recorded model; raises UserError if there are several models."""
         if self._root is not self:
             return self._root.identity
         there = sorted({row.identity for row in self._rows.values()})
@@ -47,13 +47,16 @@ class Replay(ChatModel):
         if self._identity is None and len(there) != 1:
             names = ", ".join(there) or "none"
             raise UserError(
-                f"{self.path} has the replies of {len(there)} models ({names}). Choose one by "
+                f"{self.path} has the replies of {len(there)} models ({names}). Choose a model by "
                 "llm.identity."
             )
         return self._identity or there[0]
 
     def call(self, request: Request) -> Completion:
-        """Return the stored reply; raises the stored failure, or NotAccepted if none is stored."""
+        """Return the stored reply, or raise the stored failure.
+
+        Raises NotAccepted if there is no stored reply or failure for the request.
+        """
         key, _ = reply_key(self.identity, request)
         if (row := self._rows.get(key)) is None:
             shown = request.prompt[-1].content[:200] if request.prompt else ""

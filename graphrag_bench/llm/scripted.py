@@ -16,10 +16,11 @@ Reply = str | Completion | CallFailed
 class Scripted(ChatModel):
     """Test model that gives planned replies, and counts words as tokens.
 
-    `replies` maps patterns to replies. The first pattern that matches the last user message selects
-    the reply. A pattern is a substring, or a regular expression after `re:`. A reply is a text, a
-    Completion, or a CallFailed to raise. If no pattern matches, `answer(chat)` returns the reply,
-    or None if no reply is planned. `prompts` lists all prompts in order of arrival.
+    `replies` maps patterns to replies. A pattern is a substring, or a regular expression if it
+    begins with `re:`. The first pattern that matches the last user message determines the reply,
+    which is a text, a Completion, or a CallFailed to raise. If no pattern matches, `answer(chat)`
+    returns the reply, or None if there is no planned reply. `prompts` lists all prompts in order of
+    arrival.
 
     >>> from graphrag_bench.llm.chat import reply
     >>> reply(Scripted({"Italy": "Rome"}), (Message("user", "Italy?"),), max_tokens=5).text
@@ -55,7 +56,7 @@ class Scripted(ChatModel):
         n_words = sum(len(message.content.split()) for message in request.prompt)
         if self.window is not None and n_words > self.window:
             raise CallFailed(
-                "context_overflow", f"{n_words} words do not fit a window of {self.window}"
+                "context_overflow", f"{n_words} words do not fit into a window of {self.window}"
             )
         reply = self._planned(request.prompt)
         if isinstance(reply, CallFailed):
@@ -76,12 +77,12 @@ class Scripted(ChatModel):
         answered = self.answer(prompt) if self.answer else None
         if answered is None:
             raise RunStopped(
-                f"The scripted model has {len(self.replies)} patterns, but none is in this prompt: "
+                f"The scripted model has {len(self.replies)} patterns. None is in this prompt: "
                 f"{text[:300]!r}."
             )
         return answered
 
 
 def last_user_message(prompt: Sequence[Message]) -> str:
-    """Return the text of the last message whose role is `user`; "" if there is none."""
+    """Return the text of the last message with the role `user`, or "" if there is none."""
     return next((message.content for message in reversed(prompt) if message.role == "user"), "")

@@ -1,4 +1,4 @@
-"""Settings of API models, with prices and windows from a list of providers."""
+"""Settings of API models, and a list of providers with prices and context windows."""
 
 import re
 from collections.abc import Mapping
@@ -21,8 +21,8 @@ class _Group(BaseModel):
 class Decoding(_Group):
     """Decoding settings, which are part of the model's identity and of every cache key.
 
-    The seed of a request is `seed` plus the number of the repeat. `extra` has further request
-    fields, such as `top_k`.
+    The seed of a request is `seed` plus the number of the repetition. `extra` contains further
+    fields of the request, such as `top_k`.
     """
 
     temperature: Annotated[float, Field(ge=0)] = 0.0
@@ -32,11 +32,12 @@ class Decoding(_Group):
 
 
 class Dialect(_Group):
-    """Request fields that a server supports, which are not part of cache keys.
+    """Fields of a request that a server supports. They are not part of cache keys.
 
     `length` is the server's name for `max_tokens`. `schema_as` says how a JSON schema is sent:
-    `json_schema` sends it in the field `response_format`, and `words` adds it to the prompt.
-    `json_object` adds it to the prompt and asks for a JSON object in `response_format`.
+    `json_schema` sends the schema in the field `response_format`, and `words` adds it to the
+    prompt. `json_object` also adds it to the prompt, and requests a JSON object in
+    `response_format`.
     """
 
     length: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -47,10 +48,11 @@ class Dialect(_Group):
 
 
 class Limits(_Group):
-    """Rate limits of a server, which are not part of cache keys.
+    """Rate limits of a server. They are not part of cache keys.
 
-    `concurrency` is the largest number of calls at a time. When a call starts, the tokens of its
-    prompt plus its `max_tokens` count toward `tokens_per_minute`, as at OpenAI and Azure.
+    `concurrency` is the maximum number of calls at the same time. When a call starts, the tokens of
+    its prompt and its `max_tokens` count toward `tokens_per_minute`, as they do at OpenAI and
+    Azure.
     """
 
     concurrency: Count = 16
@@ -77,7 +79,7 @@ GroupT = TypeVar("GroupT", bound=_Group)
 
 
 def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None) -> GroupT:
-    """Return checked settings; raises UserError for an unknown name or an invalid value."""
+    """Check settings; raise UserError if a name is unknown or a value is invalid."""
     if isinstance(values, kind):
         return values
     try:
@@ -92,23 +94,23 @@ def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None
 
 
 def check_variable(variable: str | None) -> None:
-    """Raise UserError if a text is not a valid variable name; the error hides the text."""
+    """Raise UserError if a text is not a valid variable name; the message hides the text."""
     if variable is not None and not _VARIABLE.fullmatch(variable):
         raise UserError(
             "api_key_env must be the name of the environment variable that holds the API key, e.g. "
-            "OPENAI_API_KEY. Its value is not shown, because it may be the key itself."
+            "OPENAI_API_KEY. The given text is not shown, because it may be the key itself."
         )
 
 
 _TOKENS = 1000
-"""Tokens of the call from which prices are computed; long prompts may have other prices."""
+"""Number of tokens of the call from which prices are computed. Longer prompts may cost more."""
 
 
 @cache
 def provider_facts(model: str, base_url: str) -> tuple[int | None, Prices | None]:
-    """Return the window in tokens and the prices of a provider's model; None if unknown.
+    """Return the context window and the current prices of a provider's model, or None if unknown.
 
-    Source: the list of models in the package genai-prices, with today's prices.
+    Source: the package genai-prices.
     """
     if is_local(base_url):
         return None, None
@@ -126,7 +128,7 @@ def provider_facts(model: str, base_url: str) -> tuple[int | None, Prices | None
 
 
 def prices_of(model: str, base_url: str, settings: Prices | Mapping[str, Any] | None) -> Prices:
-    """Return the prices from the settings, else from the list of known models, else 0."""
+    """Return prices from the settings, or else from the list of known models, or else 0."""
     if settings is not None:
         return parse_settings(Prices, settings)
     return provider_facts(model, base_url)[1] or Prices()

@@ -1,7 +1,7 @@
 """Parse replies into pydantic models.
 
-An unreadable reply is requested once more, with the problem in the prompt. If the new reply is
-unreadable too, a fallback is used or an error is raised.
+An unreadable reply is requested once more, with a description of the problem in the prompt. If the
+new reply is also unreadable, a fallback is used or an error is raised.
 """
 
 import json
@@ -29,11 +29,10 @@ _CORRECTION = Prompt("graphrag_bench.llm:prompts/correction.j2")
 class ReplyFormat(Generic[T]):
     """Parser of the replies to one kind of prompt.
 
-    `read(text, cut)` returns the parsed value or raises UnreadableReply; `cut` means that the reply
-    reached `max_tokens`. `purpose` names the kind of prompt in errors, e.g. `extract_triples`.
-    `denies(value, text)` compares the value from the corrective retry with the text of the first
-    reply. If it returns True, because the value lacks content of that text, the corrective retry
-    counts as unreadable.
+    `read(text, cut)` returns the parsed value or raises UnreadableReply. `cut` is true if the reply
+    reached `max_tokens`. `purpose` names the kind of prompt in error messages, e.g.
+    `extract_triples`. `denies(value, text)` returns True if the value from a corrective retry lacks
+    content that the text of the first reply has. The corrective retry then counts as unreadable.
     """
 
     purpose: str
@@ -43,7 +42,7 @@ class ReplyFormat(Generic[T]):
 
 
 def json_format(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
-    """Return the format of replies that consist of one JSON object of this model."""
+    """Return the format of replies with a single JSON object, given its pydantic model."""
 
     def read(text: str, cut: bool) -> ModelT:
         return read_json(text, model, purpose=purpose, repair=not cut)
@@ -84,8 +83,8 @@ def ask(
 ) -> ModelT:
     """Return the reply to one prompt as an instance of `model`, or else the `fallback`.
 
-    Without a `fallback`, raises UnreadableReply if the reply is unreadable even after a corrective
-    retry, and CallFailed if there is no reply. RunStopped is raised even with a fallback.
+    If `fallback` is None, UnreadableReply is raised for a reply that is unreadable even after a
+    corrective retry, and CallFailed if there is no reply. RunStopped is raised in any case.
     """
     (one,) = ask_each(llm, [chat], json_format(model, purpose), max_tokens=max_tokens, retry=retry)
     return or_fallback(llm, one, fallback)
@@ -94,7 +93,7 @@ def ask(
 def or_fallback(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
     """Return a parsed reply, or the fallback if the reply is a failure.
 
-    Uses of the fallback are counted. Without a fallback, the failure is raised.
+    Each use of the fallback is counted. If the fallback is None, the failure is raised.
     """
     if not isinstance(result, UnreadableReply | CallFailed):
         return result
@@ -117,9 +116,9 @@ def ask_about(
 ) -> list[R]:
     """Ask a model about each item, and return one result per item.
 
-    `chat` returns the prompt for an item, and `fit` makes the result from the parsed reply and the
-    item. `fallback` makes the result if the reply is unreadable or `fit` raises UnreadableReply;
-    such items are counted. Raises CallFailed if there is no reply about an item.
+    `chat` returns the prompt for an item, and `fit` converts the parsed reply and the item to a
+    result. If the reply is unreadable or `fit` raises UnreadableReply, `fallback` returns the
+    result instead, and the item is counted. Raises CallFailed if there is no reply about an item.
     """
     chats = [chat(item) for item in items]
     results = []
@@ -147,12 +146,12 @@ def ask_each(
     retry: bool = True,
     advance: Advance = no_advance,
 ) -> list[T | UnreadableReply | CallFailed]:
-    """Return the parsed reply or the failure of each prompt.
+    """Return the parsed reply, or the failure, for each prompt.
 
-    When all replies are there, unreadable replies are requested once more, with the problem in the
-    prompt. The cache stores whether a reply was readable. Unreadable replies count as failures.
-    `items` names the subject of each prompt in the ledger, for example a chunk id. `advance` is
-    called when the first reply to a prompt arrives.
+    After all replies have arrived, unreadable replies are requested once more, with a description
+    of the problem in the prompt. Replies that remain unreadable count as failures. The cache stores
+    whether a reply was readable. `items` names the subject of each prompt in the ledger, for
+    example a chunk id. `advance` is called when the first reply to a prompt arrives.
     """
     results: dict[int, T | UnreadableReply | CallFailed] = {}
     corrections: dict[int, tuple[Completion, Chat]] = {}

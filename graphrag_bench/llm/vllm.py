@@ -32,7 +32,7 @@ from graphrag_bench.text import short
 
 _PORTS, _POLL, _FAILURE_HOLDS, _FIRST_LINE, _BETWEEN_LINES = 3, 0.25, 5.0, 3.0, 30.0
 _RESOURCES = ("--gpu-memory-utilization", "--tensor-parallel-size", "--max-num-seqs")
-"""Flags that are not part of the identity: like other hardware, they change only the rounding."""
+"""Flags that are not part of the identity, because they only change how numbers are rounded."""
 _PREFIX = re.compile(r"^(\([^()]*pid=\d+\)\s*)?([A-Z]+ [^\]]*\]\s*)?")
 _PORT_TAKEN = "address already in use"
 _CAUSES = {
@@ -49,19 +49,19 @@ _CAUSES = {
     "than the derived max_model_len": "Lower llm.window to the model's window.",
     _PORT_TAKEN: "", "Error.*:": "", "": "",
 }  # fmt: skip
-"""Log lines that explain a failed start, with advice. Source: issues of vLLM 0.6 to 0.11."""
+"""Log lines that explain why the server did not start, with advice for the user."""
 
 
 class Vllm(ChatModel):
-    """Model from the Hugging Face hub or a folder; the first call starts its server, `vllm serve`.
+    """Model from a folder or the Hugging Face hub. The first call starts the server `vllm serve`.
 
-    The server ends with this process. `window` is in tokens and `timeout` in seconds. `args` are
-    further flags of the server. `version` is the version of vLLM; if it is set, plans and runs with
-    stored replies do not need vLLM.
+    The server ends with this process. `window` is in tokens, and `timeout` is in seconds. `args`
+    are further flags of the server. `version` is the version of vLLM. If it is given, vLLM need not
+    be installed to plan a run or to use stored replies.
     """
 
     folder: Path | None = None
-    """Folder of the server's log; None for a temporary file."""
+    """Folder of the server's log. If it is None, the log is a temporary file."""
 
     def __init__(
         self, model: str, revision: str | None = None, dtype: str = "auto",
@@ -83,7 +83,7 @@ class Vllm(ChatModel):
 
     @cached_property
     def identity(self) -> str:
-        """Model name, a digest of everything else that can change a reply, and version of vLLM."""
+        """Name of the model, digest of its settings and files, and version of vLLM."""
         folder, name, content = Path(self.model).expanduser(), self.model, ""
         if folder.is_dir():
             files = [one for one in sorted(folder.iterdir()) if one.is_file()]
@@ -96,8 +96,8 @@ class Vllm(ChatModel):
     def _installed(self) -> str:
         if (program := shutil.which("vllm")) is None:
             raise UserError(
-                "llm=vllm needs the program vllm: pip install vllm, on a machine with a GPU. Plans "
-                "and stored replies need only its version: llm.version=VERSION."
+                "llm=vllm needs the program vllm: pip install vllm, on a machine with a GPU. For "
+                "plans and stored replies, it is enough to set llm.version=VERSION."
             )
         root = Path(program).resolve().parent.parent  # vLLM may have its own environment
         folders = [str(path) for path in root.glob("lib/python*/site-packages")]
@@ -107,7 +107,7 @@ class Vllm(ChatModel):
         return (shown.stdout.split() or ["unknown"])[-1]
 
     def call(self, request: Request) -> Completion:
-        """Return the reply to one request; raises ServerFailed if the server has ended."""
+        """Return the reply to a request; raises ServerFailed if the server has ended."""
         with self._lock:
             client = self._client = self._client or self._start()
         try:
@@ -120,13 +120,13 @@ class Vllm(ChatModel):
             raise ServerFailed(self._failure) from None
 
     def close(self) -> None:
-        """Stop the server; a later call starts it again."""
+        """Stop the server. The next call starts it again."""
         with self._lock:
             self._client = None
             _end(self._process)
 
     def _start(self) -> OpenAICompatible:
-        if time.monotonic() < self._failed_at + _FAILURE_HOLDS:  # of a call in another thread
+        if time.monotonic() < self._failed_at + _FAILURE_HOLDS:  # a call in another thread failed
             raise UserError(self._failure)
         if self._version not in (None, self._installed):
             raise UserError(f"llm.version={self._version}, but {self._installed} is installed.")
@@ -147,7 +147,7 @@ class Vllm(ChatModel):
         raise UserError(self._failure)
 
     def _serves(self, address: str) -> bool:
-        """Start the server; return whether it, and no other program, serves at the address."""
+        """Start the server, and return whether this server responds at the address."""
         _end(self._process)
         port = address.rpartition(":")[2]
         proof = f"child-of-{os.getpid()}-at-{port}"
@@ -189,7 +189,7 @@ class Vllm(ChatModel):
 
 
 def _get(address: str) -> str:
-    """Return the status and the body of a reply, without a proxy; "" if there is no reply."""
+    """Return the status and the body of a response, or "" if there is no response."""
     from http.client import HTTPException
     from urllib.request import ProxyHandler, build_opener
 
@@ -209,7 +209,7 @@ def _ended(process: "subprocess.Popen[bytes] | None") -> bool:
 
 
 def _end(process: "subprocess.Popen[bytes] | None") -> None:
-    """Close the child's input, which ends the server, and wait until it has ended."""
+    """Close the input of a child process, which ends the server, and wait until it has ended."""
     if process is not None and process.stdin is not None:
         process.stdin.close()
         _ended(process)
