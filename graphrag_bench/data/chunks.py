@@ -64,7 +64,7 @@ class ChunkTable(Columns):
     def ranked_documents(self, rows: IntArray) -> dict[str, int]:
         """Convert a ranking of chunks into a ranking of documents, as {document id: rank from 1}.
 
-        Documents share a rank if they appear in the ranking with the same chunk for the first time.
+        Documents that first occur with the same chunk share a rank.
         """
         return shared_ranks(self.documents_of(int(row)) for row in rows)
 

@@ -42,8 +42,7 @@ class Download(_Part):
     `path` may be a pattern. `hub` names the hub's data set if it differs from that of the `Source`.
     `to` is the file name on disk (default: the published name), or a folder if it ends with a
     slash. `size` (in bytes) and `sha256` are checked. For an archive, `members` maps patterns of
-    member names to file names on disk. An empty file name stands for the last part of the member's
-    name.
+    member names to file names on disk, where "" stands for the last part of the member's name.
     """
 
     path: str = ""
@@ -64,8 +63,8 @@ class Download(_Part):
 class Source(_Part):
     """The place where a data set is published.
 
-    `hub` is the name of the data set on the Hugging Face hub. `by_hand` explains how to get a data
-    set that cannot be downloaded automatically.
+    `hub` is the name of a data set on the Hugging Face hub. `by_hand` explains how to get a data
+    set that cannot be downloaded.
     """
 
     url: str
@@ -88,11 +87,11 @@ class Card(_Part):
 
     `made_by` is the dotted name of the function that generates a synthetic data set. `verified`
     says whether the layout was checked against the original files, and `checked` names these files.
-    `counts` are the expected numbers of documents and questions, which were published at
-    `counts_from`. `answers` is the answer form of all questions, or it maps question types to
-    answer forms; the type `default` stands for all other types. `abstract` says whether the
-    questions are about the whole corpus. If it is None and all questions have the same answer form,
-    they are if this form is prose.
+    `counts` are the expected numbers of documents and questions, and `counts_from` is their source.
+    `answers` is the answer form of all questions, or a mapping from question types to answer forms
+    with an entry `default`. `abstract` says whether the questions are about the whole corpus. If it
+    is None and all questions have the same answer form, they count as abstract if this form is
+    prose.
     """
 
     name: str
@@ -165,8 +164,7 @@ def load_card(name: str) -> Card:
 class Document:
     """A document of the corpus.
 
-    `scope` names the part of the corpus that contains the document, for example a book. `aliases`
-    are alternative titles.
+    `scope` is a part of the corpus, for example a book. `aliases` are alternative titles.
     """
 
     id: str
@@ -188,13 +186,12 @@ class Gold:
     Each text in `answers` is a correct answer. `evidence` holds the ids of the gold documents, and
     `grades` holds their relevance (1 or more; if empty, every grade is 1). Instead of a document,
     `evidence` may name a file, and then any document of this file counts as the evidence. `parts`
-    maps such files to their documents.
-
-    `spans` are sentences of the corpus that state the answer. `statements` are sentences that
-    paraphrase the evidence. A multiple-choice question has `options`, and `correct` is the index of
-    the correct option. If an answer has several required parts, `sub_answers` lists the aliases of
-    each part. For a question over a graph, `answer_entities` are the answer nodes, and `in_graph`
-    says whether the question's subgraph contains an answer node.
+    maps such files to their documents. `spans` are sentences of the corpus that state the answer,
+    and `statements` are sentences that paraphrase the evidence. A multiple-choice question has
+    `options`, and `correct` is the index of the correct option. If an answer has several required
+    parts, `sub_answers` lists the aliases of each part. For a question over a graph,
+    `answer_entities` are the answer nodes, and `in_graph` says whether the question's subgraph
+    contains an answer node.
     """
 
     answers: tuple[str, ...] = ()
@@ -245,12 +242,11 @@ def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
 class Dataset:
     """A data set: its documents, its questions, and the gold of each question.
 
-    `settings` are the settings of a synthetic data set that differ from the defaults, or the
-    settings that chose a data set from a collection. `subgraphs` holds the triples of the
-    documents. `training` and `validation` are files of questions for training scorers.
-    `questions_file` is the file of questions that replaced the published questions. `gold_error`
-    describes an error in the gold that makes scoring impossible. `notes` report gold evidence that
-    is missing from the corpus.
+    `settings` are the non-default settings of a synthetic data set, or the settings that chose a
+    data set from a collection. `subgraphs` holds the triples of the documents. `training` and
+    `validation` are files of questions for training scorers. `questions_file` is the file of
+    questions that replaced the published questions. `gold_error` describes an error in the gold
+    that makes scoring impossible. `notes` report gold evidence that is missing from the corpus.
     """
 
     name: str
@@ -338,7 +334,7 @@ class Dataset:
         the form that the card gives for its type. The form `free` only replaces the form `short`.
         `open_tokens` is the token limit of answers in open forms, or in all forms if `published` is
         true. If it is None, each form has its own limit. If the card says which questions are
-        abstract, the new form does not change this.
+        abstract, this does not change.
         """
 
         def formed(question: Question) -> Question:
@@ -358,10 +354,7 @@ class Dataset:
         return sorted({question.scope for question in self.questions}, key=lambda s: s or "")
 
     def within(self, scope: str | None) -> "Dataset":
-        """Return the data set with only the documents and the questions of one scope.
-
-        Raises UserError if the scope has no documents.
-        """
+        """Return the data set of one scope, or raise UserError if the scope has no documents."""
         documents = tuple(row for row in self.documents if row.scope == scope)
         if not documents:
             raise UserError(

@@ -46,11 +46,10 @@ def fetch(
     endpoint: str = HUB,
     progress: Progress = Progress(),  # noqa: B008 (stateless)
 ) -> list[Fetched]:
-    """Download a data set into a folder, unless it is complete, and return its files.
+    """Download a data set into a folder, unless the folder is complete, and return its files.
 
-    Raises UserError if the data set has no downloads or if a download fails. If the data set can
-    only be fetched by hand, the message has the instructions. The next call resumes a failed
-    download.
+    Raises UserError if the data set cannot be downloaded automatically or if a download fails. The
+    next call resumes a failed download.
     """
     source = card.source
     if source is None:
@@ -93,7 +92,7 @@ def fetch(
 
 
 def beir_card(card: Card, name: str) -> Card:
-    """Return the card with the downloads of a data set on the hub that has BEIR's layout.
+    """Return a copy of the card that downloads a data set in BEIR's layout from the hub.
 
     `name` is `OWNER/NAME`; the owner BeIR can be left out (`scifact`). The owner BeIR keeps the
     relevance judgements in a separate data set. Other owners keep them in the folder `qrels`.
@@ -182,10 +181,9 @@ def _download(
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]:
     """Extract files from a zip or tar archive into a folder, and return their names.
 
-    `members` maps patterns of member names to file names on disk. An empty file name stands for the
-    last part of the member's name. Links are skipped. Raises UserError if no member matches a
-    pattern, if two members would have the same file name, or if the archive is damaged or
-    encrypted.
+    `members` maps patterns of member names to file names on disk, where "" stands for the last part
+    of the member's name. Links are skipped. Raises UserError if a pattern matches nothing, if two
+    members would have the same file name, or if the archive is damaged or encrypted.
     """
     with TemporaryDirectory(dir=folder) as place:
         inside: Any = {} if archive.suffix == ".zip" else {"filter": "data"}  # a zip stays inside
@@ -216,11 +214,7 @@ def read_manifest(folder: Path) -> list[Fetched]:
 
 
 def differences(dataset: Dataset) -> list[str]:
-    """Describe each difference between a data set and its card.
-
-    A card has the expected numbers of documents and questions, and may have the ids of some of
-    them.
-    """
+    """Describe how a data set differs from its card in its numbers of rows and in some ids."""
     ids = {
         "documents": [row.id for row in dataset.documents],
         "questions": [row.id for row in dataset.questions],

@@ -74,10 +74,9 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     A passage is given as a document id, an evidence item, or a text. A text stands for all
     documents with this text, with or without their title; white space is ignored. If a document
     occurs several times, its best rank counts. A passage that does not belong to the corpus keeps
-    its rank. A question is given by its id or its text.
-
-    Raises UserError if a question is unknown or repeated, and if an answer is not a text. For
-    questions that require a list, an answer may be a list of texts.
+    its rank. A question is given by its id or its text. Raises UserError if a question is unknown
+    or repeated, or if an answer is not a text (or a list of texts, for questions that require a
+    list).
     """
     matcher = _Matcher(dataset)
     if not (first := read_text(path).lstrip()[:1]):

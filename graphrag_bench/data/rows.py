@@ -316,10 +316,7 @@ def _table_rows(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
-    """Yield the place and the content of each row of a parquet file.
-
-    Raises UserError if pyarrow is not installed or if the file is not a parquet file.
-    """
+    """Yield the place and the content of each row of a parquet file; raises UserError."""
     parquet = pyarrow("pyarrow.parquet")
     number = 0
     try:

@@ -20,8 +20,8 @@ class Subgraphs:
 
     A triple is one row of the columns `head`, `relation` and `tail`, int32 arrays (n_triples,).
     `head` and `tail` are indices into `names`, and `relation` is an index into `relations`. The
-    triples of document i are the rows `starts[i]:starts[i + 1]`. `place` maps the id of each
-    document to i.
+    triples of document i are the rows `starts[i]:starts[i + 1]`, and `place` maps the document's id
+    to i.
 
     >>> graphs = Subgraphs.of([("q1", [("Isk", "flows into", "Velia")]), ("q2", [])])
     >>> graphs.text("q1"), graphs.text("q2")

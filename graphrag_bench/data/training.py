@@ -17,7 +17,7 @@ class TrainingSet:
     """Training questions for a scorer; the files are read only when they are needed.
 
     `identity` is a digest of the files and becomes part of the keys of trained artifacts. `read(n)`
-    returns the first n questions, or all questions if n is None. `size()` returns the number of
+    returns the first n questions (None: all questions), and `size()` returns the number of
     questions. `validation()` returns the questions for model selection; it is None if there are
     none.
     """

@@ -23,8 +23,7 @@ class CachedEmbedder(EmbedderWrapper):
     """Embedder that only encodes the texts without a vector in the cache.
 
     The cache key of a vector consists of the identity of the embedder, the kind of text (question
-    or passage), and the text. For an embedder from a plug-in, it also includes a digest of the
-    code.
+    or passage), and the text. For a plug-in, it also includes a digest of the embedder's code.
     """
 
     def __init__(self, inner: Embedder, cache: Cache) -> None:

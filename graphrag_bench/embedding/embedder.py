@@ -27,7 +27,7 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> str:
-        """Text that identifies everything that can change a vector, e.g. model and prefixes."""
+        """Identifier that covers everything that affects a vector, e.g. model and prefixes."""
         ...
 
     @property
@@ -40,15 +40,12 @@ class Embedder(Protocol):
         return TextLengths(None, None, len(texts))
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return one unit vector per text as a float32 array (n, dimension).
-
-        The vector of a text must not depend on the other texts.
-        """
+        """Return one unit vector per text; a vector must not depend on the other texts."""
         ...
 
 
 class EmbedderWrapper:
-    """Base class of embedders that wrap another embedder, `inner`."""
+    """Base class of embedders that wrap another embedder (`inner`)."""
 
     inner: Embedder
 

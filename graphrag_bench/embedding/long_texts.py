@@ -25,7 +25,7 @@ _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"
 
 @dataclass(frozen=True)
 class TextLengths:
-    """How many of `n_texts` texts are longer than an embedder's window, and the longest length.
+    """Number of texts that are longer than an embedder's window, and the length of the longest.
 
     `window` is None if it is unknown. `long_texts` says how long texts are treated, and is None if
     the embedder accepts texts of any length. Lengths are in tokens of the embedder (of cl100k if

@@ -1,4 +1,4 @@
-"""Create models from settings, and read properties of models (e.g. the window) from their files."""
+"""Create models from their settings, and read window, dimension and tokenizer from their files."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ _NO_BOUND = 1_000_000
 _READ = (".json", ".txt", ".model", ".safetensors", ".bin", ".pt", ".py", ".jinja")
 """Suffixes of the files in the digest of a model folder: weights, tokenizer, settings and code."""
 _OFFSET_BY_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
-"""Types of models whose first position embedding follows the id of the padding token."""
+"""Model types whose position numbers begin after the id of the padding token."""
 
 
 def dimension_in_files(folder: Path) -> int | None:
@@ -33,10 +33,9 @@ def dimension_in_files(folder: Path) -> int | None:
 
 
 def window_in_files(folder: Path) -> int | None:
-    """Return the window of a model in tokens, or None if no file states it.
+    """Return the window of a model in tokens (with special tokens), or None if no file states it.
 
-    The window is the minimum of `max_seq_length`, `model_max_length` and the number of position
-    embeddings. It includes special tokens.
+    It is the minimum of `max_seq_length`, `model_max_length` and the number of positions.
     """
     stated = [n_positions(folder)]
     for part in _parts(folder):
@@ -129,7 +128,7 @@ def first_line(error: Exception) -> str:
 
 
 def finite(stated: Any) -> int | None:
-    """Return a window that a file states as a number, or None if it is missing or unlimited."""
+    """Return the window that a file states, or None if it is missing or unlimited."""
     return int(stated) if isinstance(stated, int | float) and 0 < stated < _NO_BOUND else None
 
 
@@ -173,8 +172,8 @@ def model_name(model: str, revision: str) -> str:
 def make_model(group: str, config: Mapping[str, Any]) -> Any:
     """Create an instance of the class that `_target_` names, with the other settings as arguments.
 
-    Raises UserError if the class does not exist, or if a setting is unknown, missing or of a wrong
-    type.
+    Raises UserError if the class or a setting does not exist, or if a setting is missing or
+    invalid.
     """
     target = str(config.get("_target_", ""))
     module_name, _, name = target.rpartition(".")

@@ -22,7 +22,7 @@ NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL"
 _AT_ONCE = {False: 64, True: 256}
 """Number of texts per batch on a CPU (False) and on a GPU (True)."""
 _MAX_PIECE = 100_000
-"""Maximum number of characters per call of spaCy, which need about one gigabyte of memory."""
+"""Maximum number of characters per call of spaCy. They need about one gigabyte of memory."""
 _ENDS = ("\n\n", "\n", ". ", " ")
 _PERSONAL = frozenset({"he", "she", "it", "they"})
 
@@ -56,7 +56,7 @@ class Nlp(Protocol):
 
     @property
     def identity(self) -> str:
-        """Text that identifies everything that can change the output, e.g. model and version."""
+        """Identifier that covers everything that affects the output, e.g. model and version."""
         ...
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:

@@ -84,7 +84,7 @@ class OpenAIEmbedder:
 
     @property
     def identity(self) -> str:
-        """Text that identifies everything that can change a vector, except the server."""
+        """Identifier that covers everything that affects a vector, except the server."""
         window = self.window or "not known"
         how = f"{window}, {self.tokenizer.rpartition('/')[2]}" if self.tokenizer else window
         return self._identity(f":long={self.long_texts}({how})")
@@ -120,10 +120,7 @@ class OpenAIEmbedder:
         return other
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return one unit vector per text as a float32 array (n, dimension).
-
-        Raises CallFailed if a call fails.
-        """
+        """Return one unit vector per text, float32 (n, dimension); raises CallFailed."""
         size = 1 if kind == "question" else self.batch_size
         return self._encoder.encode(
             texts, self.prefixes[kind], lambda prefixed: self._in_blocks(prefixed, size)
@@ -215,7 +212,7 @@ def _rows(answer: Body, n_texts: int) -> Vectors:
         with np.errstate(over="ignore"):  # `_read` refuses infinite vectors
             vectors = np.asarray([rows[place] for place in range(n_texts)], np.float32)
         if vectors.ndim != 2 or len(answer["data"]) != n_texts:
-            raise ValueError("the vectors are too many or differ in length")
+            raise ValueError("there are too many vectors, or their lengths differ")
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         problem = f"The response does not have a vector for each of {n_texts} texts ({error!r})"
         problem = f"{problem[:200]}: {str(dict(answer))[:200]}"

@@ -67,7 +67,7 @@ class SentenceEmbedder(Embedder):
 
     @property
     def identity(self) -> str:
-        """Text that identifies everything that can change a vector, e.g. revision and precision.
+        """Identifier that covers everything that affects a vector, e.g. revision and precision.
 
         A model folder is identified by its name and the content of its files, and a model on the
         hub by its name and revision. For a model on the hub, the dimension and any window that is
@@ -110,8 +110,7 @@ class SentenceEmbedder(Embedder):
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
         """Count the passages that are longer than the window.
 
-        The window in the result is None if the model is not loaded and its files do not state a
-        window.
+        If the model is not loaded, the window is None unless the model's files state it.
         """
         encoder = self._encoder if "_loaded" in vars(self) else self._of_files
         if encoder is None:

@@ -51,10 +51,7 @@ class DeviceRows:
         return best.cpu().numpy(), ids.cpu().numpy()
 
     def at_least(self, queries: Vectors, least: float, most: int) -> tuple[IntArray, ...] | None:
-        """Return the query numbers and the row numbers of all inner products that are >= `least`.
-
-        Returns None if there are more than `most` of these products.
-        """
+        """Return query and row numbers of all products >= `least`, or None if more than `most`."""
         import torch
 
         wanted = torch.tensor(queries, dtype=torch.float32, device=self._rows.device)
@@ -65,11 +62,7 @@ class DeviceRows:
 
 
 def rows_on_gpu(rows: Vectors) -> DeviceRows | None:
-    """Copy vectors to the GPU.
-
-    Returns None if there is no GPU, if its memory is too small, or if torch computes products in
-    TF32.
-    """
+    """Copy vectors to a GPU; return None if there is no suitable GPU or if torch uses TF32."""
     if not has_cuda():
         return None
     import torch
@@ -83,8 +76,7 @@ def rows_on_gpu(rows: Vectors) -> DeviceRows | None:
 class VectorIndex(Columns):
     """Index of unit vectors, float32 (n, dimension), one for each row of the indexed table.
 
-    `statistics` has the number of texts that exceed the embedder's window. It is {} if the index
-    was loaded from disk.
+    `statistics` has the number of texts that exceed the embedder's window; {} for a loaded index.
     """
 
     vectors: Vectors
@@ -155,7 +147,7 @@ class VectorIndex(Columns):
 def index_texts(
     texts: Sequence[str], embedder: Embedder, progress: Progress, what: str
 ) -> VectorIndex:
-    """Embed texts and return an index of their vectors; report how many exceed the window."""
+    """Embed texts and return an index of the vectors; report the number of long texts."""
     with progress.task(f"embedding {what}", len(set(texts))) as advance:
         vectors = encode_in_blocks(texts, embedder, advance)
     lengths = embedder.text_lengths(texts)

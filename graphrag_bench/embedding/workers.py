@@ -158,8 +158,7 @@ def _read(how: WorkerModel, texts: Sequence[str]) -> list[list[Sentence]]:
 class ParallelEmbedder(EmbedderWrapper):
     """Embedder that encodes passages in worker processes.
 
-    Questions, and passages with fewer than `MIN_CHARACTERS` characters in total, are encoded in
-    this process.
+    Questions, and passages with fewer than `MIN_CHARACTERS` in total, are encoded in this process.
     """
 
     def __init__(self, inner: Embedder, workers: Workers, how: WorkerModel) -> None:

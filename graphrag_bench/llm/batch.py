@@ -23,7 +23,7 @@ from graphrag_bench.llm.settings import Prices, provider_facts
 from graphrag_bench.prompts import Message
 
 _AGAIN = (WAITING, "retries_exhausted", "malformed")
-"""Reasons of failures for which a request is always sent again."""
+"""Reasons of failures for which the request is always written again."""
 _HEAD = 100
 """Number of lines at the beginning of a file that are searched for a request or a reply."""
 

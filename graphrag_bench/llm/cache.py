@@ -1,8 +1,8 @@
 """SQLite cache of replies, vectors and taggings, which threads and processes can share.
 
-The table `cache` has one row per value. The columns are the kind of the value, its key, the
-identity of the model, the value as bytes, and other fields as JSON. Each call of a method is
-committed before it returns. Rows are exported as JSON lines.
+The table `cache` has one row per value: its kind, its key, the identity of the model, the value as
+bytes, and other fields as JSON. Each call of a method is committed before it returns. Rows are
+exported as JSON lines.
 """
 
 import base64
@@ -44,8 +44,7 @@ FORMAT = {"format": "graphrag-bench replies", "version": 1}
 _EXPORTS = (".jsonl", ".gz")
 _BUSY_SECONDS = 120.0
 _HEADER, _WRITE_VERSION = 19, 18
-"""The header of a SQLite file has 19 bytes. The byte at position 18 is 1 for a rollback journal and
-2 for a write-ahead log."""
+"""Bytes to read from a SQLite file. Byte 18 is 1 for a rollback journal, and 2 for a log."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS cache (
   kind TEXT NOT NULL, key TEXT NOT NULL, identity TEXT NOT NULL, value BLOB NOT NULL,
@@ -71,9 +70,9 @@ _STRICT = ConfigDict(extra="forbid", strict=True, val_json_bytes="base64")
 class StoredReply(Completion):
     """A stored reply of a model, or a stored failure with its `reason` and its message as `text`.
 
-    The `verdict` of a reply is `new` (not parsed yet), `valid`, `unreadable`, or `corrected`
-    (unreadable, but a corrective retry gave a readable reply). The verdict of a failure is
-    `failed`. `prompt` is the request as compressed JSON.
+    The `verdict` is `new` (not parsed yet), `valid`, `unreadable`, `corrected` (unreadable, but a
+    corrective retry gave a readable reply), or `failed`. `prompt` is the request as compressed
+    JSON.
     """
 
     __pydantic_config__: ClassVar = _STRICT
@@ -97,7 +96,7 @@ class StoredReply(Completion):
 
 @dataclass(frozen=True)
 class StoredVector:
-    """Stored vector of a text, as float32 numbers, with the price of the call to a server."""
+    """Stored vector of a text, as float32 numbers, with its price if a server computed it."""
 
     __pydantic_config__: ClassVar = _STRICT
     KIND: ClassVar = "vector"

@@ -30,8 +30,8 @@ class ModelCall:
     """Usage of a call to a model. Tokens are counted by the server.
 
     `seconds` is the time of the last attempt, and 0 for a cached reply. `fingerprint` identifies
-    the configuration of the server. `reasoning_tokens` are included in `completion_tokens`. `key`
-    is the cache key, or "" without a cache.
+    the server's configuration. `reasoning_tokens` are included in `completion_tokens`. `key` is the
+    cache key, or "" without a cache.
     """
 
     model: str = ""
@@ -60,8 +60,8 @@ class CallFailed(Exception):
 
     `reason` is `content_filter`, `context_overflow`, `unreadable`, `retries_exhausted`,
     `malformed`, `refused` or `empty`. If the server charged for an unusable reply, `paid` is this
-    reply. `of_server` is true if the server or the network failed. In this case, the call may
-    succeed later.
+    reply. `of_server` is true if the server or the network failed, so that the call may succeed
+    later.
     """
 
     retries = 0

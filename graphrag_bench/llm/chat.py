@@ -64,7 +64,7 @@ class ChatModel(ABC):
     @property
     @abstractmethod
     def identity(self) -> str:
-        """Text that identifies everything that can change a reply, e.g. model and decoding."""
+        """Identifier that covers everything that affects a reply, e.g. model and decoding."""
 
     @abstractmethod
     def call(self, request: Request) -> Completion:
@@ -98,10 +98,10 @@ class ChatModel(ABC):
     ) -> Self:
         """Return a copy with a new meter and with the given cache, budget, log or other parts.
 
-        Parts that are not given are kept. `trial` is the number of the repetition. A repetition has
-        its own cache rows and seed, but the same identity. `log` is called with each outcome and
-        its item, in any thread. `gate` limits the failure rate of a step. If `stop_on_outage` is
-        true and the server failed for a prompt, ServerFailed is raised after the whole list of
+        Parts that are not given are kept. `trial` is the number of the repetition. Each repetition
+        has its own cache rows and seed, but the same identity. `log` is called with each outcome
+        and its item, in any thread. `gate` limits the failure rate of a step. If `stop_on_outage`
+        is true and the server failed for a prompt, ServerFailed is raised after the whole list of
         prompts. Raises UserError if the budget is in dollars and the model has no prices.
         """
         other = copy.copy(self)
@@ -295,8 +295,7 @@ def reserved_tokens(most: int, window: int | None) -> int:
 def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
     """Return the token limit of a reply: `most`, or less if the prompt leaves less of the window.
 
-    The number of tokens that the prompt leaves is rounded down to a multiple of 256. The limit is
-    at least `reserved_tokens`.
+    The rest of the window is rounded down to a multiple of 256, but is at least `reserved_tokens`.
     """
     if (window := llm.window) is None:
         return most

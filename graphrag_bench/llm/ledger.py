@@ -143,9 +143,8 @@ class Budget:
     Before a call starts, its maximum cost is reserved. If the amount spent and all reserved costs
     would together exceed the limit, the call waits for running calls. If no call is running, the
     run stops. The amount spent consists of `before`, the cost of the calls of this object, and the
-    cost of new lines in the ledgers that `others` returns. These ledgers are written by other
-    processes of the same run, whose running calls are unknown. Therefore the total may exceed the
-    limit.
+    cost of new lines in the ledgers that `others` returns. Other processes of the same run write
+    these ledgers. Their running calls are unknown, so the total may exceed the limit.
     """
 
     def __init__(

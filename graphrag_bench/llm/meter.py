@@ -28,7 +28,7 @@ class FailureGate:
     def count(self, ok: bool, sample: str, *, of_server: bool = False) -> None:
         """Count one call; `sample` is its reply or its error message.
 
-        After too many failures, ServerFailed is raised if the server caused the last failure, and
+        After too many failures, raises ServerFailed if the server caused the last failure, and
         RunStopped otherwise. The message quotes `sample`.
         """
         with self._lock:

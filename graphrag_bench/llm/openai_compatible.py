@@ -80,8 +80,8 @@ class OpenAICompatible(ChatModel):
     ) -> None:
         """Set the server; `api_key_env` names the environment variable that holds the API key.
 
-        If `api_key_env` is None, no key is sent. The key is read at the first call. `timeout` is
-        the number of seconds per attempt.
+        The key is read at the first call (None: no key). `timeout` is the number of seconds per
+        attempt.
         """
         self.model = model
         self.decoding = parse_settings(Decoding, decoding)
@@ -104,9 +104,8 @@ class OpenAICompatible(ChatModel):
     def concurrency(self) -> int:  # type: ignore[override]
         """Maximum number of calls at the same time.
 
-        The default is 256 for a server on this machine and 16 for any other server. It is also 16
-        for Ollama and llama.cpp, because they process few calls at a time and other calls would
-        time out.
+        The default is 256 for a server on this machine, and 16 for any other server. For Ollama and
+        llama.cpp, it is also 16, because more calls would time out while they wait.
         """
         return (
             Limits().concurrency if self._many and self.server.runs_few else self.limits.concurrency
@@ -244,8 +243,7 @@ def without_reasoning(text: str) -> str:
 
     Reasoning is enclosed in tags at the beginning of a reply. Some chat templates write the opening
     tag in the prompt, so the reply only has the closing tag. A closing tag is recognised on its own
-    line, or directly after a sentence or a word. After a space or a quote, it is part of the
-    answer.
+    line, or directly after a sentence or a word. Any other tag is part of the answer.
 
     >>> without_reasoning("<think>Rome, or Paris?</think>Paris")
     'Paris'

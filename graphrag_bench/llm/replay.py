@@ -53,10 +53,7 @@ class Replay(ChatModel):
         return self._identity or there[0]
 
     def call(self, request: Request) -> Completion:
-        """Return the stored reply, or raise the stored failure.
-
-        Raises NotAccepted if there is no stored reply or failure for the request.
-        """
+        """Return the stored reply. Raises the stored failure, or NotAccepted if there is none."""
         key, _ = reply_key(self.identity, request)
         if (row := self._rows.get(key)) is None:
             shown = request.prompt[-1].content[:200] if request.prompt else ""

@@ -19,8 +19,7 @@ class Scripted(ChatModel):
     `replies` maps patterns to replies. A pattern is a substring, or a regular expression if it
     begins with `re:`. The first pattern that matches the last user message determines the reply,
     which is a text, a Completion, or a CallFailed to raise. If no pattern matches, `answer(chat)`
-    returns the reply, or None if there is no planned reply. `prompts` lists all prompts in order of
-    arrival.
+    returns the reply or None. `prompts` lists all prompts in order of arrival.
 
     >>> from graphrag_bench.llm.chat import reply
     >>> reply(Scripted({"Italy": "Rome"}), (Message("user", "Italy?"),), max_tokens=5).text

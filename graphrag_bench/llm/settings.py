@@ -35,9 +35,8 @@ class Dialect(_Group):
     """Fields of a request that a server supports. They are not part of cache keys.
 
     `length` is the server's name for `max_tokens`. `schema_as` says how a JSON schema is sent:
-    `json_schema` sends the schema in the field `response_format`, and `words` adds it to the
-    prompt. `json_object` also adds it to the prompt, and requests a JSON object in
-    `response_format`.
+    `json_schema` sends it in the field `response_format`, and `words` adds it to the prompt.
+    `json_object` adds it to the prompt, and requests a JSON object in `response_format`.
     """
 
     length: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -51,8 +50,7 @@ class Limits(_Group):
     """Rate limits of a server. They are not part of cache keys.
 
     `concurrency` is the maximum number of calls at the same time. When a call starts, the tokens of
-    its prompt and its `max_tokens` count toward `tokens_per_minute`, as they do at OpenAI and
-    Azure.
+    its prompt and its `max_tokens` count toward `tokens_per_minute`.
     """
 
     concurrency: Count = 16

@@ -57,10 +57,10 @@ class Chains:
     def sample(self, hops: int, n: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
         """Return a random sample of up to `n` distinct chains with `hops` facts each.
 
-        The nodes of a chain are distinct, and there is no single fact between its ends. The last
-        node is the only node that can be reached from the first node by following the relations of
-        the chain, so the question has a unique answer. Two names are treated as equal if the words
-        of one name are part of the other name. The same holds for relations.
+        The nodes of a chain are distinct, and there is no single fact between its ends. Following
+        the relations of the chain from its first node only leads to its last node, so the question
+        has a unique answer. Two names, or two relations, count as equal if one contains the words
+        of the other.
         """
         chains: dict[tuple[int, tuple[str, ...]], tuple[int, ...]] = {}
         for first in rng.permutation(self.rows).tolist():

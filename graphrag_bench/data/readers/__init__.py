@@ -52,10 +52,8 @@ def read_dataset(
     where `fetch` saves them. `openie` selects one of several OpenIE files. `questions` is a file
     (or a folder with a file `questions.jsonl`) whose questions replace those of the data set.
     `settings` are the settings of a synthetic data set, or select a data set from a collection.
-
-    Raises UserError if a name is unknown or a file has an error; the message names the file and
-    line. If `scored` is false, an error in the gold is not raised but stored in
-    `Dataset.gold_error`.
+    Raises UserError if a name is unknown or a file has an error. If `scored` is false, an error in
+    the gold is not raised but stored in `Dataset.gold_error`.
 
     >>> toy = read_dataset("toy")
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
@@ -105,10 +103,7 @@ def _read(
     member = str(settings.get("name", ""))
     if card.reader == PACKAGE:
         if root or openie or not member:
-            raise UserError(
-                f"dataset={card.name} needs dataset.name=NAME, without dataset.root and "
-                "dataset.openie."
-            )
+            raise UserError(f"dataset={card.name} needs dataset.name=NAME, without other files.")
         return member, Path(member), ir_datasets(member), {}
     folder = _folder(card, root, home, member)
     layout = _layout(folder, card)

@@ -58,8 +58,8 @@ def wildgraphbench(corpus: Path, questions: Path) -> Rows:
 def _pages(rows: Rows, references: Path, topic: str) -> dict[str, str]:
     """Add the web pages of an article, and return {address: document id}.
 
-    References whose titles give the same file name share one file. This file has the page of the
-    first of these references, so the other references have no page.
+    If the titles of several references give the same file name, only the first reference has a
+    page.
     """
     for file in sorted(references.parent.glob("reference_pages/*.txt")):
         title, _, text = read_text(file).removeprefix("# ").partition("\n")

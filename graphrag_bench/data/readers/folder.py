@@ -79,10 +79,9 @@ def folder_rows(folder: Path, store: Path) -> Rows:
     part, its document is named after the file. The title of a document consists of the title of the
     text and the headings, joined by ` > `. The name of the file is not used as a title, because it
     would become an entity of the graph. Questions are read from `questions.jsonl`, where their ids
-    are optional. If evidence names a file, any part of the file counts.
-
-    `store` is the folder for the converted texts of .docx and .pdf files. Unreadable files are
-    listed in a warning. Raises UserError if all files are unreadable.
+    are optional. If evidence names a file, any part of the file counts. `store` is the folder for
+    the converted texts of .docx and .pdf files. A warning lists unreadable files. Raises UserError
+    if all files are unreadable.
     """
     rows, unreadable, western = Rows(), list[str](), list[str]()
     for name, file in _visible(folder):

@@ -158,7 +158,9 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
         rows.add_question(place, Question(name, text, row.scope), gold)
     if rows.gold and not any(one.type == ABSTRACT or one != Gold(type=one.type, hops=one.hops)
                              for one in rows.gold.values()):  # fmt: skip
-        warn(f"{questions}: no question has answers, evidence or options, so nothing is scored.")
+        warn(
+            f"{questions}: no question has gold answers, evidence or options, so nothing is scored."
+        )
 
 
 class _DocumentNames:

@@ -52,8 +52,7 @@ def beir(corpus: Path, queries: Path, split: str) -> Rows:
     """Read a data set in BEIR's layout: passages, queries and relevance judgements (qrels).
 
     Only the queries with relevance judgements in `split` become questions. Raises UserError if the
-    split is unknown, if a TSV file has no header, or if a document has two different scores for a
-    query.
+    split is unknown, a TSV file has no header, or a document has two different scores for a query.
     """
     splits = qrels_files(corpus.parent)
     if not splits:

@@ -127,8 +127,7 @@ def hotpotqa(corpus: Path, questions: Path) -> Rows:
     A supporting fact names its passage by the title. If several passages have this title, the
     evidence is the passage that also occurs in the question's context. For `dev.json`,
     `hotpot_dev_distractor_v1.json` and the hub's parquet files, the corpus consists of the passages
-    of all contexts. The sentences of such a passage are joined with spaces where white space is
-    missing.
+    of all contexts. Spaces are added between sentences that are not separated by white space.
     Source: Yang et al. 2018; Ho et al. 2020.
     """
     read = list(records(questions, _HotpotQuestion))
