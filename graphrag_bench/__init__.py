@@ -31,7 +31,7 @@ _MODULES = {
     "errors": ("UserError",),
     "values": ("Chunk", "Node", "Question", "Ranked", "Relationship"),
 }
-"""The module of each name that is not defined in `api`."""
+"""The modules that define names of this package. All other names are defined in `api`."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The Python interface to data sets, methods as editable pipelines, and runs."""
+"""The Python interface: data sets, methods as editable pipelines, and runs."""
 
 import copy
 import json
@@ -44,7 +44,7 @@ def dataset(
     questions: str | Path | None = None,
     **settings: object,
 ) -> Dataset:
-    """Read a data set from `root`, by default from `home`/data or the folder of its card.
+    """Read a data set from `root`, or by default from `home`/data or the folder of its card.
 
     `questions` is a file or folder of generated questions, which replace the questions of the data
     set. `settings` are the settings of a synthetic data set, or the `name` and the `split` of a
@@ -65,11 +65,12 @@ def dataset_of(
     *,
     home: str | Path = ".",
 ) -> Dataset:
-    """Make a data set from lists, and store it below `home`/data.
+    """Make a data set from lists of documents and questions, and store it below `home`/data.
 
-    A document is a text, or a mapping with `text` and optionally `id` and `title`. A question has
-    `text`; scoring needs `answers` and `evidence` (document ids). Missing ids become d0, d1, ...
-    and q0, q1, ... Raises UserError, which names the row, for an invalid field.
+    A document is a text, or a mapping with `text` and optionally `id` and `title`. A question has a
+    `text`. For scoring, it also needs `answers` and `evidence`, which is a list of document ids.
+    Missing ids become d0, d1, ... and q0, q1, ... Raises UserError for an invalid field, and the
+    message names the row.
 
     >>> mine = dataset_of(
     ...     ["Ada built the mill.", {"id": "otto", "text": "Otto sold it."}],
@@ -91,9 +92,9 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
     """Return the pipeline of a method, with the given settings.
 
     `source` is the name of a method, the path of a YAML file, or a mapping. A setting is a
-    parameter of the method (`damping=0.3`) or a run setting (`workers=2`, `llm="local"`). A group
-    of run settings also takes a mapping (`embedder={...}`), and `llm`, `llm_build` and `llm_judge`
-    also take a `ChatModel`. Raises UserError that lists every unknown name.
+    parameter of the method (`damping=0.3`) or a run setting (`workers=2`, `llm="local"`). The value
+    of a group of run settings may be a mapping (`embedder={...}`). The value of `llm`, `llm_build`
+    and `llm_judge` may be a `ChatModel`. Raises a UserError that lists every unknown name.
 
     >>> pipeline = method("bm25", top_k=2, embedder="hashing", answer="off")
     >>> pipeline
@@ -138,12 +139,12 @@ _ROLES = ("llm_build", "llm_judge")
 
 @dataclass(repr=False)
 class EditablePipeline:
-    """A method whose steps can be read and edited; made by `gb.method`.
+    """A method whose steps can be read and edited. It is made by `gb.method`.
 
     A run may change settings so that the context fills its budget, but it keeps the settings that
-    the user has chosen. These are the parameters whose paths are in `given`, the step settings that
-    use these parameters (their paths are in `readers`), and all settings of edited steps. A step is
-    edited if `original`, the method before edits, does not contain it.
+    the user has chosen. These are the parameters in `given`, the step settings that use these
+    parameters (`readers` has their paths), and all settings of edited steps. A step is edited if
+    `original`, which is the method before edits, does not contain it.
     """
 
     method: dict[str, Any]
@@ -168,19 +169,19 @@ class EditablePipeline:
         return {stage: self.method.setdefault(stage, []) for stage in STAGES}
 
     def renamed(self, name: str) -> "EditablePipeline":
-        """Return a copy with another name, which run folders and tables show.
+        """Return a copy with another name, which is shown in run folders and tables.
 
         >>> method("bm25").renamed("mine")
         <Pipeline mine: 3 steps; print(pipeline) shows them>
         """
         method = copy.deepcopy(self.method) | {"name": name, "title": name}
-        given = (*self.given, *self.readers)  # no file says which steps read a parameter
+        given = (*self.given, *self.readers)  # the new name has no file with the parameters
         return replace(self, method=method, settings=dict(self.settings), given=given)
 
     def experiment(self, data: Dataset | str, **settings: Any) -> Experiment:
-        """Return a checked experiment: this method on a data set, before it is run.
+        """Return the checked experiment of this method on a data set, without running it.
 
-        Raises UserError that lists every problem.
+        Raises a UserError that lists every problem.
 
         >>> pipeline = method("vanilla", embedder="hashing", llm="scripted")
         >>> experiment = pipeline.experiment(dataset("toy"), answer="off")
@@ -189,7 +190,7 @@ class EditablePipeline:
         """
         late = [name for name in _SELECTORS if name in settings]
         if late:
-            raise UserError(f"Set {late[0]} in gb.method(NAME, {late[0]}=...), not later.")
+            raise UserError(f"{late[0]} cannot be set here. Use gb.method(NAME, {late[0]}=...).")
         data = dataset(data) if isinstance(data, str) else data
         rest = {**self.settings, **settings}
         chosen, shared = [], ProcessCache()
@@ -216,7 +217,7 @@ class EditablePipeline:
                     yield from (f"method.{stage}.{row}.{name}" for name in step)
 
     def run(self, data: Dataset | str, **settings: Any) -> "Run":
-        """Run the method on a data set; a stored run with the same settings is resumed.
+        """Run the method on a data set. A stored run with the same settings is resumed.
 
         `settings` are further run settings, e.g. `limit=20`.
 
@@ -254,7 +255,7 @@ class EditablePipeline:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A finished run; made by `EditablePipeline.run`.
+    """A finished run, made by `EditablePipeline.run`.
 
     >>> pipeline = method("bm25", top_k=2, embedder="hashing", llm="scripted")
     >>> run = pipeline.run("toy", limit=2, answer="off")
@@ -279,12 +280,12 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """The run folder."""
+        """The folder of the run."""
         return self.result.folder.path
 
     @property
     def key(self) -> str:
-        """The run key, which is the name of the folder."""
+        """The key of the run, which is the name of its folder."""
         return self.experiment.key
 
     @property
@@ -293,7 +294,7 @@ class Run:
         return self.result.metrics
 
     def show(self, *others: "Run", columns: str = "main") -> None:
-        """Print the table of this run and of other runs; `columns="all"` prints every column.
+        """Print the table of this run and of other runs. `columns="all"` prints every column.
 
         >>> pipeline = method("bm25", top_k=2, embedder="hashing", llm="scripted")
         >>> pipeline.run("toy", limit=2, answer="off").show()
@@ -317,7 +318,7 @@ class Run:
         return "\n".join(map(markdown, self._tables((), "main")))
 
     def question(self, name: str) -> "StoredQuestion":
-        """Return the stored result of one question; a notebook shows the result with its graph.
+        """Return the stored result of a question. A notebook shows the result with its graph.
 
         Raises UserError for an unknown id.
 
@@ -334,7 +335,7 @@ class Run:
 
 @dataclass(frozen=True, repr=False)
 class StoredQuestion:
-    """Stored result of one question: `values` has its answer, context, steps and gold by name."""
+    """Stored result of a question. `values` has its answer, context, steps and gold by name."""
 
     values: Mapping[str, Any]
 
@@ -347,10 +348,11 @@ class StoredQuestion:
 
 
 def stored_runs(home: str | Path = ".") -> "pandas.DataFrame":
-    """Return a data frame with one row for each question of each stored run.
+    """Return a data frame with a row for each question of each stored run.
 
-    Its columns are the run, the answer, the metrics (if the data set is available), and every
-    setting that differs among the runs, named by its path (`method.damping`).
+    The columns are the run, the answer, the metrics (if the data set is available), and every
+    setting that differs between the runs. Such a column is named by the path of the setting, e.g.
+    `method.damping`.
 
     >>> settings = {"embedder": "hashing", "llm": "scripted", "paths": {"home": "two"}}
     >>> for top_k in (1, 4):
@@ -366,7 +368,7 @@ def stored_runs(home: str | Path = ".") -> "pandas.DataFrame":
     for run, settings in zip(runs, differing_settings(runs), strict=True):
         known = {name: run.metrics.get(name) for name in ("dataset", "method")}
         known |= {"key": run.folder.path.name, **settings}
-        known.pop("answer", None)  # the setting; the column is the text
+        known.pop("answer", None)  # the setting `answer`, as the column has the answer's text
         for name, row in run.rows.items():
             plain = {column: row.get(column) for column in _COLUMNS}
             if gold := run.gold.get(name):

@@ -1,6 +1,6 @@
-"""Arrays, texts and sparse matrices (columns) that are stored on disk and loaded as memory maps.
+"""Arrays, texts and sparse matrices that are stored on disk and loaded as memory maps.
 
-Everything is plain `.npy`, written without pickles and read with `allow_pickle=False`.
+Everything is stored as `.npy` files without pickles, and read with `allow_pickle=False`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,12 +20,12 @@ _BLOCK = 65536
 
 
 def save_array(folder: Path, name: str, array: ArrayLike) -> None:
-    """Write an array to the file `name.npy` of a folder."""
+    """Write an array to the file `name.npy` in a folder."""
     np.save(folder / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
 
 
 def load_array(folder: Path, name: str) -> NDArray[Any]:
-    """Return the array of the file `name.npy` of a folder as a read-only memory map."""
+    """Return the array in the file `name.npy` of a folder, as a read-only memory map."""
     path = folder / f"{name}.npy"
     mapped = np.load(path, mmap_mode="r", allow_pickle=False)
     return np.asarray(mapped)  # indexing a plain array takes a third of the time
@@ -33,7 +33,7 @@ def load_array(folder: Path, name: str) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """A sequence of n texts, stored as one UTF-8 blob and the offsets of its texts, int64 (n + 1,).
+    """A sequence of n texts, stored as a UTF-8 blob and the offsets of the texts, int64 (n + 1,).
 
     >>> names = Texts.of(["Ada", "Norvik", "Tarn"])
     >>> len(names), names[1], names.take([2, 0])
@@ -45,7 +45,7 @@ class Texts:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Texts":
-        """Return `Texts` with the given texts; lone surrogates are replaced."""
+        """Return `Texts` with the given texts. Lone surrogates are replaced."""
         encoded = [text.encode("utf-8", errors="replace") for text in texts]
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(row) for row in encoded], out=offsets[1:])
@@ -53,11 +53,11 @@ class Texts:
 
     @classmethod
     def load(cls, folder: Path, name: str) -> "Texts":
-        """Return the texts that `save` wrote under this name."""
+        """Return the texts that were saved under this name."""
         return cls(load_array(folder, f"{name}.blob"), load_array(folder, f"{name}.offsets"))
 
     def save(self, folder: Path, name: str) -> None:
-        """Write the blob and the offsets as two files that begin with this name."""
+        """Write the blob and the offsets as two files whose names begin with `name`."""
         save_array(folder, f"{name}.blob", self.blob)
         save_array(folder, f"{name}.offsets", self.offsets)
 
@@ -81,7 +81,7 @@ class Texts:
         return [self[int(row)] for row in np.asarray(rows)]
 
     def join_rows(self, matrix: Any, separator: str) -> "Texts":
-        """For each row of a CSR matrix, join the texts at the row's columns."""
+        """Join the texts at the columns of each row of a CSR matrix, and return a text per row."""
         texts = list(self)
         rows = pairwise(matrix.indptr.tolist())
         columns = matrix.indices.tolist()
@@ -89,14 +89,14 @@ class Texts:
 
 
 def save_sparse(folder: Path, name: str, matrix: Any) -> None:
-    """Write a SciPy CSR matrix as four files: three arrays, and the shape."""
+    """Write a SciPy CSR matrix as four files: its three arrays and its shape."""
     for part in ("data", "indices", "indptr"):
         save_array(folder, f"{name}.{part}", getattr(matrix, part))
     save_array(folder, f"{name}.shape", np.asarray(matrix.shape, np.int64))
 
 
 def load_sparse(folder: Path, name: str) -> Any:
-    """Return the SciPy CSR matrix that `save_sparse` wrote, as memory maps."""
+    """Return the SciPy CSR matrix that was saved by `save_sparse`, as memory maps."""
     from scipy.sparse import csr_matrix
 
     parts = tuple(load_array(folder, f"{name}.{part}") for part in ("data", "indices", "indptr"))
@@ -110,8 +110,8 @@ NOT_STORED = {"stored": False}
 class Columns:
     """Base class of dataclasses whose fields are arrays, texts and CSR matrices.
 
-    A field is stored in files with its name, or in a subfolder if it has `save` and `load` methods.
-    A field that is None, or whose metadata are `NOT_STORED`, is not stored.
+    A field is stored in files that have its name, or in a subfolder if it has `save` and `load`
+    methods. A field is not stored if it is None or its metadata are `NOT_STORED`.
     """
 
     def save(self, folder: Path) -> None:
@@ -130,7 +130,7 @@ class Columns:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Return the object that `save` wrote, with its arrays as memory maps."""
+        """Return the saved object. Its arrays are memory maps."""
         columns: dict[str, Any] = {}
         for name, default in _stored(cls).items():
             if (folder / name).is_dir():
@@ -152,11 +152,11 @@ def _stored(columns: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class TextRows(Columns, Mapping[str, int]):
-    """A mapping from texts to numbers that stays on disk; texts are looked up by check sums.
+    """A mapping from texts to numbers that stays on disk and is searched by check sums.
 
     `texts` are the distinct keys, and `numbers`, int64 (n,), are their values. `sums`, uint32 (n,),
-    are the CRC-32 check sums of the texts, ascending. `order`, int64 (n,), has for each check sum
-    the position of its text in `texts`.
+    are the CRC-32 check sums of the texts, ascending. `order`, int64 (n,), has the position in
+    `texts` for each check sum.
     """
 
     texts: Texts
@@ -196,7 +196,7 @@ class TextRows(Columns, Mapping[str, int]):
 
 
 def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
-    """Return a boolean CSR matrix; `columns_of` lists the columns that are true in each row.
+    """Return a boolean CSR matrix. `columns_of` has the true columns of each row.
 
     >>> incidence([[2, 0], [], [1, 1]], 3).toarray().astype(int).tolist()
     [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
@@ -208,14 +208,14 @@ def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
 
 
 def bool_csr(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> Any:
-    """Return the boolean CSR matrix that is true at these (row, column) pairs; they may repeat."""
+    """Return the boolean CSR matrix that is true at these (row, column) pairs. Pairs may repeat."""
     from scipy.sparse import csr_matrix
 
     return sorted_csr(csr_matrix((np.ones(len(rows), bool), (rows, columns)), shape=shape))
 
 
 def count_csr(counts: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> Any:
-    """Return an int64 CSR matrix; `counts` maps (row, column) to the count at this place."""
+    """Return an int64 CSR matrix with a count for each (row, column) in `counts`."""
     from scipy.sparse import csr_matrix
 
     rows, columns = np.array(list(counts), np.int64).reshape(-1, 2).T

@@ -1,10 +1,12 @@
 """Contracts of operators and builders: inputs, resources, settings and outputs.
 
-The signature of a function is its contract. The values that steps exchange are kept in slots, one
-slot for each type. Positional parameters of an operator are read from the slots of their types, and
-the return type decides which slots are written. A keyword-only parameter with a default is a
-setting; so is every parameter of the type `Prompt`. Other keyword-only parameters are resources,
-which are found by their names. Builders have only keyword-only parameters and return an artifact.
+The contract of a function is its signature. Steps exchange values through slots, and each type of
+value has its own slot. A positional parameter of an operator is read from the slot of its type. The
+return type determines which slots are written.
+
+A keyword-only parameter with a default is a setting, and so is every parameter of the type
+`Prompt`. The other keyword-only parameters are resources, which are found by name. Builders have
+only keyword-only parameters and return an artifact.
 """
 
 import types
@@ -32,14 +34,14 @@ TABLE3 = {
     "subgraph": ("KhopPath", "Steiner", "AgentPath"),
     "community": ("Entity", "Layer"),
 }
-"""The operators of Zhou et al. 2025, Table 3, in its order."""
+"""The operators in Table 3 of Zhou et al. (2025), in the order of the table."""
 
 
 @dataclass(frozen=True)
 class Read:
     """An input of an operator: a parameter, and the slot that it is read from.
 
-    A step reads an optional input only if the step's key `use` names it.
+    An optional input is only read if it is named under the step's key `use`.
     """
 
     parameter: str
@@ -49,14 +51,14 @@ class Read:
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of an operator or builder; `default` is `REQUIRED` if there is no default."""
+    """A setting of an operator or builder. `default` is `REQUIRED` if there is no default."""
 
     name: str
     annotation: Any
     default: Any
 
     def check(self, value: Any) -> Any:
-        """Convert a value to the setting's type; raises UserError for a wrong type or range.
+        """Convert a value to the setting's type. Raises UserError for a wrong type or range.
 
         >>> Setting("top_k", int, 4).check(10)
         10
@@ -82,10 +84,10 @@ class Setting:
 class Operator(Registered):
     """A registered operator with its contract.
 
-    The operator returns a value for each slot in `returns`, in the order of its return type;
-    `returns` maps the slot to the type of the value. The slots in `writes` are always written; for
-    the slots in `may_write`, the value may be None. A `batched` function takes a list of values for
-    each parameter and returns a list of results.
+    `returns` maps each slot that the operator may write to the type of its value, in the order of
+    the return type. The slots in `writes` are always written. For the slots in `may_write`, the
+    value may be None. The function of a `batched` operator takes a list of values for each
+    parameter and returns a list of results.
     """
 
     reads: tuple[Read, ...]
@@ -102,7 +104,7 @@ class Operator(Registered):
     table3: str = ""
 
     def __call__(self, rows: Sequence[Sequence[Any]], **named: Any) -> list[Any]:
-        """Return one result per question; each row holds the input values of one question.
+        """Return one result per question. Each row has the input values of one question.
 
         Raises ValueError if a batched function does not return one result per question.
         """
@@ -121,7 +123,8 @@ class Operator(Registered):
     def required(self, settings: Mapping[str, Any]) -> frozenset[str]:
         """Return the graph attributes that the operator requires with these settings.
 
-        A setting named `types` requires node types, and `attributes` requires node attributes.
+        A setting named `types` requires node types. A setting named `attributes` requires node
+        attributes.
         """
         kinds = {"types": "node.type", "attributes": "node.attributes"}
         return self.requires | {kinds[name] for name in kinds if settings.get(name)}
@@ -133,7 +136,7 @@ class Operator(Registered):
 
 @dataclass(frozen=True)
 class Builder(Registered):
-    """A registered builder; `graph.kg` builds the variant `kg` of the resource `graph`."""
+    """A registered builder, e.g. `graph.kg` for the variant `kg` of the resource `graph`."""
 
     needs: tuple[str, ...]
     settings: Mapping[str, Setting]
@@ -153,17 +156,17 @@ class Builder(Registered):
 
     @property
     def resource(self) -> str:
-        """The name of the resource that the builder builds, e.g. `graph`."""
+        """The name of the resource that is built, e.g. `graph`."""
         return self.name.partition(".")[0]
 
     def expected_calls(self, settings: Mapping[str, Any], sizes: Sizes) -> int:
-        """Return the number of LLM calls to expect for one build, without retries."""
+        """Return the expected number of LLM calls for one build, without retries."""
         calls = self.calls
         return calls * sizes.n_chunks if isinstance(calls, int) else calls(settings, sizes)
 
     @property
     def variant(self) -> str:
-        """The name of the variant that the builder builds, e.g. `kg`."""
+        """The name of the variant that is built, e.g. `kg`."""
         return self.name.partition(".")[2] or self.name
 
 
@@ -183,7 +186,7 @@ def paper_first(items: Iterable[Operator]) -> list[Operator]:
 
 
 def resources() -> frozenset[str]:
-    """Return the names of the resources that registered builders build."""
+    """Return the names of the resources that have a registered builder."""
     return frozenset(builder.resource for builder in builders.all())
 
 
@@ -204,12 +207,15 @@ def operator(
 ) -> Callable[[F], F]:
     """Register an operator and return its function unchanged.
 
-    `batched`: the function takes a `Sequence[T]` for each value that it reads, with one value per
-    question, and returns a list of results. `requires`: the graph attributes that it needs.
-    `calls`: the maximum number of LLM calls for one question. `order`: a description of the order
-    of the result, if it is not by score. `supplies`: the variables that it fills in its prompts.
-    `table3`: its name in Table 3 of Zhou et al. 2025. Raises ContractError for a signature that is
-    not a contract.
+    - `batched` means that the function takes a `Sequence[T]` for each value that it reads, with one
+      value per question, and returns a list of results.
+    - `requires` names the graph attributes that the operator needs.
+    - `calls` is the maximum number of LLM calls for one question.
+    - `order` describes the order of the result, if the result is not ordered by score.
+    - `supplies` names the variables that the operator fills in its prompts.
+    - `table3` is the operator's name in Table 3 of Zhou et al. (2025).
+
+    Raises ContractError for a signature that is not a contract.
 
     >>> import graphrag_bench as gb
     >>> @gb.operator("chunk.by_length")
@@ -247,13 +253,16 @@ def artifact(
     fixed: Mapping[str, Any] = MappingProxyType({}),
     trained_on: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> Callable[[F], F]:
-    """Register a builder under `resource` or `resource.variant` and return its function.
+    """Register a builder as `resource` or `resource.variant` and return its function unchanged.
 
-    `provides`: the graph attributes of the artifact. `calls`: the number of LLM calls per chunk, or
-    a function that estimates all calls. `tokens`: a function that estimates the tokens of a call.
-    `fixed`: values of the parameters that are neither resources nor settings; one function can be
-    registered several times with different values. `trained_on`: a function that takes the settings
-    and describes the training data. Raises ContractError for a signature that is not a contract.
+    - `provides` names the graph attributes of the artifact.
+    - `calls` is the number of LLM calls per chunk, or a function that estimates the total number.
+    - `tokens` is a function that estimates the tokens of a call.
+    - `fixed` has values of parameters that are neither resources nor settings, so that one function
+      can be registered several times with different values.
+    - `trained_on` is a function that takes the settings and describes the training data.
+
+    Raises ContractError for a signature that is not a contract.
 
     >>> import graphrag_bench as gb
     >>> @gb.artifact("graph.chain")
@@ -352,12 +361,12 @@ _ROWS = {"nodes": "n_nodes", "relationships": "n_relationships", "chunks": "__le
 
 
 def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that an operator returned, by slot; optional None values are left out.
+    """Return the values that an operator returned, by slot. Optional None values are left out.
 
-    Raises WrongReturn for a value whose type differs from the signature, for an id outside the
-    graph or the chunk table, for scores that are not finite, and for a score vector of the wrong
-    length. If the operator needs another graph instead of `graph`, the numbers of nodes and
-    relationships are unknown, and ids and lengths are not compared with them. Lazy scores are not
+    Raises WrongReturn for a value that differs from the type in the signature, for an id that is
+    not in the graph or the chunk table, for scores that are not finite, and for a score vector of
+    the wrong length. Ids and lengths are not checked if the operator needs another graph instead of
+    `graph`, because the numbers of nodes and relationships are unknown then. Lazy scores are not
     checked.
     """
     values = result if isinstance(result, tuple) else (result,)

@@ -1,4 +1,4 @@
-"""Errors that the user can fix, and their messages with the nearest valid names."""
+"""Errors that the user can fix, and messages that suggest valid names."""
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,20 +9,20 @@ T = TypeVar("T")
 
 
 class UserError(Exception):
-    """Invalid input; the message says what is wrong, where, and what is valid."""
+    """Error in the user's input. The message says what is wrong, where, and what is valid."""
 
     exit_code = 2
 
 
 class MissingPackage(UserError):
-    """An optional package is not installed; the message has the command that installs it."""
+    """An optional package is not installed. The message has the command that installs it."""
 
 
 @contextmanager
 def extra_needed(extra: str) -> Iterator[None]:
-    """Return a context manager that raises MissingPackage in place of an ImportError.
+    """Raise MissingPackage if the body of the `with` block raises ImportError.
 
-    The message has the command that installs the extra, i.e. a set of optional packages.
+    The message has the command that installs `extra`, which is a set of optional packages.
     """
     try:
         yield
@@ -33,7 +33,7 @@ def extra_needed(extra: str) -> Iterator[None]:
 
 
 class ErrorCollector:
-    """Collector of the UserErrors of several checks, which are then raised together."""
+    """Collect the UserErrors of several checks, in order to raise them together."""
 
     def __init__(self) -> None:
         self.errors: list[UserError] = []
@@ -48,30 +48,30 @@ class ErrorCollector:
             return None
 
     def raise_all(self) -> None:
-        """Raise the stored errors as one error; do nothing if there are none."""
+        """Raise the stored errors as one error. If there are no errors, do nothing."""
         if self.errors:
             one = len(self.errors) == 1
             raise self.errors[0] if one else UserError("\n".join(map(str, self.errors))) from None
 
 
 def result_or_error(work: Callable[[], T]) -> T | Exception:
-    """Return the result of `work`, or the error that it raised, e.g. in a plug-in's code.
+    """Return the result of `work`, or the error that it raised, e.g. in the code of a plug-in.
 
-    A UserError is not returned but raised.
+    A UserError is raised, not returned.
     """
     try:
         return work()
     except UserError:
         raise
-    except Exception as error:  # noqa: BLE001 - the boundary: the caller reports it
+    except Exception as error:  # noqa: BLE001 - the caller reports the error
         return error
 
 
 def message_of(error: Exception) -> str:
     """Return the message of an error.
 
-    The message of an OSError ends with its file. The message of any other error except UserError
-    begins with its type.
+    The message of an OSError ends with the name of its file. The message of any other error, except
+    UserError, begins with the type of the error.
 
     >>> message_of(FileNotFoundError(2, "No such file", "card.yaml"))
     'No such file: card.yaml'
@@ -85,7 +85,7 @@ def message_of(error: Exception) -> str:
 
 
 def exit_code_of(error: Exception) -> int:
-    """Return the exit code of an error: 2 if the user can fix it, else 1."""
+    """Return the exit code of an error. It is 2 if the user can fix the error, else 1."""
     if isinstance(error, UserError):
         return error.exit_code
     return 2 if isinstance(error, OSError) else 1
@@ -94,7 +94,7 @@ def exit_code_of(error: Exception) -> int:
 class UnreadableReply(Exception):
     """A model's reply could not be parsed.
 
-    `problem` is the reason. The prompt that asks the model again quotes it, so a change of its
+    `problem` is the reason. It is quoted in the prompt that asks the model again, so changing its
     wording changes answers.
     """
 
@@ -108,11 +108,11 @@ class UnreadableReply(Exception):
 
 
 _LISTED = 24
-"""The most names that a message lists if no name is similar."""
+"""Maximum number of names that a message lists if no name is similar."""
 
 
 def nearest(name: str, valid: Iterable[str], n: int = 3) -> list[str]:
-    """Return up to `n` valid names that are similar to a name, the most similar first.
+    """Return up to `n` valid names that are similar to a name, the most similar name first.
 
     >>> nearest("hiporag", ["hipporag", "hipporag2", "bm25"])
     ['hipporag', 'hipporag2']
@@ -130,10 +130,10 @@ def did_you_mean(
     n: int = 3,
     prefix: str = "",
 ) -> str:
-    """Return a hint that lists up to `n` valid names that are similar to a wrong name.
+    """Return a hint with up to `n` valid names that are similar to a wrong name.
 
-    If no name is similar, the hint lists `listed`, by default all valid names. `prefix` is written
-    before each name.
+    If no name is similar, the hint has the names in `listed`, by default all valid names. `prefix`
+    is written before each name.
 
     >>> did_you_mean("vanila", ["bm25", "vanilla"])
     "Did you mean 'vanilla'?"
@@ -149,7 +149,7 @@ def did_you_mean(
 
 
 def unknown(kind: str, name: str, valid: Iterable[str]) -> UserError:
-    """Return the error for an unknown name, with the nearest valid names.
+    """Return an error for an unknown name. Its message suggests similar valid names.
 
     >>> print(unknown("method", "hiporag", ["bm25", "hipporag"]))
     No method 'hiporag'. Did you mean 'hipporag'?
@@ -164,10 +164,10 @@ def by_prefix(
     place: object,
     shown: Callable[[T], str] = lambda _: "",
 ) -> T:
-    """Return the value of the key `name`, or else of the only key that starts with `name`.
+    """Return the value of the key `name`, or of the only key that starts with `name`.
 
-    Raises UserError if no key or more than one key starts with `name`. The message lists keys.
-    Each key is followed by the note that `shown` returns for its value.
+    Raises UserError if no key or more than one key starts with `name`. The message lists keys, each
+    with the note that `shown` returns for its value.
 
     >>> by_prefix("3f", {"3f9a": 1, "77b0": 2}, "run", "runs")
     1

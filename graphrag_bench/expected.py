@@ -1,4 +1,4 @@
-"""Sizes from which the model calls and tokens of builders and operators are estimated."""
+"""Average sizes, from which the model calls and tokens of builders and operators are estimated."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -25,20 +25,20 @@ class Sizes:
 
 
 SHORT_ANSWER_TOKENS = {"short": 16, "choice": 24, "list": 64}
-"""Usual number of tokens of an answer, by its form; other forms have `PROSE_TOKENS`."""
+"""Usual number of tokens of an answer in this form. Other forms have `PROSE_TOKENS` tokens."""
 PROSE_TOKENS = 300
 REPLY_TOKENS = 150
-"""Usual number of tokens of a reply during retrieval: keywords, a choice, a thought, points."""
+"""Usual number of tokens of a reply during retrieval, such as keywords, a choice or a thought."""
 ROW_TOKENS = 1000
-"""Usual number of tokens of the texts in a retrieval prompt that no budget limits."""
+"""Usual number of tokens of the texts in a retrieval prompt that has no context budget."""
 REPORT_TOKENS = 300
 """Usual number of tokens of a community report."""
 ROUNDS_SHARE = 0.5
-"""Usual share of the allowed rounds that a search with early stopping takes."""
+"""Usual fraction of the allowed rounds that are needed by a search that can stop early."""
 
 
 TokensOf = Callable[[Mapping[str, Any], Sizes], tuple[float, float]]
-"""Function from settings and sizes to the expected prompt and completion tokens of a call."""
+"""Function that takes settings and sizes and returns the prompt and completion tokens of a call."""
 
 CallsOf = Callable[[Mapping[str, Any], Sizes], int]
-"""Function from settings and sizes to the expected number of calls that build an artifact."""
+"""Function that takes settings and sizes and returns the number of calls to build an artifact."""

@@ -15,7 +15,7 @@ from graphrag_bench.errors import UserError
 _PACKAGE = Path(__file__).resolve().parent
 _MOST_REMEMBERED = 5_000
 _FAST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""PyYAML's C loader, ten times as fast, if available."""
+"""PyYAML's loader in C if it is available, because it is ten times as fast."""
 
 
 def project_folder(name: str) -> Path:
@@ -52,7 +52,7 @@ _Loader.add_implicit_resolver(
 
 
 def read_yaml(text: str, where: str) -> object:
-    """Parse a YAML text; raises UserError with the line number.
+    """Parse a YAML text. Raises UserError with the line number.
 
     Dates are kept as text, numbers such as `1e-3` are floats, and duplicate keys are errors.
 
@@ -66,13 +66,13 @@ def read_yaml(text: str, where: str) -> object:
         place = f", line {mark.line + 1}" if mark else ""
         problem = ", ".join(part for part in (error.context, error.problem) if part)
         raise UserError(f"{where}{place}: {problem}.") from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: an invalid number or character
+    except (yaml.YAMLError, ValueError) as error:  # an invalid number or character: ValueError
         problem = " ".join(str(error).split())
         raise UserError(f"{where} cannot be read as YAML: {problem}.") from None
 
 
 def expand_home(value: Any) -> Any:
-    """Return settings in which the user's home folder replaces the `~` at the start of paths."""
+    """Return settings in which a leading `~` of a path is replaced by the user's home folder."""
     if isinstance(value, str):
         return str(Path(value).expanduser()) if value == "~" or value.startswith("~/") else value
     if isinstance(value, Mapping):
@@ -87,16 +87,16 @@ def user_cache(name: str) -> Path:
 
 
 def read_cache(file: Path) -> dict[str, Any]:
-    """Return the values of a JSON cache by key; {} if the file is missing or damaged."""
+    """Return the values of a JSON cache by key, or {} if the file is missing or damaged."""
     with suppress(OSError, ValueError):
         return dict(json.loads(file.read_text(encoding="utf-8")))
     return {}
 
 
 def write_cache(file: Path, key: str, value: object) -> None:
-    """Add a value to a JSON cache, which keeps the last 5,000 values; ignore disk errors.
+    """Add a value to a JSON cache, which keeps the last 5,000 values. Disk errors are ignored.
 
-    If two processes write at once, one value may be lost.
+    If two processes write at the same time, a value may be lost.
     """
     rows = {**dict(list(read_cache(file).items())[-_MOST_REMEMBERED:]), key: value}
     with suppress(OSError):

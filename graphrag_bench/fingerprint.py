@@ -1,10 +1,10 @@
-"""Fingerprints of content and code, which make up every run key and artifact key.
+"""Fingerprints of content and code, which are the parts of every run key and artifact key.
 
-The fingerprint of a function covers its module and all modules that the module imports directly or
-indirectly, with any form of import and at any place in the code. Installed libraries are excluded,
-except this project and the package of the function. A module is represented by the syntax tree of
-its loaded source, without comments and docstrings. Code without a file, e.g. in a notebook cell, is
-represented by its instructions and the globals that they read.
+The fingerprint of a function covers its module and all modules that this module imports directly or
+indirectly, by any form of import and at any place in the code. Modules of installed libraries are
+excluded, except for this project and the package of the function. A module is represented by the
+syntax tree of its source, without comments and docstrings. Code without a file, e.g. in a notebook
+cell, is represented by its instructions and the globals that they use.
 """
 
 import ast
@@ -37,13 +37,13 @@ _IMPORT_FUNCTIONS = _LOADERS | {
     "spec_from_file_location", "SourceFileLoader", "run_path", "run_module", "iter_modules",
     "walk_packages", "resolve_name",
 }  # fmt: skip
-"""Functions that import modules by computed names: the whole package of the caller counts."""
+"""Functions that import modules by computed names. Their caller depends on its whole package."""
 _IGNORED_ATTRIBUTES = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__"}
 _LITERALS = (str, int, float, complex, bool, bytes, type(None), type(...))
 
 
 def digest(*parts: object) -> str:
-    """Return the first 12 hex digits of the sha256 of some values, as canonical JSON.
+    """Return the first 12 hex digits of the sha256 of some values, written as canonical JSON.
 
     >>> digest("bm25", {"top_k": 4}) == digest("bm25", {"top_k": 4})
     True
@@ -52,7 +52,7 @@ def digest(*parts: object) -> str:
 
 
 def digest_rows(rows: Iterable[object]) -> str:
-    """Return the same as `digest(list(rows))`, but keep only one row in memory at a time.
+    """Return `digest(list(rows))`, but keep only one row in memory at a time.
 
     >>> digest_rows(iter(["a", "b"])) == digest(["a", "b"]), digest_rows([]) == digest([])
     (True, True)
@@ -71,9 +71,9 @@ def file_digest(path: Path) -> str:
 
 
 def stored_digest(path: Path) -> str:
-    """Return the cached `file_digest` of a file; reread the file only if its size or times change.
+    """Return the `file_digest` of a file from the user's cache.
 
-    Digests are kept in the user's cache.
+    The file is read again only if its size or its times change.
     """
     stat = path.stat()
     return _cached_digest(path.resolve(), (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
@@ -102,7 +102,7 @@ def is_core(module: str) -> bool:
 
 
 def identity_of(model: Any) -> str:
-    """Return a model's identity; for a plug-in, the fingerprint of the model's class is added."""
+    """Return a model's identity. For a plug-in, it covers the code of the model's class."""
     while hasattr(model, "inner") and is_core(type(model).__module__):
         model = model.inner
     own = is_core(type(model).__module__)
@@ -112,7 +112,7 @@ def identity_of(model: Any) -> str:
 class ReachedCode:
     """The code that a function, a class or another value depends on.
 
-    `modules` has the digest of each module that the value depends on; `description` describes the
+    `modules` has the digest of each module that the value depends on. `description` describes the
     value as JSON.
     """
 
@@ -156,7 +156,7 @@ class ReachedCode:
             return repr(value)
         if id(value) in self._seen:
             return ["again", [*self._seen].index(id(value))]
-        self._seen[id(value)] = value  # keeps the id from being reused
+        self._seen[id(value)] = value  # a reference, so that the id is not used again
         if isinstance(value, ModuleType):
             self.module(value.__name__)
             return value.__name__
@@ -251,10 +251,10 @@ _loaded: dict[str, tuple[list[object], _ModuleCode]] = {}
 
 
 def _module(name: str) -> _ModuleCode | None:
-    """Return the code of a module, read once per process; None for a module without a file.
+    """Return the code of a module, or None for a module without a file.
 
-    Edits of its file count only after a reload, which replaces the spec, or after `%autoreload`,
-    which replaces code in place.
+    The code is read once per process. An edit of the file counts only after a reload, which
+    replaces the spec, or after `%autoreload`, which replaces code in place.
     """
     if (spec := _spec(name)) is None:
         return None
@@ -290,14 +290,14 @@ def _replaceable_objects(module: ModuleType) -> list[object]:
 
 
 def _imported_names(base: str, names: tuple[str, ...], spec: ModuleSpec) -> Iterator[str]:
-    """Yield the names in an import that may be modules, each with its package."""
+    """Yield the names in an import that may be modules, and the packages that contain them."""
     try:
         base = resolve_name(base, spec.parent)
     except ImportError:  # beyond the top-level package
         return
     inside = [f"{base}.{name}" for name in names]
     if not inside or base not in CORE or None in map(_spec, inside):
-        yield base  # roots of this project count by their submodules
+        yield base  # of a package of this project, only the submodules count
     yield from inside
     yield from _packages(base)
 
@@ -306,7 +306,7 @@ def _imported_names(base: str, names: tuple[str, ...], spec: ModuleSpec) -> Iter
 class _Parsed:
     digest: str
     imports: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Imported modules with the names imported from them; leading dots are levels."""
+    """Imported modules, with the names imported from each. Leading dots are levels."""
 
     exported: tuple[str, ...] = ()
     computed: bool = False
@@ -314,7 +314,7 @@ class _Parsed:
 
 @lru_cache(maxsize=None)
 def _cached_parse(source: bytes) -> _Parsed:
-    """Parse a source and cache the result on disk: parsing took a fifth of a command's start."""
+    """Parse a source and cache the result on disk, because parsing slows down every command."""
     file, version = user_cache("modules.json"), sys.implementation.cache_tag.encode()
     key = hashlib.sha256(_own_digest() + version + source).hexdigest()
     if (row := _stored_parses(file).get(key)) is not None:
@@ -382,7 +382,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _packages(name: str) -> list[str]:
-    """Return the packages above a module, except those of this project, which have no code."""
+    """Return the packages above a module, except packages of this project, which have no code."""
     parts = name.split(".")[:-1]
     every = [".".join(parts[: end + 1]) for end in range(len(parts))]
     return [one for one in every if one not in CORE]
@@ -417,7 +417,7 @@ def _spec(name: str) -> ModuleSpec | None:
     finders = [finder.find_spec for finder in sys.meta_path if hasattr(finder, "find_spec")]
     try:
         return next(filter(None, (find(name, places) for find in finders)), None)
-    except KeyError:  # a folder without `__init__` inside one that was not imported
+    except KeyError:  # a folder without `__init__` in a package that was not imported
         spec = ModuleSpec(name, None, is_package=True)
         folders = [Path(place, name.rpartition(".")[2]) for place in places or ()]
         spec.submodule_search_locations = [str(folder) for folder in folders if folder.is_dir()]

@@ -14,13 +14,13 @@ from tempfile import TemporaryFile
 from filelock import AcquireReturnProxy, SoftFileLease, Timeout
 
 LEASE_SECONDS = 300.0
-"""Seconds without a heartbeat after which another machine takes a lock over.
+"""Seconds without a heartbeat after which another machine may acquire the lock.
 
-They are many, because a compiled function such as Leiden can stop the thread of the heartbeat.
+The time is long, because a compiled function such as Leiden can stop the heartbeat thread.
 """
 _HEARTBEAT_SECONDS = 15.0
 _SECONDS_EMPTY = 600.0
-"""Age at which a file without an owner, from flock or a kill, is removed."""
+"""Age in seconds at which a lock file without an owner is removed. It remains after a kill."""
 _LOCAL = frozenset(
     {"apfs", "bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "hfs", "jfs", "overlay", "ramfs"}
     | {"tmpfs", "xfs", "zfs"}
@@ -29,12 +29,12 @@ _MOUNTS = Path("/proc/self/mounts")
 
 
 def lock(path: Path, seconds: float = -1) -> AcquireReturnProxy[SoftFileLease]:
-    """Hold a lock file until the end of a `with` block; create its folder if missing.
+    """Hold a lock file until the end of a `with` block. Create its folder if missing.
 
-    The file has the host, process and lease of the lock's owner. The lock of a process that was
-    killed on this machine is taken over at once. The lock of a process on another machine is taken
-    over after `LEASE_SECONDS` without a heartbeat. Raises filelock.Timeout if another process still
-    holds the lock after `seconds` (-1: wait without limit).
+    The file records the host, the process and the lease of the lock's owner. If the owner was
+    killed on this machine, the lock is acquired at once. If the owner is on another machine, the
+    lock is acquired after `LEASE_SECONDS` without a heartbeat. Raises filelock.Timeout if another
+    process still holds the lock after `seconds` (-1 means no limit).
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileNotFoundError):
@@ -47,10 +47,7 @@ def lock(path: Path, seconds: float = -1) -> AcquireReturnProxy[SoftFileLease]:
 
 
 def lease_of(path: Path) -> SoftFileLease:
-    """Return this process's lease of a lock file.
-
-    The lease knows the owner and the age of the lock.
-    """
+    """Return this process's lease of a lock file, which has the owner and the age of the lock."""
     return _lease(str(path.resolve()), LEASE_SECONDS)
 
 
@@ -63,7 +60,7 @@ def _lease(path: str, seconds: float) -> SoftFileLease:
 def is_network_drive(folder: Path) -> bool:
     """Return whether a folder seems to be on a network drive.
 
-    This is the case if the folder refuses locks of the operating system, or if its file system is
+    This is assumed if the folder refuses locks of the operating system, or if its file system is
     not a known local one.
     """
     try:

@@ -1,4 +1,4 @@
-"""Progress of long work: a live line on a terminal, a line every 30 seconds in a log."""
+"""Progress of long work: a live line on a terminal, and a line every 30 seconds in a log."""
 
 import sys
 import threading
@@ -13,34 +13,34 @@ from graphrag_bench.terminal import clean, clean_line, unwrapped
 Advance = Callable[[int], None]
 _SECONDS_TO_FIRST_LINE, _SECONDS_BETWEEN_LINES = 3.0, 30.0
 _SLOW = 0.1
-"""Items per second below which seconds per item are shown."""
+"""If fewer items than this are finished per second, the seconds per item are shown."""
 _LEAST_SECONDS, _LEAST_SHARE, _LEAST_ITEMS = 10.0, 0.05, 200
-"""The remaining time is shown after 10 seconds, if 5 % of the items or 200 items are done."""
+"""The remaining time is shown after 10 seconds if 5 % of the items, or 200 items, are done."""
 
 
 def no_advance(n: int) -> None:
-    """Do nothing; used for a task whose progress is not shown."""
+    """Do nothing. This is the `Advance` function of a task whose progress is not shown."""
 
 
 @dataclass
 class Progress:
-    """Progress display of a run; nothing is shown if `quiet`.
+    """Progress display of a run. Nothing is shown if `quiet` is true.
 
-    A terminal shows one live line. A log gets a line after 3 seconds, then one every 30 seconds,
-    whatever the number of tasks. `part` is written before every label, e.g. the job of a sweep.
+    A terminal shows one live line. A log gets a line after 3 seconds and then every 30 seconds, for
+    all tasks together. `part` is a text before every label, e.g. the job of a sweep.
     """
 
     quiet: bool = False
     stream: TextIO | None = None
     part: str = ""
     _next: float | None = field(default=None, init=False, repr=False)
-    """Time of the next line."""
+    """Time at which the next line is due."""
 
     @contextmanager
     def task(self, label: str, total: int) -> Iterator[Advance]:
-        """Show progress, rate and remaining time of a task.
+        """Show the progress, rate and remaining time of a task.
 
-        Yields the function to call with the number of items that were just finished.
+        Yields a function, which is called with the number of items that have just been finished.
         """
         label = clean_line(f"{self.part}: {label}" if self.part else label)
         if self.quiet or total == 0:
@@ -51,7 +51,7 @@ class Progress:
             yield advance
 
     def say(self, line: str) -> None:
-        """Print one line, unless quiet."""
+        """Print a line, unless the display is quiet."""
         if not self.quiet:
             stream = self.stream or sys.stderr
             stream.write(clean(line) + "\n")

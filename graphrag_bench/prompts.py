@@ -1,8 +1,8 @@
 """Prompts: Jinja2 templates whose variables are checked before a run.
 
-A prompt file may have the blocks `system`, `example` with its `reply`, and `user`; an empty block
-adds no message. A file without blocks is one user message. Texts of corpora and models are passed
-as variables and are never parsed as templates.
+A prompt file may have the blocks `system`, `example` with its `reply`, and `user`. An empty block
+adds no message. A file without blocks is a single user message. Texts of corpora and models are
+passed as variables and are never parsed as templates.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _ROLES = {"system": "system", "example": "user", "reply": "assistant", "user": "
 
 @dataclass(frozen=True)
 class Message:
-    """A message of a chat; `role` is system, user or assistant."""
+    """A message of a chat. `role` is system, user or assistant."""
 
     role: str
     content: str
@@ -32,7 +32,8 @@ class Message:
 class Prompt:
     """A prompt template, named `package:path`, e.g. `methods:tog/prompts/enough.j2`.
 
-    A file of the same name in `folder` replaces it. The file is read on first access.
+    If `folder` has a file of the same name, this file is used instead. The file is read on first
+    use.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Prompt:
 
     @cached_property
     def text(self) -> str:
-        """The text of the template; raises UserError if the package or file does not exist."""
+        """The text of the template. Raises UserError if the package or the file does not exist."""
         package, colon, path = self.name.partition(":")
         if not colon:
             raise UserError(f"Prompt '{self.name}': expected 'package:path'.")
@@ -73,7 +74,7 @@ class Prompt:
 
     @property
     def variables(self) -> frozenset[str]:
-        """The names of the template's variables; raises UserError for a syntax error.
+        """The names of the template's variables. Raises UserError for a syntax error.
 
         >>> sorted(Prompt("operators:prompts/agent_path.j2").variables)
         ['paths', 'question', 'top_k']
@@ -88,7 +89,7 @@ class Prompt:
             ) from None
 
     def render(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
-        """Return the prompt's messages for these variables; raises UserError if one is missing."""
+        """Return the prompt's messages for these variables. Raises UserError if any is missing."""
         from jinja2 import TemplateRuntimeError
 
         template = _template(self.text)
@@ -128,10 +129,11 @@ Filling = Literal["", "chunk", "node"]
 
 @dataclass(frozen=True)
 class ContextBudget:
-    """A limit on the tokens of a prompt's context; None means no limit.
+    """A limit on the tokens of a prompt's context, or None for no limit.
 
-    *equal*: every method gets the same number of tokens, filled with chunks or nodes (`filling`).
-    *native*: a method keeps its own top-k and its own budget, within the answering model's window.
+    In the mode *equal*, every method gets the same number of tokens, which are filled with chunks
+    or nodes (`filling`). In the mode *native*, a method keeps its own top-k and its own budget, up
+    to the window of the answering model.
     """
 
     tokens: int | None = None
@@ -145,7 +147,7 @@ class ContextBudget:
         return self.mode + bound + (f", filled with {self.filling}s" if self.filling else "")
 
     def at_most(self, tokens: int | None) -> "ContextBudget":
-        """Return the budget, reduced to at most this number of tokens; None does not change it.
+        """Return the budget, limited to this number of tokens. None does not change it.
 
         >>> ContextBudget(2400).at_most(1000).tokens
         1000
@@ -159,21 +161,21 @@ UNBOUNDED = ContextBudget()
 
 FormName = Literal["short", "free", "list", "choice", "paragraph", "summary"]
 Regime = Literal["house", "published"]
-"""Conditions of a run: `house` (equal for all methods) or `published` (the source's prompts)."""
+"""Conditions of a run: `house` (the same for all methods) or `published` (the paper's prompts)."""
 OPEN: tuple[FormName, ...] = ("free", "list", "paragraph", "summary")
 """Forms whose answers may have any length."""
 FORMS_FILE = Path(__file__).with_name("answer_forms.yaml")
 REFUSAL = "unanswerable"
-"""The answer that every `licence` asks for if the context does not contain the answer."""
+"""The reply that every `licence` asks for if the context does not contain the answer."""
 
 
 @dataclass(frozen=True)
 class AnswerForm:
-    """Form that the answer of a question must have, e.g. a short answer or a paragraph.
+    """The form of an answer, e.g. a short answer or a paragraph.
 
     `manner` completes the instruction "Answer the question ...". `cue` ends the prompt. `licence`
-    tells the model what to reply if the context does not contain the answer. Answers in a `prose`
-    form are judged as texts.
+    tells the model what to reply if the context does not contain the answer. If `prose` is true,
+    answers are judged as texts.
     """
 
     name: FormName
@@ -187,10 +189,10 @@ class AnswerForm:
 def answer_form(
     name: FormName, open_tokens: int | None = None, *, all_forms: bool = False
 ) -> AnswerForm:
-    """Return the answer form with this name; raises KeyError for an unknown name.
+    """Return the answer form with this name. Raises KeyError for an unknown name.
 
-    `open_tokens` replaces the token limit of an open form (one in `OPEN`). With `all_forms`, it
-    replaces the limit of any form.
+    `open_tokens` replaces the token limit of a form in `OPEN`. If `all_forms` is true, it replaces
+    the limit of any form.
 
     >>> answer_form("paragraph", 500).max_tokens
     500
@@ -210,11 +212,11 @@ def _forms() -> dict[str, AnswerForm]:
 
 
 def sub_question_form(whole: FormName, *, abstract: bool) -> FormName:
-    """Return the answer form of a sub-question, given the answer form of the question.
+    """Return the answer form of a sub-question, given the answer form of the whole question.
 
-    The form is `paragraph` if the sub-question is abstract or the question asks for a summary. It
-    is `short` if the question has options, because a sub-question has none. Otherwise it is the
-    form of the question.
+    The form is `paragraph` if the sub-question is abstract or the question asks for a summary. The
+    form is `short` if the question has options, because sub-questions have no options. Otherwise it
+    is the form of the question.
 
     >>> sub_question_form("choice", abstract=False)
     'short'

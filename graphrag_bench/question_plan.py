@@ -16,7 +16,7 @@ FINAL = "final"
 def kind_of(question: Question) -> QuestionKind:
     """Return whether a question is specific or abstract.
 
-    If the data set does not say, a question is abstract if its answer form is prose.
+    If this is not given in the data set, a question is abstract if its answer form is prose.
     """
     prose = answer_form(question.form).prose
     return "abstract" if (prose if question.abstract is None else question.abstract) else "specific"
@@ -24,7 +24,7 @@ def kind_of(question: Question) -> QuestionKind:
 
 @dataclass(frozen=True)
 class SubQuestion:
-    """A sub-question; `dependencies` are ids of sub-questions whose answers it needs."""
+    """A sub-question. `dependencies` has the ids of the sub-questions whose answers it needs."""
 
     id: str
     text: str
@@ -37,8 +37,8 @@ class SubQuestion:
 class Plan:
     """Sub-questions in the order of the model's reply, and the final question.
 
-    Dependencies are valid and acyclic; `fixes` lists the changes that were needed. If the plan does
-    not come from the model, `fallback` says why.
+    Dependencies are valid and have no cycles. `fixes` lists the corrections that were made for
+    this. If the plan does not come from the model, `fallback` is the reason.
     """
 
     sub_questions: tuple[SubQuestion, ...]
@@ -52,7 +52,7 @@ class Plan:
     def layers(self) -> list[list[SubQuestion]]:
         """Return the sub-questions in layers.
 
-        A sub-question depends only on sub-questions in earlier layers.
+        A sub-question only depends on sub-questions in earlier layers.
         """
         sorter = TopologicalSorter({one.id: one.dependencies for one in self.sub_questions})
         sorter.prepare()
@@ -79,7 +79,7 @@ class Plan:
 @value("dependencies")
 @dataclass(frozen=True)
 class Dependencies:
-    """The sub-questions that the current question depends on: ids, texts and answers."""
+    """The sub-questions that the current question depends on: their ids, texts and answers."""
 
     ids: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ class Dependencies:
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Each sub-question with its answer, in order."""
+        """The (sub-question, answer) pairs, in order."""
         return tuple(zip(self.questions, self.answers, strict=True))
 
 
@@ -112,12 +112,13 @@ class SubQuestionKind:
 def checked_plan(
     sub_questions: Sequence[SubQuestion], final: SubQuestion, fixes: Sequence[str] = ()
 ) -> Plan:
-    """Return a plan after removing dangling, duplicate and circular dependencies.
+    """Return a plan from which invalid, duplicate and circular dependencies are removed.
 
-    If dependencies form a cycle, the dependency on the last sub-question of the cycle (in the given
-    order) is removed. A final question without dependencies is made to depend on every sub-question
-    that no other sub-question depends on.
-    Source: the plan normalisation of the project's PankRAG page, rules 4, 6 and 8.
+    A dependency is invalid if it is on an unknown sub-question or on itself. In a cycle, the
+    dependency on the last sub-question (in the given order) is removed. If the final question has
+    no dependencies, it is made to depend on every sub-question that no other sub-question depends
+    on.
+    Source: methods/pankrag/README.md, rules 4, 6 and 8 of the plan normalisation.
 
     >>> plan = checked_plan(
     ...     [SubQuestion("1", "Who?"), SubQuestion("2", "When?", dependencies=("1", "3"))],
@@ -152,7 +153,7 @@ def checked_plan(
 
 
 def _circle(needs: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """Return a cycle in which each question is needed by the next, and the first is the last."""
+    """Return a cycle, in which each question is needed by the next. The first is also the last."""
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:

@@ -13,20 +13,20 @@ from graphrag_bench.errors import unknown
 
 
 class ContractError(TypeError):
-    """A function that cannot be registered, because of its signature or its name."""
+    """A function cannot be registered, because of its signature or its name."""
 
 
 def signature_of(function: Callable[..., Any], *, evaluate: bool = True) -> inspect.Signature:
     """Return the signature of a function or class, with evaluated type hints.
 
-    Raises NameError for a hint that names something undefined, unless `evaluate` is false: then
-    quoted hints are left as text.
+    If `evaluate` is false, quoted hints are left as text. Otherwise, raises NameError for a hint
+    with an undefined name.
     """
     is_function = inspect.isfunction(function)
     found = inspect.signature(function, eval_str=evaluate and not is_function)
     if not (evaluate and is_function):
         return found
-    hints = get_type_hints(function, include_extras=True)  # evaluates quotes within brackets, too
+    hints = get_type_hints(function, include_extras=True)  # also evaluates quotes in brackets
     parameters = found.parameters.values()
     evaluated = [one.replace(annotation=hints.get(one.name, one.empty)) for one in parameters]
     return found.replace(parameters=evaluated, return_annotation=hints.get("return", found.empty))
@@ -39,7 +39,7 @@ class Registered:
     name: str
     function: Callable[..., Any]
     registered_code: str = field(init=False, repr=False, compare=False)
-    """The fingerprint of the code at registration; "" for code of this project."""
+    """The fingerprint of the code at registration, or "" for code of this project."""
 
     def __post_init__(self) -> None:
         own = fingerprint.is_core(self.function.__module__)
@@ -49,8 +49,8 @@ class Registered:
     def code(self) -> str:
         """The fingerprint of the function's code.
 
-        After a reload of a module that the function uses, it differs from the fingerprints of both
-        the old and the new code, because the function may run either.
+        If a module that the function uses was reloaded, the fingerprint covers the old and the new
+        code, because the function may run either.
         """
         now = fingerprint.code(self.function)
         before = self.registered_code
@@ -66,14 +66,14 @@ T = TypeVar("T", bound=Registered)
 
 
 class Registry(Generic[T]):
-    """Operators or builders by name; a module that is reloaded may register a name again."""
+    """Operators or builders by name. A module may register a name again when it is reloaded."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._items: dict[str, T] = {}
 
     def add(self, item: T) -> None:
-        """Register an operator or builder; raises ContractError if another module has its name."""
+        """Register an operator or builder. Raises ContractError if another module uses its name."""
         known = self._items.get(item.name)
         if known is not None and known.function.__module__ != item.function.__module__:
             raise ContractError(
@@ -83,7 +83,7 @@ class Registry(Generic[T]):
         self._items[item.name] = item
 
     def get(self, name: str) -> T:
-        """Return the operator or builder with this name; raises UserError if there is none."""
+        """Return the operator or builder with this name. Raises UserError if it does not exist."""
         if name not in self._items:
             raise unknown(self.kind, name, self.names())
         return self._items[name]
@@ -104,8 +104,8 @@ class Registry(Generic[T]):
 def import_below(package: str) -> None:
     """Import all modules of a package, so that they register their operators and builders.
 
-    Modules of compiled loops (`*_kernels`) are skipped: they register nothing, and loading numba
-    takes time.
+    Modules of compiled loops (`*_kernels`) are skipped, because they register nothing and loading
+    numba takes time.
     """
     (folder,) = import_module(package).__path__
     for path in sorted(Path(folder).rglob("*.py")):

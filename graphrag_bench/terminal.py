@@ -1,7 +1,7 @@
-"""Keep control characters and secrets out of what is printed, and handle signals.
+"""Keep control characters and secrets out of printed texts, and handle signals.
 
 The command line prints inside `clean_output`, which replaces control characters in answers, ids,
-tables, progress and errors. Code that draws with colours gets the original stream from `unwrapped`.
+tables, progress and errors. Code that prints colours uses the original stream from `unwrapped`.
 """
 
 import os
@@ -55,7 +55,7 @@ class _Clean:
 
 
 def unwrapped(stream: TextIO) -> TextIO:
-    """Return the original of a stream that `clean_output` has wrapped; others are unchanged."""
+    """Return the original stream if `clean_output` has wrapped it, else the stream itself."""
     return stream.stream if isinstance(stream, _Clean) else stream
 
 
@@ -115,7 +115,7 @@ def is_local(url: str) -> bool:
 def refuse_secrets(name: str, value: object) -> None:
     """Raise UserError if a setting has an address with a user name, password or key.
 
-    Values inside mappings and lists are checked too. The message shows the address without its
+    Values in nested mappings and lists are checked too. The message shows the address without its
     secrets.
     """
     if isinstance(value, str):
@@ -138,7 +138,7 @@ _NOTE = b"\nstopping after the current calls; press again to stop at once\n"
 
 
 class Terminated(KeyboardInterrupt):
-    """Exception for SIGTERM; the process then stops as it does after Ctrl-C."""
+    """Exception for SIGTERM. The process then stops as it does after Ctrl-C."""
 
 
 @contextmanager
@@ -155,7 +155,7 @@ def signal_handlers() -> Iterator[None]:
         for one in before:
             signal.signal(one, signal.SIG_DFL)
         _STOPPING.set()
-        os.write(2, _NOTE)  # sys.stderr may be locked by a write
+        os.write(2, _NOTE)  # not sys.stderr, which another write may have locked
         raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
     handlers = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
@@ -171,12 +171,12 @@ def signal_handlers() -> Iterator[None]:
 
 
 def check_stop() -> None:
-    """Raise KeyboardInterrupt if a signal has arrived; threads call it before each request."""
+    """Raise KeyboardInterrupt if a signal has arrived. Threads call this before each request."""
     if _STOPPING.is_set():
         raise KeyboardInterrupt
 
 
 def pause(seconds: float) -> None:
-    """Sleep; raise KeyboardInterrupt as soon as a signal arrives."""
+    """Sleep for some seconds. Raise KeyboardInterrupt as soon as a signal arrives."""
     _STOPPING.wait(seconds)
     check_stop()

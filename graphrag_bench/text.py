@@ -18,22 +18,22 @@ _ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in ra
 def normalise_name(name: str) -> str:
     """Return the normal form of an entity name: case-folded letters and digits of any script.
 
-    HTML entities are decoded, and every other character becomes a space. Signs that distinguish
-    names are kept: C++, C#, Na+, -5, <5, 5%, $5, .NET. A sign between two words becomes a space, as
-    in AT&T.
+    HTML entities are decoded, and every other character becomes a space. Symbols that distinguish
+    names are kept, as in C++, C#, Na+, -5, <5, 5%, $5 and .NET. A symbol between two words becomes
+    a space, as in AT&T.
 
     >>> normalise_name("The C++ (Language)"), normalise_name("AT&amp;T")
     ('the c++ language', 'at t')
     """
     text = fold_case(html.unescape(name)).replace("\u2212", "-")
-    # every second part stays as it is
+    # every second part is a symbol, which is kept
     parts = _NAME_SIGNS.split(text) if _MAY_BE_SIGN.search(text) else [text]
     parts[::2] = map(_bare, parts[::2])
     return " ".join("".join(parts).split())
 
 
 def unsigned_name(name: str) -> str:
-    """Return the normal form that HippoRAG's code gives a name: only letters and digits."""
+    """Return the normal form of a name without symbols, as in HippoRAG's code."""
     return " ".join(_bare(fold_case(html.unescape(name))).split())
 
 
@@ -50,7 +50,7 @@ _NOTHING = frozenset(
 
 
 def is_placeholder_name(name: str) -> bool:
-    """Return whether a name is a placeholder: "NONE", "N/A", "unknown", "-".
+    """Return whether a name is a placeholder, such as "NONE", "N/A", "unknown" or "-".
 
     >>> is_placeholder_name("(None)"), is_placeholder_name("Na")
     (True, False)
@@ -74,16 +74,16 @@ def drop_invisible(text: str) -> str:
 def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]:
     """Return the words of a text in lower case: runs of letters, marks and digits of any script.
 
-    In scripts without spaces each character with its marks is a word. With `bigrams`, which is
-    meant for retrieval, each pair of neighbouring characters is a word instead. `signs` keeps the
-    signs of names such as C++, C# and .NET. For ASCII text and without `signs`, the words are the
-    same as in the `rouge-score` package.
+    In scripts without spaces, each character with its marks is a word. If `bigrams` is true, which
+    is meant for retrieval, each pair of adjacent characters is a word instead. If `signs` is true,
+    the symbols of names such as C++, C# and .NET are kept. Otherwise, the words of ASCII text are
+    the same as in the `rouge-score` package.
 
     >>> words("Who wrote C++?"), words("Who wrote C++?", signs=True)
     (['who', 'wrote', 'c'], ['who', 'wrote', 'c++'])
     """
     plain = join_unspaced(fold_case(text))
-    parts = _SIGNED.split(plain) if signs else [plain]  # every second part is a word with a sign
+    parts = _SIGNED.split(plain) if signs else [plain]  # every second part has a symbol
     rows = (
         [part] if at % 2 else part.translate(PUNCTUATION_TO_SPACES).split()
         for at, part in enumerate(parts)
@@ -98,9 +98,9 @@ def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]
 def search_words(text: str) -> list[str]:
     """Return the search terms of a text, in no particular order.
 
-    The signs of names are kept (C++). In scripts without spaces the terms are pairs of neighbouring
-    characters. Single letters and digits are dropped, except lone capitals other than A and I
-    ("vitamin C").
+    The symbols of names such as C++ are kept. In scripts without spaces, the terms are pairs of
+    adjacent characters. Single letters and digits are dropped, except for single capital letters
+    other than A and I (as in "vitamin C").
     """
     every = words(text, signs=True, bigrams=True)
     long = [word for word in every if len(word) > 1 or _UNSPACED.match(word)]
@@ -108,7 +108,7 @@ def search_words(text: str) -> list[str]:
 
 
 def split_unspaced(tokens: Iterable[str]) -> list[str]:
-    """Split words of scripts without spaces, e.g. Chinese, into characters; keep other words."""
+    """Split words of scripts without spaces, e.g. Chinese, into characters. Keep other words."""
     cut: list[str] = []
     for word in tokens:
         if word.isascii() or not _UNSPACED.search(word):
@@ -165,8 +165,10 @@ class _Signs(dict[int, str]):
 
 
 DELETE_PUNCTUATION, PUNCTUATION_TO_SPACES = _Signs(""), _Signs(" ")
-"""Tables for `str.translate` that delete punctuation and symbols of any script, or replace them by
-spaces. Digits of any script become ASCII digits."""
+"""Tables for `str.translate` that delete punctuation and symbols, or replace them by spaces.
+
+All scripts are covered. Digits of any script become ASCII digits.
+"""
 _OF_UNSPACED = (
     "\u0e00-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f\u3005\u3007\u3040-\u30ff"
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua980-\ua9ff\uaa60-\uaadf\uf900-\ufaff"
@@ -179,9 +181,9 @@ _NO_WIDTH = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
-"""Default ignorable characters of Unicode, and interlinear annotation marks."""
+"""Characters that Unicode ignores by default, and marks of interlinear annotations."""
 _JOINED = re.compile("[\u200d\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
-"""Characters that extend the previous one: joiners, skin colours, tags (marks are separate)."""
+"""Characters that extend the previous character: joiners, skin colours and tags."""
 _LONE_CAPITAL = re.compile(r"(?<![\w&'\u2019.])[B-HJ-Z](?!\.?[\w'\u2019+#])")
 _MAY_BE_SIGN = re.compile(
     r"[-.+#%*<>~$\u00a3\u00a5\u00b1\u20a0-\u20bf\u2248\u2264\u2265\u266d\u266f]"
@@ -194,7 +196,7 @@ _NAME_SIGNS = re.compile(
     r"|(?<![^\s(\[/])[-+<>~\u2264\u2265\u00b1\u2248$\u00a3\u00a5\u20a0-\u20bf]+(?=\.?\d)"  # -5, <5
     r"|(?<![^\s(\[/])\.(?=[a-z]))"  # .NET
 )
-"""Signs of lower-case names, with the letters before a final hyphen or star (AB-, A*)."""
+"""Symbols in lower-case names, with the letters before a final hyphen or star (AB-, A*)."""
 _SIGNED = re.compile(
     rf"((?<![^\W{_OF_UNSPACED}])[a-z][a-z0-9]*+(?:\+\+|[+#](?![a-z0-9_]))"
     rf"|(?<![^\s(\[/{_OF_UNSPACED}])\.[a-z][a-z0-9]*)"
@@ -207,7 +209,7 @@ def safe_name(name: str) -> str:
 
 
 def without_spaces(text: str) -> str:
-    """Return the text without white space; passages are compared in this form."""
+    """Return the text without white space. Passages are compared in this form."""
     return "".join(text.split())
 
 
@@ -247,7 +249,7 @@ def show_briefly(*kinds: type) -> None:
 
 _TOKEN_END = re.compile(r"[^\W\d_](?=[\s.,;:!?\u3001\u3002\uff0c])")
 _AT_ONCE = 50_000
-"""Characters encoded at a time: at most 200,000 tokens, because each has up to four bytes."""
+"""Number of characters encoded at a time. They have at most 200,000 bytes, and thus tokens."""
 
 
 @lru_cache(maxsize=2)
@@ -263,16 +265,16 @@ def encodable(text: str) -> str:
 
 
 def encode(text: str, encoding: Encoding = "cl100k") -> list[int]:
-    """Return the token ids of a text; names of special tokens are encoded as plain text."""
+    """Return the token ids of a text. Names of special tokens are encoded as plain text."""
     encoder = _encoder(encoding)
     return [token for part in _parts(_whole(text)) for token in encoder.encode_ordinary(part)]
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Cut a text between two tokens: `bpe_openai` reads 200,000 tokens at a time.
+    """Cut a text between two tokens, because `bpe_openai` accepts 200,000 tokens at a time.
 
-    A token ends between a letter and a space or stop. A word of more than `_AT_ONCE` characters is
-    cut anywhere.
+    A token ends between a letter and a space or punctuation mark. A word of more than `_AT_ONCE`
+    characters is cut anywhere.
     """
     start = 0
     while len(text) - start > _AT_ONCE:
@@ -290,7 +292,7 @@ def decode(tokens: Sequence[int], encoding: Encoding = "cl100k") -> str:
 
 
 def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int]]:
-    """Return the (start, end) of each token in characters; two tokens may share a character."""
+    """Return the (start, end) of each token in characters. Two tokens may share a character."""
     first = _character_starts(text)
     return [
         (bisect_right(first, start) - 1, bisect_left(first, end))
@@ -299,9 +301,9 @@ def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int
 
 
 def token_cuts(text: str, encoding: Encoding = "cl100k") -> list[int]:
-    """Return the offset, in characters, at which each token starts, and the length of the text.
+    """Return the offset in characters at which each token starts, and the length of the text.
 
-    Cutting a text at these offsets never separates a character from its marks.
+    A cut at one of these offsets never separates a character from its marks.
     """
     starts = _token_starts(text, encoding)
     if text.isascii():
@@ -345,7 +347,7 @@ def _whole(text: str) -> str:
 
 
 def n_fitting(n_tokens: Sequence[int], budget: float) -> int:
-    """Return how many items fit into a token budget together if they are taken in order.
+    """Return how many items, added in order, fit into a token budget.
 
     >>> n_fitting([3, 3, 3], budget=8)
     2

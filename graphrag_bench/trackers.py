@@ -1,7 +1,7 @@
 """Experiment trackers as callbacks of Hydra: `hydra/callbacks=mlflow`, `hydra/callbacks=wandb`.
 
-Each job of a sweep becomes one run of the tracker. If a job also runs reference methods, their runs
-are not logged.
+Each job of a sweep is logged as one run of the tracker. The runs of reference methods are not
+logged.
 """
 
 import re
@@ -29,7 +29,7 @@ _SQLITE = "sqlite:///"
 
 @dataclass(frozen=True)
 class Job:
-    """The values that a tracker logs for one job; `error` is "" if the job has finished."""
+    """The values that a tracker logs for a job. `error` is "" if the job has finished."""
 
     name: str
     settings: Mapping[str, Any]
@@ -40,7 +40,7 @@ class Job:
 
     @classmethod
     def read(cls, config: DictConfig) -> "Job":
-        """Read the results of a job from its folder; a job without `cell.json` has failed.
+        """Read the results of a job from its folder. A job without `cell.json` has failed.
 
         If the job has no scored run, its settings are the overrides on its command line.
         """
@@ -70,7 +70,7 @@ class Job:
 
 
 class MLflow(Callback):
-    """Callback that logs jobs to MLflow; failed jobs get the status FAILED and the tag `error`."""
+    """Callback that logs jobs to MLflow. Failed jobs get the status FAILED and the tag `error`."""
 
     def __init__(self, tracking_uri: str, experiment: str) -> None:
         _require("mlflow")
@@ -100,7 +100,7 @@ class MLflow(Callback):
         from mlflow import MlflowClient
 
         files = None
-        if self.tracking_uri.startswith(_SQLITE):  # else artifacts go to the working directory
+        if self.tracking_uri.startswith(_SQLITE):  # by default, MLflow uses the working directory
             folder = Path(self.tracking_uri.removeprefix(_SQLITE)).resolve().parent
             folder.mkdir(parents=True, exist_ok=True)
             files = (folder / "artifacts").as_uri()
@@ -113,9 +113,8 @@ class MLflow(Callback):
 class WandB(Callback):
     """Callback that logs jobs to Weights & Biases.
 
-    The run of a failed job has exit code 1, and its notes contain the error.
-
-    With `mode="offline"` nothing is sent until `wandb sync`.
+    The run of a failed job has exit code 1, and its notes contain the error. With `mode="offline"`,
+    nothing is sent until `wandb sync`.
     """
 
     def __init__(self, project: str, mode: str, folder: str = ".") -> None:
@@ -146,5 +145,6 @@ def _plain(name: str) -> str:
 def _require(package: str) -> None:
     if find_spec(package) is None:
         raise UserError(
-            f"hydra/callbacks={package} needs an extra: pip install 'graphrag-bench[{package}]'."
+            f"hydra/callbacks={package} needs the package {package}: "
+            f"pip install 'graphrag-bench[{package}]'."
         )

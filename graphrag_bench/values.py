@@ -1,6 +1,6 @@
 """The immutable values that operators exchange.
 
-The state of a retrieval keeps one value of each type, in a named slot.
+During retrieval, one value of each type is kept, in a named slot.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -19,19 +19,21 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 DECIMALS = 6
-"""Scores are ranked after rounding to this many decimals: the last bits of a float change with the
-batch and the processor."""
+"""Scores are rounded to this many decimals before ranking.
+
+The last bits of a float depend on the batch and the processor.
+"""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question without its gold answers, so that no operator can see them.
+    """A question without its gold answers, so that operators cannot see the answers.
 
-    `scope` names the part of the corpus (a book, a script) that the question is about, if any.
-    `entities` are the topic entities that the data set gives. `form` is the form of the answer.
-    `open_tokens` replaces the token limit of open forms, such as "paragraph"; if `published` is
-    true, it replaces the limit of every form. `abstract` says whether the question is about the
-    whole corpus (None: the data set does not say).
+    `scope` names the part of the corpus (e.g. a book) that the question is about, if any.
+    `entities` are the topic entities that are given in the data set. `form` is the form of the
+    answer. `open_tokens` replaces the token limit of open forms, such as "paragraph". If
+    `published` is true, it replaces the limit of every form. `abstract` is true if the question is
+    about the whole corpus, and None if this is unknown.
     """
 
     id: str
@@ -72,8 +74,9 @@ T = TypeVar("T")
 class Ranked(Generic[T]):
     """Ranking of nodes, relationships, chunks or communities, best first.
 
-    `ids` are row numbers, int64 (k,); `scores` are float64 (k,), higher is better. Rows are ordered
-    by score, ties by lower id, unless an operator documents another order.
+    `ids` are row numbers, int64 (k,). `scores` are float64 (k,), and higher is better. Rows are
+    ordered by score, and ties are broken by the lower id, unless an operator documents another
+    order.
 
     >>> Ranked.top([0.1, 0.9, 0.5], k=2).items()
     [(1, 0.9), (2, 0.5)]
@@ -103,10 +106,10 @@ class Ranked(Generic[T]):
 
     @classmethod
     def top(cls, scores: ArrayLike, k: int | None, among: ArrayLike | None = None) -> "Ranked[T]":
-        """Return the `k` rows with the highest scores (None: all rows), ties by lower id.
+        """Return the `k` rows with the highest scores (all rows for None). Ties: lower id first.
 
-        `scores` has one score per row. With `among` only these rows are ranked. Scores that are
-        not finite rank last.
+        `scores` has one score per row. If `among` is given, only these rows are ranked. Scores that
+        are not finite rank last.
         """
         values = np.asarray(scores, dtype=np.float64)
         rows = np.arange(len(values)) if among is None else np.unique(np.asarray(among, np.int64))
@@ -118,7 +121,7 @@ class Ranked(Generic[T]):
         return cls(np.array(list(scores), np.int64), np.array(list(scores.values())))
 
     def head(self, k: int | None) -> "Ranked[T]":
-        """Return the ranking's first `k` rows (None: all)."""
+        """Return the first `k` rows of the ranking. None returns all rows."""
         return type(self)(self.ids[:k], self.scores[:k])
 
     def take(self, places: IntArray | BoolArray | Sequence[int]) -> "Ranked[T]":
@@ -126,7 +129,7 @@ class Ranked(Generic[T]):
         return type(self)(self.ids[places], self.scores[places])
 
     def distinct(self) -> "Ranked[T]":
-        """Return the ranking without repeated rows; each row keeps its first position."""
+        """Return the ranking without repeated rows. Each row keeps its first position."""
         return self.take(np.sort(np.unique(self.ids, return_index=True)[1]))
 
     def items(self) -> list[tuple[int, float]]:
@@ -138,9 +141,9 @@ class RowScores:
     """Read-only scores of all rows of a table: dense, sparse, or computed on access (lazy)."""
 
     lazy = False
-    """Whether each access computes the scores."""
+    """Whether the scores are computed on each access."""
     some_rows: tuple[IntArray, FloatArray] | None = None
-    """Rows and scores of sparse scores; None for dense and lazy scores."""
+    """The rows and scores of sparse scores. It is None for dense and lazy scores."""
 
     def __init__(self, values: ArrayLike) -> None:
         dense = np.asarray(values, np.float64)
@@ -149,7 +152,7 @@ class RowScores:
 
     @classmethod
     def sparse(cls, rows: IntArray, values: FloatArray, n_rows: int) -> Self:
-        """Return scores of distinct rows of a table with `n_rows` rows; all other rows have 0."""
+        """Return scores of distinct rows. All other of the `n_rows` rows have the score 0."""
 
         def read() -> FloatArray:
             dense = np.zeros(n_rows)
@@ -162,7 +165,7 @@ class RowScores:
 
     @classmethod
     def later(cls, read: Callable[[], FloatArray], n_rows: int) -> Self:
-        """Return lazy scores, which `read` computes on each access as float64 (n_rows,)."""
+        """Return lazy scores. `read` computes the scores on each access, as float64 (n_rows,)."""
         scores = cls(())
         scores.lazy, scores._n_rows, scores._read = True, n_rows, read
         return scores
@@ -175,12 +178,12 @@ class RowScores:
 
     @property
     def values(self) -> FloatArray:
-        """Scores of all rows, float64 (n_rows,)."""
+        """The scores of all rows, float64 (n_rows,)."""
         return self._read()
 
     @property
     def nonzero(self) -> tuple[IntArray, FloatArray]:
-        """Distinct rows and their scores; all other rows have the score 0."""
+        """Distinct rows and their scores. All other rows have the score 0."""
         if self.some_rows is not None:
             return self.some_rows
         values = self._read()
@@ -188,7 +191,7 @@ class RowScores:
         return rows, values[rows]
 
     def top(self, k: int) -> Ranked[Any]:
-        """Return the `k` best rows, ties by lower id."""
+        """Return the `k` best rows. Ties are broken by the lower id."""
         if self.some_rows is None:
             return Ranked[Any].top(self._read(), k)
         rows, values = self.some_rows
@@ -202,7 +205,7 @@ class RowScores:
 
 
 class NodeScores(RowScores):
-    """Scores of all nodes, e.g. their PageRank; exact PageRank scores sum to 1."""
+    """Scores of all nodes, e.g. their PageRank. Exact PageRank scores sum to 1."""
 
 
 class RelationshipScores(RowScores):
@@ -215,7 +218,7 @@ class ChunkScores(RowScores):
 
 @dataclass(frozen=True)
 class Mentions:
-    """Entity names of the question, normalised or as the data set gives them."""
+    """Entity names in the question, normalised or as given in the data set."""
 
     names: tuple[str, ...]
 
@@ -248,8 +251,8 @@ class Query:
 class Path:
     """A path in the graph: its nodes in order, and the relationship row of each hop.
 
-    `score` is the score that the search gave the path. For a path from step i of a reasoning chain
-    to step i + 1, `transition` is i, counted from 1; for any other path it is 0.
+    `score` is the score of the path in the search. `transition` is i, counted from 1, for a path
+    from step i to step i + 1 of a reasoning chain. It is 0 for any other path.
     """
 
     nodes: tuple[int, ...]
@@ -260,7 +263,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Subgraph:
-    """Subgraph: distinct nodes and relationship rows, and the paths that they were found on.
+    """A subgraph: distinct nodes and relationship rows, and the paths on which they were found.
 
     `texts` are triples that a model wrote and that match no relationship of the graph.
     """
@@ -276,11 +279,11 @@ class Subgraph:
 
 @dataclass(frozen=True)
 class Piece:
-    """One text of a prompt's context, e.g. a chunk or the description of a node.
+    """A text in the context of a prompt, e.g. a chunk or the description of a node.
 
-    `kind` says what the text is: "chunk", "node" and so on. For a chunk, `id` is the id of its
-    first document, and `also` lists its other documents. For other kinds, `id` is a name or a row
-    number. `chunks` are the chunks that the text quotes, ascending (None: not known).
+    `kind` is "chunk", "node" and so on. For a chunk, `id` is the id of its first document, and
+    `also` lists its other documents. For other kinds, `id` is a name or a row number. `chunks` are
+    the chunks that the text quotes, ascending, or None if they are unknown.
     """
 
     kind: str
@@ -296,9 +299,9 @@ class Piece:
 class Context:
     """The context of a prompt: its texts, in order.
 
-    `cut` lists the (kind, id) of each text that the token budget or a map step left out; a chunk is
-    listed once for each of its documents. `share` (0..1) is the fraction of the token budget that
-    the steps so far have assigned to their pieces.
+    `cut` lists the (kind, id) of each text that was left out because of the token budget or by a
+    map step. A chunk is listed once for each of its documents. `share` is the fraction of the token
+    budget, from 0 to 1, that has been assigned to texts so far.
     """
 
     pieces: tuple[Piece, ...]
@@ -313,7 +316,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of a method; `cut` marks a reply that ended at its token limit."""
+    """The answer of a method. `cut` is true if the reply was cut at its token limit."""
 
     text: str
     cut: bool = False
@@ -340,7 +343,7 @@ show_briefly(*(kind for kind in _slots if isinstance(kind, type) and is_dataclas
 
 
 def value(slot: str) -> Any:
-    """Return a class decorator that assigns the slot `slot` to a type of values.
+    """Return a class decorator that assigns a slot to a type of values.
 
     Raises ValueError if the slot belongs to another type.
     """
@@ -364,7 +367,7 @@ def slot_names() -> frozenset[str]:
 
 
 def slot_of(annotation: Any) -> str | None:
-    """Return the slot of a value type, None if the type has no slot."""
+    """Return the slot of a value type, or None if the type has no slot."""
     return _slots.get(annotation) if isinstance(annotation, Hashable) else None
 
 
@@ -376,11 +379,11 @@ class RetrievalState:
     slots: Mapping[str, Any] = field(default_factory=dict)
 
     def get(self, slot: str) -> Any:
-        """Return the value of a slot, or None if no step has written one."""
+        """Return the value of a slot, or None if no step has written to it."""
         return self.question if slot == "question" else self.slots.get(slot)
 
     def write(self, values: Mapping[str, Any]) -> "RetrievalState":
-        """Return a copy of the state with these values in their slots; None values are ignored."""
+        """Return a copy of the state with these values in their slots. None values are ignored."""
         new = {slot: value for slot, value in values.items() if value is not None}
         question = new.pop("question", self.question)
         return RetrievalState(question, {**self.slots, **new})
@@ -395,7 +398,7 @@ def unique(items: Sequence[T]) -> tuple[T, ...]:
 
 
 def interleave(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
-    """Interleave rankings rank by rank; a repeated row keeps its first position and score."""
+    """Interleave rankings rank by rank. A repeated row keeps its first position and score."""
     first: dict[int, float] = {}
     for rank in zip_longest(*(one.items() for one in lists)):
         for pair in filter(None, rank):
@@ -404,7 +407,7 @@ def interleave(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
 
 
 def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
-    """Return the ranking of the `k` distinct rows with the highest scores, ties by lower id."""
+    """Return the `k` distinct rows with the highest scores. Ties are broken by the lower id."""
     places = np.arange(len(rows))
     if 0 < k < len(rows) and np.isfinite(scores).all():
         cut = np.partition(scores, len(rows) - k)[len(rows) - k]
@@ -418,7 +421,7 @@ def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
 def best_score_by_id(
     ids: IntArray, scores: FloatArray, least: float = -np.inf
 ) -> tuple[IntArray, FloatArray]:
-    """Return the distinct ids, ascending, and their best scores; lower scores become `least`."""
+    """Return the distinct ids, ascending, and their best scores, but no score below `least`."""
     rows, places = np.unique(ids, return_inverse=True)
     best: FloatArray = np.full(len(rows), least)
     np.maximum.at(best, places, scores)
@@ -428,7 +431,8 @@ def best_score_by_id(
 def best_first(scores: FloatArray, ids: IntArray | None = None) -> IntArray:
     """Return the positions of the scores, highest score first.
 
-    Scores are compared to six decimals. Ties by lower id, or without `ids` by lower position.
+    Scores are compared to six decimals. Ties are broken by the lower id, or by the lower position
+    if there are no `ids`.
     """
     keys = -np.round(scores, DECIMALS)
     return np.argsort(keys, kind="stable") if ids is None else np.lexsort((ids, keys))

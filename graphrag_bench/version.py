@@ -1,4 +1,4 @@
-"""Version of the package, and the environment of a run: commit, packages, hardware."""
+"""Version of the package, and the environment of a run: commit, packages and hardware."""
 
 import os
 import platform
@@ -22,8 +22,8 @@ _PACKAGES = (
 def commit() -> str:
     """Return the short commit of the checkout, with `+` if there are uncommitted changes.
 
-    Without a checkout, return the version of the package. The first result is cached, because it is
-    the commit of the code that this process has loaded.
+    Without a checkout, return the version of the package. The result is cached, because this
+    process runs the code of the first commit that was seen.
     """
     root = checkout()
     if root is None or not (root / ".git").exists():

@@ -1,12 +1,13 @@
-"""The context budget of a run: equal for all methods, or native to each method.
+"""The context budget of a run: the same for all methods, or native to each method.
 
-*equal*: every method fills a context of the same number of tokens, so that methods are compared at
-equal cost. `budget_context=N` sets the number; `auto` derives it from the size of the chunks and
-the context window of the reader, the model that answers (`run.windows.ContextWindow`).
+In the mode *equal*, every method fills a context of `budget_context=N` tokens, so that methods are
+compared at equal cost. With `budget_context=auto`, N is derived from the size of the chunks and the
+context window of the reader, which is the model that answers.
 
-*native*: each method keeps its own k, or the `budget` of its file or profile, within the reader's
-window. `budget_context=native` and `regime=published` set this mode (`budget_context=N` is then a
-cap). It is the default with `method.budget=N` and with any profile other than `default`.
+In the mode *native*, each method keeps its own top-k or its own token budget, up to the reader's
+window. This mode is set by `budget_context=native` and by `regime=published` (where
+`budget_context=N` is an upper limit). It is the default if `method.budget` is set, and under any
+profile other than `default`.
 """
 
 import math
@@ -27,7 +28,7 @@ from graphrag_bench.run.windows import CHARACTERS_A_TOKEN, ROW, ContextWindow, r
 from graphrag_bench.text import count_tokens
 
 FEWEST_TOKENS = 50
-"""Assumed minimum tokens of a chunk: N tokens of budget ask retrieval for N / 50 chunks."""
+"""Assumed minimum length of a chunk. With a budget of N tokens, N / 50 chunks are retrieved."""
 _OWN = "method.budget"
 _SLOTS: Mapping[Filling, str] = {"chunk": "chunks", "node": "nodes"}
 
@@ -38,7 +39,7 @@ def sets_budget(settings: RunSettings) -> bool:
 
 
 def is_native(settings: RunSettings) -> bool:
-    """Return whether each method keeps its own context budget (mode *native*)."""
+    """Return whether each method keeps its own context budget (the mode *native*)."""
     if settings.regime == "published" or settings.budget_context == "native":
         return True
     by_default = settings.profile != "default" or _OWN in settings.given
@@ -53,12 +54,12 @@ def context_budget(
     *,
     swept: bool = False,
 ) -> ContextBudget:
-    """Return the context budget of a run; it is unbounded for a pipeline that packs no context.
+    """Return the context budget of a run, which is unbounded if the pipeline packs no context.
 
-    An equal budget is filled with more retrieved items, unless the user set their number
-    (`method.top_k=8`); the method's `file` shows which steps read such a parameter. If the user set
-    a number of tokens, raises UserError if no step packs a context (unless `swept`), if the number
-    exceeds the window, or if it conflicts with `method.budget`.
+    An equal budget is filled with additional retrieved items unless the user set the number of
+    items, as in `method.top_k=8`. `file` is the method's file, which shows which steps use this
+    parameter. If the user set a number of tokens, raises UserError if the number exceeds the
+    window, if `method.budget` is set too, or (unless `swept`) if no step packs a context.
     """
     wish, own = settings.budget_context, settings.method.get("budget")
     number = wish if isinstance(wish, int) else None
@@ -81,7 +82,7 @@ def context_budget(
 
 
 def own_budget(settings: RunSettings) -> int | None:
-    """Return the token budget of a method: from its file, else from the profile, else None."""
+    """Return the token budget of the method's settings, else of the profile, else None."""
     own: int | None = settings.method.get("budget")
     return own or BUDGETS.get(settings.profile)
 
@@ -91,7 +92,7 @@ def reported_budget(
 ) -> int | Literal["auto", "native"]:
     """Return the value of `budget_context`, with `auto` replaced by `native` or a number of tokens.
 
-    `auto` stays if the budget is equal and the pipeline packs no context.
+    The value remains `auto` if the budget is equal and the pipeline packs no context.
     """
     if is_native(settings):
         return settings.budget_context if settings.budget_context != "auto" else "native"
@@ -99,7 +100,7 @@ def reported_budget(
 
 
 def packers(pipeline: Pipeline) -> list[OperatorStep]:
-    """Return the steps whose context or prompt the context budget limits, in order."""
+    """Return the steps, in order, whose context or prompt is limited by the context budget."""
     return [
         op
         for op in pipeline.operators()
@@ -108,7 +109,7 @@ def packers(pipeline: Pipeline) -> list[OperatorStep]:
 
 
 def map_steps(pipeline: Pipeline) -> list[OperatorStep]:
-    """Return the steps, in order, that split a context into groups and send a prompt for each."""
+    """Return the steps that split a context into groups and send a prompt for each group."""
     return [op for op in pipeline.operators() if "group_tokens" in op.settings]
 
 
@@ -122,9 +123,9 @@ def with_budget(
 ) -> Pipeline:
     """Return the pipeline with the step settings that follow from the context budget.
 
-    If chunks (or nodes) fill the budget, the block of the prompt with these items has no top-k, and
-    the steps that rank the items return enough of them to fill the block. If a step sends groups of
-    items to the model one by one, each group is made to fit the model's window.
+    If the budget is filled with chunks (or with nodes), the top-k of their block in the prompt is
+    removed, and the steps that rank them return enough items to fill the block. If a step sends
+    groups of items to the model, each group is limited to the model's window.
     """
     blocks, lists, least = {id(op) for op in packers(pipeline)}, set[int](), 0
     if budget.filling and budget.tokens is not None:
@@ -147,8 +148,8 @@ def with_budget(
 def _of_block(op: OperatorStep, budget: ContextBudget, settings: RunSettings) -> dict[str, Any]:
     """Return the changed settings of a block of the prompt.
 
-    Under a profile a block with top_k=auto takes every item that fits. A fixed number of tokens
-    (`share` above 1) is scaled from the method's own budget to this budget.
+    Under a profile, a block with `top_k=auto` includes every item that fits. A `share` above 1 is a
+    number of tokens, which is scaled from the method's own budget to this budget.
     """
     new: dict[str, Any] = {}
     filled = budget.filling and op.operator.name == f"context.{_SLOTS[budget.filling]}"
@@ -164,10 +165,11 @@ def _of_block(op: OperatorStep, budget: ContextBudget, settings: RunSettings) ->
 
 
 def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
-    """Return the steps with a `top_k` from whose output later steps read only this slot.
+    """Return the ranking steps whose `top_k` may be raised to fill the budget with items of `slot`.
 
-    They follow the last step that gives items of this kind to a model, where longer lists would
-    cost calls. Lists inside branches, `each` and `repeat` keep their length.
+    Later steps read nothing but `slot` from them. Steps before the last step that shows such items
+    to a model are excluded, because longer lists would cost model calls there. Steps inside a
+    branch, `each` or `repeat` are excluded too.
     """
     steps = pipeline.steps()
     read = {read.slot for op in pipeline.operators() for read in op.operator.reads}
@@ -213,9 +215,9 @@ def _top_k_in(value: object, operators: set[str]) -> Iterator[str]:
 class Block:
     """A block of a prompt, such as its chunks, with its share of the context budget.
 
-    `n_tokens` is the size of the block, None if it is unbounded. `own_tokens` is true if this size
-    does not depend on the budget. `whole` is the number of chunks of typical size that fit; it is
-    None for an unbounded block and for a block of other items.
+    `n_tokens` is the size of the block, or None if it is unbounded. `own_tokens` is true if the
+    size does not depend on the budget. `whole` is the number of chunks of typical size that fit. It
+    is None for an unbounded block, and for a block of items that are not chunks.
     """
 
     op: OperatorStep
@@ -226,7 +228,7 @@ class Block:
 
 
 def context_blocks(pipeline: Pipeline, budget: ContextBudget, typical: int) -> list[Block]:
-    """Return the blocks of all prompts, in order; `typical` is the median tokens of a chunk."""
+    """Return the blocks of all prompts. `typical` is the median length of a chunk in tokens."""
     blocks = []
     for op in packers(pipeline):
         share = op.settings.get("share", 1.0)
@@ -240,13 +242,13 @@ def context_blocks(pipeline: Pipeline, budget: ContextBudget, typical: int) -> l
 
 
 def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) -> bool:
-    """Return whether the context budget, filled with chunks, has room for the whole corpus."""
+    """Return whether the whole corpus fits into a context budget that is filled with chunks."""
     if budget.filling != "chunk" or not dataset.documents:
         return False
     blocks = context_blocks(pipeline, budget, typical=1)
     most = max((block.whole for block in blocks if block.whole is not None), default=0) / ROW
     if sum(len(document.text) for document in dataset.documents) > CHARACTERS_A_TOKEN * most:
-        return False  # the tokenizer is slow to load
+        return False  # without loading the tokenizer, which is slow
     totals = accumulate(count_tokens(document.passage) for document in dataset.documents)
     return all(total <= most for total in totals)
 
@@ -256,7 +258,7 @@ def empty_blocks(
 ) -> str:
     """Return a message that suggests a larger budget if no chunk fits into any prompt, else "".
 
-    If the user set the budget (`asked`) and prompts also have items of other kinds, returns "".
+    The result is also "" if the user set the budget (`asked`) and prompts have other items as well.
     """
     every = context_blocks(pipeline, budget, window.chunk.typical)
     chunks = [block for block in every if block.whole is not None]
@@ -266,8 +268,9 @@ def empty_blocks(
     enough = round_up_to_hundred(window.chunk.typical / best.share)
     larger = window.tokens_left is not None and window.tokens_left < enough
     return (
-        f"no chunk fits: {best.n_tokens:,} of {budget.tokens:,} tokens of context are for chunks, "
-        f"but a typical chunk has {window.chunk.typical:,} tokens. Set budget_context={enough}"
-        f"{' with a reader of a larger window' * larger}, or use smaller chunks: chunking=token "
-        "chunking.size=N."
+        f"no chunk fits: the prompt has room for {best.n_tokens:,} tokens of chunks (the context "
+        f"budget is {budget.tokens:,} tokens), but a typical chunk has {window.chunk.typical:,} "
+        f"tokens. Set budget_context={enough}"
+        f"{' and use a model with a larger context window' * larger}, or use smaller chunks: "
+        "chunking=token chunking.size=N."
     )

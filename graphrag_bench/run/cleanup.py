@@ -1,4 +1,4 @@
-"""Removal of stored runs and of unused artifacts."""
+"""Find and remove stored runs and unused artifacts."""
 
 import shutil
 import time
@@ -17,7 +17,7 @@ _UNFINISHED = (".scratch", ".new")
 
 
 class Garbage(NamedTuple):
-    """A file or folder that can be removed, with the reason (`kind`)."""
+    """A file or folder that can be removed. `kind` is the reason."""
 
     path: Path
     kind: str
@@ -31,7 +31,7 @@ def size(path: Path) -> int:
 
 
 def run_folders(home: Path) -> list[Path]:
-    """Return the folders of all runs below HOME/runs, sorted; links to other places are skipped."""
+    """Return the folders of all runs below HOME/runs, sorted. Links to other places are skipped."""
     root = (home / "runs").resolve()
     return [
         path
@@ -43,7 +43,7 @@ def run_folders(home: Path) -> list[Path]:
 
 
 def find_folder(name: str, home: Path) -> Path:
-    """Return the folder of a run in HOME/runs, given its path or the beginning of its key."""
+    """Return the folder of a run in HOME/runs. `name` is its path or the beginning of its key."""
     root, folders = (home / "runs").resolve(), run_folders(home)
     if not Path(name).is_dir():
         keys = {path.name: path for path in folders}
@@ -55,7 +55,7 @@ def find_folder(name: str, home: Path) -> Path:
 
 
 def remove_run(folder: Path) -> None:
-    """Remove the folder of a run; raises RunLocked while a process works on the run."""
+    """Remove the folder of a run. Raises RunLocked if a process is working on the run."""
     aside = folder.with_name(folder.name + REMOVED)
     with RunFolder(folder).exclusive():
         shutil.rmtree(aside, ignore_errors=True)
@@ -64,7 +64,7 @@ def remove_run(folder: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Remove a folder, and its two parents if they are empty."""
+    """Remove a folder. Also remove its parent and grandparent if they are left empty."""
     shutil.rmtree(path)
     for folder in (path.parent, path.parent.parent):
         if not any(folder.iterdir()):
@@ -72,11 +72,11 @@ def _remove(path: Path) -> None:
 
 
 def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
-    """Return the unused files below HOME/artifacts and HOME/runs, and notes on files that stay.
+    """Return the unused files below HOME/artifacts and HOME/runs, and notes on kept artifacts.
 
-    These are artifacts that no stored run refers to, unfinished builds that no stored run needs,
-    and other unfinished files older than an hour. If it is unknown which artifacts a run uses, all
-    artifacts of its data set stay.
+    Unused files are artifacts and unfinished builds that no stored run needs, and other unfinished
+    files that are older than an hour. If the artifacts of a run are unknown, all artifacts of its
+    data set are kept.
     """
     used: set[str] = set()
     whole_sets: dict[str, str] = {}
@@ -99,11 +99,11 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     rests = *artifacts.glob(".import-*"), *runs.glob(f"*/*/*{REMOVED}"), *runs.glob("*/*/*/*.new")
     newest = time.time() - _SECONDS_OLD
     items += [Garbage(p, "unfinished") for p in sorted(rests) if p.lstat().st_mtime < newest]
-    return items, [f"all artifacts of {name} stay: {why}" for name, why in whole_sets.items()]
+    return items, [f"all artifacts of {name} are kept: {why}" for name, why in whole_sets.items()]
 
 
 def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
-    """Remove and return the items that are still unused; builds in progress stay."""
+    """Remove the items that are still unused, and return them. Builds in progress are kept."""
     current = set(garbage(home)[0])
     removed = [item for item in items if item in current and _is_free(item.path)]
     for path, _ in removed:

@@ -1,4 +1,7 @@
-"""The runs of one command: cells of a sweep, reference rows, and checks before the first run."""
+"""The runs of one command: the cells of a sweep, the reference rows, and checks of settings.
+
+A cell is a run with one combination of the settings of a sweep.
+"""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +23,7 @@ from graphrag_bench.run.models import ProcessCache, key_of, process_cache
 from graphrag_bench.run.stored import EXTENT
 
 NONE = "none"
-"""`evaluation.baseline=none`: no comparison with a baseline."""
+"""The value `evaluation.baseline=none`, which turns off the comparison with a baseline."""
 _MODELS = ("llm", "llm_build", "embedder", "nlp", "cross_encoder")
 _READ_AS = {
     "graph.import_from": "import_from",
@@ -28,18 +31,18 @@ _READ_AS = {
     "graph.checkpoint_revision": "checkpoint",
     "dataset.openie": "openie",
 }
-"""Settings that only one resource reads, with the name of the resource."""
+"""The resource that uses each of these settings. No other resource uses the setting."""
 _PAUSE = 0.5
 """Seconds between two attempts to lock a run."""
 
 
 def cell_identity(experiment: Experiment) -> str:
-    """Return a text that identifies a run; cells of a sweep with the same text run once."""
+    """Return a text that identifies a run. Cells with the same text are run only once."""
     return f"{experiment.folder.path} {experiment.settings.model_dump_json(include=EXTENT)}"
 
 
 Outcomes = Sequence[tuple[Sequence[str], Experiment | UserError]]
-"""Overrides of each cell, () for a single run, with the prepared experiment or the error."""
+"""The overrides of each cell with its experiment or its error. A single run has no overrides."""
 
 
 def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
@@ -53,11 +56,11 @@ def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
 
 @dataclass
 class Command:
-    """The experiments of one command; each is prepared only once.
+    """The experiments of one command. Each experiment is prepared only once.
 
-    With `sized`, a data set of a paper's table that is not on disk is replaced by a stand-in of the
-    size that the paper prints. Pickling a command drops its experiments, because each worker of a
-    launcher prepares its own cells.
+    If `sized` is true and a data set of a paper's table is not on disk, a stand-in of the size that
+    the paper states replaces it. Pickling a command drops its experiments, because each worker of a
+    launcher prepares its own experiments.
     """
 
     shared: ProcessCache = field(default_factory=process_cache)
@@ -80,7 +83,7 @@ class Command:
     def cells(
         self, cells: Sequence[Sequence[str]], name: str = PRIMARY
     ) -> Iterator[tuple[Sequence[str], Experiment | UserError]]:
-        """Yield the overrides of each cell with its checked experiment or its error."""
+        """Yield the overrides of each cell with its experiment, or with the error in its values."""
         settings: list[Mapping[str, Any]] = []
         wrong: list[str] = []
         for number, overrides in enumerate(cells, 1):
@@ -100,10 +103,10 @@ class Command:
     def reference_experiments(
         self, experiment: Experiment, asked: Mapping[str, Sequence[str]]
     ) -> list[Experiment]:
-        """Return an experiment for each reference method of an experiment.
+        """Return an experiment for each reference method that an experiment is compared with.
 
-        `asked` has the methods of the command by data set. These methods are left out, and the list
-        is empty if the baseline is one of them.
+        `asked` has the methods of the command, by data set. These methods are left out, and the
+        list is empty if the baseline is one of them.
         """
         rows, data = [], experiment.dataset
         methods = asked.get(data.name, [experiment.method.name])
@@ -116,7 +119,7 @@ class Command:
         return rows
 
     def run(self, experiment: Experiment, progress: Progress | None = None) -> None:
-        """Run an experiment at most once in this process; wait while another process runs it."""
+        """Run an experiment at most once in this process. Wait while another process runs it."""
         waiting = False
         while cell_identity(experiment) not in self.shared.finished:
             try:
@@ -130,11 +133,11 @@ class Command:
 
 
 def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[RunSettings]:
-    """Return the settings of the reference methods (built-in methods with a `role`).
+    """Return the settings of the reference methods, i.e. of the built-in methods with a `role`.
 
-    They have their own parameters, and the models, questions and context budget of the experiment.
-    The list is empty if the baseline is in `asked` (the methods of the command). It has only
-    baselines if the run does not answer, and a ceiling only if questions have gold evidence.
+    Reference methods keep their own parameters; the rest is as in the experiment. The list is empty
+    if the baseline is in `asked`, the methods of the command. It has only baselines if the run does
+    not answer, and ceilings only if questions have gold evidence.
     """
     settings = experiment.settings
     if settings.reference_rows == "off" or settings.evaluation.baseline in asked:
@@ -187,7 +190,7 @@ def check_names(settings: RunSettings) -> None:
 
 
 def refuse_unused(overrides: Sequence[str], experiments: Sequence[Experiment]) -> None:
-    """Raise one UserError that lists every override without effect on any of the experiments."""
+    """Raise a UserError that lists every override that has no effect on any of the experiments."""
     given = [text.lstrip("+") for text in overrides if not text.startswith("~")]
     names = [text.partition("=")[0].removeprefix("llm@") for text in given]
     reasons = {name: [_unused(one, name) for one in experiments] for name in names}
@@ -202,12 +205,12 @@ def _unused(experiment: Experiment, name: str) -> str:
     planned = {item.resource for item in experiment.plan}
     method = f"method '{experiment.method.name}'"
     if first == "build" and rest and rest[0] not in planned:
-        return f"{method} builds no '{rest[0]}'. {did_you_mean(rest[0], sorted(planned))}"
+        return f"{method} does not build '{rest[0]}'. {did_you_mean(rest[0], sorted(planned))}"
     if first in _MODELS and rest != ["_target_"] and (rest or first == "llm_build"):
         reads = {first, "llm_build"} if first == "llm" and settings.llm_build is None else {first}
         reads |= {"tokenizer"} if rest == ["tokenizer"] else set()
         there = [model for model in _MODELS if model in used]
-        return "" if reads & used else f"{method} uses no {first}; it uses {', '.join(there)}."
+        return "" if reads & used else f"{method} uses no {first}. It uses: {', '.join(there)}."
     if first == "pooling" and rest and settings.pooling is None:
         return "pooling is off. Set pooling=rerank or pooling=reselect."
     if name == "dev_share" and settings.split == "all":
@@ -215,7 +218,8 @@ def _unused(experiment: Experiment, name: str) -> str:
     if name == "dataset.openie" and "extraction" not in planned:
         return ""
     if name in _READ_AS and _READ_AS[name] not in used:
-        return f"{method} builds nothing from this setting; it builds {', '.join(sorted(planned))}."
+        built = ", ".join(sorted(planned))
+        return f"no artifact of {method} depends on this setting. The method builds: {built}."
     return ""
 
 
@@ -230,5 +234,5 @@ def run_problem(metrics: Mapping[str, Any], experiment: Experiment) -> str:
         failed = f"{n_failed} of {n} questions failed, {allowed}"
         return f"{title}: {failed} (see {file}). Repeat the command to retry them."
     if n < n_selected and settings.part == (1, 1):
-        return f"{title}: {n_selected - n} of {n_selected} questions were not run"
+        return f"{title}: {n_selected - n} of {n_selected} questions were not run."
     return ""

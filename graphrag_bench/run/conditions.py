@@ -1,4 +1,4 @@
-"""Compare the settings that decide a run's results with the conditions that a paper states."""
+"""Compare the settings that affect a run's results with the conditions that a paper states."""
 
 from collections.abc import Iterator, Mapping
 from os.path import commonprefix
@@ -18,18 +18,18 @@ _SECTIONS = {
     "method", "chunking", "pooling", "build", "graph", "seed", "answers", "answer_tokens",
     "regime",
 }  # fmt: skip
-"""Groups of settings that can change an answer. Models are compared by their identities."""
+"""Groups of settings that can change an answer. Models are compared by their identities instead."""
 _OF_FILE = (f"method.{FILE}", "method.page")
-"""Paths of a method's file and page, which change no answer."""
+"""Paths of a method's file and page. These settings change no answer."""
 _QUESTION, _CUE, _HOUSE = "<question>", "<cue>", "<clause>"
 
 
 def _answer_prompt(pipeline: Pipeline) -> dict[str, str | None]:
     """Describe the prompt of the step that writes the final answer.
 
-    `prompt` names the files; `question` is `last` if at most the cue of the answer follows it, else
-    `first`; `clause` is the prompt's instruction for a context without the answer, or `none`. All
-    are None if the step has no prompt setting.
+    `prompt` is the names of the prompt's files. `question` is `last` if at most the cue of the
+    answer follows the question, else `first`. `clause` is the instruction for a context that does
+    not contain the answer, or `none`. All values are None if the step has no prompt.
     """
     steps = [op for step in pipeline.generate for op in step.operators()]
     prompts = [op.settings.get("prompt") for op in steps if "answer" in op.operator.returns]
@@ -68,16 +68,16 @@ def _shown(prompt: Prompt, licence: str) -> str:
 
 
 def result_settings(settings: RunSettings) -> dict[str, Any]:
-    """Return the settings that can change an answer, by path; models are left out."""
+    """Return the settings that can change an answer, by path. Models are left out."""
     values = paths_of(settings.model_dump(include=_SECTIONS), lists=True)
     return {path: one for path, one in values.items() if path not in _OF_FILE}
 
 
 def condition_values(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
-    """Return the settings that decide a run's results, by path, and values derived from them.
+    """Return the settings that affect a run's results, by path, and values derived from them.
 
-    These values describe the answer prompt (`prompt`, `question`, `clause`) and its limits
-    (`answer_tokens`, `budget`, `window`; None means no limit), and the judge's `protocol`.
+    The derived values are the answer prompt (`prompt`, `question`, `clause`), the limits in tokens
+    (`answer_tokens`, `budget`, `window`; None means no limit) and the `protocol` of the judge.
     """
     published = settings.regime == "published"
     bounds = [own_budget(settings), settings.budget_context]
@@ -98,7 +98,7 @@ def condition_values(settings: RunSettings, pipeline: Pipeline) -> dict[str, obj
 def condition_lines(
     row: str, settings: RunSettings, pipeline: Pipeline, tokens: int | None
 ) -> Iterator[str]:
-    """Yield each condition that a paper states for a row of its table, and the run's value."""
+    """Yield the conditions that a paper states for a row of its table, and the run's values."""
     yield f"conditions of {row}, with the values of this run"
     values = condition_values(settings, pipeline)
     if tokens is not None and values["budget"] not in (None, tokens):

@@ -1,8 +1,7 @@
-"""Expected and maximum cost of a run, before any model is loaded.
+"""Expected and maximum cost of a run, estimated before any model is loaded.
 
-The maximum assumes that every step makes all its calls, prompts fill the context budget or the
-window, replies reach their limit, and each reply of a build is requested twice. If the data set of
-a paper's table is not on disk, a stand-in with the printed sizes replaces it.
+For the maximum, every step makes all its calls, prompts fill the context budget or the window,
+replies reach their limit, and each reply of a build is requested twice.
 """
 
 import math
@@ -42,14 +41,14 @@ from graphrag_bench.values import Question
 _SAMPLE = 200
 _UNKNOWN = (500.0, 100.0)
 _LISTS = frozenset({"chunks", "nodes", "relationships", "subgraph", "exploration"})
-"""Slots that a prompt may hold without a context budget, up to the reader's window."""
+"""Slots whose items fill the prompt up to the reader's window if no context budget limits them."""
 _TOKENS_OF_COMMUNITY = 100
-"""Minimum tokens of a corpus per community: 105 on `sample`, 185 on UltraDomain."""
+"""Minimum number of corpus tokens per community: 105 on `sample`, 185 on UltraDomain."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """Model calls with their tokens and cost; `usd` is None if the model has no known price."""
+    """Model calls with their tokens and cost. `usd` is None if the model's price is unknown."""
 
     calls: int
     prompt_tokens: int
@@ -59,7 +58,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Expected and maximum (`most`) cost of a step; `stage` is `build` if it builds an artifact."""
+    """Expected and maximum (`most`) cost of a step. `stage` is `build` if it builds an artifact."""
 
     stage: str
     step: str
@@ -68,7 +67,7 @@ class Estimate:
 
 
 def total(loads: Iterable[Load]) -> Load:
-    """Return the sum of calls, tokens and dollars; dollars are None if any price is unknown.
+    """Return the sum of calls, tokens and dollars. Dollars are None if any price is unknown.
 
     >>> total([Load(1, 100, 10, 0.5), Load(2, 50, 5, 0.25)])
     Load(calls=3, prompt_tokens=150, completion_tokens=15, usd=0.75)
@@ -86,15 +85,12 @@ _ESTIMATE = "{:<33} {:>9} {:>12} {:>11} {:>9}   {:>8} {:>10}"
 
 
 def estimate_head(name: str) -> str:
-    """Return the heading of a table of estimates; `name` heads the first column."""
+    """Return the heading of a table of estimates. `name` is the heading of the first column."""
     return _ESTIMATE.format(name, "calls", "prompt", "completion", "USD", "at most", "USD")
 
 
 def estimate_line(name: str, expected: Load, most: Load) -> str:
-    """Return a row of a table of estimates.
-
-    It has the expected calls, tokens and cost, and the maximum of calls and of cost.
-    """
+    """Return a row of a table: the expected calls, tokens and cost, the maximum calls and cost."""
     usd = ["–" if load.usd is None else f"{load.usd:.4f}" for load in (expected, most)]
     numbers = (expected.calls, expected.prompt_tokens, expected.completion_tokens, most.calls)
     calls, prompt, completion, at_most = map("{:,}".format, numbers)
@@ -102,7 +98,7 @@ def estimate_line(name: str, expected: Load, most: Load) -> str:
 
 
 def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator[str]:
-    """Yield a table of estimates and the prices of the models."""
+    """Yield a table of estimates, followed by the prices of the models."""
     if not rows:
         return
     yield ""
@@ -112,7 +108,7 @@ def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator
     models = filter(None, (_model(experiment, role) for role in roles))
     for name, model in {str(model.identity): model for model in models}.items():
         priced = f"{model.prices.prompt:g} and {model.prices.completion:g} USD per million tokens"
-        unknown = "no price is known: set llm.prices={prompt: N, completion: N}"
+        unknown = "the price is unknown; set llm.prices={prompt: N, completion: N}"
         if isinstance(model, OpenAICompatible):
             yield f"  {name.rpartition(':')[0]}: {unknown if model.prices == Prices() else priced}"
     yield ""
@@ -128,9 +124,9 @@ def estimates(
 ) -> list[Estimate]:
     """Return the estimate of each step and artifact that calls a model.
 
-    `n_early` is the number of questions to retrieve for, and `n_answers` is the number of questions
-    to answer. With `unpaid`, stored artifacts cost nothing. Expected costs follow from the size of
-    the corpus and the means in `expected.py`.
+    `n_early` questions are retrieved for, and `n_answers` questions are answered. If `unpaid` is
+    true, stored artifacts cost nothing. Expected costs are derived from the size of the corpus and
+    the averages in `expected.py`.
     """
     rows = list(_building(experiment, unpaid=unpaid))
     lengths = cache(partial(_lengths, experiment.dataset.questions))
@@ -173,7 +169,7 @@ def _load(experiment: Experiment, role: str, calls: int, prompt: float, completi
 
 
 class _Lengths(NamedTuple):
-    """Tokens of a question (with the instruction for its answer form) and of its answer."""
+    """Tokens of a question, including the instruction for its answer form, and of its answer."""
 
     question: float
     answer: float
@@ -222,7 +218,7 @@ def _tokens(
 
 
 def _packed(experiment: Experiment) -> float:
-    """Return the expected tokens of a context; a block holds at most its top-k chunks."""
+    """Return the expected tokens of a context, in which a block has at most its top-k chunks."""
     typical, budget = experiment.window.chunk.typical, experiment.context_budget
     total = 0.0
     for block in budgets.context_blocks(experiment.method.pipeline, budget, typical):
@@ -278,17 +274,16 @@ def _sizes(experiment: Experiment) -> Sizes:
 SIZES = " (sizes)"
 """Suffix of the name of a stand-in for a data set."""
 _WORD = " word"
-"""One token of cl100k."""
+"""Text that is one token of the tokenizer cl100k."""
 _QUESTION = 20 * _WORD
-"""A stand-in question; 100 questions of MuSiQue have 19.7 tokens on average."""
+"""Question of a stand-in. 100 questions of MuSiQue have 19.7 tokens on average."""
 
 
 def stand_in(values: Mapping[str, Any]) -> Dataset | None:
-    """Return a stand-in for a paper's data set that is not on disk; None if it is on disk.
+    """Return a stand-in for a paper's data set that is not on disk, or None if it is on disk.
 
-    The stand-in has documents of equal length, and as many documents, tokens and questions as the
-    paper prints.
-    `values` are composed settings with a `row`. Raises UserError if no paper prints the sizes.
+    The stand-in has as many documents (of equal length), tokens and questions as the paper states.
+    `values` are composed settings with a `row`. Raises UserError if no paper states the size.
     """
     source = values["dataset"]
     card = load_card(str(source["name"]))
@@ -303,7 +298,7 @@ def _of_sizes(paper: str, name: str, abstract: bool) -> Dataset:
     every = [size for one in [*paper_names(), paper] for size in printed_sizes(one, name)]
     sizes = {size.what: size.value for size in every}
     if not {"documents", "tokens"} <= set(sizes):
-        raise UserError(f"Data set '{name}' is not on disk, and no paper prints its sizes.")
+        raise UserError(f"Data set '{name}' is not on disk, and no paper states its size.")
     places = [one for one in load_paper(paper).datasets.values() if one.run_card == name]
     places.sort(key=lambda one: one.abstract != abstract)
     asked = [one.questions for one in places if one.questions]

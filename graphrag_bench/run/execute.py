@@ -1,4 +1,4 @@
-"""Run an experiment: build missing artifacts, answer missing questions, score."""
+"""Run an experiment: build missing artifacts, answer missing questions, and compute the metrics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
 from graphrag_bench.version import environment
 
 Failed = tuple[str, Failure]
-"""Id of a question, and its failure."""
+"""The id of a question, and its failure."""
 _KINDS_SHOWN = 3
 _IDS_SHOWN = 5
 
@@ -41,11 +41,12 @@ class RunResult:
 
 
 def execute(experiment: Experiment, progress: Progress | None = None) -> RunResult:
-    """Complete a run: build, retrieve, answer and score what its folder does not have yet.
+    """Complete a run: build, retrieve, answer and score whatever is missing from its folder.
 
     Failed questions are run again. Metrics cover all stored questions, including those of other
-    shards and repeats; a stored `metrics.json` over more questions is kept. Raises RunLocked if
-    another process works on the run or shard, and RunStopped if no further call can succeed.
+    shards and repeats. A stored `metrics.json` that covers more questions is kept. Raises RunLocked
+    if another process is working on the run or shard, and RunStopped if no further call can
+    succeed.
     """
     progress = progress or Progress()
     if experiment.dataset.gold_error:
@@ -53,8 +54,8 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     selected, to_answer = experiment.selection()
     settings = experiment.settings
     if not selected:
-        part = {"all": "questions"}.get(settings.split, "questions in this split")
-        raise UserError(f"Data set '{experiment.dataset.name}' has no {part} to run.")
+        part = {"all": ""}.get(settings.split, f" in the split '{settings.split}'")
+        raise UserError(f"Data set '{experiment.dataset.name}' has no questions{part}.")
     method, budget = experiment.method, experiment.context_budget
     asked = experiment.budget_set
     if reason := empty_blocks(method.pipeline, budget, experiment.window, asked=asked):
@@ -124,7 +125,7 @@ def _work(
         try:
             resources = build_resources(experiment, models, progress, answering)
         except RequestsWritten:
-            continue  # the next scope may have requests too
+            continue  # write the requests of the next scope too
         except UserError as error:
             where = f"scope '{scope}': " if len(graphs) > 1 else ""
             kind = type(error) if isinstance(error, RunStopped) else UserError
@@ -139,7 +140,7 @@ def _work(
 def build_resources(
     experiment: Experiment, models: Models, progress: Progress, answering: bool = True
 ) -> dict[str, Any]:
-    """Return the artifacts and models that the steps need, by name; build missing artifacts."""
+    """Return the artifacts and models that the steps need, by name. Missing artifacts are built."""
     needs = experiment.method.pipeline.needs(answering)
     wanted = {name for name in experiment.needed_artifacts if name in needs} | {"chunk_table"}
     plan = experiment.plan_for(models)
@@ -176,7 +177,7 @@ def _run_block(
 
 
 def start_state(experiment: Experiment, question: Question, table: ChunkTable) -> RetrievalState:
-    """Return the state before the first step; an oracle method starts with the gold passages."""
+    """Return the state before the first step. For an oracle method it has the gold passages."""
     state = RetrievalState(question)
     if experiment.method.keys.given != "gold_chunks":
         return state
@@ -213,7 +214,7 @@ def _report_failures(
 class Retrieval:
     """Results of retrieval for questions.
 
-    `finished` has the results of the questions, up to the packed context. `resources` has the
+    `finished` has the result of each question, up to the packed context. `resources` has the
     artifacts and models of each scope.
     """
 
@@ -221,14 +222,14 @@ class Retrieval:
     resources: Mapping[str | None, Mapping[str, Any]]
 
     def of(self, one: QuestionResult) -> Mapping[str, Any]:
-        """Return the artifacts and models that a question used."""
+        """Return the artifacts and models that were used for a question."""
         return self.resources.get(one.question.scope) or self.resources[None]
 
 
 def retrieve(
     experiment: Experiment, questions: Sequence[Question], progress: Progress | None = None
 ) -> Retrieval:
-    """Retrieve and pack contexts without answering or storing; build missing artifacts."""
+    """Retrieve and pack contexts without storing results. Missing artifacts are built."""
     progress = progress or Progress(quiet=True)
     by_id: dict[str, QuestionResult] = {}
     resources_of: dict[str | None, Mapping[str, Any]] = {}

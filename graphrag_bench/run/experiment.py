@@ -1,4 +1,4 @@
-"""Prepare a run from its settings: a checked pipeline, a plan of artifacts and the run's key."""
+"""Prepare a run from its settings: check the pipeline, plan the artifacts, compute the key."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -42,9 +42,9 @@ GIVEN = frozenset({*Models.NAMES, BUDGET})
 class Experiment:
     """A run that is prepared and checked, but not started.
 
-    `settings` has the resolved context budget and path pooling. `choices` has the variant and the
-    settings of each artifact. `budget_set` is true if the user set the context budget. `trial` is
-    the number of the repeat, counted from 0.
+    In `settings`, the context budget and path pooling have their final values. `choices` has the
+    variant and the settings of each artifact. `budget_set` is true if the user set the context
+    budget. `trial` is the number of the repeat, counted from 0.
     """
 
     settings: RunSettings
@@ -68,9 +68,9 @@ class Experiment:
     ) -> "Experiment":
         """Check settings and return their experiment, without loading a model.
 
-        In a cell of a sweep (`swept`), `build`, path pooling and the context budget have no effect
-        on a method that cannot use them, because other cells may need them. Experiments with the
-        same `shared` cache load data and models once. Raises one UserError that lists every
+        The settings of a sweep (`swept`) are shared by several methods, so a method ignores
+        `build`, path pooling and the context budget if it cannot use them. Experiments with the
+        same `shared` cache load data and models only once. Raises one UserError that lists every
         problem.
         """
         shared = shared or ProcessCache()
@@ -128,16 +128,16 @@ class Experiment:
 
     @cached_property
     def needed_artifacts(self) -> frozenset[str]:
-        """Names of the artifacts that the steps need, and of the chunk table."""
+        """The names of the artifacts that the steps need. The chunk table is always included."""
         return frozenset((self.method.pipeline.needs() - GIVEN) | {"chunk_table"})
 
     @cached_property
     def plan(self) -> list[PlannedArtifact]:
-        """The artifacts of the run, to build or reuse, sorted so that inputs come first."""
+        """The artifacts of the run. An artifact follows its inputs."""
         return self.plan_for(self.models)
 
     def plan_for(self, models: Models) -> list[PlannedArtifact]:
-        """Return the artifacts over the corpus of `models`, sorted so that inputs come first."""
+        """Return the artifacts for the corpus of `models`. An artifact follows its inputs."""
         identities = {name: partial(models.identity_of, name) for name in Models.NAMES}
         try:
             return plan(self.needed_artifacts, self.choices, identities)
@@ -149,9 +149,9 @@ class Experiment:
     ) -> list[tuple[str | None, Models, list[Question]]]:
         """Return (scope, models, questions) for each graph that the questions need.
 
-        With `graph.per=partition` each scope has its own graph, and `models` has its corpus. With
-        `graph.per=all` there is one graph, whose scope is None. Raises UserError for a scope
-        without documents.
+        With `graph.per=partition`, each scope has a graph of its own, and `models` has the corpus
+        of the scope. With `graph.per=all`, there is a single graph, whose scope is None. Raises
+        UserError for a scope without documents.
         """
         if self.settings.graph.per == "all":
             return [(None, self.models, list(questions))]
@@ -170,13 +170,13 @@ class Experiment:
         return [item for _, models, _ in self.by_scope(questions) for item in self.plan_for(models)]
 
     def ledgers(self, questions: Sequence[Question]) -> list[Path]:
-        """Return the ledgers of the model calls that built the artifacts of these questions."""
+        """Return the ledgers of the model calls that built the artifacts for these questions."""
         store = self.store()
         return [path for item in self.artifacts_for(questions) for path in store.ledgers(item)]
 
     @property
     def used_resources(self) -> set[str]:
-        """Names of the artifacts and models that the steps or the builds need."""
+        """The names of the artifacts and models that the steps or the builds need."""
         built = {need for item in self.plan for need in item.inputs}
         return built | self.method.pipeline.needs()
 
@@ -207,7 +207,7 @@ class Experiment:
 
     @property
     def run_path(self) -> Path:
-        """The folder of the run; later repeats are in subfolders."""
+        """The folder of the run. Each repeat after the first has a subfolder."""
         name = safe_name(self.method.keys.name)
         return self.home / "runs" / safe_name(self.dataset.name) / name / self.key
 
@@ -234,7 +234,7 @@ class Experiment:
 
     @property
     def extraction(self) -> str:
-        """The variant of the builder that extracts or imports the graph; "" if there is none."""
+        """The variant of the builder that extracts or imports the graph, or "" if there is none."""
         for item in self.plan:
             imported = item.resource == "graph" and "import_from" in item.builder.needs
             if imported or item.resource in method.extractions():
@@ -250,7 +250,7 @@ class Experiment:
         return selected, frozenset(question.id for question in selected[: int(n_answers)])
 
     def trials(self) -> "list[Experiment]":
-        """Return an experiment for each repeat after the first; repeats are in `trial-1` etc."""
+        """Return an experiment for each repeat after the first (`trial-1`, `trial-2`, ...)."""
         n = self.settings.repeats
         if n > 1 and not self.settings.answering:
             raise UserError(f"repeats={n} needs answers. Set answer=on.")
@@ -276,9 +276,9 @@ def _checked_pipeline(
 def _checked_inputs(
     values: Mapping[str, Any] | RunSettings, dataset: Dataset | None, shared: ProcessCache
 ) -> tuple[RunSettings, Dataset, dict[str, Any] | None]:
-    """Import plug-ins; return the checked settings, the data set and the method's file.
+    """Import plug-ins. Return the checked settings, the data set and the method's file.
 
-    The steps are checked here only if there is another error, so that one message has all errors.
+    If there is any error, the steps are checked here as well, so that one message lists all errors.
     """
     errors = ErrorCollector()
     if isinstance(values, RunSettings):
@@ -336,7 +336,7 @@ def forms_of(questions: Sequence[Question]) -> dict[FormName, int]:
 
 
 def _forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any]:
-    """Return the part of a run's key on answer forms; [] if no answer depends on them."""
+    """Return the answer forms for the key of a run, or [] if no answer depends on them."""
 
     def follows_form(op: OperatorStep) -> bool:
         prompts = [value for value in op.settings.values() if isinstance(value, Prompt)]
@@ -357,6 +357,6 @@ def _forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any
 
 
 def answering_steps(pipeline: Pipeline) -> list[OperatorStep]:
-    """Return the steps whose answer has the form that its question asks for."""
+    """Return the steps that write an answer in the form that the question asks for."""
     ops = pipeline.operators()
     return [op for op in ops if "answer" in op.operator.returns and _FORM & op.operator.supplies]

@@ -1,8 +1,8 @@
-"""The folder of a run: finished questions are appended to a journal and sorted at the end.
+"""The folder of a run. Finished questions are appended to a journal, which is sorted at the end.
 
-If the process is killed, at most the question being written is lost. Readers skip an incomplete
-last line, and every other file is written under a temporary name and renamed. Shards share a
-folder; each has its own journal, ledger and records.
+If the process is killed, at most the result that is being written is lost. Readers skip an
+incomplete last line. Every other file is written under a temporary name and then renamed. The
+shards of a run share its folder, but each shard has its own journal, ledger and records.
 """
 
 import json
@@ -47,7 +47,7 @@ class DamagedRun(UserError):
 def file_lock(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]:
     """Hold a lock file while the `with` block runs.
 
-    If another process still holds it after `seconds`, raises RunLocked with the message `refusal`.
+    Raises RunLocked with the message `refusal` if another process still holds it after `seconds`.
     """
     try:
         held = lock(path, seconds)
@@ -68,18 +68,18 @@ class RunFolder:
     shard: str = ""
 
     def file(self, name: str, suffix: str = "jsonl") -> Path:
-        """Return the path of a file of this shard; `name` is its kind, such as `records`."""
+        """Return the path of a file of this shard. `name` is its kind, such as `records`."""
         return self.path / (f"{name}.{self.shard}.{suffix}" if self.shard else f"{name}.{suffix}")
 
     def files(self, name: str) -> list[Path]:
-        """Return the files of a kind from all shards, the file of the unsharded run first."""
+        """Return the files of a kind from all shards. The file of the unsharded run comes first."""
         return sorted(self.path.glob(f"{name}.jsonl")) + sorted(self.path.glob(f"{name}.*.jsonl"))
 
     def rows(self) -> dict[str, Row]:
         """Return the stored result of each question, by id.
 
-        If a question has several results, the most complete result is returned. Of equally
-        complete results, it is the last.
+        If a question has several results, the most complete result is returned. If several are
+        equally complete, the last of them is returned.
         """
         rows: dict[str, Row] = {}
         for path in (*self.files("records"), *self.files("journal")):
@@ -94,22 +94,22 @@ class RunFolder:
     def finished_questions(self, answering: bool) -> set[str]:
         """Return the ids of the answered questions.
 
-        Without `answering`, questions whose context is stored count as finished too.
+        If `answering` is false, questions whose context is stored count as finished too.
         """
         enough = {"answered"} if answering else {"answered", "retrieved"}
         return {name for name, row in self.rows().items() if row["status"] in enough}
 
     def append(self, row: Row, timing: Iterable[Row], contexts: Iterable[Row] = ()) -> None:
-        """Append a question's result, the seconds of its steps and the texts of its context."""
+        """Append the result of a question, the seconds of its steps and its context."""
         self.path.mkdir(parents=True, exist_ok=True)
         append_lines(self.file("timing"), timing)
         append_lines(self.file("contexts"), contexts)
         append_lines(self.file("journal"), [row])
 
     def finish(self, order: Sequence[str]) -> None:
-        """Merge the journal into the records, sorted in question `order`, and delete it.
+        """Merge the journal into the records, which are sorted in question `order`, and delete it.
 
-        A shard does so with its own files; an unsharded run merges the files of all shards.
+        A shard merges only its own files. An unsharded run merges the files of all shards.
         """
         rows, records, contexts = self.rows(), self.file("records"), self.file("contexts")
         parts = [*self._parts("records"), *self._parts("journal")]
@@ -128,17 +128,17 @@ class RunFolder:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Lock this shard of the run; raises RunLocked if another process works on it.
+        """Lock this shard of the run. Raises RunLocked if another process is working on it.
 
-        While an unsharded run works, no shard can. Shards of different divisions, such as 1/4 and
-        1/5, cannot work at the same time, because they share questions.
+        The lock of an unsharded run excludes all shards. Shards of different divisions, such as 1/4
+        and 1/5, exclude each other, because they share questions.
         """
         own, division = self.file("run", "lock"), self.shard.partition("-of-")[2]
         refusal = (
-            f"Another process runs {self.path}. Wait for it, or split the work: start four "
-            "processes with shard=1/4 to shard=4/4."
+            f"Another process runs {self.path}. Wait for it, or divide the questions among four "
+            "processes with shard=1/4, ..., shard=4/4."
         )
-        with file_lock(own, refusal):  # taken first, so that two processes cannot both pass
+        with file_lock(own, refusal):  # comes first, so that two processes cannot both pass
             allowed = {own, *self.path.glob(f"run*-of-{division}.lock" if division else own.name)}
             for path in sorted(set(self.path.glob("run*.lock")) - allowed):
                 with file_lock(path, refusal, _SECONDS_OF_A_LOOK):
@@ -150,7 +150,7 @@ class RunFolder:
         return [row for path in self.files("timing") for row in read_lines(path)]
 
     def metrics(self) -> dict[str, Any]:
-        """Return the content of `metrics.json`; empty before the first scoring."""
+        """Return the content of `metrics.json`, or {} if the run has not been scored yet."""
         return read_json(self.path / METRICS)
 
     def write_metrics(
@@ -158,7 +158,7 @@ class RunFolder:
     ) -> dict[str, Any]:
         """Write the metrics to `metrics.json`, and return them with the stored selections.
 
-        With `keep_wider`, a stored file that covers more questions is not overwritten.
+        If `keep_wider` is true, a stored file that covers more questions is not overwritten.
         """
         stored = self.metrics()
         selections = {SELECTED: stored[SELECTED]} if SELECTED in stored else {}
@@ -168,7 +168,7 @@ class RunFolder:
         return new
 
     def add_selection(self, selection: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Record that a sweep selected this run; return all recorded selections."""
+        """Record that a sweep selected this run. Return all recorded selections."""
         stored = self.metrics()
         selections: list[dict[str, Any]] = stored.get(SELECTED, [])
         if selection not in selections:
@@ -184,10 +184,10 @@ class RunFolder:
     def write_config(self, settings: Mapping[str, Any]) -> None:
         """Write the settings of the run to `config.yaml`."""
         text = yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True)
-        write_whole(self.path / CONFIG, text)  # not sorted: the order of steps counts
+        write_whole(self.path / CONFIG, text)  # not sorted, because the order of steps matters
 
     def config(self) -> dict[str, Any]:
-        """Return the settings in `config.yaml`; raises DamagedRun if they cannot be read."""
+        """Return the settings in `config.yaml`. Raises DamagedRun if the file cannot be read."""
         path = self.path / CONFIG
         try:
             values = read_yaml(path.read_text(encoding="utf-8"), CONFIG)
@@ -199,7 +199,7 @@ class RunFolder:
 def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, Any]:
     """Return the values in nested mappings, by dotted path.
 
-    With `lists`, the items of nested lists also get a path.
+    If `lists` is true, the items of nested lists get paths as well.
 
     >>> paths_of({"graph": {"per": "all"}, "cuts": [2, 5]})
     {'graph.per': 'all', 'cuts': [2, 5]}
@@ -217,9 +217,9 @@ def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, An
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the mapping in a JSON file, or {} if there is no file.
+    """Return the mapping in a JSON file, or {} if the file does not exist.
 
-    Raises DamagedRun if the file cannot be read or does not hold a mapping.
+    Raises DamagedRun if the file cannot be read or does not contain a mapping.
     """
     try:
         return _mapping(path, json.loads(path.read_bytes()))
@@ -245,7 +245,7 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 
 
 def append_lines(path: Path, rows: Iterable[Row]) -> None:
-    """Append rows to a JSON-lines file in one write; begin a new line after an incomplete one."""
+    """Append rows to a JSON-lines file in one write. An incomplete last line is ended first."""
     if not (text := _lines(rows)):
         return
     with path.open("a+b") as file:
@@ -257,7 +257,7 @@ def append_lines(path: Path, rows: Iterable[Row]) -> None:
 
 
 def read_lines(path: Path) -> Iterator[Row]:
-    """Yield the mappings in a JSON-lines file, if it exists; skip all other lines."""
+    """Yield the mappings in a JSON-lines file, if it exists. All other lines are skipped."""
     if not path.is_file():
         return
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
@@ -272,7 +272,7 @@ def read_lines(path: Path) -> Iterator[Row]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file, and its folder if missing; readers see the old or the new content."""
+    """Write a file so that readers see its old or its new content. Create its folder if missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     new.write_text(text, encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""Import results of other systems as runs, and export runs as TREC and BEIR files."""
+"""Import the results of other systems as runs, and export runs as TREC and BEIR files."""
 
 import csv
 import hashlib
@@ -20,7 +20,7 @@ from graphrag_bench.values import Question
 from graphrag_bench.version import commit
 
 METHOD = "imported-"
-"""Prefix of the method's name in an imported run."""
+"""Prefix of the method name of an imported run."""
 MOST_UNMATCHED = 0.01
 TREC, QRELS = "run.trec", "qrels.trec"
 _NOTHING: dict[str, Any] = {
@@ -36,7 +36,7 @@ _NOTHING: dict[str, Any] = {
 
 
 class ResultsFile(NamedTuple):
-    """A file of results with the name of the system and the address of the publication."""
+    """A file of results, the name of the system (`title`) and a reference to its publication."""
 
     file: Path
     title: str
@@ -50,10 +50,10 @@ def import_run(
     *,
     allow_unmatched: bool = False,
 ) -> StoredRun:
-    """Store and score the rankings and answers in a file as a run on a data set.
+    """Store the rankings and answers in a file as a run on a data set, and score the run.
 
-    Raises UserError for a blank title, an invalid file, and, unless `allow_unmatched`, if more than
-    1 % of the passages match no document.
+    Raises UserError for a blank title and for an invalid file. Also raises UserError if more than 1
+    % of the passages match no document, unless `allow_unmatched` is true.
     """
     name = source.title.strip()
     if not name:
@@ -99,8 +99,8 @@ def _check_matches(file: Path, rankings: Rankings, allowed: bool) -> None:
     if share > MOST_UNMATCHED and not allowed:
         first = " ".join(rankings.unmatched[0].split())[:80]
         raise UserError(
-            f"{file}: {share:.1%} of {rankings.n_passages} passages match no document; the first "
-            f"is '{first}'. Check the corpus, or add --allow-unmatched."
+            f"{file}: {share:.1%} of {rankings.n_passages} passages match no document. The first "
+            f"of them is '{first}'. Check the corpus, or add --allow-unmatched."
         )
 
 
@@ -119,10 +119,10 @@ def export_trec(run: StoredRun, folder: Path) -> int:
 
     Returns the number of questions written, which are the scored questions. If the data set cannot
     be read, all stored questions are written to `run.trec`, and `qrels.trec` is omitted. A question
-    without documents gets the placeholder `NO_PASSAGE`.
-    Documents with the same rank have the same score, and trec_eval sorts them by name. A gold item
-    of several documents is written under its own name. Raises UserError for a run without rankings,
-    for gold with alternative documents, and for a name with white space.
+    without documents gets the placeholder `NO_PASSAGE`. Documents of the same rank get the same
+    score, and trec_eval sorts such documents by name. A gold item of several documents is written
+    under its own name. Raises UserError for a run without rankings, for gold with alternative
+    documents, and for a name with white space.
     """
     scored = set(scored_questions(run)) if run.dataset else set(run.rows)
     rows = [row for name, row in run.rows.items() if name in scored and "documents" in row]
@@ -147,19 +147,19 @@ def export_trec(run: StoredRun, folder: Path) -> int:
 
 
 def export_beir(run: StoredRun, folder: Path) -> int:
-    """Write the data set of a run in BEIR's layout; return the number of questions.
+    """Write the data set of a run in the BEIR format, and return the number of questions.
 
-    The layout has no place for gold answers, aliases and scopes. A question without gold documents
-    gets the placeholder `NO_PASSAGE` with score 0, because BEIR asks only questions in the qrels.
+    The format has no fields for gold answers, aliases and scopes. A question without gold documents
+    gets the placeholder `NO_PASSAGE` with score 0, because BEIR ignores questions without qrels.
     Raises UserError if the data set cannot be read, for gold with alternative documents, and for a
-    folder with files other than those of `export_trec`.
+    folder that has files other than those of `export_trec`.
     """
     data = run.require_dataset()
     for name, gold in data.gold.items():
         _refuse_alternatives("BEIR", name, [one for one, of in gold.parts if len(of) > 1])
     if there := sorted({one.name for one in folder.glob("*")} - {TREC, QRELS}):
         found = ", ".join([*there[:5], "..."][: len(there)])
-        raise UserError(f"The folder '{folder}' has files: {found}. Choose an empty folder.")
+        raise UserError(f"The folder '{folder}' is not empty: {found}. Choose an empty folder.")
     documents = ({"_id": one.id, "title": one.title, "text": one.text} for one in data.documents)
     write_rows(folder / "corpus.jsonl", documents)
     write_rows(folder / "queries.jsonl", ({"_id": q.id, "text": q.text} for q in data.questions))
@@ -178,12 +178,12 @@ def export_beir(run: StoredRun, folder: Path) -> int:
 def _refuse_alternatives(layout: str, question: str, alternatives: list[str]) -> None:
     if alternatives:
         raise UserError(
-            f"Any document of '{alternatives[0]}' is right for question '{question}', but {layout} "
-            "qrels cannot hold alternatives."
+            f"For question '{question}', any of the documents '{alternatives[0]}' is correct, but "
+            f"{layout} qrels cannot express alternatives."
         )
 
 
 def _line(*fields: str) -> str:
     if bad := [field for field in fields if len(field.split()) != 1]:
-        raise UserError(f"'{bad[0]}' has white space, which TREC files do not allow.")
+        raise UserError(f"'{bad[0]}' contains white space, which TREC files do not allow.")
     return " ".join(fields) + "\n"

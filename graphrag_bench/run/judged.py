@@ -1,4 +1,4 @@
-"""Scores that a judge model gave the answers of a run, stored in `judged.jsonl`."""
+"""The scores that a judge model gave to the answers of a run, stored in `judged.jsonl`."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -8,9 +8,12 @@ from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 from graphrag_bench.run.folder import Row, RunFolder, read_lines
 
 JUDGED = "judged.jsonl"
-"""File with a row for each question, metric and judge: `question`, `metric`, `value` (0 to 1, or
-null with `missing` and `reason`), `judge` (model identity), `how` (digest of the prompts) and `of`
-(digest of the judged texts)."""
+"""File with a row for each question, metric and judge.
+
+`value` is a number from 0 to 1, or null; a row with null also has `missing` and `reason`. `judge`
+is the identity of the model, `how` is a digest of the prompts, and `of` is a digest of the judged
+texts.
+"""
 
 
 def judged_rows(folder: Path) -> list[Row]:
@@ -29,7 +32,7 @@ def judged_rows(folder: Path) -> list[Row]:
 def judged_values(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | None]]]:
     """Return the judged values by judge, metric and question.
 
-    The value is None if the reply of the judge was unreadable.
+    The value is None if the judge's reply could not be read.
     """
     judges: dict[str, dict[str, dict[str, float | None]]] = {}
     for row in rows:
@@ -39,7 +42,7 @@ def judged_values(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | 
 
 
 def sort_rows(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[str]) -> list[Row]:
-    """Sort rows by question, metric and judge, in the given orders; unknown names come last."""
+    """Sort rows by question, metric and judge, in the given orders. Unknown names come last."""
     first, second = ({name: at for at, name in enumerate(of)} for of in (questions, metrics))
 
     def place(row: Row) -> tuple[object, ...]:
@@ -51,11 +54,11 @@ def sort_rows(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[s
 
 
 def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
-    """Return the judged values (0 to 1) by question and metric; None for an unreadable reply.
+    """Return the judged values (0 to 1) by question and metric, or None for an unreadable reply.
 
-    The last of several rows counts. If a metric has several judges, its name includes the judge
-    ("judged_correctness by MODEL"). Raises UserError for an invalid row and for a metric that is
-    computed without a judge.
+    If there are several rows for a value, the last row counts. If a metric has several judges, its
+    name includes the judge ("judged_correctness by MODEL"). Raises UserError for an invalid row and
+    for a metric that is computed without a judge.
     """
     path = folder.path / JUDGED
     rows = list(read_lines(path))
@@ -74,8 +77,9 @@ def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
 
 def _fault(row: Row) -> str:
     if not {"question", "metric", "value"} <= set(row):
-        return "it needs question, metric and value"
+        return "a row needs question, metric and value"
     value = row["value"]
     if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
         return f"value {value!r} is neither a number from 0 to 1 nor null"
-    return f"'{row['metric']}' is computed, not judged" if row["metric"] in ANSWER_METRICS else ""
+    computed = row["metric"] in ANSWER_METRICS
+    return f"'{row['metric']}' is a metric that is computed without a judge" if computed else ""

@@ -34,8 +34,9 @@ class MethodKeys(BaseModel):
 
     `title` is the method's name in tables. `page` is the method's folder in methods/, by default
     `name`. A method with a `role` is a reference method, which other methods are compared with.
-    `given` is a slot to fill before the first step. `prompts` is a folder of files that replace the
-    method's prompts. `verified` is true if the method was checked against its paper or code.
+    `given` is a slot that is filled before the first step. `prompts` is a folder of files that
+    replace the method's prompts. `verified` is true if the method was checked against its paper or
+    code.
     """
 
     name: StrictStr
@@ -49,22 +50,23 @@ class MethodKeys(BaseModel):
 
     @property
     def first_slots(self) -> frozenset[str]:
-        """Names of the slots that have a value before the first step."""
+        """The names of the slots that have a value before the first step."""
         return frozenset({FIRST_SLOTS[self.given]} if self.given else ())
 
 
 _REFERENCE = re.compile(r"(?:\bmethod[.\[]|\$\{\.+)(\w+)")
 RESERVED = frozenset({*MethodKeys.model_fields, "budget", FILE, *KEYS, *STAGES})
 FIRST_SLOTS = {"gold_chunks": "chunks"}
-"""The slot that each value of the key `given` fills."""
+"""The slot that is filled for each value of the key `given`."""
 
 
 @dataclass(frozen=True)
 class Method:
     """A method with its parameters and its pipeline.
 
-    `pooled` is true if the method uses path pooling. `edits` lists how its steps differ from those
-    in its file. The name and the title of an edited method include the edits, and it has no role.
+    `pooled` is true if the method uses path pooling. `edits` lists the differences between its
+    steps and the steps in its file. A method with edits has no role, and its name and title include
+    them.
     """
 
     keys: MethodKeys
@@ -86,12 +88,12 @@ class Method:
 
     @property
     def role(self) -> str:
-        """The role as a reference method: `floor`, `baseline` or `ceiling`; "" without a role."""
+        """The role as a reference method (`floor`, `baseline` or `ceiling`), or ""."""
         return "" if self.edits else self.keys.role or ""
 
 
 def read_keys(config: Mapping[str, Any]) -> MethodKeys:
-    """Return the keys of a method's file; raises UserError for invalid values."""
+    """Return the keys of a method's file. Raises UserError for invalid values."""
     try:
         return MethodKeys.model_validate(dict(config))
     except ValidationError as error:
@@ -105,7 +107,7 @@ def edits_of(
 ) -> str:
     """Return the differences between a pipeline and the method's file, e.g. `+ chunk.head`.
 
-    The file is read with the profile, fidelity, pooling and parameters of the run.
+    The profile, fidelity, pooling and parameters of the run are applied to the file first.
     """
     if file is None or file.get("name") != settings.method.get("name"):
         return ""
@@ -137,7 +139,7 @@ def edits_of(
 
 
 def able_to_pool() -> list[str]:
-    """Return the names of the methods that path pooling (`pooling=`) can be used with."""
+    """Return the names of the methods that support path pooling (`pooling=`)."""
     return [name for name in names("method") if _pools(method_file(name))]
 
 
@@ -152,29 +154,30 @@ def unresolved(config: Mapping[str, Any]) -> list[str]:
     known = [f"method.{key}" for key in config if key not in RESERVED]
     texts = [text for text in paths_of(config, lists=True).values() if isinstance(text, str)]
     return [
-        f"A step reads {text}, which does not exist. {did_you_mean(text, known)}"
+        f"A step refers to {text}, which does not exist. {did_you_mean(text, known)}"
         for text in dict.fromkeys(texts)
         if OmegaConf.is_interpolation(OmegaConf.create([text]), 0)
     ]
 
 
 def check_prompts(folder: Path, pipeline: Pipeline) -> None:
-    """Raise UserError if no file in a folder has the file name of a prompt of the pipeline."""
+    """Raise UserError unless a folder has at least one file named like a prompt of the pipeline."""
     if not folder.is_dir():
-        raise UserError(f"method.prompts: no folder '{folder}'.")
+        raise UserError(f"method.prompts: there is no folder '{folder}'.")
     values = [value for op in pipeline.operators() for value in op.settings.values()]
     prompts = [value for value in values if isinstance(value, Prompt)]
     names = {Path(file.name).name for prompt in prompts for file in prompt.files}
     if not any((folder / name).is_file() for name in names):
-        there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
-        wanted = ", ".join(sorted(names)) or "no prompts"
+        there = ", ".join(sorted(path.name for path in folder.iterdir())) or "none"
+        wanted = ", ".join(sorted(names)) or "none"
         raise UserError(
-            f"method.prompts: '{folder}' has {there}; the prompts of the method are {wanted}."
+            f"method.prompts: no file in '{folder}' is named like a prompt of the method. Files: "
+            f"{there}. Prompts: {wanted}."
         )
 
 
 def check_parameters(file: Mapping[str, Any], config: Mapping[str, Any]) -> None:
-    """Raise UserError for parameters in `config` that a method's file lacks or no step reads."""
+    """Raise UserError for parameters in `config` that no step uses or the method's file lacks."""
     stages, name = unknown_stages(file), file["name"]
     parameters = [key for key in file if key not in RESERVED and key not in stages]
     problems = [
@@ -189,12 +192,12 @@ def check_parameters(file: Mapping[str, Any], config: Mapping[str, Any]) -> None
     for key in (key for key in parameters if key not in read):
         near = nearest(key, RESERVED - {FILE}, n=1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
-        problems.append(f"No step reads the parameter 'method.{key}' of '{name}'.{hint}")
+        problems.append(f"No step uses the parameter 'method.{key}' of '{name}'.{hint}")
     raise_problems(problems, f"method '{name}'")
 
 
 def references(value: object) -> set[str]:
-    """Return the names of the parameters that a value refers to (`${method.NAME}`).
+    """Return the names of the parameters that a value refers to, as in `${method.NAME}`.
 
     >>> references([{"op": "chunk.bm25", "top_k": "${method.top_k}"}, "chunk.head"])
     {'top_k'}
@@ -204,8 +207,7 @@ def references(value: object) -> set[str]:
 
 
 RICH_TYPES = ("organization", "person", "geo", "event", "category")
-"""Default entity types of a rich knowledge graph, as in the code of LightRAG, PathRAG and
-PathCoRAG; nano-graphrag, PankRAG and HiRAG have no `category`."""
+"""Default entity types of a rich knowledge graph, as in the code of LightRAG and PathRAG."""
 _DEFAULTS: Mapping[str, Any] = {"extraction": "auto", "text_extraction": "auto"}
 
 Choices = dict[str, dict[str, Any]]
@@ -219,7 +221,7 @@ def extractions() -> frozenset[str]:
 def artifact_choices(
     settings: RunSettings, of_method: Mapping[str, Any], dataset: Dataset
 ) -> Choices:
-    """Return the variant and settings of each artifact: those of the run override the method's."""
+    """Return the variant and settings of each artifact. Those of the run override the method's."""
     merged: Choices = {}
     chunking = {"chunk_table": settings.chunking}
     imported = _imported_choices(settings)
@@ -256,10 +258,11 @@ def _imported_choices(settings: RunSettings) -> dict[str, str]:
 def complete(choices: Choices, dataset: Dataset) -> None:
     """Replace `auto` by variants, and add the choices that follow from the graph.
 
-    An extraction reads the facts of a synthetic world, else the triples of the data set, else its
-    OpenIE file, else the names that the tagger finds. A graph is made from the triples of the data
-    set, else from its texts. Node names come from the extraction if the graph is made from it, else
-    from the graph. A rich knowledge graph has keywords and entity types.
+    The input of an extraction is the first of these that exists: the facts of a synthetic world,
+    the triples of the data set, its OpenIE file, the names that the tagger finds. A graph is made
+    from the triples of the data set if there are any, else from its texts. Node names come from the
+    extraction if the graph is made from it, else from the graph. A rich knowledge graph has
+    keywords and entity types.
     """
 
     def replace_auto(resource: str, variant: str) -> None:

@@ -1,4 +1,4 @@
-"""Test the models of a run with a few small calls; no call is cached or charged to a budget."""
+"""Test the models of a run with a few small calls, which are not cached or charged to a budget."""
 
 import time
 from collections.abc import Callable
@@ -27,10 +27,10 @@ from graphrag_bench.text import count_tokens
 CITY = Prompt("graphrag_bench.run:prompts/city.j2")
 COPY = Prompt("graphrag_bench.run:prompts/copy.j2")
 LONG_PROMPT = 2200
-"""Tokens of an answer prompt with a full context."""
+"""Number of tokens of an answer prompt with a full context."""
 _TOO_SMALL = (
-    f"Answer prompts have about {LONG_PROMPT} tokens: use a larger window, or a smaller budget "
-    "(budget_context=1000)."
+    f"Answer prompts have about {LONG_PROMPT} tokens. Use a larger context window, or a smaller "
+    "context budget (budget_context=1000)."
 )
 _PASSAGE = "Marie Curie was born in Warsaw in 1867 and taught at the University of Paris. "
 
@@ -43,9 +43,9 @@ class City(BaseModel):
 
 @dataclass(frozen=True)
 class Check:
-    """Check of the model with the role `part`.
+    """A check of the model with the role `part`.
 
-    `text` says what was observed if the check passed, or what to fix if it failed.
+    `text` is the observation of a passed check, or the way to fix the problem of a failed check.
     """
 
     part: str
@@ -55,7 +55,7 @@ class Check:
 
 
 def check_models(settings: RunSettings) -> list[Check]:
-    """Check the models of a run; after a failed check of a model, its other checks are skipped."""
+    """Check the models of a run. After a failed check, other checks of the model are skipped."""
     configs = {part: getattr(settings, part) for part in ("llm", *ROLES)}
     models = {
         part: make_model(part, config) for part, config in configs.items() if config is not None
@@ -75,7 +75,7 @@ def _check(part: str, name: str, work: Callable[[], str]) -> Check:
 
 
 def _language_model(part: str, model: ChatModel) -> list[Check]:
-    if isinstance(model, Scripted | Replay):  # they only reply to prompts of a run
+    if isinstance(model, Scripted | Replay):  # these models only reply to the prompts of a run
         return [_check(part, "replies", lambda: f"stored: {model.identity}")]
     checks = [_check(part, "chat", lambda: _chat(model))]
     if checks[0].passed:
@@ -88,7 +88,7 @@ def _language_model(part: str, model: ChatModel) -> list[Check]:
 def _chat(model: ChatModel) -> str:
     window = model.window
     if window is not None and window < LONG_PROMPT:
-        raise UserError(f"The window has {window} tokens. {_TOO_SMALL}")
+        raise UserError(f"The context window has {window} tokens. {_TOO_SMALL}")
     n_copies = LONG_PROMPT // count_tokens(_PASSAGE) + 1
     began = time.perf_counter()
     try:
@@ -122,7 +122,7 @@ def _vector(model: Embedder) -> str:
             f"A vector has {len(row)} numbers, but embedder.dimension={model.dimension}."
         )
     if abs(norm - 1.0) > 1e-3:
-        raise UserError(f"A vector has the norm {norm:.4f}; indices need norm 1.")
+        raise UserError(f"A vector has norm {norm:.4f}, but indices need vectors of norm 1.")
     window = model.text_lengths(()).description
     return f"{len(row)} numbers, length {norm:.3f}: {model.identity}; {window}"
 

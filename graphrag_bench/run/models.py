@@ -1,4 +1,4 @@
-"""The models of a run, loaded on first use, so that a finished run loads no model."""
+"""The models of a run. A model is loaded on first use, so that a finished run loads no model."""
 
 import copy
 import json
@@ -35,11 +35,11 @@ from graphrag_bench.world.dataset import training_worlds
 
 T = TypeVar("T")
 MOST_OF_A_KIND = 2
-"""Number of cached objects of a kind, such as embedders: those of this and of the previous run."""
+"""Maximum number of cached objects of a kind, such as the embedders of this and the last run."""
 MOST_BYTES = 2**30
-"""Maximum size on disk of the artifacts in memory."""
+"""Maximum total size of the artifacts that are kept in memory, measured on disk."""
 LEAST_BYTES = MOST_BYTES // 64
-"""Minimum size that an artifact counts as: bounds the memory maps of thousands of scopes."""
+"""Smaller artifacts count as this size. This limits the number of open memory maps."""
 _OWN = ("corpus", "openie", "training")
 """Resources that differ between the corpora of scopes."""
 _CHARGED = ("embedder", "llm", "llm_build", "ledger", "budget")
@@ -54,7 +54,7 @@ _CODED = ("llm", "llm_build", "embedder", "nlp", "cross_encoder")
 class Models(Mapping[str, Any]):
     """The models, the corpus and the files to import of a run, by name.
 
-    Each of them is loaded when it is first looked up.
+    Each value is loaded when it is first used.
     """
 
     NAMES = (
@@ -82,7 +82,7 @@ class Models(Mapping[str, Any]):
         return other
 
     def on_trial(self, trial: int) -> "Models":
-        """Return the models of a later repeat of a run, with their own ledger."""
+        """Return the models for a later repeat of the run, with a ledger of their own."""
         other = copy.copy(self)
         other._drop(_CHARGED)
         other.gates, other._trial = {}, trial
@@ -96,8 +96,8 @@ class Models(Mapping[str, Any]):
     ) -> None:
         """Record calls in the file `ledger`, and reset the counts of failed calls.
 
-        The budget counts costs in `ledger`, in `earlier` ledgers of this run, and in `others`, the
-        ledgers of other processes that work on the run.
+        The budget counts the costs in `ledger`, in the `earlier` ledgers of this run, and in
+        `others`, which are the ledgers of other processes that work on the run.
         """
         self.gates.clear()
         if self.ledger_path != ledger:
@@ -105,7 +105,7 @@ class Models(Mapping[str, Any]):
         self.ledger_path, self.earlier, self.others = ledger, earlier, others
 
     def release(self) -> None:
-        """Drop models, open files and the ledger; the process cache keeps shared objects."""
+        """Drop models, open files and the ledger. Objects in the process cache are kept."""
         self._drop(_RELEASED)
 
     def _drop(self, names: Sequence[str]) -> None:
@@ -126,7 +126,7 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The embedder with its cache of vectors; an embedding API is charged to the budget."""
+        """The embedder with its cache of vectors. An embedding API is charged to the budget."""
         model: Embedder = self.unwrapped("embedder")
         if isinstance(model, OpenAIEmbedder):
             log = self.ledger.logger("embedding", "embedder", kind="embedding")
@@ -171,21 +171,21 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def llm_build(self) -> ChatModel:
-        """The model that builds graphs and other artifacts; by default the answering model."""
+        """The model that builds graphs and other artifacts, by default the answering model."""
         if self.settings.llm_build is None:
             return self._language_model("llm") if self._trial else self.llm
         return self._language_model("llm_build")
 
     @cached_property
     def llm_judge(self) -> ChatModel:
-        """The model that judges answers; raises UserError if no judge is set."""
+        """The model that judges answers. Raises UserError if no judge is set."""
         return self._language_model("llm_judge")
 
     def _language_model(self, group: str, trial: int = 0) -> ChatModel:
         model = self.unwrapped(group)
         if not isinstance(model, ChatModel):
             kind = f"{type(model).__module__}.{type(model).__name__}"
-            raise UserError(f"{group}._target_ makes a {kind}; a ChatModel is needed.")
+            raise UserError(f"{group}._target_ must create a ChatModel, but it creates a {kind}.")
         if isinstance(model, Replay):
             return model.attached(trial=trial)
         model = model.attached(store=self.replies, budget=self.budget, trial=trial)
@@ -194,13 +194,13 @@ class Models(Mapping[str, Any]):
 
     @property
     def batch(self) -> BatchFile | None:
-        """The file that collects requests instead of sending them; None if requests are sent."""
+        """The file that requests are written to, or None if requests are sent to a server."""
         path = self.settings.cache.batch
         return self.shared.get_or_make("batch", path, lambda: BatchFile(path)) if path else None
 
     @cached_property
     def replies(self) -> Cache | None:
-        """The cache of model replies, or None with cache.mode=off."""
+        """The cache of model replies, or None with `cache.mode=off`."""
         return self._store("replies.sqlite", self.settings.cache.path)
 
     def _store(self, name: str, other: str | None = None) -> Cache | None:
@@ -214,12 +214,12 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The ledger that records each call; `charge` sets its file."""
+        """The ledger that records each call. Its file is set by `charge`."""
         return Ledger(self.ledger_path)
 
     @cached_property
     def budget(self) -> Budget:
-        """The budget of the run, from which the costs in its ledgers are subtracted."""
+        """The budget of the run, minus the costs that are recorded in its ledgers."""
         limits = self.settings.budget
         if limits.tokens is None and limits.usd is None:
             return Budget()
@@ -229,17 +229,17 @@ class Models(Mapping[str, Any]):
 
     @property
     def openie(self) -> Any:
-        """The OpenIE file of the data set; raises UserError if it has none."""
+        """The OpenIE file of the data set. Raises UserError if there is no such file."""
         if self.corpus.openie is None:
             raise UserError(
-                f"Data set '{self.corpus.name}' has no OpenIE file: set dataset.openie=FILE or "
+                f"Data set '{self.corpus.name}' has no OpenIE file. Set dataset.openie=FILE or "
                 "build.extraction=nlp."
             )
         return self.corpus.openie
 
     @property
     def training(self) -> TrainingSet:
-        """Training questions with gold, none of which is a question of the run.
+        """Training questions with gold, which are not questions of the run.
 
         Raises UserError if the data set has no training questions.
         """
@@ -247,14 +247,14 @@ class Models(Mapping[str, Any]):
 
     @property
     def import_from(self) -> Path:
-        """The file or folder of the graph to import; raises UserError if none is set."""
+        """The file or folder of the graph to import. Raises UserError if none is set."""
         if self.settings.graph.import_from is None:
             raise UserError("An imported graph needs graph.import_from=PATH.")
         return file_of(Path(self.settings.graph.import_from))
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """The released weights of a graph neural network, read on first use."""
+        """The published weights of a graph neural network, which are read on first use."""
         graph = self.settings.graph
         return Checkpoint(graph.checkpoint or "", graph.checkpoint_revision)
 
@@ -265,7 +265,7 @@ class Models(Mapping[str, Any]):
             return self.unwrapped("llm")
         if config is None:
             raise UserError(
-                "No judge is set. Choose a model other than the judged one: llm@llm_judge="
+                "No judge is set. Choose a model that did not write the answers: llm@llm_judge="
                 "openai_compatible llm_judge.model=NAME, or llm@llm_judge=local "
                 "llm_judge.model_path=FILE.gguf."
             )
@@ -278,7 +278,7 @@ class Models(Mapping[str, Any]):
         return model
 
     def identity(self, name: str) -> str:
-        """Return a model's name or a file's digest, without addresses, API keys or paths."""
+        """Return the name of a model or the digest of a file, without address, API key or path."""
         if name == "corpus":
             return self.corpus.corpus_digest
         if name == "openie":
@@ -291,12 +291,12 @@ class Models(Mapping[str, Any]):
         return str(model.identity)
 
     def identity_of(self, name: str) -> str:
-        """Return a model's identity for keys; a user's own class adds a digest of its code."""
+        """Return the identity of a model for keys. For a class of the user it covers the code."""
         return identity_of(self.unwrapped(name)) if name in _CODED else self.identity(name)
 
 
 class ProcessCache:
-    """LRU cache of data sets, models and artifacts by settings; evicted entries are closed."""
+    """LRU cache of data sets, models and artifacts by settings. Evicted entries are closed."""
 
     def __init__(self) -> None:
         self.datasets: Datasets = {}
@@ -305,7 +305,7 @@ class ProcessCache:
         self._kinds: dict[str, _Recent[Any]] = {}
 
     def dataset(self, settings: RunSettings) -> Dataset:
-        """Return the data set of a run; raises UserError if anything except its gold is invalid."""
+        """Return the data set of a run. Raises UserError if it is invalid, except in its gold."""
         name = dataset_key(settings.dataset, settings.paths.home)
         known = self.datasets.get(name)
         if not isinstance(known, Dataset):
@@ -314,16 +314,16 @@ class ProcessCache:
         return known
 
     def get_or_make(self, kind: str, settings: object, make: Callable[[], T]) -> T:
-        """Return the cached object of a kind with these settings; call `make` if there is none."""
+        """Return the cached object of a kind with these settings. If there is none, call `make`."""
         recent: _Recent[T] = self._kinds.setdefault(kind, _Recent(MOST_OF_A_KIND))
 
-        def weight(model: object) -> int:  # two models of vLLM do not fit on the GPU
+        def weight(model: object) -> int:  # a GPU has no room for two vLLM models
             return MOST_OF_A_KIND if isinstance(model, Vllm) else 1
 
         return recent.get(key_of(settings), make, weight)
 
     def load(self, produces: Any, folder: Path) -> Any:
-        """Load an artifact from its folder; reuse the object until the artifact is built again."""
+        """Return the artifact in a folder. It is cached until it is built again."""
         stat = (folder / RECIPE).stat()
         key = produces, str(folder.absolute()), stat.st_ino, stat.st_mtime_ns
 
@@ -369,5 +369,5 @@ class _Recent(Generic[T]):
 
 
 def key_of(settings: object) -> str:
-    """Return settings as JSON with sorted keys, a key for caches."""
+    """Return settings as JSON with sorted keys, for use as a key of a cache."""
     return json.dumps(settings, sort_keys=True, default=str)

@@ -1,4 +1,4 @@
-"""The plan of a run: artifacts, steps, calls and costs, before any model is loaded."""
+"""The plan of a run: its artifacts, steps, calls and costs, before any model is loaded."""
 
 import inspect
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ from graphrag_bench.values import Question
 
 
 def describe(experiment: Experiment) -> str:
-    """Return the plan as text: artifacts to build or reuse, steps, questions left, model calls."""
+    """Return the plan as text: artifacts to build or reuse, steps, open questions, model calls."""
     parts = (_method_lines, _artifact_lines, _step_lines, _extent)
     blocks = ["\n".join(lines(experiment)) for lines in parts]
     settings, tokens = experiment.settings, experiment.context_budget.tokens
@@ -43,7 +43,7 @@ def describe(experiment: Experiment) -> str:
 
 
 def plan_values(experiment: Experiment) -> dict[str, Any]:
-    """Return the plan as JSON values: the run's key, its artifacts, questions and costs."""
+    """Return the plan as JSON values: the key of the run, its artifacts, questions and costs."""
     store, (selected, _), left = experiment.store(), experiment.selection(), remaining(experiment)
     return {
         "key": experiment.key,
@@ -97,7 +97,7 @@ def _step_lines(experiment: Experiment) -> Iterator[str]:
 
 
 def remaining(experiment: Experiment) -> tuple[int, int]:
-    """Return how many questions of a run are unfinished, and how many of them will be answered."""
+    """Return the number of unfinished questions of a run, and how many of them will be answered."""
     selected, to_answer = experiment.selection()
     done = [experiment.folder.finished_questions(answering) for answering in (False, True)]
     rest = [one.id in to_answer for one in selected if one.id not in done[one.id in to_answer]]
@@ -145,7 +145,7 @@ def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
 
 
 def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[str]:
-    """Yield lines on the answer forms: number of questions, token limit and instruction of each."""
+    """Yield lines on each answer form: its number of questions, token limit and instruction."""
     for name, n in forms_of(questions).items():
         form = next(one for one in questions if one.form == name).answer_form
         own = [op.settings.get("max_tokens") for op in answering_steps(pipeline)]
@@ -157,7 +157,7 @@ def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[st
 
 
 def context_lines(experiment: Experiment) -> Iterator[str]:
-    """Yield lines on the context budget, on the reason for it, and on each block of the prompt."""
+    """Yield lines on the context budget and its origin, and on each block of the prompt."""
     pipeline, budget = experiment.method.pipeline, experiment.context_budget
     chunk = experiment.window.chunk
     blocks = budgets.context_blocks(pipeline, budget, chunk.typical)

@@ -1,6 +1,6 @@
-"""The stored result of a question: its row in records.jsonl, its timing and its context.
+"""The stored result of a question: its row in `records.jsonl`, its timing and its context.
 
-The row has no retries, cache hits or seconds, so that the same configuration gives the same bytes.
+The row has no retries, cache hits or seconds, so that equal configurations give equal bytes.
 """
 
 from collections import Counter
@@ -25,12 +25,12 @@ Trace = Literal["ids", "off"]
 
 
 def is_imported(row: Row) -> bool:
-    """Return whether a stored result is imported from another system, without calls or context."""
+    """Return whether a stored result was imported from another system."""
     return bool(row.get("imported"))
 
 
 def record(finished: QuestionResult, chunk_table: ChunkTable | None, trace: Trace = "ids") -> Row:
-    """Return the row to store for a question; `status` is answered, retrieved or failed."""
+    """Return the row to store for a question. `status` is answered, retrieved or failed."""
     outcome = finished.outcome
     row: Row = {"question": finished.question.id, "scope": finished.question.scope}
     if isinstance(outcome, Failure):
@@ -72,7 +72,7 @@ def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
 
 
 def documents_in(piece: Mapping[str, Any]) -> list[str] | None:
-    """Return the documents whose text is in a stored piece of context; None if unknown."""
+    """Return the documents whose text is in a stored piece of context, or None if unknown."""
     if piece["kind"] == "chunk":
         return [piece["id"], *piece.get("also", ())]
     return piece.get("documents")
@@ -151,7 +151,7 @@ def _short(score: float) -> float:
 
 
 def timing_rows(finished: QuestionResult, workers: int = 1) -> Iterator[Row]:
-    """Yield a row for each step of a question, with its seconds summed over all its rounds."""
+    """Yield a row for each step of a question, with the total seconds of all its executions."""
     seconds: dict[str, float] = {}
     for step in finished.trace:
         seconds[step.step] = seconds.get(step.step, 0.0) + step.seconds
@@ -161,7 +161,7 @@ def timing_rows(finished: QuestionResult, workers: int = 1) -> Iterator[Row]:
 
 
 def context_rows(finished: QuestionResult, chunk_table: ChunkTable | None) -> list[Row]:
-    """Return a list of one row with the texts in a question's context; [] without a context."""
+    """Return a list with one row, the texts in a question's context, or [] without a context."""
     outcome = finished.outcome
     context = None if isinstance(outcome, Failure) else outcome.get("context")
     if not isinstance(context, Context):
@@ -186,10 +186,10 @@ def _stored(piece: Piece, chunk_table: ChunkTable | None) -> str | None:
 def context_texts(
     folder: RunFolder, rows: Mapping[str, Row], dataset: Dataset
 ) -> dict[str, Sequence[str | None]]:
-    """Return, for each question, the texts of the pieces in its stored context, in order.
+    """Return the texts of the stored context of each question, in order.
 
-    A question is omitted if its texts were not stored (trace=off) or changed in the data set. A
-    text is None if its document is no longer in the data set.
+    A question is omitted if its texts were not stored (`trace=off`) or have changed in the data
+    set. A text is None if its document is no longer in the data set.
     """
     passages = {document.id: document.passage for document in dataset.documents}
     stored = {row["question"]: row for path in folder.files("contexts") for row in read_lines(path)}

@@ -24,7 +24,7 @@ from graphrag_bench.values import Question
 from graphrag_bench.version import commit
 
 StoredArtifact = tuple[PlannedArtifact, Mapping[str, Any]]
-"""An artifact and its recipe, the stored record of its build."""
+"""An artifact and its recipe, which is the stored record of its build."""
 _STATED = ("profile", "fidelity", "regime", "limit", "split", "dev_share", "answer")
 
 
@@ -82,9 +82,9 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
 
 
 def _still_valid(experiment: Experiment, n_rows: int, n_answered: int) -> Mapping[str, Any]:
-    """Return the stored metrics if questions and code are the same, else an empty mapping.
+    """Return the stored metrics if questions and code are unchanged, else an empty mapping.
 
-    Values that need a tokenizer come from here: loading it takes a third of a finished run's time.
+    They replace values that need a tokenizer. Loading it takes a third of a finished run's time.
     """
     stored = experiment.folder.metrics()
     same = {"commit": commit(), "n": n_rows, "answered": n_answered}
@@ -173,7 +173,7 @@ def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]
 
 
 def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None) -> Experiment:
-    """Prepare a stored run again, with `changed` settings; raises UserError for an imported run."""
+    """Prepare a stored run again with `changed` settings. Raises UserError for an imported run."""
     run.require_steps()
     values = {**run.config, "paths": {"home": str(run.home or home)}, **(changed or {})}
     try:
@@ -188,7 +188,7 @@ def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None)
 class References:
     """The `keys` of a run's artifacts, by scope and resource.
 
-    The scope of artifacts over the whole corpus is None. `dataset` is the folder of the corpus in
+    Artifacts of the whole corpus have the scope None. `dataset` is the folder of the corpus in
     artifacts/. `shared` is the folder of the shared store, or "".
     """
 
@@ -197,12 +197,12 @@ class References:
     shared: str = ""
 
     def keys_for(self, scope: str | None) -> Mapping[str, str]:
-        """Return {resource: key} for the artifacts of a scope; {} if unknown."""
+        """Return {resource: key} for the artifacts of a scope, or {} if they are unknown."""
         return self.keys.get(None if set(self.keys) == {None} else scope, {})
 
     @property
     def places(self) -> frozenset[str]:
-        """Paths of the artifacts below artifacts/: DATASET/RESOURCE/KEY."""
+        """The paths of the artifacts below artifacts/: DATASET/RESOURCE/KEY."""
         places = (place for of_scope in self.keys.values() for place in of_scope.items())
         return frozenset(f"{self.dataset}/{resource}/{key}" for resource, key in places)
 
@@ -233,4 +233,4 @@ def read_references(folder: RunFolder) -> References | None:
         keys = {row["scope"]: dict(row["keys"]) for row in stored["artifacts"]}
         return References(str(stored["dataset"]), keys, str(stored.get("shared", "")))
     except (LookupError, TypeError, ValueError) as error:
-        raise DamagedRun(path, f"no list of artifacts: {error}") from None
+        raise DamagedRun(path, f"not a list of artifacts: {error}") from None

@@ -25,11 +25,11 @@ from graphrag_bench.run.record import context_texts, documents_in, is_imported
 
 @dataclass(frozen=True)
 class Scoring:
-    """How questions are scored: answer `metrics` and the cutoffs k (`cuts`) of evidence metrics.
+    """How answers and evidence are scored: the answer `metrics`, and the cutoffs k (`cuts`).
 
-    Three fields are mappings by question id. `questions` has the text of each question, `texts` has
-    the texts of its context (None for an unknown text), and `judged` has its judged values by
-    metric (None for an unreadable reply).
+    Three fields are mappings by question id. `questions` has the text of a question. `texts` has
+    the texts of its context, or None for an unknown text. `judged` has its judged values by metric,
+    or None for an unreadable reply.
     """
 
     metrics: tuple[str, ...] = answer_metrics.DEFAULT_METRICS
@@ -47,7 +47,7 @@ PLAIN = Scoring()
 def scoring_of(
     dataset: Dataset, evaluation: EvaluationSettings, folder: RunFolder, rows: Mapping[str, Row]
 ) -> Scoring:
-    """Return the scoring of a run: its metrics, the texts of its contexts and its judged values."""
+    """Return the scoring of a run, with the texts of its contexts and its judged values."""
     return Scoring(
         metric_names(dataset, evaluation),
         {question.id: question.text for question in dataset.questions},
@@ -62,7 +62,7 @@ def scoring_of(
 def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = True) -> Dataset:
     """Read the data set that the settings name.
 
-    If `scored` is False, faults in the gold of the data set raise no error.
+    If `scored` is false, faults in the gold of the data set raise no error.
     """
     return read_dataset(
         settings.card or settings.name, settings.root, settings.openie, settings.own,
@@ -71,7 +71,7 @@ def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = Tr
 
 
 Datasets = dict[str, Dataset | UserError]
-"""Data sets in memory, or the error of reading them, by `dataset_key`."""
+"""The data sets in memory by `dataset_key`. A data set that cannot be read has its error here."""
 
 
 def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
@@ -80,9 +80,9 @@ def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
 
 
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:
-    """Return the answer metrics of a data set: those on its card, or the default metrics.
+    """Return the answer metrics of a data set: the metrics on its card, or the default metrics.
 
-    If the gold has options or sub-answers, the metrics that score them are added. The metrics in
+    Metrics for options and for sub-answers are added if the gold has any. The metrics in
     `evaluation.metrics` come last.
     """
     named = dataset.card.metrics or answer_metrics.DEFAULT_METRICS
@@ -93,7 +93,7 @@ def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str,
 
 
 def check_scoring(dataset: Dataset, evaluation: EvaluationSettings, answering: bool = True) -> None:
-    """Raise UserError for an unknown metric and, with `answering`, for a missing package."""
+    """Raise UserError for an unknown metric and, if `answering`, for a missing package."""
     answer_metrics.check_metrics(evaluation.metrics, "evaluation.metrics", installed=answering)
     card = dataset.card
     answer_metrics.check_metrics(card.metrics, f"datasets/{card.name}/card.yaml", answering)
@@ -102,7 +102,7 @@ def check_scoring(dataset: Dataset, evaluation: EvaluationSettings, answering: b
 def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str, float]:
     """Return the metrics and the judged values of one stored result.
 
-    Metrics without gold are left out. An unreadable judgement is left out too, not scored 0.
+    Metrics without gold are left out. Unreadable judgements are left out as well.
 
     >>> row = {"question": "q1", "documents": ["isk", "ada"], "answer": "Ada Marsh."}
     >>> scores = question_scores(row, Gold(answers=("Ada Marsh",), evidence=("ada",)))
@@ -134,7 +134,7 @@ def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
 
 
 def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
-    """Return the metrics of the packed context; an empty context scores 0.
+    """Return the metrics of the packed context. An empty context scores 0.
 
     Metrics of evidence are left out if a piece does not name its documents.
     """
@@ -192,13 +192,15 @@ def score(
 ) -> dict[str, Any]:
     """Return the scores of stored results for `metrics.json`.
 
-    Each of `metrics` has its `mean`, the ends `low` and `high` of its 95 % bootstrap interval, and
-    the number `n` of questions. If questions share scopes, it also has the number of scopes
-    (`clusters`), which are resampled whole. Failed questions are counted in `failed` and not
-    averaged. `answers_cut` is the share of answers that were cut at their limit. `fallbacks` counts
-    the questions with each fallback, and `missing` the unreadable judgements of each metric.
-    `lengths` has the mean number of words of answers and gold. `computed_by` names the packages
-    that compute metrics.
+    - `metrics` has for each metric its `mean`, the ends `low` and `high` of its 95 % bootstrap
+      interval, and the number `n` of questions. If questions share scopes, whole scopes are
+      resampled, and `clusters` is the number of scopes.
+    - `failed` is the number of failed questions, which are left out of all means.
+    - `answers_cut` is the fraction of answers that were cut at their limit.
+    - `fallbacks` has the number of questions with each fallback.
+    - `missing` has the number of unreadable judgements of each metric.
+    - `lengths` has the mean number of words of answers and of gold answers.
+    - `computed_by` names the packages that compute metrics.
     """
     values: dict[str, list[float]] = {}
     scopes: dict[str, list[str | None]] = {}
@@ -247,11 +249,10 @@ def _most_first(names: Iterable[str]) -> dict[str, int]:
 
 
 def contexts(rows: Iterable[Row]) -> dict[str, Any]:
-    """Return a `digest` of all contexts, and `room`; {} if every context is empty.
+    """Return a digest of all contexts, and the number of pieces that fit, or {} without contexts.
 
-    The digest covers the kind, id and tokens of each piece. `room` estimates how many pieces of
-    each kind fit the budget: it has the mean number of pieces in the contexts that had no room for
-    all pieces of this kind.
+    `digest` covers the kind, id and tokens of each piece. `room` has, for each kind of piece, the
+    mean number of pieces in the contexts from which a piece of this kind was dropped.
     """
     identities: list[tuple[str, list[tuple[str, str, int]]]] = []
     room: dict[str, list[int]] = {}
@@ -282,8 +283,10 @@ def _lengths(rows: Sequence[Row], gold: Mapping[str, Gold], scoring: Scoring) ->
 
 
 LONG, A_SENTENCE, UNSHARED = 3, 20, 0.3
-"""A run gets a warning if accuracy exceeds F1 by 0.3 and its answers have, on average, more than 3
-times the words of the gold and more than 20 words."""
+"""A run gets a warning if its answers are long and its accuracy exceeds its F1 by at least 0.3.
+
+Long answers have more than 20 words and more than 3 times the words of the gold, on average.
+"""
 
 
 def _flags(metrics: Mapping[str, Any], lengths: Mapping[str, float]) -> list[str]:
@@ -295,13 +298,13 @@ def _flags(metrics: Mapping[str, Any], lengths: Mapping[str, float]) -> list[str
         return []
     words = f"{lengths['answer_words']:.0f} words on average (gold: {lengths['gold_words']:g})"
     return [
-        f"accuracy accepts a gold answer anywhere in the text, and answers have {words}: use F1 "
+        f"accuracy accepts a gold answer anywhere in the text, and answers have {words}; use F1 "
         "or a judge"
     ]
 
 
 def shares(counts: Mapping[str, int]) -> dict[str, float]:
-    """Return the number of `calls`, and the share of each kind of faulty call, e.g. `failed`.
+    """Return the number of `calls`, and the fraction of each kind of faulty call, e.g. `failed`.
 
     >>> shares(Counter(calls=4, failed=1))["failed"]
     0.25

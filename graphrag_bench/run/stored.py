@@ -29,7 +29,7 @@ from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Row, RunFolde
 from graphrag_bench.run.scoring import Datasets
 
 EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
-"""Settings that select questions and scoring; they are not part of a run's key."""
+"""Settings that select questions and scoring. They are not part of a run's key."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,11 @@ class StoredRun:
     """A stored run, read from its folder.
 
     `loaded` is the run's data set if it is in memory. `read` caches the data sets of several runs.
-    Cells of a sweep share a folder if they differ only in the settings that `EXTENT` lists, such as
-    `limit` or `evaluation`; `extent` has the values of these settings for one cell. `varied` has
-    the overrides of the cell, None for a single run. If the run is scored by another rule than the
-    rule stored in its folder, `scored_as` names the stored rule.
+    If the run is scored by a rule other than the stored rule, `scored_as` names the stored rule.
+
+    Cells of a sweep (its combinations of settings) share a folder if they differ only in the
+    settings in `EXTENT`, such as `limit` or `evaluation`. `extent` has the values of these settings
+    for one cell. `varied` has the overrides of the cell, or None for a single run.
     """
 
     folder: RunFolder
@@ -54,7 +55,7 @@ class StoredRun:
     def metrics(self) -> Mapping[str, Any]:
         """The content of `metrics.json`.
 
-        It is scored again if the gold has changed, or if `extent` has other values than the file.
+        The run is scored again if the gold has changed, or if `extent` differs from the file.
         """
         stored = self.folder.metrics()
         if not stored:
@@ -73,7 +74,7 @@ class StoredRun:
 
     @property
     def imported(self) -> Mapping[str, str]:
-        """The file, digest and reference of imported results; {} for a run of this program."""
+        """The file, digest and reference of imported results, or {} for a run of this program."""
         source: Mapping[str, str] = self.config.get("imported", {})
         return source
 
@@ -81,13 +82,14 @@ class StoredRun:
         """Raise UserError if the run was imported, because an imported run has no steps."""
         if self.imported:
             raise UserError(
-                f"{self.folder.path} is imported from {self.imported['file']}: it has no steps, "
-                f"contexts or calls. Show it with `graphrag-bench view {self.folder.path}`."
+                f"{self.folder.path} was imported from {self.imported['file']}, so it has no "
+                "steps, contexts or calls. Show it with "
+                f"`graphrag-bench view {self.folder.path}`."
             )
 
     @property
     def home(self) -> Path | None:
-        """The home, which is the folder with runs/; None if the run was moved elsewhere."""
+        """The home, which is the folder with runs/, or None if the run was moved elsewhere."""
         above = self.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
         return above[3] if len(above) > 3 and above[2].name == "runs" else None
 
@@ -98,7 +100,7 @@ class StoredRun:
 
     @cached_property
     def scopes(self) -> Mapping[str, str | None]:
-        """The scope of each question, by id; questions of a scope share documents."""
+        """The scope of each question, by id. Questions of a scope share documents."""
         return {name: row.get("scope") for name, row in self.rows.items()}
 
     @cached_property
@@ -122,11 +124,11 @@ class StoredRun:
 
     @property
     def dataset(self) -> Dataset | None:
-        """The data set of the run; None if it cannot be read."""
+        """The data set of the run, or None if it cannot be read."""
         return self._source if isinstance(self._source, Dataset) else None
 
     def require_dataset(self) -> Dataset:
-        """Return the data set of the run; raises UserError if it cannot be read."""
+        """Return the data set of the run. Raises UserError if it cannot be read."""
         if isinstance(self._source, UserError):
             name = self.config["dataset"].get("name")
             raise UserError(
@@ -137,7 +139,7 @@ class StoredRun:
 
     @property
     def gold(self) -> Mapping[str, Gold]:
-        """The gold of each question, by id; {} if the data set cannot be read."""
+        """The gold of each question, by id, or {} if the data set cannot be read."""
         return self.dataset.gold if self.dataset else {}
 
     @property
@@ -173,7 +175,7 @@ def stored_runs(home: str | Path) -> list[StoredRun]:
 
 
 def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
-    """Return the runs of these `metrics.json` files; report and skip unreadable files."""
+    """Return the runs of these `metrics.json` files. Unreadable files are reported and skipped."""
     runs: list[StoredRun] = []
     read: Datasets = {}
     for path in paths:
@@ -188,7 +190,7 @@ def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
 
 
 def find_run(name: str, home: str | Path) -> StoredRun:
-    """Return a run, given its folder, its method or the beginning of its key."""
+    """Return a run. `name` is its folder, its method or the beginning of its key."""
     if (Path(name) / METRICS).exists():
         return StoredRun(RunFolder(Path(name)))
     runs = {run.folder.path.name: run for run in stored_runs(home)}
@@ -198,13 +200,13 @@ def find_run(name: str, home: str | Path) -> StoredRun:
         return next(iter(of_method.values()))
     if of_method:
         several = ", ".join(f"{key} ({known[key]['dataset']})" for key in of_method)
-        raise UserError(f"'{name}' has several runs: {several}. Name one by its key.")
+        raise UserError(f"'{name}' has several runs: {several}. Choose a run by its key.")
     named = {key: f"{one.get('method')} on {one.get('dataset')}" for key, one in known.items()}
     return by_prefix(name, runs, "run", f"{home}/runs", lambda run: named[run.folder.path.name])
 
 
 def extent_of(settings: RunSettings) -> dict[str, Any]:
-    """Return the settings that `EXTENT` lists, such as `limit`, with their values as JSON."""
+    """Return the settings in `EXTENT`, such as `limit`, with their values as JSON."""
     return settings.model_dump(mode="json", include=EXTENT)
 
 
@@ -254,7 +256,7 @@ _OF_EVIDENCE = ("evidence", "all_evidence")
 def repeats_of(
     run: StoredRun, answered: Sequence[str], settings: EvaluationSettings
 ) -> dict[str, Any]:
-    """Return the scores of a run's repeats for `metrics.json`; {} without repeats.
+    """Return the scores of a run's repeats for `metrics.json`, or {} without repeats.
 
     The scores cover the `answered` questions that failed in no repeat. `changed` is the number of
     these questions whose answers differ between repeats. Each metric has its `mean` with a 95 %
@@ -289,7 +291,7 @@ def repeats_of(
 
 
 def rescore(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Score a stored run again with `changes` to the settings of scoring; write `metrics.json`."""
+    """Score a stored run again with changed settings of scoring, and write `metrics.json`."""
     dataset = run.require_dataset()
     settings = check_evaluation({**run.evaluation.model_dump(), **changes})
     scoring.check_scoring(dataset, settings)
@@ -301,7 +303,7 @@ def rescore(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def relocate(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
-    """Change and store where a run finds its data set; raises UserError for another corpus."""
+    """Change the stored location of a run's data set. Raises UserError if the corpus differs."""
     source = DatasetSettings.model_validate({**run.config["dataset"], **changes}).absolute
     dataset = scoring.dataset_of(source, run.home or Path())
     if dataset.corpus_digest != run.folder.metrics().get("corpus"):
@@ -313,7 +315,7 @@ def relocate(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
 
 
 def scored_questions(run: StoredRun) -> Sequence[str]:
-    """Return the ids of a run's questions, interleaved by type; [] without its data set."""
+    """Return the ids of a run's questions, interleaved by type, or [] without its data set."""
     return _questions(run.dataset, run.metrics) if run.dataset else []
 
 
@@ -353,7 +355,7 @@ def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
-    """Return the differences of runs from the baseline that the first run's settings name."""
+    """Compare runs with the baseline in the first run's settings, and return the differences."""
     first = runs[0].evaluation
 
     def scores(run: StoredRun) -> dict[str, dict[str, float]]:

@@ -1,4 +1,4 @@
-"""The settings in which stored runs differ."""
+"""Find the settings in which stored runs differ."""
 
 import re
 from collections.abc import Sequence
@@ -19,12 +19,14 @@ _ASIDE = re.compile(
     r"\.(_target_|base_url|api_key_env|limits|timeout|retries|parallel|threads|n_gpu_layers)(\..*)?"
     r"|(?!method\.(convert|retrieve|generate)\.).*\.\d+(\..*)?"
 )
-"""Settings that are not compared: without effect on results, columns of every table, or inside a
-list of steps."""
+"""Settings that are not compared.
+
+They have no effect on results, are columns of every table, or are inside a list of steps.
+"""
 
 
 def settings_of(run: StoredRun) -> dict[str, Any]:
-    """Return the settings and model names, by path, that can change a run's results."""
+    """Return the settings and model names that can change a run's results, by path."""
     scoring = paths_of(run.metrics.get("evaluation") or {}, "evaluation")
     models = {name: run.metrics.get(name) or None for name in _MODELS}
     values = {**paths_of(run.config), **run.metrics["settings"], **scoring, **models}
@@ -36,17 +38,17 @@ def settings_of(run: StoredRun) -> dict[str, Any]:
 
 
 def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
-    """Return the settings that differ between runs, with the values of each run; None if unset.
+    """Return the settings that differ between runs, with the value in each run (None if unset).
 
     Parameters of methods and names of models are compared between the runs that have them. A
-    setting of a step is included if runs of one method differ in it, unless a setting outside of
-    steps has the same values in these runs.
+    setting of a step is included if it differs between runs of one method, unless a setting outside
+    of the steps has the same values in these runs.
     """
     every = [settings_of(run) for run in runs]
     groups = [set(run.config) for run in runs]
 
     def differs(path: str) -> bool:
-        # a missing value counts if the run has the group: an imported run has only `dataset`
+        # a missing value counts only if the run has the group (an imported run has few groups)
         group = path.partition(".")[0]
         own = group == "method" or path in _MODELS
         pairs = zip(every, groups, strict=True)

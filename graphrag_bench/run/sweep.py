@@ -1,7 +1,7 @@
 """Stored sweeps: `sweep.json` in the command's folder, and `cell.json` in each job's folder.
 
 A cell is one combination of settings in a sweep, which is one job of Hydra. The table of a sweep is
-made from these files and the run folders that they name.
+made from these files and from the run folders that they name.
 """
 
 import json
@@ -36,10 +36,9 @@ T = TypeVar("T")
 class Sweep:
     """A command that runs several cells.
 
-    `command` is the time and the process id of the command, which each cell stores too. `varied`
-    lists the settings that differ between cells, and `methods` lists the methods of each data set.
-    `cells` has the overrides of each cell; it is () if the sweeper chooses each cell by the results
-    of earlier cells.
+    `command` is the time and the process id of the command. `varied` lists the settings that differ
+    between cells, and `methods` lists the methods of each data set. `cells` has the overrides of
+    each cell. It is () if the sweeper chooses each cell by the results of earlier cells.
     """
 
     command: str = ""
@@ -48,18 +47,18 @@ class Sweep:
     methods: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def words(self, overrides: Sequence[str]) -> str:
-        """Return the overrides of a cell whose settings differ between cells, except the method."""
+        """Return those overrides of a cell that differ between cells, without the method."""
         varied = {*self.varied} - {"method"}
         words = [word.lstrip("+") for word in overrides if setting_path(word) in varied]
         return " ".join(word.removeprefix("method.") for word in words)
 
     def position(self, cell: "Cell") -> str:
-        """Return the number and the settings of a cell: `cell 2 of 8 (BM25 top_k=3)`."""
+        """Return the number and the settings of a cell, e.g. `cell 2 of 8 (BM25 top_k=3)`."""
         of = f" of {len(self.cells)}" if self.cells else ""
         return f"cell {cell.number + 1}{of} ({cell.name})"
 
     def seconds_left(self, folder: Path) -> float | None:
-        """Return the expected seconds until all cells are done; None before the first is done."""
+        """Return the expected seconds until all cells are done, or None if no cell is done yet."""
         n_done = sum(cell.command == self.command for cell in _cells(folder))
         if not n_done or not self.cells:
             return None
@@ -71,9 +70,9 @@ class Sweep:
 class Cell:
     """A cell of a sweep, or the job of a single run, with its result.
 
-    `runs` are the folders of its run and of the reference methods; `problems` are messages on
-    incomplete runs. `error` is "" for a finished cell. `extent` has the values of the settings that
-    `EXTENT` lists, such as `limit`.
+    `runs` are the folders of its run and of the reference methods. `problems` are messages about
+    incomplete runs. `error` is "" for a finished cell. `extent` has the values of the settings in
+    `EXTENT`, such as `limit`.
     """
 
     command: str
@@ -90,7 +89,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The method's title, and the cell's values of the settings that differ between cells."""
+        """The method's title, and the values of the settings that differ between cells."""
         return f"{self.title} {self.varied}".strip()
 
     def stored(self, datasets: Datasets) -> list[StoredRun]:
@@ -104,7 +103,7 @@ class Cell:
 
 
 def setting_path(word: str) -> str:
-    """Return the path of the setting that an override sets.
+    """Return the path of the setting in an override.
 
     >>> setting_path("+method.top_k=4")
     'method.top_k'
@@ -172,10 +171,10 @@ def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
 
 
 def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
-    """Return the distinct runs of folders, key prefixes or methods, scored by the same rule.
+    """Return distinct runs, scored by the same rule, from folders, key prefixes or methods.
 
-    The folder of a sweep stands for the runs of its table, any other folder for all runs below it.
-    Raises UserError for a name without runs.
+    For the folder of a sweep, the runs of its table are returned. For any other folder, all runs
+    below it are returned. Raises UserError for a name without runs.
     """
     runs: list[StoredRun] = []
     for name in names:
@@ -212,7 +211,7 @@ def cell_tables(
 
 
 def add_failed_cells(table: Table, every: Sequence[Cell]) -> Table:
-    """Return a table of cells, with rows for failed cells added at their places in the sweep."""
+    """Return a table of cells with rows for failed cells, in the order of the sweep."""
     rest, rows = list(table.rows), []
     blank = ("",) * (len(table.heads) - 2)
     for cell in every:
@@ -222,7 +221,7 @@ def add_failed_cells(table: Table, every: Sequence[Cell]) -> Table:
 
 
 def refuse_overwriting(folder: Path) -> None:
-    """Raise UserError if a folder has files that `run` would overwrite and did not write."""
+    """Raise UserError if `run` would overwrite files in a folder that it did not write."""
     if sweep_in(folder) or cell_in(folder):
         return
     for name in (CELL, SWEEP, TABLE, CSV):

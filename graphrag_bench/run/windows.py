@@ -18,16 +18,19 @@ from graphrag_bench.run.models import Models
 from graphrag_bench.text import count_tokens
 
 LEAST = 2400
-"""Minimum of `budget_context=auto`: 4 passages of 200 tokens in a third of the context."""
+"""Minimum of `budget_context=auto`, so that 4 passages of 200 tokens fit a third of the context."""
 CHUNKS, SHARE = 4, 0.33
-"""`budget_context=auto` fits 4 chunks (k of Zhou et al. 2025, section 7.1) into a third of the
-context, the share that methods with tables leave for chunks."""
+"""With `budget_context=auto`, 4 chunks fit into a third of the context.
+
+A third is the part that methods with tables leave for chunks.
+Source: Zhou et al. (2025), Section 7.1 (4 chunks).
+"""
 ASSUMED_WINDOW = 8192
-"""Window in tokens if no setting, server or price list states it."""
+"""Window in tokens if it is not known from a setting, a server or a price list."""
 RESERVED = 600
-"""Tokens of the window that are reserved for instructions and question."""
+"""Tokens of the window that are reserved for the instructions and the question."""
 ROW = 1.05
-"""Factor from the tokens of a chunk to its tokens in a prompt, with row number and quotes."""
+"""A chunk has this many times more tokens in a prompt, because of its row number and quotes."""
 _SAMPLE = 200
 CHARACTERS_A_TOKEN = 8
 
@@ -44,9 +47,9 @@ class ChunkSize:
 class ContextWindow:
     """Context window of the reader, the model that answers.
 
-    `tokens` is the size of the window, None if unknown. `reserved` is the number of tokens for
-    instructions, question and answer. Prompts may be counted with the tokenizer of another model;
-    the reader then needs at most `margin` tokens for each counted token.
+    `tokens` is the size of the window, or None if it is unknown. `reserved` is the number of tokens
+    for instructions, question and answer. If prompts are counted with the tokenizer of another
+    model, the reader needs at most `margin` tokens for each counted token.
 
     >>> ContextWindow(ChunkSize(typical=1200, long=1260), tokens=8192, reserved=1112).tokens_left
     7000
@@ -63,12 +66,12 @@ class ContextWindow:
 
     @property
     def tokens_left(self) -> int | None:
-        """Tokens left for the context, rounded down to hundreds; None if the window is unknown."""
+        """Tokens left for the context, rounded down to hundreds, or None for an unknown window."""
         return None if self.tokens is None else self._within(self.tokens)
 
     @property
     def wanted(self) -> int:
-        """Context tokens that `CHUNKS` chunks need in every method, but at least `LEAST`."""
+        """Context tokens that `CHUNKS` chunks need in every method. The minimum is `LEAST`."""
         return max(LEAST, round_up_to_hundred(CHUNKS * self.chunk.long / SHARE))
 
     @property
@@ -80,8 +83,9 @@ class ContextWindow:
         """Raise UserError if the window leaves fewer than `n_tokens` tokens for the context."""
         if self.tokens_left is not None and n_tokens > self.tokens_left:
             raise UserError(
-                f"budget_context={n_tokens} does not fit the reader's window of {self.tokens:,} "
-                f"tokens, which leaves {self.tokens_left}. Set llm.window (llm=local: llm.context)."
+                f"budget_context={n_tokens} is too large. The model's window of {self.tokens:,} "
+                f"tokens has room for {self.tokens_left} tokens of context. Set llm.window (or "
+                "llm.context with llm=local)."
             )
 
 
@@ -97,7 +101,7 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
     join, size = settings.chunking.get("join"), _size_of_chunks(settings, dataset)
     file, counting = user_cache("token_counts.json"), file_digest(Path(__file__))
     key = digest(dataset.corpus_digest, size, str(join), counting, code(count_tokens))
-    if (chunks := read_cache(file).get(key)) is None:  # the tokenizer is slow to load
+    if (chunks := read_cache(file).get(key)) is None:  # cached, as the tokenizer loads slowly
         write_cache(file, key, chunks := [*astuple(chunk_size(settings, dataset))])
     return ContextWindow(ChunkSize(*chunks), window, reserved, margin)
 
@@ -128,5 +132,5 @@ def _size_of_chunks(settings: RunSettings, dataset: Dataset) -> int | None:
 
 
 def round_up_to_hundred(n_tokens: float) -> int:
-    """Return a number of tokens rounded up to a multiple of 100."""
+    """Round a number of tokens up to a multiple of 100."""
     return math.ceil(n_tokens / 100) * 100
