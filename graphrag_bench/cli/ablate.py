@@ -1,15 +1,15 @@
 """Measure what each step of a method contributes.
 
-By default the method is changed in one place at a time: a step is left out, a setting between 0 and
-1 is set to 0, a switch is fixed to one of its cases, or a branch loses one of its arms. Each change
-is a row of the table, with the metric, its paired difference from the full method, the interval and
-the p-value. With --set or --drop, the changed method is compared with the full method on every
-metric.
+By default, the method is changed in one place at a time: a step is left out, a setting between 0
+and 1 is set to 0, a switch always takes the same case, or a branch loses one of its arms. The table
+has a row for each change, with the metric, the paired difference from the full method, its interval
+and the p-value. With --set or --drop, only the changes that you name are made, and every metric is
+compared.
 
-The questions are those of a stored run, or of the run that the settings describe. No answer is
-generated. Stored artifacts, vectors and replies are reused, and no model is called without --calls.
-Name a step by its operator (node.ppr) or by its position, as `plan` prints it
-(retrieve.1.cases.otherwise.0).
+RUN is a stored run. With settings instead of a RUN, the questions are those of the run that the
+settings describe. No answers are generated. Stored artifacts, vectors and replies are reused, and
+no model is called unless you add --calls. A step is named by its operator (node.ppr) or by its
+position in the output of `plan` (retrieve.1.cases.otherwise.0).
 
 examples
   graphrag-bench ablate 0a1b2c
@@ -36,12 +36,12 @@ from graphrag_bench.run.stored import find_run
 
 def declare(parser: Parser) -> None:
     add_settings_help(parser, "RUN [OPTIONS]\n[GROUP=NAME ...] [SETTING=VALUE ...] [OPTIONS]")
-    parser.add_word("words", "RUN", f"{RUN}; or the groups and settings of a run", "+")
+    parser.add_word("words", "RUN", f"{RUN}; or the settings of a run", "+")
     meaning = "change a setting of a step (repeatable)"
     parser.add_option("--set", "STEP.SETTING=VALUE", meaning, [], action="append")
     parser.add_option("--drop", "STEP", "leave a step out (repeatable)", [], action="append")
     default = "evidence_recall@5"
-    meaning = f"a metric of evidence or context; default: {default}"
+    meaning = f"the metric of evidence or context to compare (default: {default})"
     parser.add_option("--metric", "NAME", meaning, default)
     parser.add_flag("--calls", "allow model calls for replies that are not stored")
     parser.add_home()
@@ -76,7 +76,7 @@ def _variants(options: Namespace) -> MethodVariants:
         return variants
     if named[1:] or settings:
         given = " ".join(options.words)
-        raise UserError(f"`ablate` takes one RUN or the settings of a run, not '{given}'.")
+        raise UserError(f"`ablate` needs one RUN or the settings of a run, but got '{given}'.")
     load_plugins()
     run = find_run(named[0], options.home)
     return MethodVariants.of_run(run, Path(options.home), Progress(), calls=options.calls)

@@ -1,8 +1,9 @@
 """List, export, import and verify graphs, indices and other artifacts.
 
-Artifacts are built once and stored in HOME/artifacts under a key, a digest of code, settings and
-inputs. Export an expensive graph to share it; import verifies the sha256 of each file.
-paths.shared_artifacts=FOLDER lets a run also read the artifacts in another folder.
+An artifact is built once and stored in HOME/artifacts under a key, which is a digest of its code,
+settings and inputs. You can export a graph that was expensive to build and share it. The import
+verifies the sha256 of each file. With paths.shared_artifacts=FOLDER, a run also uses the artifacts
+in another folder.
 
 examples
   graphrag-bench artifacts ls
@@ -31,19 +32,19 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.rendering import MISSING, Table, show, show_tables
 
-_FILE = "FILE.tar.gz to import elsewhere, or FILE.graphml for other tools and graph.import_from"
-_REPO = "a data set repository of the Hugging Face hub: OWNER/NAME; a new one is private"
-_FORM = "write a graph as CSV files to the folder FILE, as GFM-RAG 2 (gfmrag) or Neo4j reads them"
+_FILE = "FILE.tar.gz for `artifacts import`, or FILE.graphml for other tools and graph.import_from"
+_REPO = "a data set repository of the Hugging Face hub, OWNER/NAME (a new repository is private)"
+_FORM = "write a graph as CSV files for GFM-RAG 2 (gfmrag) or Neo4j; FILE is a folder"
 
 
 def declare(parser: Parser) -> None:
     meaning = "list artifacts with key, size and build time (default)"
     listing = parser.add_action("ls", _list, meaning, default=True)
-    meaning = "measure a graph without gold data: isolated nodes, hubs, nodes in one chunk, ..."
+    meaning = "describe a graph without gold data: isolated nodes, hubs, nodes in one chunk, ..."
     measuring = parser.add_action("health", _health, meaning)
     exporting = parser.add_action("export", _export, "export an artifact with its inputs")
     importing = parser.add_action("import", _import, "import artifacts into HOME/artifacts")
-    meaning = "check the sha256 of every file; exit code 1 if one differs"
+    meaning = "check the sha256 of every file; the exit code is 1 if any file differs"
     verifying = parser.add_action("verify", _verify, meaning)
     pushing = parser.add_action("push", _push, "upload an artifact with its inputs to the hub")
     pulling = parser.add_action("pull", _pull, "download an artifact from the hub, and import it")
@@ -51,14 +52,14 @@ def declare(parser: Parser) -> None:
     for action in (measuring, exporting, pushing, pulling):
         action.add_word("key", "KEY", "the key of the artifact, or its beginning")
     pushing.add_word("repo", "REPO", _REPO)
-    pushing.add_flag("--with-texts", "agree to publish texts of the data set (required)")
+    pushing.add_flag("--with-texts", "confirm that texts of the data set are published (required)")
     exporting.add_word("file", "FILE", _FILE)
     exporting.add_option("--form", "FORM", _FORM, choices=("gfmrag", "neo4j"))
     importing.add_word("file", "FILE.tar.gz", "an archive written by export")
     for action in (listing, measuring, verifying):
         action.add_json()
     for action in (listing, measuring, exporting, importing, verifying, pushing, pulling):
-        action.add_home(meaning="the folder with artifacts/ (paths.home of a run); default: .")
+        action.add_home(meaning="the folder with artifacts/, as paths.home of a run (default: .)")
 
 
 def _folder(options: Namespace) -> Path:
@@ -79,7 +80,7 @@ def _list(options: Namespace) -> None:
 def _health(options: Namespace) -> None:
     artifact = sharing.find(_folder(options), options.key)
     if artifact.resource != "graph":
-        raise UserError(f"{artifact.key} holds {artifact.resource}, not a graph.")
+        raise UserError(f"{artifact.key} is not a graph, but a {artifact.resource}.")
     graph = load_artifact(Graph, artifact.folder)
     largest = ", ".join(f"{name} ({n})" for name, n in hubs(graph))
     caption = (
@@ -93,8 +94,10 @@ def _health(options: Namespace) -> None:
     heads = ("measure", "n", "of", "share")
     notes = (
         f"largest hubs, with their links: {largest}",
-        "link: a neighbour, or a chunk if there are no relationships; largest hubs: 1 % of nodes",
-        "part: connected by relationships and shared chunks; facts: without synonymy edges",
+        "The links of a node are its neighbours, or its chunks if there are no relationships. The "
+        "largest hubs are 1 % of the nodes.",
+        "A part is connected by relationships and shared chunks. Facts are relationships other "
+        "than synonymy edges.",
     )
     if options.json:
         values = [dict(zip(heads, row, strict=True)) for row in measured]
@@ -142,7 +145,7 @@ def _push(options: Namespace) -> None:
     from graphrag_bench.tables.hub import push_artifact
 
     if not options.with_texts:
-        raise UserError("An artifact contains texts of its data set: add --with-texts to push it.")
+        raise UserError("An artifact has texts of its data set. Add --with-texts to publish them.")
     print(f"content: {push_artifact(_folder(options), options.key, options.repo)}")
 
 
@@ -155,10 +158,10 @@ def _export(options: Namespace) -> None:
         print(f"{len(items)} artifacts to {file}\ncontent: {content}")
         return
     if options.form is None and file.suffix != ".graphml":
-        raise UserError(f"'{file}' must end in .tar.gz or .graphml. For other formats add --form.")
+        raise UserError(f"'{file}' must end in .tar.gz or .graphml. Add --form for other formats.")
     if artifact.resource != "graph":
         form = options.form or file.suffix
-        what = f"{form} needs a graph, but {artifact.key} is a {artifact.resource}"
+        what = f"Only a graph can be exported as {form}, but {artifact.key} is {artifact.resource}"
         raise UserError(f"{what}. Export it to a .tar.gz file.")
     chunks = next((item for item in items if item.resource == "chunk_table"), None)
     if chunks is None:

@@ -1,8 +1,8 @@
 """Answer one question with one or more methods.
 
-It prints the answer, the model and the first chunks (or nodes, ...) of the context; --details adds
-every step with the nodes, relationships and chunks that it found. The graph and the replies of the
-model are stored, so asking again is free.
+The command prints the answer, the model and the first chunks (or nodes, ...) of the context. With
+--details, it also prints every step, with the nodes, relationships and chunks that the step found.
+The graph and the replies of the model are stored, so that asking again costs nothing.
 
 examples
   graphrag-bench ask dataset=sample method=hipporag "Who taught the discoverer of the neutron?"
@@ -26,7 +26,7 @@ UNUSED = (
     "limit", "split", "dev_share", "shard", "workers", "repeats", "objective", "evaluation",
     "llm_judge", "reference_rows", "answer", "trace",
 )  # fmt: skip
-"""Settings that have no effect on one question."""
+"""Settings that have no effect on a single question."""
 
 
 def declare(parser: Parser) -> None:
@@ -45,7 +45,7 @@ def main(options: Namespace) -> None:
             '`ask` needs one question in quotes: graphrag-bench ask method=hipporag "Who ...?"'
         )
     if unread := [name for name in map(setting_name, words) if name.partition(".")[0] in UNUSED]:
-        raise UserError(f"These settings have no effect on one question: {', '.join(unread)}.")
+        raise UserError(f"These settings have no effect on `ask`: {', '.join(unread)}.")
     experiments = []
     for settings in _by_method(words):
         experiments.append(Experiment.prepare(compose_settings(settings)))

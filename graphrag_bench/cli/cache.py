@@ -1,9 +1,9 @@
 """Count, export and import cached model replies.
 
-HOME/cache/replies.sqlite has every reply of a language model and every vector of an embedding API,
-so no call is paid for twice. Export the replies behind a paper to let other researchers reproduce
-its tables without a model. The caches of local embedders (vectors.sqlite) and of the tagger
-(sentences.sqlite) can be deleted: their content is computed again.
+HOME/cache/replies.sqlite has all replies of language models and all vectors of embedding APIs, so
+that no call is paid for twice. If you export the replies of a paper, other researchers can
+reproduce its tables without a model. The caches of local embedders (vectors.sqlite) and of the
+tagger (sentences.sqlite) can be deleted, because their content can be computed again.
 
 examples
   graphrag-bench cache stats
@@ -25,29 +25,31 @@ from graphrag_bench.report.rendering import Table, show
 
 _TOKENS = ("prompt_tokens", "completion_tokens")
 _NOTE = (
-    "new: not parsed yet; corrected: parsed at the second try; unreadable and failed replies are "
-    "requested again; waiting: in a batch file; cut: reached max_tokens; vectors: embedded texts"
+    "New replies have not been parsed yet. Corrected replies were parsed at the second attempt. "
+    "Unreadable and failed replies are requested again. Waiting requests are in a batch file. Cut "
+    "replies reached max_tokens. Vectors are embedded texts."
 )
 
 
 def declare(parser: Parser) -> None:
-    counting = parser.add_action("stats", _show, "print replies, tokens and price by model")
+    meaning = "print the number of replies, tokens and dollars of each model"
+    counting = parser.add_action("stats", _show, meaning)
     meaning = "write all replies to FILE.jsonl or FILE.jsonl.gz"
     exporting = parser.add_action("export", _export, meaning)
-    meaning = "import replies from an export or a batch; readable replies in the cache stay"
+    meaning = "import replies from an export or a batch; readable replies in the cache are kept"
     importing = parser.add_action("import", _import, meaning)
     counting.add_json()
     for action in (exporting, importing):
         action.add_word("file", "FILE", "the file of replies")
     for action in (counting, exporting, importing):
-        action.add_home(None, "the folder with cache/ (paths.home of a run); default: .")
-        meaning = "the cache file (cache.path); for stats also an export"
+        action.add_home(None, "the folder with cache/, as paths.home of a run (default: .)")
+        meaning = "the cache file, as cache.path of a run; `stats` also accepts an exported file"
         action.add_option("--path", "STORE", meaning)
 
 
 def _store(options: Namespace) -> Path:
     if options.path and options.home:
-        raise UserError("Use --path (the cache file) or --home (its folder), not both.")
+        raise UserError("Set either --path, the cache file, or --home, its folder.")
     store = Path(options.path or f"{options.home or '.'}/cache/replies.sqlite")
     if hasattr(options, "file") and Path(options.file).resolve() == store.resolve():
         raise UserError(f"'{options.file}' is the cache itself. Choose another file.")

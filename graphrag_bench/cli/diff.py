@@ -1,7 +1,8 @@
 """Compare two runs question by question and setting by setting.
 
-It prints the paired difference of every metric with its interval, the questions gained and lost,
-and the settings that differ. Only questions that both runs scored are compared. No model is called.
+The command prints the paired difference of every metric with its interval, the questions gained and
+lost, and the settings that differ. Only questions that are scored in both runs are compared. No
+model is called.
 
 example
   graphrag-bench diff 0a1b2c3d4e5f f5e4d3c2b1a0
@@ -28,7 +29,7 @@ _Scores = dict[str, dict[str, float]]
 
 def declare(parser: Parser) -> None:
     parser.add_word("first", "RUN_A", RUN)
-    parser.add_word("second", "RUN_B", "the run to compare with it")
+    parser.add_word("second", "RUN_B", "the run to compare with RUN_A")
     parser.add_home()
     parser.add_json()
 
@@ -84,5 +85,5 @@ def _compared(first: StoredRun, second: StoredRun) -> tuple[StoredRun, StoredRun
     first, second = with_one_rule([first, second])
     before, after = scores_of(first), scores_of(second)
     if not set(before) & set(after):
-        raise UserError("The runs have no scored question in common. Compare other runs.")
+        raise UserError("The runs have no scored questions in common. Compare other runs.")
     return first, second, before, after

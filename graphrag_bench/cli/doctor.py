@@ -1,14 +1,14 @@
 r"""Test the models of a run with a few small calls.
 
-Each language model answers a long prompt and a request for JSON; the embedder embeds one text, and
-the tagger tags one sentence. Nothing is written, and no API key is printed.
+Each language model gets a long prompt and a request for JSON. The embedder embeds a text, and the
+tagger tags a sentence. Nothing is stored, and API keys are not printed.
 
 examples
-  graphrag-bench doctor                            the packaged models
+  graphrag-bench doctor                            the default models
   graphrag-bench doctor llm=openai_compatible llm.model=qwen3:8b \
       llm.base_url=http://localhost:11434/v1 llm.api_key_env=null
 
-exit code: 0 when every check passes, 1 when a check fails, 2 for wrong settings
+exit code: 0 if every check passes, 1 if a check fails, 2 for wrong settings
 """
 
 from argparse import Namespace

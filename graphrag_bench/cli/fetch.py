@@ -1,11 +1,12 @@
 """Download a published data set and check it.
 
-The files go to HOME/data/NAME, where `run dataset=NAME` finds them. With dataset.root=DIR they go
-to DIR, and `run` needs the same setting. Repeat the command to resume. Each file is checked against
-the sha256 on the data set's card or on the hub. If neither has one, the sha256 of the downloaded
-file is stored in fetched.json. The command warns if this project has never compared its reader with
-original files, or if the number of documents or questions is wrong. The publisher's licence
-applies.
+The files are stored in HOME/data/NAME, where `run dataset=NAME` finds them. With dataset.root=DIR
+they are stored in DIR, and `run` needs the same setting. Repeat the command to resume a download.
+
+Each file is checked against the sha256 on the data set's card or on the hub. If neither states a
+sha256, the sha256 of the downloaded file is stored in fetched.json. The command warns if our reader
+has not been tested with the original files, or if the number of documents or questions is wrong.
+The publisher's licence applies.
 
 example
   graphrag-bench fetch dataset=musique
@@ -30,14 +31,14 @@ def declare(parser: Parser) -> None:
     parser.set_usage("dataset=NAME [dataset.name=SET] [dataset.root=DIR] [paths.home=HOME]")
     parser.add_settings([
         ("dataset", "NAME", "", "a data set; `graphrag-bench list datasets` lists them"),
-        ("dataset.name", "SET", "", "with dataset=beir: a set of BeIR on the hub, or OWNER/SET"),
-        ("dataset.split", "SPLIT", "", "with dataset=beir: the judgements to check; default: test"),
-        ("dataset.root", "DIR", "", "the folder for its files; default: HOME/data/NAME"),
-        ("paths.home", "HOME", ".", "the folder with data/; default: ."),
+        ("dataset.name", "SET", "", "for dataset=beir: a set of BeIR on the hub, or OWNER/SET"),
+        ("dataset.split", "SPLIT", "", "for dataset=beir: the qrels to check (default: test)"),
+        ("dataset.root", "DIR", "", "the folder for the files (default: HOME/data/NAME)"),
+        ("paths.home", "HOME", ".", "the folder with data/ (default: .)"),
     ])  # fmt: skip
     parser.add_section("environment", [
         ("HF_ENDPOINT", "the address of a mirror of Hugging Face"),
-        ("HF_HUB_OFFLINE", "1 forbids downloads"),
+        ("HF_HUB_OFFLINE", "set it to 1 to forbid downloads"),
     ])  # fmt: skip
 
 
@@ -45,16 +46,16 @@ def main(options: Namespace) -> None:
     settings = vars(options)
     name, root, home = settings["dataset"], settings["dataset.root"], settings["paths.home"]
     if not name:
-        raise UserError("`fetch` needs dataset=NAME. `graphrag-bench list datasets` has the names.")
+        raise UserError("`fetch` needs dataset=NAME. List names: graphrag-bench list datasets.")
     card, member = load_card(name), settings["dataset.name"]
     if (card.reader == "beir") != bool(member):
-        raise UserError("dataset.name=SET is needed with dataset=beir, and allowed only there.")
+        raise UserError("dataset.name=SET must be set with dataset=beir, and only with it.")
     card = beir_card(card, member) if member else card
     folder = Path(root) if root else data_folder(card.name, home, member)
     print(f"{card.name}: {card.title}\nlicence: {card.license}")
     if not card.verified:
         what = f" ({card.checked})" if card.checked else ""
-        _warn(f"the format of this data set was not checked against the original{what}")
+        _warn(f"our reader has not been tested with the original files of this data set{what}")
     endpoint = os.environ.get("HF_ENDPOINT") or HUB
     for file in fetch(card, folder, endpoint=endpoint, progress=Progress()):
         at = "" if file.revision == UNKNOWN else f" at {file.revision}"

@@ -1,18 +1,18 @@
 r"""Grade answers with a language model, or compare runs pairwise.
 
-The answers of one run are graded one by one; add --each to grade several runs. The values are
-stored in judged.jsonl in the run's folder. A reply that cannot be read is left out of all means.
-The judge reads the contexts that the run stored (with trace=off, a run stores none).
+The answers of one run are graded one by one. To grade several runs, add --each. The values are
+stored in judged.jsonl in the folder of the run. If a reply of the judge cannot be read, it is left
+out of all means. Some metrics need the contexts of a run, which are not stored with trace=off.
 
 Two or more runs are compared pairwise on the questions that all of them answered. The judge sees
-each pair of answers in both orders. The tables have win rates with intervals, and the position and
-length bias of the judge. Verdicts are stored in HOME/comparisons/<key>/verdicts.jsonl.
+each pair of answers in both orders. The tables have win rates with intervals, and the position bias
+and length bias of the judge. Verdicts are stored in HOME/comparisons/<key>/verdicts.jsonl.
 
---sheet writes pairs of answers for people to judge, in random order; --read prints the agreement
-(Cohen's kappa) between people and judge.
+--sheet writes pairs of answers in random order, so that people can judge them. --read prints the
+agreement (Cohen's kappa) between people and the judge.
 
-Repeat the command to resume; no call is repeated. With --batch, repeat it with --replies until no
-request is left (OpenAI's batch API or `vllm run-batch`).
+Repeat the command to resume. No call is made twice. For OpenAI's batch API or `vllm run-batch`, use
+--batch, then repeat the command with --replies until there are no more requests.
 
 examples
   graphrag-bench judge 0a1b2c3d llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
@@ -55,12 +55,12 @@ _SETTINGS = ("llm_judge", "embedder", "cache", "budget", "failures", "seed")
 _DEFAULT_CRITERIA = "zhou2025"
 _CRITERIA = (
     "pairwise criteria: comprehensiveness, diversity, empowerment, logicality, relevance, "
-    f"coherence, overall; or a paper's: {', '.join(pairs.PAPER_CRITERIA)}; "
-    f"default: {_DEFAULT_CRITERIA}"
+    "coherence, overall, or the criteria of a paper: "
+    f"{', '.join(pairs.PAPER_CRITERIA)} (default: {_DEFAULT_CRITERIA})"
 )
 _PROTOCOL = (
-    "pairwise prompt: paper, as printed in the papers; house, without a bonus for length; "
-    "default: paper if all runs have regime=published"
+    "pairwise prompt: `paper` as in the papers, or `house`, which does not reward long answers "
+    "(default: paper if all runs have regime=published, else house)"
 )
 
 
@@ -68,26 +68,26 @@ def declare(parser: Parser) -> None:
     parser.set_usage("RUN [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]")
     parser.add_word("words", "RUN", f"{RUNS}; or a setting of the judge", "+")
     parser.add_flag("--each", "grade several runs answer by answer")
-    meaning = "metrics of single answers; default: all metrics for which the run has the data"
+    meaning = "metrics of single answers (default: all metrics for which the run has the data)"
     parser.add_option("--metrics", "A,B", meaning, "")
     parser.add_option("--criteria", "A,B", _CRITERIA, "")
     parser.add_settings([("protocol", "|".join(pairs.PROTOCOLS), "", _PROTOCOL)])
     parser.add_section("models and limits", [
         ("llm@llm_judge=", f"{', '.join(names('llm'))} (required)"),
-        ("embedder= cache.* budget.* failures.*", "as in a run; budget.usd=1 stops before 1 USD"),
+        ("embedder= cache.* budget.* failures.*", "as in a run, e.g. budget.usd=1"),
     ])  # fmt: skip
     meaning = "judge only N questions, stratified by type"
     parser.add_option("--limit", "N", meaning, type=parsing.positive_int)
     parser.add_option("--batch", "FILE", "write the requests to FILE.jsonl instead of sending them")
-    parser.add_option("--replies", "FILE", "import the replies of a batch first")
-    meaning = "write N pairs of answers with blank verdicts, for people"
+    parser.add_option("--replies", "FILE", "first import the replies of a batch")
+    meaning = "write N pairs of answers with blank verdicts, for people to fill in"
     parser.add_option("--sheet", ("N", "FILE.csv"), meaning, nargs=2)
-    parser.add_option("--read", "FILE.csv", "print how far a filled sheet agrees with the judge")
-    parser.add_flag("--plan", "print the maximum number of calls, and make none")
+    parser.add_option("--read", "FILE.csv", "print the agreement of a filled sheet with the judge")
+    parser.add_flag("--plan", "only print the maximum number of calls")
     named = {name: "only with --metrics: " * one.named for name, one in answers.MEASURES.items()}
     judged = [one for one in metrics() if one.source == "judge"]
     parser.add_section("metrics", [(one.name, named[one.name] + one.meaning) for one in judged])
-    parser.add_home(None, "the folder with runs/; default: the home of the first run")
+    parser.add_home(None, "the folder with runs/ (default: the home of the first run)")
     parser.add_json()
 
 
@@ -99,14 +99,14 @@ def main(options: Namespace) -> None:
     one_by_one = options.each or bool(wanted) or len(runs) == 1
     if one_by_one and (criteria or options.protocol):
         raise UserError(
-            "--criteria and protocol= compare runs pairwise. Leave them out, or judge two or more "
-            "runs without --each and --metrics."
+            "--criteria and protocol= are for pairwise comparisons. Leave them out, or judge two "
+            "or more runs without --each and --metrics."
         )
     models = Models(settings, runs[0].require_dataset())
     models.identity("llm_judge")
     if options.replies:
         if models.replies is None:
-            raise UserError("--replies imports replies into the cache. Remove cache.mode=off.")
+            raise UserError("--replies needs the cache. Remove cache.mode=off.")
         Progress().say(import_replies(options.replies, models.replies.path))
     if (options.sheet or options.read) and (one_by_one or len(runs) != 2):
         raise UserError("--sheet and --read need two runs, without --each and --metrics.")
@@ -164,9 +164,9 @@ def _people(judging: pairs.PairJudging, options: Namespace) -> None:
         return
     n, file = options.sheet
     if not n.isdecimal() or int(n) < 1:
-        raise UserError(f"--sheet {n}: the number of pairs must be a whole number of at least 1.")
+        raise UserError(f"--sheet {n}: the number of pairs must be an integer of at least 1.")
     written = write_sheet(judging, int(n), Path(file), judging.models.settings.seed)
-    print(f"{written} pairs to {file}. Fill `verdict` with A, B or tie; then use --read {file}.")
+    print(f"{written} pairs to {file}. Fill `verdict` with A, B or tie, then use --read {file}.")
 
 
 def _compare(judging: pairs.PairJudging, options: Namespace) -> None:

@@ -1,7 +1,7 @@
 """List methods, data sets, models, operators and other choices.
 
-Without KIND it prints the number of choices of each kind. Operators are listed with their inputs
-and outputs, and your own choices are listed with their files.
+Without KIND, the command prints the number of choices of each kind. Operators are listed with their
+inputs and outputs. Your own choices are listed with their files.
 
 examples
   graphrag-bench list
@@ -27,7 +27,7 @@ GROUPS = {
     "chunkings": "chunking", "poolings": "pooling", "profiles": "profile",
     "fidelities": "fidelity", "experiments": "experiment", "rows": "row",
 }  # fmt: skip
-"""Kinds of choices, with the group of settings of each."""
+"""The kinds of choices, and the group of settings of each kind."""
 KINDS = (*GROUPS, "operators", "builders")
 _MARGIN = 26
 
@@ -35,7 +35,7 @@ _MARGIN = 26
 def declare(parser: Parser) -> None:
     parser.set_usage("[KIND] [plugins=[PACKAGE]] [--config-dir FOLDER]")
     parser.add_word("kind", "KIND", f"one of {', '.join(KINDS)}", "?")
-    meaning = "packages with your own operators, builders and configs"
+    meaning = "packages that have your own operators, builders and configs"
     parser.add_settings([("plugins", "[PACKAGE]", "[]", meaning)])
     parser.add_section("folders", [CONFIG_DIR])
     parser.add_json()
@@ -64,7 +64,7 @@ def main(options: Namespace) -> None:
 def entries(kind: str) -> Iterator[tuple[str, str, str]]:
     """Yield the name, description and file of each choice of a kind, built-in choices first.
 
-    Only the user's own choices have a file. Operators of Zhou et al. 2025, Table 3, come first.
+    Only the user's own choices have a file. Operators of Table 3 in Zhou et al. (2025) come first.
     """
     if kind == "operators":
         for one in paper_first(operators.all()):

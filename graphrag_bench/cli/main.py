@@ -35,12 +35,13 @@ GROUPS: dict[str, dict[str, str]] = {
         "ablate": "Measure what each step of a method contributes.",
     },
     "compare and report": {
-        "table": "Print a paper's table beside our figures, or a table of stored runs.",
+        "table": "Compare a paper's table with stored runs, or print a table of stored runs.",
         "diff": "Compare two runs question by question and setting by setting.",
         "judge": "Grade answers with a language model, or compare runs pairwise.",
     },
 }
-"""The commands by group, each with its short help; the docstring of its module is its long help."""
+"""The commands by group, each with its short help. The docstring of a command's module is its long
+help."""
 _HELP = """
 usage: graphrag-bench COMMAND [ARGUMENTS]
 
@@ -60,11 +61,11 @@ start here
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    The code is 0 if everything succeeded, 1 if a part failed or was stopped, and 2 for wrong input.
-    It is 130 after SIGINT and 143 after SIGTERM. The first signal stops the command after pending
-    replies are stored; a second signal stops it at once.
+    The code is 0 if everything succeeded, 1 if a part failed or was stopped, 2 for wrong input, 130
+    after SIGINT and 143 after SIGTERM. The first signal stops the command as soon as pending
+    replies are stored. A second signal stops it at once.
     """
-    gc.set_threshold(50_000)  # imports allocate much and leave few cycles
+    gc.set_threshold(50_000)  # imports allocate many objects and few cycles
     atexit.register(gc.freeze)  # skip the collection at exit
     name, *words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if name in ("--shell-completion", "-sc"):  # Hydra completes the words of `run` in COMP_LINE
@@ -77,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except SystemExit as shown:  # argparse, after printing the help
             return int(shown.code or 0)
         except BrokenPipeError:
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away, e.g. `head`
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - e.g. `head` closed the pipe
             return 0
         except (UserError, OSError) as error:  # e.g. a full disk
             sys.stderr.write(f"graphrag-bench {name}: {message_of(error)}\n")

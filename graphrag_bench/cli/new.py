@@ -1,10 +1,12 @@
 """Create a package with a new operator, a method that uses it, and a test.
 
-The package is written to the current directory and runs unchanged, so that you can start by editing
-the operator. Its test has a graph of six nodes. --package names an existing or a new package.
+The package is written to the current directory and runs as it is, so that you can start by editing
+the operator. The test uses a graph of six nodes. --package is the name of an existing or a new
+package.
 
-kinds of operators, with input and output: chunk (nodes to chunks), rerank (chunks to chunks), node
-(nodes to nodes), relationship (nodes to relationships), question (names in a question to queries)
+An operator has one of these kinds: chunk (from nodes to chunks), rerank (from chunks to chunks),
+node (from nodes to nodes), relationship (from nodes to relationships) and question (from the names
+in a question to queries).
 
 examples
   graphrag-bench new operator chunk.mine
@@ -34,10 +36,10 @@ def declare(parser: Parser) -> None:
     of_method = parser.add_action("method", _write, "create a method NAME with its own operator")
     of_operator.add_word("name", "KIND.NAME", f"KIND is one of {kinds}")
     of_method.add_word("name", "NAME", "lower-case letters, digits and _")
-    meaning = f"the kind of its operator: {kinds}; default: chunk"
+    meaning = f"the kind of its operator: {kinds} (default: chunk)"
     of_method.add_option("--kind", "KIND", meaning, "chunk")
     for action in (of_operator, of_method):
-        action.add_option("--package", "PACKAGE", "an existing or a new package; default: NAME")
+        action.add_option("--package", "PACKAGE", "an existing or a new package (default: NAME)")
 
 
 def _write(options: Namespace) -> None:
@@ -47,5 +49,5 @@ def _write(options: Namespace) -> None:
     print(*skeleton.write(Path()), sep="\n")
     package, project = skeleton.package, Path("pyproject.toml").read_text("utf-8")
     if f'{package} = "{package}"' not in project:
-        print(f"! pyproject.toml has no entry point of '{package}': add it for pip install.")
+        print(f"! pyproject.toml has no entry point for '{package}'. Add it for pip install.")
     print(_NEXT.format(new=skeleton), end="")

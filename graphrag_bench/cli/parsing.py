@@ -18,26 +18,31 @@ from graphrag_bench.report.tables import COLUMNS
 
 WIDTH, COLUMN = 100, 36
 """Width of a help text, and the column at which descriptions begin."""
-HOME = "the folder with runs/ and artifacts/ (paths.home of a run); default: ."
-RUN = "a run's folder, the beginning of its key, or a method with one stored run"
-RUNS = f"{RUN}; or a folder of runs or of a sweep"
+HOME = "the folder with runs/ and artifacts/, as paths.home of a run (default: .)"
+RUN = "the folder of a run, the beginning of its key, or a method with one stored run"
+RUNS = (
+    "the folder of a run, several runs or a sweep, the beginning of a key, or a method with one run"
+)
 CONFIG_DIR = (
     "--config-dir FOLDER",
-    "add the choices in FOLDER/method, FOLDER/dataset, ...; ./configs is always searched",
+    "also search FOLDER/method, FOLDER/dataset, ... for choices; ./configs is always searched",
 )
 _MORE = (
     ("method.NAME=VALUE", "a parameter of the method: top_k, damping, ..."),
-    ("method.retrieve.0.NAME=VALUE", "a setting of one step; `graphrag-bench plan` prints them"),
+    (
+        "method.retrieve.0.NAME=VALUE",
+        "a setting of a step (`graphrag-bench plan` prints all steps)",
+    ),
     ("llm.NAME=VALUE", "a setting of the language model, e.g. llm.model_path=weights.gguf"),
 )
 _FOLDERS = ("--config-dir", "-cd", "--config-path", "-cp")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser of options, words and settings NAME=VALUE; options cannot be abbreviated.
+    """A parser of options, words and settings NAME=VALUE. Options cannot be abbreviated.
 
-    `about` is the help text; its part from "example" on is printed below the options. Errors are
-    UserErrors that suggest the nearest valid name.
+    `about` is the help text. Its part from "example" on is printed below the options. Errors are
+    UserErrors that suggest similar valid names.
     """
 
     def __init__(self, command: str, about: str) -> None:
@@ -58,7 +63,7 @@ class Parser(argparse.ArgumentParser):
         self._default: Parser | None = None
 
     def set_usage(self, usage: str) -> None:
-        """Set the usage, with a line for each form of the command."""
+        """Set the usage. Each line of `usage` is a form of the command."""
         self.usage = f"%(prog)s {usage}".replace("\n", "\n       %(prog)s ")
 
     def add_section(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
@@ -82,7 +87,7 @@ class Parser(argparse.ArgumentParser):
         self._settings |= {name: name for name, *_ in rows}
 
     def add_word(self, name: str, shown: str, meaning: str, n: str | None = None) -> None:
-        """Accept positional words; the help calls them `shown`, and `n` is argparse's `nargs`."""
+        """Accept positional words, called `shown` in the help. `n` is argparse's `nargs`."""
         self.add_argument(name, metavar=shown, help=meaning, nargs=n)
 
     def add_flag(self, name: str, meaning: str, *short: str) -> None:
@@ -93,7 +98,7 @@ class Parser(argparse.ArgumentParser):
     def add_option(
         self, name: str, shown: str | tuple[str, ...], about: str, default: Any = None, **more: Any
     ) -> None:
-        """Accept an option; the help calls its value `shown`, and `more` is passed to argparse."""
+        """Accept an option, whose value is called `shown` in the help. `more` is for argparse."""
         self.add_argument(name, metavar=shown, help=about, default=default, **more)
         self._names.append(name)
 
@@ -109,8 +114,8 @@ class Parser(argparse.ArgumentParser):
     def add_columns(self) -> None:
         """Accept `columns=main` or `columns=all`."""
         meaning = (
-            "main: n, the main metric, its difference from the baseline, context and cost; all: "
-            "every metric, difference and cost"
+            "`main` has n, the main metric, its difference from the baseline, context and cost; "
+            "`all` has every metric, difference and cost"
         )
         self.add_settings([("columns", "WHICH", COLUMNS[0], meaning)])
 
@@ -122,7 +127,7 @@ class Parser(argparse.ArgumentParser):
         *,
         default: bool = False,
     ) -> "Parser":
-        """Add an action that calls `work`, for example `ls` in `runs ls`; return its parser.
+        """Add an action that calls `work`, such as `ls` in `runs ls`, and return its parser.
 
         A command without an action runs the `default` action.
         """
@@ -136,7 +141,7 @@ class Parser(argparse.ArgumentParser):
         return action
 
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Parse the arguments of a command, with its action if it has actions.
+        """Parse the arguments of a command, and of its action if it has actions.
 
         Raises SystemExit after the help is printed, and UserError for unknown arguments.
         """
@@ -186,7 +191,7 @@ def add_settings_help(parser: Parser, usage: str, *, without: Collection[str] = 
         for group in GROUPS
         if not _within(group, without)
     ]
-    meaning = "another model for this role, with the choices of llm="
+    meaning = "another model for this role; the choices are those of llm="
     roles = [(f"llm@{role}=", meaning) for role in ROLES]
     parser.add_section("groups (chosen by name)", [*groups, *roles, CONFIG_DIR])
     parser.add_section("settings of a run (by path)", [*setting_rows(without=without), *_MORE])
@@ -200,9 +205,9 @@ def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[
 
 
 def register_folders(words: Sequence[str]) -> list[str]:
-    """Add the config folders of a command; return its words without --config-dir.
+    """Add the config folders of a command, and return its words without --config-dir.
 
-    The folders come from --config-dir, from hydra.searchpath, and from the plug-in packages.
+    The folders are those in --config-dir, in hydra.searchpath, and in the plug-in packages.
     """
     rest, places, plugins = [], [], []
     every = iter(words)
@@ -228,7 +233,7 @@ def _as_list(name: str, text: str) -> list[str]:
 
 
 def is_setting(argument: str) -> bool:
-    """Return whether an argument is a setting, not a text that contains `=`.
+    """Return whether an argument is a setting, and not a text that contains `=`.
 
     >>> is_setting("method.top_k=5"), is_setting("Is 1 + 1 = 2?")
     (True, False)
@@ -239,7 +244,7 @@ def is_setting(argument: str) -> bool:
 
 
 def runs_and_settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split words into the names of runs and the settings; an existing folder is always a run."""
+    """Split words into names of runs and settings. An existing folder is always a run."""
     named = [word for word in words if not is_setting(word) or Path(word).is_dir()]
     return named, [word for word in words if word not in named]
 
@@ -249,8 +254,8 @@ def refuse_other_settings(
 ) -> None:
     """Raise one UserError for all settings that a command does not accept.
 
-    `settings` are the groups of settings that it accepts. The error may suggest these groups and
-    the names in `own`.
+    `settings` are the groups of settings that the command accepts. The error may suggest these
+    groups and the names in `own`.
     """
     problems = []
     for name in map(setting_name, filter(is_setting, words)):
@@ -262,7 +267,7 @@ def refuse_other_settings(
 
 
 def setting_name(word: str) -> str:
-    """Return the path of the setting that a word sets, without `llm@`.
+    """Return the path of the setting in a word, without `llm@`.
 
     >>> setting_name("+method.top_k=5"), setting_name("llm@llm_judge=local")
     ('method.top_k', 'llm_judge')
@@ -275,7 +280,7 @@ def _within(name: str, parts: Iterable[str]) -> bool:
 
 
 def wrapped(lines: Iterable[str]) -> str:
-    """Wrap lines at `WIDTH` characters with a hanging indent; commands stay on one line."""
+    """Wrap lines at `WIDTH` characters with a hanging indent. Commands stay on one line."""
     output = []
     for line in chain.from_iterable(text.split("\n") for text in lines):
         indent = " " * (len(line) - len(line.lstrip()) + 2)

@@ -1,9 +1,9 @@
 """Print what a run would build, call and cost.
 
-Replace `run` by `plan` in any command. It reads the data set and stored results, writes nothing and
-calls no model, but it may ask your own model server for its context window. It prints the expected
-value of each cost, and the maximum that the limits on calls and tokens allow. For a sweep it also
-prints totals.
+To plan a command, replace `run` by `plan`. The command reads the data set and stored results. It
+writes nothing and calls no model, but it may ask your own model server for its context window. It
+prints the expected value of each cost, and the maximum under the limits on calls and tokens. For a
+sweep, it also prints totals.
 
 examples
   graphrag-bench plan dataset=sample method=hipporag
@@ -31,14 +31,14 @@ def declare(parser: Parser) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the plan of a run, or of each distinct cell of a sweep; return the exit code."""
+    """Print the plan of a run, or of each distinct cell of a sweep. Return the exit code."""
     words = [word for word in arguments if word != "--json"]
     form = "Plans" if len(words) == len(arguments) else "JsonPlans"
     return application.run(words, f"{__name__}.{form}")
 
 
 class Plans(Results):
-    """Hydra callback: print the plans of cells instead of running them."""
+    """Hydra callback that prints the plans of cells instead of running them."""
 
     name = "plan"
 
@@ -47,7 +47,7 @@ class Plans(Results):
         self.command.sized = True
 
     def plan(self, outcomes: Outcomes) -> int:
-        """Print the plans and their totals; return 1 if a cell has an error."""
+        """Print the plans and their totals. Return 1 if a cell has an error, else 0."""
         seen: dict[str, Experiment] = {}
         n_failed = 0
         for overrides, outcome in outcomes:
@@ -74,10 +74,10 @@ class Plans(Results):
 
 
 class JsonPlans(Plans):
-    """Hydra callback: print the plans of cells as JSON."""
+    """Hydra callback that prints the plans of cells as JSON."""
 
     def plan(self, outcomes: Outcomes) -> int:
-        """Print the plans; return 1 if a cell has an error."""
+        """Print the plans. Return 1 if a cell has an error, else 0."""
         cells = [
             {"overrides": list(overrides)}
             | ({"failed": str(cell)} if isinstance(cell, UserError) else plan_values(cell))

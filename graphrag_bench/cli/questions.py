@@ -1,8 +1,8 @@
-r"""Generate questions for a corpus, and write questions and corpus into a folder.
+r"""Generate questions for a corpus, and write the questions and the corpus to a folder.
 
-To reuse stored graphs, run the questions on the same data set (dataset.questions=FOLDER). You can
-also run the folder as a new data set (dataset=jsonl dataset.root=FOLDER). Questions are written by
-the model llm@llm_build=NAME, by default the model of llm=.
+With dataset.questions=FOLDER, you can run the new questions on the same data set and reuse its
+graphs. You can also use the folder as a new data set (dataset=jsonl dataset.root=FOLDER). The
+questions are written by the model llm@llm_build=NAME, by default by the model of llm=.
 
 examples
   graphrag-bench questions dataset=sample kind=specific wording=template n=30
@@ -35,21 +35,23 @@ _SETTINGS = (
 """Groups of settings that the command accepts."""
 _OWN = ("kind", "n", "hops", "wording", "out")
 _DEFAULT_N = {"abstract": abstract.MAX_QUESTIONS, "specific": 60}
-"""The default number of questions by kind, and the maximum for abstract questions."""
+"""The default number of questions of each kind. For abstract questions, it is also the maximum."""
 
 
 def declare(parser: Parser) -> None:
     parser.set_usage("dataset=NAME kind=abstract|specific [SETTING=VALUE ...]")
     parser.add_word("words", "WORD", f"settings of a run: {', '.join(_SETTINGS)}", "*")
     parser.add_settings([
-        ("kind", "|".join(_DEFAULT_N), None, "abstract: about the whole corpus, by the papers' "
-         "protocol (description, users, tasks, questions per task); specific: about chains of "
-         "facts in a graph built without a language model, with answers and gold documents"),
-        ("n", "N", None, f"the maximum number; default: {_DEFAULT_N['abstract']} abstract (5 users "
-         f"with 5 tasks of 5 questions) or {_DEFAULT_N['specific']} specific questions"),
-        ("hops", "1,2,3", "1,2,3", "lengths of the chains, with equally many questions of each"),
-        ("wording", "llm|template", "llm", "what words specific questions: a model or a template"),
-        ("out", "FOLDER", None, "default: HOME/questions/<dataset>/<kind>-<key>"),
+        ("kind", "|".join(_DEFAULT_N), None, "`abstract` questions are about the whole corpus, and "
+         "follow the protocol of the papers (description, users, tasks, questions per task). "
+         "`specific` questions are about chains of facts in a graph that is built without a "
+         "language model, and have answers and gold documents"),
+        ("n", "N", None, "the maximum number of questions (default: "
+         f"{_DEFAULT_N['specific']} specific questions, or {_DEFAULT_N['abstract']} abstract "
+         "questions: 5 users with 5 tasks of 5 questions)"),
+        ("hops", "1,2,3", "1,2,3", "the lengths of the chains, which are equally frequent"),
+        ("wording", "llm|template", "llm", "what words specific questions, a model or a template"),
+        ("out", "FOLDER", None, "the new folder (default: HOME/questions/<dataset>/<kind>-<key>)"),
     ])  # fmt: skip
 
 
@@ -62,8 +64,8 @@ def main(options: Namespace) -> None:
     questions, refused = _make_questions(options, hops, experiment)
     if not questions:
         raise UserError(
-            f"No question could be generated ({refused} wordings were rejected). Try another "
-            "hops= or build.extraction=, or a larger model."
+            f"No question could be generated ({refused} wordings were rejected). Change hops= or "
+            "build.extraction=, or use a larger model."
         )
     write_set(folder, experiment.dataset, questions)
     _print(folder, questions, refused, experiment)
@@ -91,7 +93,8 @@ def _check(options: Namespace) -> tuple[int, ...]:
 
 def _number(name: str, text: str, most: int | None) -> int:
     if not text.strip().isdecimal() or not 1 <= int(text) <= (most or int(text)):
-        raise UserError(f"{name}={text} is not a number from 1" + f" to {most}" * bool(most) + ".")
+        bound = f" to {most}" if most else ""
+        raise UserError(f"{name}={text} is not an integer from 1{bound}.")
     return int(text)
 
 

@@ -1,11 +1,11 @@
-r"""Run methods on a data set, score answers and evidence, and print one table.
+r"""Run methods on a data set, score answers and evidence, and print a table.
 
-Results are stored in HOME/runs; repeat the command to resume. The command is a Hydra application:
---cfg, --info, --multirun, --config-dir and key=value, +key, ++key, ~key work as in Hydra's
-documentation (--hydra-help).
+Results are stored in HOME/runs. Repeat the command to resume a run. The command is a Hydra
+application: --cfg, --info, --multirun, --config-dir, and key=value, +key, ++key and ~key work as
+described in Hydra's documentation (--hydra-help).
 
-A sweep (-m) runs every combination of the given values; each combination is a cell. Cells share
-artifacts and replies. A failed cell becomes a row of the table; repeat the command to retry it.
+A sweep (-m) runs every combination of the given values. Each combination is called a cell. Cells
+share artifacts and replies. A failed cell has a row in the table. Repeat the command to retry it.
 
 examples
   graphrag-bench run dataset=sample method=hipporag limit=5
@@ -14,13 +14,13 @@ examples
   graphrag-bench run dataset=jsonl dataset.root=FOLDER method=raptor llm=openai_compatible \
     llm.model=NAME llm.base_url=ADDRESS
 
-tune a setting on split=dev, and print the command that reports it on split=test
+tune a setting on split=dev, and print the command that evaluates it on split=test
   graphrag-bench run -m method=hipporag method.damping=0.1,0.5 answer=off \
     split=dev objective=evidence_recall@5
   graphrag-bench run experiment=tuning method=hipporag 'method.damping=interval(0.1,0.9)'
 
-exit code: 0 when every question was run; 1 when all questions of a run, more than failures.limit of
-them, or a cell of a sweep failed; 2 for wrong input
+exit code: 0 if every question was run; 1 if all questions of a run or more than the fraction
+failures.limit of its questions failed, or if a cell of a sweep failed; 2 for wrong input
 """
 
 import logging
@@ -76,14 +76,14 @@ _CALLBACK = "hydra.callbacks.results._target_"
 
 
 def declare(parser: Parser) -> None:
-    """Add the groups and settings of a run to the help; Hydra parses them."""
+    """Add the groups and settings of a run to the help. They are parsed by Hydra."""
     add_settings_help(parser, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
     options = "list the options of Hydra: --cfg, --info, --package"
     parser.add_section("options", [("--hydra-help", options)])
 
 
 def run(arguments: Sequence[str], callback: str = "") -> int:
-    """Run the Hydra application; return the exit code.
+    """Run the Hydra application and return the exit code.
 
     `callback` is the import path of the class that replaces `Results`.
     """
@@ -94,7 +94,7 @@ def run(arguments: Sequence[str], callback: str = "") -> int:
     with compose.plain_errors():
         words = [quote(word) for word in sorted(arguments, key=is_setting)]
     words = [*_with_cell_settings(words), *[f"{_CALLBACK}={callback}"] * bool(callback)]
-    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # raise errors here instead of printing them
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra raises errors, and does not print them
     application = hydra.main(None, compose.PRIMARY, compose.VERSION_BASE)
     before, sys.argv = sys.argv, ["graphrag-bench", *words]  # the application reads sys.argv
     try:
@@ -114,10 +114,10 @@ _SWEEP_SIGN = re.compile(r"[,*(]")
 def _with_cell_settings(words: list[str]) -> list[str]:
     """Move parameters of methods into the cells of a sweep over methods.
 
-    Hydra composes shared settings with the default method, which may lack `method.alpha`. A sweep
-    over one value, `method.alpha=choice(0.8)`, is composed in each cell. null cannot be a choice:
-    it stays shared, and the check of the cells refuses it. Raises UserError for several values
-    without a sweep.
+    Hydra composes shared settings with the default method, which may not have `method.alpha`. A
+    sweep over one value, `method.alpha=choice(0.8)`, is composed in each cell. A null cannot be a
+    choice. It remains a shared setting, and the check of the cells rejects it. Raises UserError for
+    several values without a sweep.
     """
     chosen = [word for word in words if re.match("(method|row|experiment)=", word)]
     own = [i for i, word in enumerate(words) if re.match(r"method\.[^=]+=.", word)]
@@ -143,7 +143,7 @@ def _with_cell_settings(words: list[str]) -> list[str]:
 
 
 def _outcome(work: Callable[[], T]) -> T | Exception:
-    """Return the result of `work` or its exception; print the traceback of an unexpected error."""
+    """Return the result of `work` or its exception. Print the traceback of an unexpected error."""
     try:
         result = result_or_error(work)
     except UserError as error:
@@ -155,12 +155,12 @@ def _outcome(work: Callable[[], T]) -> T | Exception:
 
 @dataclass
 class HydraJob:
-    """The function that Hydra calls for each job (a single run or a cell of a sweep)."""
+    """The function that Hydra calls for each job, which is a single run or a cell of a sweep."""
 
     command: Command = field(default_factory=Command)
 
     def __call__(self, config: DictConfig) -> float:
-        """Run one job and return its mean of the metric `objective`; -inf after an error."""
+        """Run one job and return its mean of the metric `objective`, or -inf after an error."""
         own = HydraConfig.get()
         swept = own.mode == RunMode.MULTIRUN
         place = Path(own.runtime.cwd, own.sweep.dir)
@@ -205,7 +205,7 @@ class HydraJob:
     def _run_cell(
         self, cell: Cell, experiment: Experiment, sweep: Sweep, progress: Progress
     ) -> tuple[Cell, StoredRun]:
-        """Run a cell and its reference methods; a cell fails if all its questions fail."""
+        """Run a cell and its reference methods. A cell fails if all its questions fail."""
         every = [experiment, *self.command.reference_experiments(experiment, sweep.methods)]
         for one in every:
             self.command.run(one, progress if one is experiment else None)
@@ -224,7 +224,7 @@ class HydraJob:
 
 
 def _link(folder: Path, run: Path, subdir: str | None, log: str) -> None:
-    """Copy the files of Hydra's job into the run's folder, and link this from the job's folder."""
+    """Copy the files of Hydra's job to the run's folder, and link that folder in the job folder."""
     if subdir is not None:
         shutil.copytree(folder / subdir, run / subdir, dirs_exist_ok=True)
     if (folder / log).is_file():
@@ -239,7 +239,7 @@ def _link(folder: Path, run: Path, subdir: str | None, log: str) -> None:
 
 
 class Results(Callback):
-    """Hydra callback: check all cells before the first job, print one table after the last job.
+    """Hydra callback that checks all cells before the first job and prints a table after the last.
 
     The table is also written to the folder of the command, as `table.md` and `table.csv`.
     """
@@ -255,7 +255,7 @@ class Results(Callback):
         task_function.command = self.command
 
     def on_run_start(self, config: DictConfig, **_: Any) -> None:
-        """Check a single run before Hydra writes its settings, which may hold a secret."""
+        """Check a single run before Hydra writes its settings, which may contain a secret."""
         self._or_exit(lambda: self._check_run(config))
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
@@ -267,14 +267,14 @@ class Results(Callback):
         self._print_table(config.hydra.run.dir)
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
-        """Print the table of a sweep, with cells that other processes ran."""
+        """Print the table of a sweep, including cells that other processes ran."""
         self._print_table(config.hydra.sweep.dir)
 
     def _print_table(self, folder: str) -> None:
         self._or_exit(lambda: print_table(Path(folder), self.command.shared.datasets))
 
     def plan(self, outcomes: Outcomes) -> int | None:
-        """Return the exit code if the command only prints plans; None if it runs the cells."""
+        """Return the exit code if the command only prints plans, or None if it runs the cells."""
         return None
 
     def _or_exit(self, work: Callable[[], int]) -> None:
@@ -288,7 +288,7 @@ class Results(Callback):
 
     def _check_run(self, config: DictConfig) -> int:
         if config.get("objective") is not None:
-            raise UserError("objective= selects the best cell of a sweep. Add -m.")
+            raise UserError("objective= selects the best cell of a sweep. Add -m to run a sweep.")
         settings = compose.settings_of(config, config.hydra)
         experiment = self.command.experiment(settings, swept=False)
         self._check([((), experiment)], list(config.hydra.overrides.task))
@@ -337,7 +337,7 @@ class Results(Callback):
 
 
 def print_table(folder: Path, datasets: Datasets) -> int:
-    """Print and write the table of the jobs in a folder; return the exit code.
+    """Print and write the table of the jobs in a folder, and return the exit code.
 
     `datasets` has the data sets that are already in memory.
     """
@@ -392,11 +392,11 @@ def _best_cell_lines(every: Sequence[Cell], datasets: Datasets) -> list[str]:
         f"  {best.folder.path}",
     ]
     if chosen["n_equal"]:
-        lines.append(f"  {chosen['n_equal']} other(s) tie; the first is taken")
+        lines.append(f"  {chosen['n_equal']} other(s) have the same value; the first is selected")
     if split == "all":
-        return [*lines, "  selected on all questions; set split=dev to keep a test part"]
+        return [*lines, "  selected on all questions; with split=dev, split=test stays unseen"]
     words = [word for word in cell.overrides if not word.startswith(("split=", "objective="))]
     if any(word.startswith("experiment=") for word in words):
         words += ["hydra.mode=RUN", "objective=null"]  # the experiment may define the sweep
     command = shlex.join(["graphrag-bench", "run", *words, "split=test"])
-    return [*lines, f"to report it on held-out questions:\n  {command}"]
+    return [*lines, f"to evaluate it on held-out questions:\n  {command}"]

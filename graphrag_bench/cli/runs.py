@@ -2,33 +2,34 @@
 
 A run is a folder HOME/runs/<data set>/<method>/<key>/.
 
-gc lists artifacts that no run uses and files of interrupted builds; --delete removes them. It keeps
-the cache, shared stores (paths.shared_artifacts), and builds that a stored run still needs.
+gc lists artifacts that no run uses and files of interrupted builds. With --delete, they are
+removed. The cache, shared stores (paths.shared_artifacts) and builds that a stored run still needs
+are kept.
 
-score recomputes the metrics of stored answers and contexts without a model call, writes them to
-metrics.json and prints the table. Methods are compared with evaluation.baseline, which must be the
-method of one of the runs. Costs and judged values are kept.
+score computes the metrics of stored answers and contexts again, writes them to metrics.json and
+prints the table. No model is called. Methods are compared with evaluation.baseline, which must be
+the method of one of the runs. Costs and judged values are kept.
 
-import reads results of another system from one of three kinds of files: a TREC run file; JSON or
-JSON lines with question ids, ranked passages (ids or texts) and possibly answers; or
-{"retrieved_docs": [[TEXT, ...], ...], "answers": [...]} in the order of the questions. White space
-is ignored when texts are compared. Imported runs are scored like other runs and marked `imported`.
+import reads the results of another system from a file: a TREC run file, or JSON (or JSON lines)
+with question ids, ranked passages (ids or texts) and optional answers, or {"retrieved_docs":
+[[TEXT, ...], ...], "answers": [...]} in the order of the questions. White space is ignored when
+texts are compared. Imported runs are scored like other runs and marked `imported`.
 
-check compares metrics with limits and exits with code 0 if all hold, else 3. Quote each condition:
-a shell reads > as a redirection. METRIC is a metric of the table, failed, n, or a figure of usage
-(e.g. context_tokens_per_question). With --interval a limit must hold at the worse end of the 95 %
-interval: the lower end for >=, the upper end for <=.
+check compares metrics with limits. The exit code is 0 if all conditions hold, else 3. Put each
+condition in quotes, because a shell treats > as a redirection. METRIC is a metric in the table,
+failed, n, or a measure of usage, such as context_tokens_per_question. With --interval, a limit must
+hold at the worse end of the 95 % interval, which is the lower end for >= and the upper end for <=.
 
-export --result writes two files for the results board: a JSON file with settings, metrics with n
-and interval, command, environment and the sha256 of the stored results, and a CSV file with the
-metrics of each question. They have no path, address or API key.
+export --result writes two files for the results board. The JSON file has settings, metrics with n
+and interval, command, environment and the sha256 of the stored results. The CSV file has the
+metrics of each question. No paths, addresses or API keys are included.
 
-push uploads runs with a card (method, data set, metrics, command) to a data set repository of the
-Hugging Face hub; a new repository is private. Ids, answers and metrics are always uploaded. Traces
-and context texts that are not whole documents need --with-texts: publish them only if the licence
-of the corpus allows it. pull downloads all runs of a repository, compares each sha256 and
-overwrites nothing. push and pull print the same digest of the content. The token is that of
-HF_TOKEN or `hf auth login`.
+push uploads runs to a data set repository of the Hugging Face hub, with a card that has the method,
+data set, metrics and command. A new repository is private. Ids, answers and metrics are always
+uploaded. Traces, and context texts that are not whole documents, are only uploaded if you add
+--with-texts. Do so only if the licence of the corpus allows it. pull downloads all runs of a
+repository and checks each sha256. It overwrites nothing. push and pull print the same digest of the
+content. The token is taken from HF_TOKEN or `hf auth login`.
 
 examples
   graphrag-bench runs ls
@@ -78,7 +79,7 @@ CHECK_FAILED = 3
 """Exit code of `runs check` if a condition does not hold."""
 _CONDITION = re.compile(r"([^\s<>=]+)\s*(>=|<=)\s*([^\s<>=]+)")
 _FORMATS = ("terminal", "csv")
-_FORMAT = "terminal; or csv: a row per scored run, with a column per setting that differs"
+_FORMAT = "terminal, or csv with a row for each scored run and a column for each differing setting"
 
 
 def declare(parser: Parser) -> None:
@@ -109,17 +110,17 @@ def declare(parser: Parser) -> None:
     scoring.add_section("answer metrics", metrics)
     root = ("dataset.root=FOLDER", "the new folder of the data set")
     settings = [*parsing.setting_rows("evaluation."), root]
-    scoring.add_section("settings (default: as last scored)", settings)
+    scoring.add_section("settings (default: those of the last scoring)", settings)
     checking.add_word("run", "RUN", RUN)
-    checking.add_word("conditions", '"METRIC>=VALUE"', "a limit: >= or <=, in quotes", "+")
-    meaning = "compare the worse end of the 95 %% interval instead of the mean"
+    checking.add_word("conditions", '"METRIC>=VALUE"', "a condition in quotes, >= or <=", "+")
+    meaning = "compare the worse end of the 95 %% interval with the limit, not the mean"
     checking.add_flag("--interval", meaning, "--lower")
     removing.add_word("runs", "RUN", RUN, "+")
-    removing.add_flag("--yes", "remove the runs; without it they are only listed")
+    removing.add_flag("--yes", "remove the runs, which are only listed otherwise")
     collecting.add_flag("--delete", "remove the listed files")
     importing.set_usage("FILE dataset=NAME name=TITLE [reference=URL] [OPTIONS]")
     importing.add_word("file", "FILE", "a TREC run, JSON or JSON lines")
-    importing.add_word("words", "dataset=NAME", "the data set, and dataset.* settings", "*")
+    importing.add_word("words", "dataset=NAME", "the data set and its settings (dataset.*)", "*")
     importing.add_settings([
         ("name", "TITLE", None, "the name of the system in tables (required)"),
         ("reference", "URL", "", "the address of the publication"),
@@ -127,10 +128,12 @@ def declare(parser: Parser) -> None:
     meaning = "import even if more than 1 %% of the passages match no document"
     importing.add_flag("--allow-unmatched", meaning)
     exporting.add_option("--trec", "FOLDER", "write run.trec and qrels.trec to FOLDER")
-    exporting.add_option("--beir", "FOLDER", "write the run's data set in BEIR's layout to FOLDER")
-    meaning = "write a log of inspect_ai, for `inspect view`: *.eval"
+    exporting.add_option(
+        "--beir", "FOLDER", "write the run's data set to FOLDER in the BEIR format"
+    )
+    meaning = "write an inspect_ai log (*.eval) for `inspect view`"
     exporting.add_option("--inspect", "FILE", meaning)
-    meaning = f"write the two files for the results board; default folder: {BOARD}"
+    meaning = f"write the two files for the results board (default folder: {BOARD})"
     exporting.add_option("--result", "FOLDER", meaning, nargs="?", const=BOARD)
     for action in (listing, scoring, checking, removing, collecting, importing, exporting,
                    pushing, pulling):  # fmt: skip
@@ -143,13 +146,16 @@ def _export(options: Namespace) -> None:
         raise UserError("`runs export` needs --trec, --beir, --inspect or --result.")
     data, gold = run.dataset, run.folder.metrics().get("gold")
     if data and gold not in (None, data.gold_digest) and (options.trec or options.beir):
-        Progress().say("! The gold changed since the run was scored: the qrels have the new gold.")
+        Progress().say(
+            "! The gold has changed since the run was scored. The qrels have the new gold."
+        )
     if options.trec is not None:
         n = imported.export_trec(run, Path(options.trec))
         qrels = imported.QRELS
         print(f"{Path(options.trec, imported.TREC)}{f', {qrels}' * bool(data)}: {n} questions")
         if not data:
-            Progress().say(f"! No {qrels}: the data set of {run.folder.path} cannot be read.")
+            why = f"the data set of {run.folder.path} cannot be read"
+            Progress().say(f"! {qrels} was not written, because {why}.")
     if options.beir is not None:
         n = imported.export_beir(run, Path(options.beir))
         print(f"{options.beir}: {n} questions; read it: dataset=beir dataset.root={options.beir}")
@@ -200,7 +206,7 @@ def _check(options: Namespace) -> int:
     if rest := _CONDITION.sub("", text).split():
         raise UserError(
             f"'{rest[0]}' is not a condition. Write METRIC>=VALUE or METRIC<=VALUE in quotes, e.g. "
-            '"evidence_recall@5>=0.9": without quotes, a shell writes the output to a file "=0.9".'
+            '"evidence_recall@5>=0.9". Without quotes, a shell treats > as a redirection.'
         )
     run = stored.find_run(options.run, options.home).metrics
     plain = {name: run[name] for name in ("failed", "n")} | run.get("usage", {})
@@ -214,7 +220,9 @@ def _check(options: Namespace) -> int:
         one = known[name]
         few = one.get("n", FEW) < FEW
         if few and options.lower:
-            raise UserError(f"'{name}' needs {FEW} questions for an interval, but has {one['n']}.")
+            raise UserError(
+                f"An interval needs at least {FEW} questions, but '{name}' has {one['n']}."
+            )
         end = one.get("low" if sign == ">=" else "high", one["mean"])
         value = end if options.lower else one["mean"]
         holds.append(value >= float(limit) if sign == ">=" else value <= float(limit))

@@ -1,29 +1,29 @@
 """Show where runs lost evidence, or the retrieval trace of one question.
 
-RUN prints the evidence funnel: the number of gold documents that pass each stage from the corpus to
-the answer. For a single run it also prints its questions. A document is lost at the first stage
-that it does not pass:
+With a RUN, the command prints the evidence funnel: the number of gold documents that pass each
+stage from the corpus to the answer. For a single run, it also prints the questions. A document is
+lost at the first stage that it does not pass:
 
   in corpus      the data set has the document
-  in a chunk     a chunk has text from it
+  in a chunk     a chunk has text from the document
   extracted      the graph has a relationship (or a node) from one of its chunks
-  linked         the first steps found a node of the document, or a node that is connected to one
+  linked         the first steps found a node of the document, or a node that is connected to it
                  by synonymy edges and by relationships from the question's evidence
   retrieved      one of its chunks (or relationships) was ranked, or it is in the prompt
-  not cut        the context budget did not cut it
-  in the prompt  the context has a text from it
+  not cut        the document was not cut by the context budget
+  in the prompt  the context has text from the document
   not failed     the question did not fail afterwards (shown if a question failed)
-  answered       the answer is right
+  answered       the answer is correct
 
-Stages that a method lacks are left out. "recovered later" counts evidence that a stage missed and a
-later stage, such as a dense fallback, found.
+Stages that a method does not have are left out. "recovered later" counts evidence that was lost at
+a stage but found at a later stage, e.g. by a dense fallback.
 
-RUN QUESTION prints the answer, the gold, the evidence found and missed, the context as sent, every
-step with its input, output and cost, and the rank of each gold passage after each step. RUN
-QUESTION PASSAGE prints the rank and score of the passage's chunks, nodes and relationships after
-each step, and the step that lost the passage.
+With RUN QUESTION, the command prints the answer, the gold, the evidence found and missed, the
+context in the prompt, every step with its input, output and cost, and the rank of each gold passage
+after each step. With RUN QUESTION PASSAGE, it prints the rank and score of the passage's chunks,
+nodes and relationships after each step, and the step that lost the passage.
 
-method=NAME --files prints the files of a method in reading order.
+With method=NAME --files, it prints the files of a method in reading order.
 
 examples
   graphrag-bench show 0a1b2c f5e4d3
@@ -58,7 +58,9 @@ from graphrag_bench.text import short
 def declare(parser: Parser) -> None:
     usage = "RUN [RUN ...] [OPTIONS]\nRUN QUESTION [PASSAGE] [OPTIONS]\nmethod=NAME --files"
     parser.set_usage(usage)
-    meaning = f"{RUNS}. QUESTION: the beginning of its id or text. PASSAGE: a document id"
+    meaning = (
+        f"{RUNS}. QUESTION is the beginning of a question's id or text. PASSAGE is a document id"
+    )
     parser.add_word("words", "RUN", meaning, "+")
     parser.add_flag("--calls", "also print the prompt and reply of each model call of a question")
     parser.add_flag("--files", "print the files of method=NAME in reading order")
@@ -83,7 +85,7 @@ def main(options: Namespace) -> None:
         if not rest[1:]:
             _print_question(question, questions, options)
         elif rest[2:] or options.calls or options.json:
-            raise UserError("`show RUN QUESTION PASSAGE` takes no --calls and no --json.")
+            raise UserError("`show RUN QUESTION PASSAGE` cannot be used with --calls or --json.")
         else:
             _print_passage(rest[1], question, questions)
 
@@ -100,7 +102,7 @@ def _is_run(word: str, first: str, home: Path) -> bool:
 def _print_files(word: str) -> None:
     group, _, name = word.partition("=")
     if group != "method" or not name:
-        raise UserError(f"--files needs method=NAME, not '{word}'.")
+        raise UserError(f"--files needs method=NAME, but got '{word}'.")
     settings = [word, "dataset=toy", "llm=scripted", "embedder=hashing"]
     for path in method_files(Experiment.prepare(compose_settings(settings), swept=True)):
         print(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
@@ -158,7 +160,7 @@ def _print_question(name: str, questions: RunQuestions, options: Namespace) -> N
     print(*_lines(answer), *_gold_lines(name, questions), *sent, sep="\n")
     if answer["without_names"]:
         gone = ", ".join(answer["without_names"])
-        print(f"\n! without names: these artifacts of the run were deleted: {gone}")
+        print(f"\n! names are missing, because artifacts of the run were deleted: {gone}")
 
 
 def _lines(answer: Mapping[str, Any]) -> Iterator[str]:

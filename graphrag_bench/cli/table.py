@@ -1,16 +1,17 @@
-"""Print a paper's table beside our figures, or a table of stored runs.
+"""Compare a paper's table with stored runs, or print a table of stored runs.
 
-PAPER/TABLE prints the paper's figures beside those of stored runs; nothing is run. Each of our
-figures has its interval, n, model, profile and a grade of comparability:
+PAPER/TABLE prints the values of a paper's table beside the values of stored runs. Nothing is run.
+Each of our values has its interval, n, model, profile and a grade of comparability:
   A  same data, models, settings and prompts
-  B  same data and language model; the notes name the differences
+  B  same data and language model (the notes name the differences)
   C  different or fewer data (limit=, split=), or another language model
-Data are the same if documents, tokens and questions agree within 2 %. Our figure minus the paper's
-is printed for grades A and B. † marks a printed figure that seems wrong. The last notes are the
-commands that fill the table: they generate questions, run methods and judge answers.
+Data are the same if the numbers of documents, tokens and questions agree within 2 %. For grades A
+and B, the difference of our value from the paper's is printed. † marks a value of the paper that
+seems wrong. The last notes are the commands that fill the table: they generate questions, run
+methods and judge answers.
 
-Without words it lists the papers' tables. For other tables use pandas: gb.stored_runs() returns a
-row for each question of each run.
+Without arguments, the command lists the tables of the papers. For other tables use pandas:
+gb.stored_runs() returns a row for each question of each run.
 
 examples
   graphrag-bench table zhou2025/table5
@@ -46,11 +47,11 @@ RUN [RUN ...] [columns=all] [OPTIONS]"""
 
 def declare(parser: Parser) -> None:
     parser.set_usage(_USAGE.strip())
-    parser.add_word("words", "WORD", f"PAPER/TABLE; or runs, each {RUNS}", "*")
-    meaning = "grade the runs as runs with the paper's prompts, if they used your own prompt files"
+    parser.add_word("words", "WORD", f"PAPER/TABLE, or runs: {RUNS}", "*")
+    meaning = "grade runs with your own prompt files as runs with the paper's prompts"
     parser.add_flag("--papers-prompts", meaning)
     parser.add_columns()
-    formats = "markdown, latex (booktabs) or csv (a row per cell of a paper's table)"
+    formats = "markdown, latex (booktabs) or csv (a row for each value of a paper's table)"
     parser.add_option("--format", "FORMAT", formats, choices=tuple(FORMATS))
     parser.add_home()
     parser.add_json()
@@ -62,7 +63,7 @@ def main(options: Namespace) -> None:
     if settings:
         run = words[0] if of_paper else "PAPER/TABLE"
         raise UserError(
-            f"`table` takes no settings, but got '{settings[0]}'. Run the experiment with this "
+            f"`table` has no settings, but got '{settings[0]}'. Run the experiment with this "
             f"setting: graphrag-bench run experiment={run} {settings[0]}"
         )
     if options.papers_prompts and not of_paper:

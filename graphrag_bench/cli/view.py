@@ -2,8 +2,8 @@
 
 The page plots scores against tokens, shows the evidence funnel and the costs, and compares two
 methods side by side. It shows every question with its context, prompts, replies and answer graph.
-The page is a folder that opens from disk, without a server or the internet. It contains the texts
-and prompts of its runs.
+The page is a folder that can be opened from disk, without a server or the internet. It contains the
+texts and prompts of its runs.
 
 examples
   graphrag-bench view --demo                        packaged runs
@@ -27,7 +27,7 @@ NEWEST = 8
 
 
 def declare(parser: Parser) -> None:
-    parser.add_word("runs", "RUN", f"{RUNS}; default: the {NEWEST} newest runs", "*")
+    parser.add_word("runs", "RUN", f"{RUNS} (default: the {NEWEST} newest runs)", "*")
     parser.add_flag("--demo", "show packaged runs, written to HOME/demo")
     parser.add_option("--out", "FOLDER", "write the page to a new folder, and open no browser")
     parser.add_home()
@@ -37,7 +37,7 @@ def main(options: Namespace) -> None:
     home = Path(options.home)
     if options.demo:
         if options.runs:
-            raise UserError("--demo shows packaged runs. Remove --demo or the runs.")
+            raise UserError("--demo shows packaged runs. Remove either --demo or the runs.")
         page = write_demo(Path(options.out or home / "demo"))
     else:
         load_plugins()
@@ -49,7 +49,7 @@ def main(options: Namespace) -> None:
 
 
 def newest_runs(home: Path, n: int) -> list[StoredRun]:
-    """Return the `n` newest runs below `home`, the oldest first."""
+    """Return the `n` newest runs below `home`, the oldest of them first."""
     runs = stored_runs(home)
     if not runs:
         raise UserError(f"{home}/runs has no finished run. Run a method first, or set --home.")

@@ -29,9 +29,9 @@ def compose_settings(
 ) -> dict[str, Any]:
     """Return the settings of `graphrag-bench run` with these overrides.
 
-    `values` maps settings to new values; a mapping for a group, such as `llm`, replaces the whole
-    group. `name` is the configuration file to start from. Raises UserError for unknown names and
-    values that cannot be parsed.
+    `values` maps settings to new values. A mapping for a group of settings, such as `llm`, replaces
+    the whole group. `name` is the configuration file to start from. Raises UserError for unknown
+    names and values that cannot be parsed.
 
     >>> settings = compose_settings(["dataset=toy", "method=bm25", "limit=3"])
     >>> settings["dataset"], settings["method"]["top_k"], settings["limit"]
@@ -49,7 +49,7 @@ def compose_settings(
 
 
 def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfig:
-    """Return the configuration that Hydra composes, with the settings of Hydra under `hydra`."""
+    """Return the configuration that Hydra composes. The settings of Hydra are under `hydra`."""
     for one in parse_overrides(overrides):
         if one.is_sweep_override():
             raise multiple_values_error(str(one.input_line))
@@ -58,12 +58,14 @@ def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfi
 
 
 def multiple_values_error(word: str) -> UserError:
-    """Return the error for an override with several values in a command that runs no sweep."""
+    """Return the error for an override with several values in a command without a sweep."""
     name, _, value = word.partition("=")
-    several = f"'{word}' has several values; sweep over them with `graphrag-bench run -m`."
+    several = f"'{word}' has several values. Sweep over them with `graphrag-bench run -m`"
     if name.lstrip("+") in sources.GROUPS:
-        return UserError(several)
-    return UserError(f"{several} As a list: {name}=[{value}]; as a text: '{name}=\"{value}\"'.")
+        return UserError(f"{several}.")
+    return UserError(
+        f"{several}, or write a list as {name}=[{value}] and a text as '{name}=\"{value}\"'."
+    )
 
 
 @contextmanager
@@ -72,7 +74,7 @@ def _hydra() -> Iterator[ConfigLoader]:
     before = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
-        # a module, else Hydra searches all loaded modules for the caller
+        # with a config module, Hydra does not search all loaded modules for the caller
         with plain_errors(), initialize_config_module("hydra.conf", PRIMARY, VERSION_BASE):
             yield GlobalHydra.instance().config_loader()
     finally:
@@ -80,10 +82,11 @@ def _hydra() -> Iterator[ConfigLoader]:
 
 
 def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | None:
-    """Return the overrides of each cell (combination of values) of a sweep, in Hydra's order.
+    """Return the overrides of each cell of a sweep, in Hydra's order.
 
-    Overrides of the command replace `hydra.sweeper.params`. Returns None for a sweeper that
-    chooses each cell by the results of earlier cells. Raises UserError for a sweep without cells.
+    A cell is one combination of values. Overrides of the command replace `hydra.sweeper.params`.
+    Returns None if the sweeper chooses each cell by the results of earlier cells. Raises UserError
+    for a sweep without cells.
     """
     if config.hydra.runtime.choices["hydra/sweeper"] != "basic":
         return None
@@ -99,14 +102,14 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | Non
             several[name] = [f"{name}={value}" for value in word.sweep_string_iterator()]
             if not several[name]:
                 hint = did_you_mean("", sources.names(name))
-                raise UserError(f"'{word.input_line}' matches nothing. {hint}")
+                raise UserError(f"'{word.input_line}' matches no choice. {hint}")
         else:
             raise UserError(f"'{word.input_line}': an interval needs hydra/sweeper=optuna.")
     return [list(cell) for cell in product(*several.values())]
 
 
 def parse_overrides(overrides: Sequence[str]) -> list[Override]:
-    """Parse overrides by Hydra's grammar; `method=glob(*)` matches all methods."""
+    """Parse overrides by Hydra's grammar. For example, `method=glob(*)` matches all methods."""
     with _hydra() as loader:
         parser = OverridesParser.create(config_loader=loader)
         return parser.parse_overrides([*map(quote, overrides)])
@@ -115,8 +118,8 @@ def parse_overrides(overrides: Sequence[str]) -> list[Override]:
 def value_of(text: str, name: str = "value") -> Any:
     """Parse a value by Hydra's grammar: a number, a list, true, null, or the text itself.
 
-    `name` names the setting in error messages. Raises UserError for a syntax error or several
-    values.
+    `name` is the name of the setting in error messages. Raises UserError for a syntax error and for
+    several values.
 
     >>> value_of("3"), value_of("[a,b]"), value_of("null"), value_of("musique")
     (3, ['a', 'b'], None, 'musique')
@@ -128,11 +131,11 @@ def value_of(text: str, name: str = "value") -> Any:
 
 
 def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
-    """Return the settings of a configuration that Hydra composed; `hydra` is its `hydra` node.
+    """Return the settings of a configuration that Hydra composed. `hydra` is its `hydra` node.
 
-    Interpolations that cannot be resolved stay; the check of the method reports them. Two fields
-    are added: `given` lists the settings of the method that an override sets or that differ from
-    the method's file, and `row` is the chosen row of a paper's table.
+    Interpolations that cannot be resolved are kept, and reported when the method is checked. Two
+    fields are added. `given` lists the settings of the method that an override sets or that differ
+    from the method's file. `row` is the chosen row of a paper's table.
     """
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)
@@ -143,7 +146,7 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
     words = [str(choices[one]) for one in ("method", "profile", "fidelity", "pooling")]
     file = sources.profiled_method(*words)
     if own.get("name") != file.get("name"):
-        raise UserError(f"method.name={own.get('name')}: choose a method by method=NAME.")
+        raise UserError(f"method.name={own.get('name')}: choose a method with method=NAME.")
     paths = [text.lstrip("+~").partition("=")[0] for text in hydra.overrides.task]
     paths += [f"method.{key}" for key in own if own[key] != file.get(key)]
     given = [path for path in dict.fromkeys(paths) if path.startswith("method.")]
@@ -151,12 +154,12 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
 
 
 def method_values(method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a method's settings without its chunking; interpolations are resolved."""
+    """Return the settings of a method without its chunking, with interpolations resolved."""
     return dict(resolve({"method": sources.without_chunking(method)})["method"])
 
 
 def resolve(settings: Any) -> dict[str, Any]:
-    """Resolve interpolations (`${a}`) in settings; an unresolvable interpolation stays as text.
+    """Resolve interpolations (`${a}`) in settings. One that cannot be resolved is kept as text.
 
     >>> resolve({"a": 1, "b": "${a}", "c": "${nowhere}"})
     {'a': 1, 'b': 1, 'c': '${nowhere}'}
@@ -175,7 +178,7 @@ def resolve(settings: Any) -> dict[str, Any]:
 
 
 def raw_method(method: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the unresolved content of a method's file; None if the method has no file."""
+    """Return the unresolved content of a method's file, or None if the method has no file."""
     file, name = method.get(sources.FILE), str(method.get("name"))
     is_there = Path(file).is_file() if file else name in sources.names("method")
     return sources.method_file(str(file or name)) if is_there else None
@@ -183,7 +186,7 @@ def raw_method(method: Mapping[str, Any]) -> dict[str, Any] | None:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Raise the errors of Hydra as UserErrors that suggest the nearest valid names."""
+    """Raise the errors of Hydra as UserErrors that suggest similar valid names."""
     try:
         yield
     except MissingConfigException as error:
@@ -194,8 +197,8 @@ def plain_errors() -> Iterator[None]:
         raise sources.unknown_choice(group, name, error.options) from None
     except OverrideParseException as error:
         raise UserError(
-            f"'{error.override}' cannot be parsed. Put a value with brackets, commas, colons or "
-            "quotes into double quotes inside the shell's quotes: 'NAME=\"VALUE\"'."
+            f"'{error.override}' cannot be parsed. If the value has brackets, commas, colons or "
+            "quotes, write it in two kinds of quotes: 'NAME=\"VALUE\"'."
         ) from None
     except HydraException as error:
         own = error.__cause__
@@ -203,7 +206,7 @@ def plain_errors() -> Iterator[None]:
     except (TypeError, ValueError) as error:  # a bad index or a long number
         if not str(error).startswith(("Index ", "Exceeds the limit")):
             raise
-        raise UserError(f"{error}. Name a step by its position, e.g. method.retrieve.0.") from None
+        raise UserError(f"{error}. Give the position of a step, e.g. method.retrieve.0.") from None
 
 
 def _message(error: HydraException) -> str:

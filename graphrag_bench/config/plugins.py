@@ -16,7 +16,7 @@ from graphrag_bench.registry import import_below
 
 T = TypeVar("T")
 ENTRY_POINTS = "graphrag_bench.plugins"
-"""Entry point group: an installed package that declares it is a plug-in of every run."""
+"""Group of entry points. An installed package with such an entry point is a plug-in of all runs."""
 _BUILT_IN = (
     "graphrag_bench.graphs", "graphrag_bench.indices", "graphrag_bench.artifacts",
     "graphrag_bench.world", "operators", "methods",
@@ -46,7 +46,7 @@ def config_folders(names: Sequence[str]) -> list[Path]:
     for name in map(_on_path, names):
         spec = _attempt(name, partial(find_spec, name))  # imports its parent packages
         if spec is None:
-            raise UserError(f"plugins: no package '{name}' is installed or in {here}.")
+            raise UserError(f"plugins: package '{name}' is not installed and not in {here}.")
         folders += [Path(path, "configs") for path in spec.submodule_search_locations or ()]
     return folders
 
@@ -58,12 +58,12 @@ def entry_point_packages() -> list[str]:
 
 
 def _on_path(name: str) -> str:
-    """Return the name of a package; add the folder above a path to `sys.path`."""
+    """Return the name of a package. If `name` is a path, add its folder to `sys.path`."""
     if not name.startswith(("./", "../", "/", "~")):
         return name
     path = Path(name).expanduser().resolve()
     if not path.exists():
-        raise UserError(f"plugins: no package at {path}.")
+        raise UserError(f"plugins: there is no package at {path}.")
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
     spec = find_spec(path.stem)

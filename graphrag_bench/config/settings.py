@@ -1,4 +1,4 @@
-"""The settings of a run with their defaults; the docstring of a setting is its help text."""
+"""The settings of a run with their defaults. The docstring of a setting is its help text."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,24 +24,30 @@ T = TypeVar("T", bound=BaseModel)
 Profile = Literal["default", "paper", "zhou2025", "upstream"]
 Fidelity = Literal["default", "paper"]
 NO_SETTINGS = {"given", "row"}
-"""Fields of `RunSettings` that the program fills in; users cannot set them."""
+"""Fields of `RunSettings` that the program sets. Users cannot set them."""
 LEAST_IN_PROCESSES = 500
 """Minimum number of new texts for which `nlp_workers=auto` starts processes."""
 BUDGETS = {"zhou2025": 7500}
-"""Context budget in tokens by profile, for methods whose file has no budget: the window of 8,096
-tokens less answer and instructions (Zhou et al. 2025, section 7.1)."""
+"""Context budget in tokens, by profile, for methods whose file has no budget.
+
+It is the window of 8,096 tokens minus the answer and the instructions.
+Source: Zhou et al. (2025), Section 7.1.
+"""
 WINDOWS = {"zhou2025": 8096}
-"""Context window in tokens by profile, for any model (Zhou et al. 2025, section 7.1)."""
+"""Context window in tokens, by profile, for any model.
+
+Source: Zhou et al. (2025), Section 7.1.
+"""
 ANSWER_TOKENS = {"zhou2025": 4096, "paper": 2048, "upstream": 2048}
-"""Maximum tokens of an open answer by profile. Zhou et al. 2025: 4,096 (LLMConfig of their code,
-4e87938); the other sources state no limit."""
+"""Maximum number of tokens of an open answer, by profile. The value of zhou2025 is from the
+authors' code (4e87938, LLMConfig). The other sources state no limit."""
 NLP = {"_target_": "graphrag_bench.embedding.nlp.Spacy"}
 CROSS_ENCODER = {"_target_": "graphrag_bench.embedding.cross_encoder.CrossEncoder"}
 Share = Annotated[float, Field(ge=0, le=1)]
 Text = Annotated[str, Field(strict=False, coerce_numbers_to_str=True)]
-"""A text; numbers are converted."""
+"""A text. Numbers are converted to texts."""
 ON_OFF = BeforeValidator(lambda value: ("off", "on")[value] if isinstance(value, bool) else value)
-"""Accepts unquoted `on` and `off`, which YAML parses as booleans."""
+"""Accepts `on` and `off` without quotes, which YAML parses as booleans."""
 Switch = Annotated[Literal["on", "off"], ON_OFF]
 
 
@@ -57,21 +63,23 @@ def _absolute(settings: BaseModel, *names: str) -> dict[str, str]:
 
 
 class DatasetSettings(_Settings):
-    """The data set and its files; the reader of a synthetic set checks further settings."""
+    """The data set and its files. The reader of a synthetic data set checks further settings."""
 
     model_config = ConfigDict(extra="allow")
     name: str
-    """Name of a card in datasets/; with dataset=beir or ir_datasets, the publisher's name."""
+    """Name of a card in datasets/. With dataset=beir or dataset=ir_datasets, it is the publisher's
+    name of the data set."""
     card: str = ""
-    """Name of the card; default: dataset.name."""
+    """Name of the card. The default is dataset.name."""
     split: Text | None = None
-    """Split of a BEIR set: the queries in qrels/SPLIT.tsv are asked; default: test."""
+    """Split of a BEIR set, whose questions are those in qrels/SPLIT.tsv. The default is test."""
     root: Text | None = None
-    """Folder of the files; default: the folder on the card."""
+    """Folder with the files of the data set. The default is the folder on the card."""
     openie: Text | None = None
-    """OpenIE file, if the folder has several."""
+    """OpenIE file to use if the folder has several."""
     questions: Text | None = None
-    """File of `graphrag-bench questions` that replaces the set's own questions."""
+    """File or folder of generated questions, which replace the questions of the data set (see
+    `graphrag-bench questions`)."""
 
     @property
     def absolute(self) -> "DatasetSettings":
@@ -80,166 +88,178 @@ class DatasetSettings(_Settings):
 
     @property
     def own(self) -> dict[str, Any]:
-        """Settings for the reader of this data set, e.g. the `hops` of a synthetic set."""
+        """Settings for the reader of this data set, e.g. the `hops` of a synthetic data set."""
         own = {"name": self.name if self.card not in ("", self.name) else None, "split": self.split}
         return {k: v for k, v in own.items() if v is not None} | (self.model_extra or {})
 
 
 class GraphSettings(_Settings):
-    """How many graphs are built, and files to import instead of building."""
+    """How many graphs are built, and files to import instead of building a graph."""
 
     per: Literal["all", "partition"] = "all"
-    """all: one graph of the whole corpus; partition: one graph for each scope of the questions."""
+    """`all` builds one graph of the whole corpus. `partition` builds one graph for each scope of
+    the questions, e.g. for each book."""
     import_from: Text | None = None
     """Graph to import: a GraphRAG folder or a .graphml file."""
     checkpoint: Text | None = None
-    """Released weights for build.gnn_weights=released: a folder or a name on the hub."""
+    """Published weights for build.gnn_weights=released: a folder, or a name on the hub."""
     checkpoint_revision: str = ""
-    """Revision of graph.checkpoint on the hub."""
+    """Revision of graph.checkpoint on the Hugging Face hub."""
 
 
 class PathSettings(_Settings):
     """Where results are stored."""
 
     home: Text = "."
-    """Folder with runs/ and artifacts/."""
+    """Folder in which runs/ and artifacts/ are stored."""
     shared_artifacts: Text | None = None
-    """A second artifacts/ folder, read only."""
+    """Another artifacts/ folder, which runs only read."""
 
 
 class EvaluationSettings(_Settings):
     """How stored answers and evidence are scored."""
 
     cuts: list[PositiveInt] = [2, 5, 10]
-    """Cutoffs k of evidence_recall@k."""
+    """Cutoffs k of evidence_recall@k, all_evidence@k and ndcg@k."""
     containment: Literal["substring", "token_boundary"] = "substring"
-    """How accuracy matches a gold answer; token_boundary: only whole words."""
+    """How accuracy searches an answer for the gold answer: as a `substring`, or only as whole words
+    (`token_boundary`)."""
     metrics: list[str] = []
-    """Answer metrics in addition to those on the data set's card, e.g. [rouge_l,meteor]."""
+    """Answer metrics in addition to the metrics on the data set's card, e.g. [rouge_l,meteor]."""
     evidence_tokens: list[PositiveInt] = [500, 1000, 2000]
-    """Numbers of context tokens B for evidence_at_tokens@B."""
+    """Numbers of context tokens B for the metric evidence_at_tokens@B."""
     normaliser: Literal["unicode", "squad"] = "unicode"
-    """Punctuation removed before comparing texts; unicode: of every script; squad: only ASCII."""
+    """Which punctuation is removed before texts are compared: of every script (`unicode`), or only
+    ASCII punctuation (`squad`)."""
     baseline: str = "vanilla"
-    """Method that all other methods are compared with; none: no comparison."""
+    """Method that all other methods are compared with, or `none` for no comparison."""
     compared: list[str] = []
-    """Metrics of the comparison; []: accuracy, f1 and evidence recall."""
+    """Metrics of the comparison. The default [] means accuracy, f1 and evidence recall."""
 
 
 class CacheSettings(_Settings):
     """Cache of the replies of language models and embedding services."""
 
     mode: Annotated[Literal["write", "read", "off"], ON_OFF] = "write"
-    """write: reuse and store replies; read: reuse only; off: neither."""
+    """Use of the cache: `write` reuses and stores replies, `read` only reuses stored replies, and
+    `off` does neither."""
     path: str | None = None
-    """File of the replies; default: HOME/cache/replies.sqlite."""
+    """File of the stored replies. The default is HOME/cache/replies.sqlite."""
     batch: str | None = None
-    """Write requests without a stored reply to this file (OpenAI's batch format); send none."""
+    """File in OpenAI's batch format to which new requests are written instead of being sent."""
 
 
 class BudgetSettings(_Settings):
-    """Maximum cost of a run; a stopped run can be resumed with a larger budget."""
+    """Maximum cost of a run. A stopped run can be resumed with a larger budget."""
 
     tokens: PositiveInt | None = None
     """Maximum number of prompt and completion tokens."""
     usd: Annotated[float, Field(gt=0)] | None = None
-    """Maximum cost in US dollars, by the prices of the model."""
+    """Maximum cost in US dollars, computed from the prices of the model."""
 
 
 class FailureSettings(_Settings):
-    """Maximum share of failed model calls; a run above it stops."""
+    """Maximum fraction of failed model calls. A run with more failures stops."""
 
     limit: Share = 0.2
-    """Maximum share of failed calls in a step."""
+    """Maximum fraction of failed calls in a step."""
     after: PositiveInt = 50
-    """Number of calls that failures.limit is a share of, until a step has made more calls."""
+    """failures.limit is applied to this number of calls until a step has made more calls."""
     allow_cut: bool | Share = 0.02
-    """Maximum share of extraction replies cut at their token limit; true: no maximum."""
+    """Maximum fraction of extraction replies cut at their token limit. `true` allows any number."""
 
 
 class RunSettings(_Settings):
-    """Settings of one run."""
+    """Settings of a run."""
 
     dataset: DatasetSettings
     method: dict[str, Any]
-    """The method, a file in configs/method; method.NAME=VALUE sets a parameter."""
+    """The method, which is a file in configs/method. Set a parameter with method.NAME=VALUE."""
     llm: dict[str, Any]
-    """The model that answers."""
+    """The model that answers questions."""
     llm_build: dict[str, Any] | None = None
-    """The model that builds graphs and other artifacts; default: llm."""
+    """The model that builds graphs and other artifacts. The default is llm."""
     llm_judge: dict[str, Any] | None = None
-    """The model that judges answers (`judge`)."""
+    """The model that judges answers (`graphrag-bench judge`)."""
     embedder: dict[str, Any]
-    """The model that embeds."""
+    """The model that embeds texts."""
     nlp: dict[str, Any] = NLP
-    """The tagger and parser: nlp.model=PACKAGE; nlp.device=auto, cpu or cuda."""
+    """The tagger and parser. Set it with nlp.model=PACKAGE and nlp.device=auto, cpu or cuda."""
     cross_encoder: dict[str, Any] = CROSS_ENCODER
-    """The model of chunk.rerank.cross_encoder: cross_encoder.model=NAME_OR_FOLDER."""
+    """The model of chunk.rerank.cross_encoder. Set it with cross_encoder.model=NAME_OR_FOLDER."""
     chunking: dict[str, Any] = {"variant": "auto"}
-    """auto, token, separator or presplit; chunking.size=600 sets the tokens of a chunk."""
+    """Splitting of documents into chunks, e.g. chunking.size=600 for chunks of 600 tokens."""
     pooling: dict[str, Any] | None = None
-    """Path pooling, which reranks relationships along paths; e.g. pooling.search=bfs."""
+    """Path pooling, which reranks relationships along paths (see configs/pooling)."""
     build: dict[str, Any] = {}
     """Variants and settings of artifacts, e.g. build.graph.synonymy=add."""
     graph: GraphSettings = GraphSettings()
     profile: Profile = "default"
-    """Source of a method's parameters: its paper, its code (upstream), zhou2025, or its file."""
+    """Source of the method's parameters: its file (`default`), its paper (`paper`), the authors'
+    code (`upstream`), or Zhou et al. (`zhou2025`)."""
     fidelity: Fidelity = "default"
-    """paper: use a language model wherever the method's paper does."""
+    """With `paper`, a language model is used wherever the method's paper uses one."""
     limit: PositiveInt | None = None
     """Maximum number of questions, stratified by type."""
     split: Split = "all"
-    """dev or test: one part of the questions, divided by a hash of their ids."""
+    """Questions to run: `all`, or the part `dev` or `test`. The part of a question depends on a
+    hash of its id."""
     dev_share: Annotated[float, Field(gt=0, lt=1)] = DEV_SHARE
-    """Share of the questions in split=dev."""
+    """Fraction of the questions that are in split=dev."""
     objective: str | None = None
-    """Metric that selects the best cell of a sweep, e.g. evidence_recall@5."""
+    """Metric by which the best configuration of a sweep is selected, e.g. evidence_recall@5."""
     answer: Switch | PositiveInt = "on"
-    """off: retrieve without answering; N: answer the first N questions."""
+    """Whether to answer: `off` retrieves without answering, and a number N answers only the first N
+    questions."""
     answers: Literal["auto"] | FormName = "auto"
-    """Form of the answers; auto: as on the data set's card; free: the same, but never short."""
+    """Form of the answers. `auto` uses the form on the data set's card. `free` uses free text
+    instead of short answers, and otherwise the form on the card."""
     answer_tokens: Literal["auto"] | PositiveInt = "auto"
-    """Maximum tokens of an open answer (regime=published: of any answer), within the window; auto:
-    512, with a profile 2,048 (zhou2025: 4,096)."""
+    """Maximum number of tokens of an open answer (with regime=published, of any answer), within the
+    model's window. `auto` means 512 tokens by default, 4,096 with profile=zhou2025, and 2,048 with
+    any other profile."""
     regime: Regime = "house"
-    """house: every method fills the same context budget, and answer prompts share one clause for a
-    context without the answer and one prompt for prose; published: each method's own prompt and k;
-    budget_context=N is then only an upper limit."""
+    """Conditions of the comparison. With `house`, every method has the same context budget, every
+    prompt has the same instruction for a context without the answer, and all prose is written with
+    the same prompt. With `published`, each method has its own prompt and its own top-k, and
+    budget_context=N is only an upper limit."""
     budget_context: Annotated[
         PositiveInt | Literal["auto", "native"],
         BeforeValidator(lambda value: "native" if value is None else value),
     ] = "auto"
-    """Context tokens that each method fills unless method.top_k=N is set (regime=published: the
-    maximum); auto: enough for 4 chunks and at least 2,400, within the window, or the budget of the
-    profile; native: each method's own budget."""
+    """Number of context tokens, which every method fills unless method.top_k=N is set. With
+    regime=published, the number is only a maximum. `auto` is the number of tokens for 4 chunks, at
+    least 2,400, within the model's window; with a profile, it means the method's own budget.
+    `native` always means the method's own budget."""
     repeats: PositiveInt = 1
-    """Number of answers to each question; the table has their mean and standard deviation."""
+    """Number of answers to each question. The table has their mean and standard deviation."""
     reference_rows: Switch = "on"
-    """Also run closed-book, BM25, VanillaRAG and oracle if the baseline is not a chosen method."""
+    """Also run closed-book, BM25, VanillaRAG and oracle, unless the baseline is a chosen method."""
     trace: Annotated[Literal["ids", "off"], ON_OFF] = "ids"
-    """ids: store the ids, scores and texts that each step returns; off: store none."""
+    """`ids` stores the ids, scores and texts that each step returns. `off` stores no trace or
+    context."""
     seed: int = 0
     """Random seed."""
     workers: PositiveInt = 4
-    """Number of questions answered in parallel."""
+    """Number of questions that are answered in parallel."""
     nlp_workers: Literal["auto"] | PositiveInt = "auto"
-    """Number of tagging processes; auto: one for each core with spaCy on a CPU and at least 500 new
-    texts, else one."""
+    """Number of tagging processes. `auto` starts one process per core if spaCy runs on a CPU and
+    there are at least 500 new texts. Otherwise, it starts a single one."""
     parallel: Literal["local", "ray"] = "local"
-    """Backend that tags and embeds texts: local processes or Ray."""
+    """Backend for tagging and embedding texts in parallel: local processes or Ray."""
     shard: Annotated[str, Field(pattern=r"^[1-9]\d*/[1-9]\d*$")] | None = None
-    """Part of the questions to run; 3/20: the third of twenty parts."""
+    """Part of the questions to run. For example, 3/20 is the third of twenty parts."""
     cache: CacheSettings = CacheSettings()
     budget: BudgetSettings = BudgetSettings()
     failures: FailureSettings = FailureSettings()
     paths: PathSettings = PathSettings()
     plugins: list[str] = []
-    """Packages of your own operators, installed or in this folder."""
+    """Packages of your own operators, which are installed or in the current folder."""
     evaluation: EvaluationSettings = EvaluationSettings()
     columns: Literal["main", "all"] = "main"
     """Columns of the table: main or all."""
     given: list[str] = []
-    """Paths of the method's parameters that a user set."""
+    """Paths of the method's parameters that the user set."""
     row: str | None = None
     """Row of a paper's table."""
 
@@ -250,10 +270,10 @@ class RunSettings(_Settings):
 
     @property
     def part(self) -> tuple[int, int]:
-        """The number of the shard (from 1) and the number of shards; (1, 1) for the whole run."""
+        """The number of the shard, counted from 1, and the number of shards, by default (1, 1)."""
         which, total = map(int, (self.shard or "1/1").split("/"))
         if which > total:
-            raise UserError(f"shard={self.shard}: the first number must be at most {total}.")
+            raise UserError(f"shard={self.shard}: the first number must not exceed {total}.")
         return which, total
 
     @property
@@ -268,21 +288,21 @@ class RunSettings(_Settings):
 
     @property
     def open_tokens(self) -> int | None:
-        """Token limit of open answers, or of all answers with regime=published.
+        """Token limit of open answers, or of all answers with `regime=published`.
 
-        None means that each answer form keeps its own limit.
+        If it is None, each answer form keeps its own limit.
         """
         own = self.answer_tokens
         return ANSWER_TOKENS.get(self.profile) if own == "auto" else own
 
     @property
     def answering(self) -> bool:
-        """Whether the run answers questions; with answer=off it only retrieves."""
+        """Whether the run answers questions. With `answer=off`, it only retrieves."""
         return self.answer != "off"
 
 
 def check_settings(values: Mapping[str, Any]) -> RunSettings:
-    """Check and return the settings; raises one UserError that lists every problem."""
+    """Check and return the settings. Raises one UserError that lists every problem."""
     refuse_secrets("", values)
     for model in values.values():
         if isinstance(model, Mapping) and isinstance(variable := model.get("api_key_env"), str):
@@ -291,7 +311,7 @@ def check_settings(values: Mapping[str, Any]) -> RunSettings:
 
 
 def check_evaluation(values: Mapping[str, Any]) -> EvaluationSettings:
-    """Check and return the settings of scoring; raises one UserError that lists every problem."""
+    """Check and return the settings of scoring. Raises one UserError that lists every problem."""
     return _checked(EvaluationSettings, values, "evaluation")
 
 
@@ -332,7 +352,7 @@ def default_settings() -> dict[str, Any]:
 def described_settings(
     model: type[BaseModel] = RunSettings, above: str = ""
 ) -> list[tuple[str, str, str]]:
-    """Return the name, default and meaning of every setting, for `--help` and the docs.
+    """Return the name, default and help text of every setting.
 
     >>> [row for row in described_settings() if row[0] == "seed"]
     [('seed', '0', 'Random seed')]

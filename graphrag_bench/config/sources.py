@@ -1,23 +1,23 @@
 """The choices of each group of settings (`method=NAME`), as a configuration source of Hydra.
 
-A choice is a YAML file in a config folder; the user's folders are searched first. Cards of data
+A choice is a YAML file in a config folder. The user's folders are searched first. Cards of data
 sets, profiles and tables of papers are choices too. `configs/run.yaml` uses three computed choices:
 
 - `settings`: every setting of a run with its default (`RunSettings`)
 - `source/METHOD:PROFILE:FIDELITY:POOLING`: a method's file with the changes of its profile
 - `chunking/of:METHOD:PROFILE:FIDELITY:DATASET`: the chunking of a method, or of a paper's data set
 
-A method's file may list the parameters that each of its sources (papers, released code) states:
+A method's file may list the parameters that are stated in its sources (papers, authors' code):
 
     profiles:
       zhou2025: {damping: 0.1, build.graph.synonymy: add}
       upstream: {damping: 0.1, top_k: 5, khop: unstated}
     fidelity: {conversion: llm, build.extraction: llm}
 
-`profile=zhou2025` applies the mapping `zhou2025` to the file, and `fidelity=paper` applies the
-mapping under `fidelity`; settings of the user override both. `unstated` keeps the value of the
-file, because the source does not state it. `pooled: {form: paths}` has the changes for path pooling
-(pooling=rerank, reselect).
+With `profile=zhou2025`, the mapping `zhou2025` is applied to the file. With `fidelity=paper`, the
+mapping under `fidelity` is applied. Settings of the user override both. `unstated` means that the
+source does not state the value, and the value of the file is kept. The changes for path pooling
+(`pooling=rerank` or `reselect`) are under `pooled`, as in `pooled: {form: paths}`.
 """
 
 import copy
@@ -46,19 +46,19 @@ GROUPS = (
     "experiment", "row",
 )  # fmt: skip
 ROLES = ("llm_build", "llm_judge")
-"""Language models that build or judge, if not the answering model: `llm@llm_build=NAME`."""
+"""Models that build artifacts or judge answers. `llm@llm_build=NAME` sets one."""
 FILE = "file"
-"""Key in the settings of a user's method: the path of its file."""
+"""Key in the settings of a user's method. Its value is the path of the method's file."""
 POOLED = "pooled"
 KEYS = ("profiles", "fidelity", POOLED)
 """Keys of a method's file with the changes for profiles, `fidelity=paper` and path pooling."""
 _POINTS = {"max_characters": None, "max_tokens": 2048}
-"""Defaults of `points.map` under a profile: no source limits the length of the points."""
+"""Defaults of `points.map` under a profile, because no source limits the length of the points."""
 _GLOBAL = ("profile", "fidelity", "experiment", "row")
 """Groups whose files contain full paths of settings."""
 _OF_PAPERS = ("dataset", "llm", "embedder", "row", "experiment")
 _CLOSED = ("", "hydra", "method", "source")
-"""Groups in which a new name needs a `+`; the models of other groups check their own names."""
+"""Groups in which a new name needs a `+`. In other groups, the models check the names."""
 _OF_DATASET = ("root", "openie", "questions")
 _FIXED = {"profile": get_args(Profile), "fidelity": get_args(Fidelity)}
 _EXTRAS = {
@@ -72,7 +72,7 @@ _own: list[Path] = []
 
 
 def add_folders(folders: Iterable[str | Path]) -> None:
-    """Add config folders, which are searched before the built-in folder; skip missing folders."""
+    """Add config folders, which are searched before the built-in folder. Skip missing folders."""
     for folder in folders:
         path = Path(str(folder).removeprefix("file://")).expanduser().resolve()
         if path.is_dir() and path not in _own:
@@ -86,7 +86,7 @@ def folders() -> list[Path]:
 
 
 def names(group: str, within: Sequence[Path] | None = None) -> list[str]:
-    """Return the choices of a group, sorted; `within` replaces the config folders.
+    """Return the choices of a group, sorted. `within` replaces the config folders.
 
     >>> "hipporag" in names("method"), names("profile")
     (True, ['default', 'paper', 'upstream', 'zhou2025'])
@@ -107,14 +107,14 @@ def built_in_names(group: str) -> list[str]:
 
 
 def papers() -> ModuleType:
-    """Import and return the module with the choices that papers define; few commands need it."""
+    """Import the module with the choices that papers define. It is imported late, for speed."""
     from graphrag_bench.papers import choices
 
     return choices
 
 
 def file_of(group: str, name: str) -> Path | None:
-    """Return the YAML file of a choice, from the first folder that has it; a name may be a path."""
+    """Return the YAML file of a choice from the first folder that has it. A name may be a path."""
     if name.startswith(("./", "../", "/", "~")):
         path = Path(f"{name.removesuffix('.yaml')}.yaml").expanduser()
         return path.resolve() if path.is_file() else None
@@ -125,23 +125,24 @@ def file_of(group: str, name: str) -> Path | None:
 
 
 def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) -> UserError:
-    """Return the error for an unknown choice; it suggests the nearest choices or a package."""
+    """Return the error for an unknown choice, which suggests similar choices or a package."""
     if group.startswith("hydra/") and (extra := _EXTRAS.get(name)):
-        return UserError(f"{group}={name} needs an extra: pip install 'graphrag-bench[{extra}]'.")
+        install = f"pip install 'graphrag-bench[{extra}]'"
+        return UserError(f"{group}={name} needs another package. Install it: {install}.")
     if group == "method" and name in IN_PLUGIN:
         plugin = "docs/examples/graphrag_bench_more"
-        return UserError(f"method={name} is in a plug-in: pip install ./{plugin}")
+        return UserError(f"method={name} is in a plug-in. Install it: pip install ./{plugin}")
     return unknown(group, name, valid or names(group))
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
-    """Return the mapping in a YAML file; raises UserError with the file and the line."""
+    """Return the mapping in a YAML file. Raises UserError with the file and the line."""
     try:
         content = copy.deepcopy(_parsed(path.read_text(encoding="utf-8"), str(path)))
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: {error}.") from None
     if not isinstance(content, dict):
-        raise UserError(f"{path}: a mapping is needed, with NAME: VALUE on every line.")
+        raise UserError(f"{path} must be a mapping, with NAME: VALUE on every line.")
     return content
 
 
@@ -153,8 +154,9 @@ def _parsed(text: str, path: str) -> Any:
 def method_file(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the content of a method's file, merged over the methods in its `defaults`.
 
-    For a user's method, the path of its file is added under the key `file`. `above` are the methods
-    that are based on this method. Raises UserError for an unknown name and for a cycle.
+    For a user's method, the path of its file is added under the key `file`. `above` has the names
+    of the methods that are based on this method. Raises UserError for an unknown name and for a
+    cycle.
     """
     if name in above:
         raise UserError(f"The method '{name}' is based on itself: {' <- '.join((*above, name))}.")
@@ -188,8 +190,8 @@ def with_profile(
 ) -> dict[str, Any]:
     """Return a copy of a method's file with the changes of profile, fidelity and path pooling.
 
-    `pooling` is the choice of path pooling, as a name or as a mapping of its settings. Raises
-    UserError if the changes are not a mapping, or change a setting that the method lacks.
+    `pooling` is a choice of path pooling: its name, or a mapping of its settings. Raises UserError
+    if the changes are not a mapping, or if they change a setting that the method does not have.
 
     >>> file = {"name": "mine", "damping": 0.5, "profiles": {"paper": {"damping": 0.1}}}
     >>> with_profile(file, "paper", "default")
@@ -208,7 +210,7 @@ def with_profile(
         changes |= values or {}
     config = copy.deepcopy({key: value for key, value in method.items() if key not in KEYS})
     for path in sorted(changes, key=lambda path: path.count(".")):
-        if changes[path] != "unstated":  # a variant first, which replaces its settings
+        if changes[path] != "unstated":  # a variant comes first, because it replaces its settings
             _change(config, path, changes[path])
     if profile != "default":
         _lay_under(config)
@@ -239,25 +241,25 @@ def _lay_under(node: object) -> None:
 
 
 def without_chunking(method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a method without `build.chunk_table`, which `chunking=` replaces."""
+    """Return a method without `build.chunk_table`, which the setting `chunking` replaces."""
     if not isinstance(build := method.get("build"), Mapping):
         return dict(method)
     return {**method, "build": {key: build[key] for key in build if key != "chunk_table"}}
 
 
 def chunking_of(method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the chunking of a method (`build.chunk_table`); the default variant is `auto`."""
+    """Return the chunking of a method (`build.chunk_table`). The default variant is `auto`."""
     chunks = (method.get("build") or {}).get("chunk_table", "auto")
     return chunks if isinstance(chunks, dict) else {"variant": chunks}
 
 
 def profiled_method(name: str, profile: str, fidelity: str, pooling: str) -> dict[str, Any]:
-    """Return a method's file as changed by the three other choices, without its chunking."""
+    """Return a method's file with the changes of the other three choices, without its chunking."""
     return without_chunking(with_profile(method_file(name), profile, fidelity, pooling))
 
 
 class _Choices(ConfigSource):
-    """Hydra's configuration source; its path contains the folders, so that workers find them."""
+    """Hydra's configuration source. Its path has the config folders, so that workers find them."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = state
@@ -317,7 +319,7 @@ def _content(group: str, name: str) -> dict[str, Any] | None:
         return default_settings()
     if group == "source":
         if len(words := name.split(":")) < 4:
-            raise UserError(f"source@method={name}: choose a method by method=NAME.")
+            raise UserError(f"source@method={name}: choose a method with method=NAME.")
         return profiled_method(*words)
     if group == "chunking" and name.startswith("of:"):
         _, base, profile, fidelity, dataset = name.split(":")

@@ -1,7 +1,7 @@
 """Prepare the words of a command for Hydra: expand `~` and quote values.
 
-Outside of quotes Hydra's grammar accepts only ASCII letters, and no `~`, `;`, `=` or `#`. Values
-that it cannot parse, and names of choices that look like numbers, are quoted.
+Outside of quotes, Hydra's grammar accepts only ASCII letters, and does not accept `~`, `;`, `=` and
+`#`. Values that Hydra cannot parse are quoted, and so are names of choices that look like numbers.
 """
 
 import re
@@ -36,7 +36,7 @@ def expand_home_in(word: str) -> str:
 def quote(word: str) -> str:
     """Quote the value of an override if Hydra's grammar cannot parse it.
 
-    If commas separate several values, each value is quoted; a text with brackets is quoted as a
+    If commas separate several values, each value is quoted. A text with brackets is quoted as a
     whole. Raises UserError for a list of choices, such as `method=[bm25,vanilla]`.
 
     >>> quote("dataset.root=données/été")
@@ -66,7 +66,7 @@ def _choice(name: str, group: str, value: str) -> tuple[str, str]:
         return f"~{group}", ""
     if value.startswith("[") and group in GROUPS and group != "experiment":
         listed = value.strip("[] ").replace(" ", "")
-        raise UserError(f"{name}={value}: choose one, or sweep over them with -m {name}={listed}.")
+        raise UserError(f"{name}={value}: choose one value, or run a sweep: -m {name}={listed}.")
     if _NESTED.match(value):
         return name, value
     names = [f'"{one}"' if _NO_NAME.fullmatch(one.strip()) else one for one in value.split(",")]
@@ -79,7 +79,7 @@ def _piece(name: str, text: str) -> str:
 
 
 def _in_quotes(text: str) -> str:
-    # the grammar reads two backslashes as one only before a quote
+    # the grammar parses two backslashes as one only before a quote
     escaped = re.sub(r'(\\*)(?="|$)', lambda one: one[1] * 2, text).replace('"', '\\"')
     return f'"{escaped}"'
 

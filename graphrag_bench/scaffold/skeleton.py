@@ -1,4 +1,4 @@
-"""Write a new package: an operator, a method that uses it, and a test."""
+"""Write a new package with an operator, a method that uses it, and a test."""
 
 import keyword
 import re
@@ -29,28 +29,29 @@ class Skeleton:
 
     @classmethod
     def of_operator(cls, operator: str, package: str | None = None) -> "Skeleton":
-        """Return the skeleton for a new operator `KIND.NAME`; by default the package is NAME.
+        """Return the skeleton for a new operator `KIND.NAME`. The default package is NAME.
 
-        Raises UserError for an unknown kind, or a name that is invalid or in use.
+        Raises UserError for an unknown kind, and for a name that is invalid or in use.
         """
         kind, dot, name = operator.partition(".")
         if not dot or not name:
             raise UserError(
-                f"Write KIND.NAME, e.g. chunk.mine, not '{operator}'. Kinds: {', '.join(KINDS)}."
+                f"'{operator}' must have the form KIND.NAME, e.g. chunk.mine. The kinds are "
+                f"{', '.join(KINDS)}."
             )
         if kind not in KINDS:
             raise unknown("kind", kind, KINDS)
         package = package or name
         for word in (name, package):
             if not re.fullmatch(r"[a-z][a-z0-9_]*", word) or keyword.iskeyword(word):
-                rule = "lower-case letters, digits and _, a letter first"
-                raise UserError(f"'{word}' is not a valid name: {rule}.")
+                rule = "A name has lower-case letters, digits and _, and begins with a letter"
+                raise UserError(f"'{word}' is not a valid name. {rule}.")
             if word in _RESERVED:
                 raise UserError(f"The name '{word}' is reserved. Choose another name.")
         if operator in {one.name for one in operators.all()}:
-            raise UserError(f"The operator '{operator}' exists. Choose another name.")
+            raise UserError(f"The operator '{operator}' exists already. Choose another name.")
         if name in built_in_names("method"):
-            raise UserError(f"The method '{name}' exists. Choose another name.")
+            raise UserError(f"The method '{name}' exists already. Choose another name.")
         return cls(kind, name, package)
 
     @property
@@ -61,12 +62,12 @@ class Skeleton:
     def write(self, into: Path) -> list[Path]:
         """Write the files, import the operator in the package, and return the paths of the files.
 
-        Raises UserError if a file exists; then nothing is written.
+        If a file exists already, nothing is written and UserError is raised.
         """
         inner = into / self.package
         if not inner.exists() and find_spec(self.package) is not None:
             raise UserError(
-                f"A Python package '{self.package}' is installed. Choose another name: "
+                f"A Python package '{self.package}' is already installed. Choose another name with "
                 "--package NAME."
             )
         templates = {
@@ -75,7 +76,7 @@ class Skeleton:
             into / "tests" / f"test_{self.module}.py": f"test_{self.kind}.py",
         }
         if there := [str(path) for path in templates if path.exists()]:
-            raise UserError(f"{', '.join(there)} exists. Choose another name.")
+            raise UserError(f"{', '.join(there)} exists already. Choose another name.")
         ours = {into / "pyproject.toml": "pyproject.toml", inner / "__init__.py": "__init__.py"}
         templates |= {path: name for path, name in ours.items() if not path.exists()}
         environment = jinja2.Environment(
