@@ -14,7 +14,7 @@ __version__ = "0.2.0"
 
 _PACKAGES = (
     "graphrag-bench", "numpy", "scipy", "torch", "sentence-transformers", "transformers",
-    "faiss-cpu", "igraph", "leidenalg", "spacy", "bm25s", "xllamacpp", "openai", "hydra-core",
+    "faiss-cpu", "igraph", "leidenalg", "spacy", "bm25s", "xllamacpp", "urllib3", "hydra-core",
 )  # fmt: skip
 
 

@@ -20,7 +20,6 @@ from resource import RUSAGE_SELF, getrusage
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import openai  # noqa: F401  (a second of import is not part of a call)
 from bench import Measurement, in_turns, rates, seconds
 from fake_openai import running
 from pydantic import BaseModel

@@ -29,7 +29,7 @@ _ASKING = {"Who", "What", "Where", "When", "Which", "How", "Question", "Short", 
 
 @dataclass
 class Scenario:
-    """How the server behaves; times are in seconds.
+    """How the server behaves; times are in seconds, `latency` from the arrival of a request.
 
     `shares` gives the rate of each fault: 429, timeout, broken (half a JSON reply) and cut (half a
     body). `wait_text` is the message of a 429 without the header `retry-after`. `minute` is the
@@ -290,19 +290,22 @@ class Server:
     async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
+                arrived = time.monotonic()
                 lines = head.decode("latin-1").split("\r\n")
                 fields = (line.partition(": ") for line in lines[1:])
                 headers = {name.lower(): value for name, _, value in fields if name}
                 raw = await reader.readexactly(int(headers.get("content-length", "0")))
                 key = headers.get("authorization", "").removeprefix("Bearer ")
-                if not await self.request(lines[0].split(" ")[1], key, raw, writer):
+                if not await self.request(lines[0].split(" ")[1], key, raw, writer, arrived):
                     return
         except (asyncio.IncompleteReadError, ConnectionError):
             return
         finally:
             writer.close()
 
-    async def request(self, path: str, key: str, raw: bytes, writer: asyncio.StreamWriter) -> bool:
+    async def request(
+        self, path: str, key: str, raw: bytes, writer: asyncio.StreamWriter, arrived: float
+    ) -> bool:
         """Answer one request; False if the connection is over."""
         if path == "/scenarios":
             self.served.append(Served(Scenario(**json.loads(raw))))
@@ -316,13 +319,18 @@ class Server:
         served.stats.most_at_once = max(served.stats.most_at_once, served.at_once)
         try:
             is_chat = path.endswith("/chat/completions")
-            return await api(served, is_chat, key, json.loads(raw), writer)
+            return await api(served, is_chat, key, json.loads(raw), writer, arrived)
         finally:
             served.at_once -= 1
 
 
 async def api(
-    served: Served, is_chat: bool, key: str, body: dict[str, Any], writer: asyncio.StreamWriter
+    served: Served,
+    is_chat: bool,
+    key: str,
+    body: dict[str, Any],
+    writer: asyncio.StreamWriter,
+    arrived: float,
 ) -> bool:
     scenario, stats = served.scenario, served.stats
     limit = body.get("max_tokens") or body.get("max_completion_tokens") or 0
@@ -338,7 +346,8 @@ async def api(
         wait = "" if scenario.wait_text else f"retry-after: {scenario.retry_after}\r\n"
         message = scenario.wait_text or "try later"
         return await send(writer, int(fault), {"error": {"message": message}}, wait)
-    await asyncio.sleep(scenario.timeout if fault == "timeout" else scenario.latency)
+    seconds = scenario.timeout if fault == "timeout" else scenario.latency
+    await asyncio.sleep(arrived + seconds - time.monotonic())
     if fault == "timeout":
         writer.transport.abort()
         return False

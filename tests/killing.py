@@ -25,7 +25,7 @@ from graphrag_bench.cli.main import main
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.run import folder as run_folder
 
-for name in ("openai", "bpe_openai", "scipy.sparse", "numba", "faiss", "graphrag_bench.cli.run"):
+for name in ("urllib3", "bpe_openai", "scipy.sparse", "numba", "faiss", "graphrag_bench.cli.run"):
     import_module(name)  # once for all that are forked
 load_plugins()
 CONCURRENCY = 4

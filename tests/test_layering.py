@@ -40,11 +40,11 @@ SMALL_FILE, SMALL_FUNCTION = 450, 60
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "base", "manager"}
 HEAVY = (
     "torch", "spacy", "faiss", "hydra", "omegaconf", "pandas", "scipy", "igraph", "networkx",
-    "numpy", "sentence_transformers", "transformers", "openai", "bm25s", "xllamacpp", "pydantic",
+    "numpy", "sentence_transformers", "transformers", "urllib3", "bm25s", "xllamacpp", "pydantic",
     "rich", "jinja2", "numba", "pooch", "huggingface_hub", "httpx2", "joblib", "ray",
     "mlflow", "wandb",
 )  # fmt: skip
-MODELS = ("torch", "spacy", "faiss", "pandas", "openai", "numba")
+MODELS = ("torch", "spacy", "faiss", "pandas", "numba")
 
 
 def core_files() -> list[Path]:

@@ -7,8 +7,7 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,12 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.files import read_cache, write_cache
 from graphrag_bench.llm.calls import CallFailed, NotAccepted, RunStopped, ServerFailed
 from graphrag_bench.llm.settings import Limits, check_variable, provider_facts
-from graphrag_bench.terminal import check_server, check_stop, is_local, pause
+from graphrag_bench.terminal import check_server, pause
 from graphrag_bench.text import encodable
+from graphrag_bench.version import __version__
 
 Body = Mapping[str, Any]
 OPENAI = "https://api.openai.com/v1"
-CONNECT_SECONDS = 10.0
 LIST_SECONDS = 3.0
 """Time limit of the request for a server's list of models."""
 _FIRST_RETRIES = 2
@@ -36,14 +35,6 @@ OVERFLOW = re.compile(
 )
 FILTERED = re.compile(r"content.?(filter|policy|management)|safety system|moderation", re.I)
 _NO_QUOTA = re.compile(r"""["'](code|type)["']:\s*["']insufficient_quota["']""")
-_WAIT = re.compile(
-    r"(?:try again|retry|wait|available|reset)[^\d{}\[\]]{0,40}?((?:\d+(?:\.\d+)?\s*"
-    r"(?:ms|milliseconds?|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)(?![a-z])[\s,]*)+)"
-    r"|retry[ _-]?after\W{1,5}(\d+(?:\.\d+)?)",
-    re.IGNORECASE,
-)
-_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|milli|h|m|s)?", re.IGNORECASE)
-_UNITS = {"ms": 0.001, "milli": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _NOT_SUPPORTED = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed|extra|deprecated", re.I
 )
@@ -90,33 +81,8 @@ class RateLimiter:
             self._admitted.append((time.monotonic(), n_tokens))
 
 
-def stated_wait(text: str) -> float | None:
-    """Return the seconds after which an error message asks to retry; None if it states no time.
-
-    >>> stated_wait("Rate limit reached. Please try again in 1m2.5s. Visit billing.")
-    62.5
-    """
-    if not (found := _WAIT.search(text)):
-        return None
-    parts = _TIME.findall(found[1] or found[2])
-    return sum(float(n) * _UNITS[unit.lower()] for n, unit in parts)
-
-
-def _state_wait(response: Any) -> None:
-    """Set the header `Retry-After`, which `openai` obeys, to the wait that a 429 error states."""
-    if response.status_code != 429 or {"retry-after", "retry-after-ms"} & {*response.headers}:
-        return
-    response.read()
-    if (seconds := stated_wait(response.text[:2000])) is not None:
-        response.headers["retry-after"] = f"{seconds:.3f}"
-
-
-class _Tries(threading.local):
-    count = 0
-
-
 class Server:
-    """Client of one server: the `openai` client with an address, a key and rate limits.
+    """Client of one server: its address, key, rate limits and connections.
 
     Calls are sent one at a time until the first call succeeds. A wrong key then fails one call
     instead of many.
@@ -149,9 +115,8 @@ class Server:
         self.timeout = timeout
         self.retries = retries
         self.limiter = RateLimiter(limits.requests_per_minute, limits.tokens_per_minute)
+        self._n_connections = limits.concurrency + 1  # one to list models
         self._slots = threading.BoundedSemaphore(limits.concurrency)
-        self._idle: list[Any] = []
-        self._tries = _Tries()
         self._first = threading.Lock()
         self._proven = False
         self._stop: RunStopped | None = None
@@ -168,45 +133,30 @@ class Server:
                 f"export {self.api_key_env}=..., or {self.group}.api_key_env=null for a server "
                 "that needs none."
             )
+        if not (key.isascii() and key.isprintable()):
+            raise UserError(
+                f"The environment variable {self.api_key_env} holds no API key: it has "
+                "characters that a header cannot have."
+            )
         return SecretStr(key)
 
-    @contextmanager
-    def _client(self) -> Iterator[Any]:
-        # one connection each: to search a pool of 256 at each call doubles the processor time
-        try:
-            client = self._idle.pop()
-        except IndexError:
-            client = self._new_client()
-        try:
-            yield client
-        finally:
-            self._idle.append(client)
-
-    def _new_client(self) -> Any:
-        import openai
-
-        timeout = openai.Timeout(self.timeout, connect=min(CONNECT_SECONDS, self.timeout))
-        hooks: dict[str, list[Any]] = {"request": [self._before_try], "response": [_state_wait]}
-        return openai.OpenAI(
-            api_key=self.key.get_secret_value(),
-            base_url=self.address,
-            max_retries=self.retries,
-            timeout=timeout,
-            http_client=openai.DefaultHttpxClient(
-                timeout=timeout, event_hooks=hooks, verify=self._certificates,
-                trust_env=not is_local(self.address),
-            ),
-        )  # fmt: skip
-
     @cached_property
-    def _certificates(self) -> Any:
-        import httpx2
+    def _connections(self) -> Any:
+        from graphrag_bench.llm.http import connection_pool
 
-        return httpx2.create_ssl_context()  # 20 ms, so once for all clients
+        return connection_pool(self.address, self.timeout, self._n_connections)
 
-    def _before_try(self, _: object) -> None:
-        check_stop()
-        self._tries.count += 1
+    def _headers(self) -> dict[str, str]:
+        key = {"authorization": f"Bearer {self.key.get_secret_value()}"} if self.api_key_env else {}
+        accepted = {"accept": "application/json", "accept-encoding": "gzip, deflate"}
+        agent = f"graphrag-bench/{__version__}"
+        return {**key, **accepted, "content-type": "application/json", "user-agent": agent}
+
+    def _request(self, method: str, path: str, body: Body | None = None, **how: Any) -> Any:
+        """Return the response to a request; raises urllib3's HTTPError if there is none."""
+        sent = None if body is None else json.dumps(body, ensure_ascii=False).encode()
+        url = self.address.rstrip("/") + path
+        return self._connections.request(method, url, body=sent, headers=self._headers(), **how)
 
     @cached_property
     def window(self) -> int | None:
@@ -237,13 +187,12 @@ class Server:
 
     @cached_property
     def _listed(self) -> Body:
-        import openai
+        from urllib3.exceptions import HTTPError
 
         try:
-            with self._client() as client:
-                asking = client.with_options(max_retries=0, timeout=LIST_SECONDS)
-                answer: Any = asking.get("/models", cast_to=object)
-        except (openai.OpenAIError, UserError):
+            response = self._request("GET", "/models", timeout=LIST_SECONDS, retries=False)
+            answer = response.json() if response.status == 200 else None
+        except (HTTPError, ValueError, UserError):
             return {}
         models = answer.get("data") if isinstance(answer, dict) else None
         rows = [row for row in models or () if isinstance(row, dict)]
@@ -256,22 +205,19 @@ class Server:
         `n_tokens` is the largest number of tokens that the call may use. Raises CallFailed for a
         rejected request or after the last retry; RunStopped when no call can succeed.
         """
-        with self._slots, self._client() as client:
+        with self._slots:
             if not self._proven:
                 with self._first:
                     if not self._proven:
-                        return self._first_call(client, path, body, n_tokens)
-            return self._send(client, path, body, n_tokens)
+                        return self._first_call(path, body, n_tokens)
+            return self._send(path, body, n_tokens, self.retries)
 
-    def _first_call(
-        self, client: Any, path: str, body: Body, n_tokens: int
-    ) -> tuple[Body, int, float]:
+    def _first_call(self, path: str, body: Body, n_tokens: int) -> tuple[Body, int, float]:
         """Send with few retries, so that a missing server is reported soon."""
         if self._stop and time.monotonic() < self._stopped_at + _SECONDS_OF_A_STOP:
             raise type(self._stop)(str(self._stop))
-        few = client.with_options(max_retries=min(_FIRST_RETRIES, self.retries))
         try:
-            answer = self._send(few, path, body, n_tokens)
+            answer = self._send(path, body, n_tokens, min(_FIRST_RETRIES, self.retries))
         except CallFailed as failure:
             self._proven = not failure.of_server
             if self._proven:
@@ -288,29 +234,37 @@ class Server:
         self._stopped_at = time.monotonic()
         raise self._stop
 
-    def _send(self, client: Any, path: str, body: Body, n_tokens: int) -> tuple[Body, int, float]:
-        import httpx2
-        import openai
+    def _send(
+        self, path: str, body: Body, n_tokens: int, n_retries: int
+    ) -> tuple[Body, int, float]:
+        from urllib3.exceptions import HTTPError, MaxRetryError
+
+        from graphrag_bench.llm.http import Retries
 
         self.limiter.admit(n_tokens)
-        self._tries.count, began = 0, time.monotonic()
+        retries = Retries.up_to(n_retries)
+        answer: Body | CallFailed | RunStopped
         try:
-            response = client.post(path, cast_to=httpx2.Response, body=body)
-            answer = self._answer(response.text, body)
-        except openai.APIStatusError as error:
-            answer = self._error_for(error.status_code, self._hidden(error.response.text), body)
-        except openai.APIConnectionError as error:
-            cause = error.__cause__ or error
-            problem = self._hidden(f"no answer: {type(cause).__name__}: {cause}")
-            answer = CallFailed("retries_exhausted", self._exhausted(problem))
-        retries = max(self._tries.count - 1, 0)
+            response = self._request("POST", path, body, retries=retries)
+        except HTTPError as error:
+            cause = error.reason if isinstance(error, MaxRetryError) else error
+            n = 0 if cause is error else n_retries
+            answer = _no_answer(n, self._hidden(f"no answer: {type(cause).__name__}: {cause}"))
+        else:
+            retries = response.retries
+            n, text = len(retries.history), response.data.decode("utf-8", "replace")
+            if 200 <= response.status < 300:
+                answer = self._answer(text, body, n)
+            else:
+                answer = self._error_for(response.status, self._hidden(text), body, n)
+        seconds = time.monotonic() - retries.began
         if isinstance(answer, CallFailed):
-            answer.retries, answer.seconds = retries, time.monotonic() - began
-        if isinstance(answer, Exception):  # outside: the errors of `openai` may hold the key
+            answer.retries, answer.seconds = n, seconds
+        if isinstance(answer, Exception):
             raise answer
-        return answer, retries, response.elapsed.total_seconds()
+        return answer, n, seconds
 
-    def _answer(self, text: str, sent: Body) -> Body | CallFailed | RunStopped:
+    def _answer(self, text: str, sent: Body, n_retries: int) -> Body | CallFailed | RunStopped:
         try:
             parsed: Any = json.loads(text)
             if self.group != "embedder":  # the server may echo the key; vectors hold no text
@@ -328,9 +282,12 @@ class Server:
         if not (error := parsed.get("error")):
             return parsed
         code = error.get("code") if isinstance(error, Mapping) else None
-        return self._error_for(code if isinstance(code, int) else 502, self._hidden(text), sent)
+        status = code if isinstance(code, int) else 502
+        return self._error_for(status, self._hidden(text), sent, n_retries)
 
-    def _error_for(self, status: int, text: str, sent: Body) -> CallFailed | RunStopped:
+    def _error_for(
+        self, status: int, text: str, sent: Body, n_retries: int
+    ) -> CallFailed | RunStopped:
         message = text[:500]
         at_fault = f"{message} (HTTP {status})"
         what = "text" if self.group == "embedder" else "prompt"
@@ -339,7 +296,7 @@ class Server:
         if status == 413 or OVERFLOW.search(message):
             return CallFailed("context_overflow", f"The {what} does not fit the window: {message}")
         if status in (408, 409, 429) or status >= 500:
-            return CallFailed("retries_exhausted", self._exhausted(f"HTTP {status}: {message}"))
+            return _no_answer(n_retries, f"HTTP {status}: {message}")
         if FILTERED.search(message):
             return CallFailed("content_filter", f"The server filtered the {what}: {message}")
         if status in (401, 403):
@@ -361,13 +318,15 @@ class Server:
             )
         return CallFailed("refused", at_fault)
 
-    def _exhausted(self, problem: str) -> str:
-        return f"{self._tries.count} attempts failed; the last error: {problem}"
-
     def _hidden(self, text: str) -> str:
         if self.api_key_env is not None:
             text = text.replace(self.key.get_secret_value(), "<api key>")
         return encodable(text)
+
+
+def _no_answer(n_retries: int, problem: str) -> CallFailed:
+    failed = f"{n_retries + 1} attempts failed; the last error: {problem}"
+    return CallFailed("retries_exhausted", failed)
 
 
 def unsupported_field(message: str, sent: Body) -> str | None:

@@ -14,8 +14,9 @@ from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.chat import reply
+from graphrag_bench.llm.http import stated_wait
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
-from graphrag_bench.llm.server import RateLimiter, stated_wait
+from graphrag_bench.llm.server import RateLimiter
 
 pytestmark = pytest.mark.slow
 
@@ -159,6 +160,10 @@ def test_the_key_is_sent_and_hidden_in_a_repr(fake, chat, planted, monkeypatch):
     model = client(url, "PLANTED_KEY")
     assert ask(model, chat("x")).text
     assert KEY not in repr(model.server.key)
+    monkeypatch.setenv("PLANTED_KEY", f"{KEY}\n{KEY}")
+    with pytest.raises(UserError, match="PLANTED_KEY") as raised:
+        ask(client(url, "PLANTED_KEY"), chat("x"))
+    assert KEY not in everything_shown(raised.value)
     monkeypatch.delenv("PLANTED_KEY")
     with pytest.raises(UserError, match="PLANTED_KEY"):
         ask(client(url, "PLANTED_KEY"), chat("x"))
