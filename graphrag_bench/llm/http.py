@@ -13,7 +13,7 @@ from urllib3.util import make_headers, parse_url
 from graphrag_bench.terminal import is_local, pause
 
 CONNECT_SECONDS = 10.0
-LONGEST_WAIT = 60.0
+LONGEST_WAIT = 120.0
 """Longest wait in seconds that a server may ask for; a longer wait is ignored."""
 _RETRIED = frozenset({408, 409, 429, *range(500, 600)})
 _BACKOFF, _LONGEST_BACKOFF, _JITTER = 0.5, 8.0, 0.25

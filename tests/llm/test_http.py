@@ -51,7 +51,7 @@ def test_the_name_and_password_of_a_proxy_are_sent_as_its_header(monkeypatch):
         (500, {}, "", 0.5),
     ],
 )
-def test_a_retry_waits_as_long_as_the_server_asks_up_to_a_minute(
+def test_a_retry_waits_as_long_as_the_server_asks_up_to_two_minutes(
     monkeypatch, status, headers, body, seconds
 ):
     waits = []
