@@ -1,13 +1,13 @@
-"""Benchmarks by suite: this project against a reference that does the same, in one process.
+"""Benchmarks that compare this project with a reference implementation.
 
-The modules bench_*.py have the cases. A case returns our rate, the reference's rate, their unit and
-further columns. Rates are median items a second over repeats
-in which both take turns; p50 and p95 are ours, p95 is the slow end. Results that differ from the
-reference are errors. Each case runs in its own process, with `peak_mb` as its peak memory. Output:
-a Markdown table for each case.
+The modules bench_*.py define the cases of each suite. A case measures our rate and the rate of the
+reference in items per second. Both run alternately, and the median over repeats is reported. p50
+and p95 are our median and our slow tail. A case fails if its results differ from the reference.
+Each case runs in its own process, and `peak_mb` is the peak memory of this process. The output is a
+Markdown table for each case.
 
-  python scripts/bench.py embed                    all cases of the suite `embed`
-  python scripts/bench.py embed --only names       one case
+python scripts/bench.py embed all cases of the suite `embed` python scripts/bench.py embed --only
+names one case
 """
 
 import argparse
@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 Measurement = tuple[float, float, str, Mapping[str, float]]
-"""Our rate, the reference's, their unit; further columns."""
+"""Our rate, the rate of the reference, the unit of both, and additional columns."""
 SUITES = {
     "ppr": "bench_graphs", "vdb": "bench_graphs", "embed": "bench_models", "llm": "bench_models",
     "endtoend": "bench_runs", "build": "bench_runs", "gpu": "bench_gpu",
@@ -32,7 +32,7 @@ SUITES = {
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """Return the seconds of a call; garbage is collected before."""
+    """Return the duration of a call in seconds; garbage is collected before the call."""
     gc.collect()
     began = time.perf_counter()
     call()
@@ -42,7 +42,7 @@ def seconds(call: Callable[[], object]) -> float:
 def in_turns(
     ours: Callable[[], object], reference: Callable[[], object], n_repeats: int
 ) -> tuple[list[float], list[float]]:
-    """Return the seconds of both functions, called in turns."""
+    """Call both functions alternately, and return their durations in seconds."""
     pairs = [(seconds(ours), seconds(reference)) for _ in range(n_repeats)]
     return [mine for mine, _ in pairs], [other for _, other in pairs]
 
@@ -50,7 +50,7 @@ def in_turns(
 def rates(
     n_items: int, mine: Sequence[float], other: Sequence[float], unit: str, **more: float
 ) -> Measurement:
-    """Return the median rates of both in items a second, with p50 and p95 of ours."""
+    """Return the median rates of both in items per second, with our p50 and p95."""
     p50, p95 = (n_items / float(np.percentile(mine, part)) for part in (50, 95))
     return p50, n_items / float(np.median(other)), unit, {"p50": p50, "p95": p95, **more}
 
@@ -58,7 +58,7 @@ def rates(
 def milliseconds(
     n_questions: int, mine: Sequence[float], other: Sequence[float], **more: float
 ) -> Measurement:
-    """Return the median rates of both in questions a second, with our p50 and p95 in ms a call."""
+    """Return the median rates in questions per second, with our p50 and p95 in ms per call."""
     ours, reference, unit, _ = rates(n_questions, mine, other, "questions/s")
     times = {f"p{part}": 1000 * float(np.percentile(mine, part)) for part in (50, 95)}
     return ours, reference, unit, {**times, **more}

@@ -1,4 +1,4 @@
-"""Benchmarks of a GPU (`ours`) beside the processor (`reference`), with the same inputs."""
+"""Benchmarks of a GPU (`ours`) against the CPU (`reference`) with the same inputs."""
 
 from collections.abc import Callable
 from tempfile import TemporaryDirectory
@@ -17,19 +17,19 @@ DEVICE, N_TIMES, N_REPEATS, N_ROWS = "cuda", 8, 3, 200_000
 
 
 def beside(run: Callable[[bool], object], n: int, unit: str = "tokens/s") -> Measurement:
-    """Measure `run(True)` on the GPU and `run(False)` on the processor, after a call of each."""
+    """Measure `run(True)` on the GPU and `run(False)` on the CPU, after a warm-up call of each."""
     run(True), run(False)
     return rates(n, *in_turns(lambda: run(True), lambda: run(False), N_REPEATS), unit)
 
 
 def reading(make: Callable[..., Any], read: Callable[[Any, list[str]], object]) -> Measurement:
-    """Measure tokens a second of passages."""
+    """Measure how many tokens of passages a model processes per second."""
     texts, models = passages() * N_TIMES, [make(device=on) for on in ("cpu", DEVICE)]
     return beside(lambda gpu: read(models[gpu], texts), len(texts) * N_TOKENS)
 
 
 def rerank() -> Measurement:
-    """Measure tokens a second; random weights in the size of ms-marco-MiniLM-L6."""
+    """Measure tokens per second with random weights in the size of ms-marco-MiniLM-L6."""
     from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
     sizes = {"hidden_size": 384, "num_hidden_layers": 6, "intermediate_size": 1536}
@@ -42,7 +42,7 @@ def rerank() -> Measurement:
 
 
 def nearest() -> Measurement:
-    """Measure questions a second over `N_ROWS` rows."""
+    """Measure questions per second in a vector search over `N_ROWS` rows."""
     vectors = np.random.default_rng(0).standard_normal((N_ROWS, 384)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     here, there = indices = VectorIndex(vectors), VectorIndex(vectors)

@@ -1,12 +1,12 @@
-"""Benchmarks of graphs and indices: PageRank, vector search.
+"""Benchmarks of personalised PageRank (`ppr`) and vector search (`vdb`).
 
-`ppr`: personalised PageRank against igraph's prpack. Degrees follow a power law (exponent 2.5);
-questions have three seeds, every second question a hub among them. Graphs are set up and kernels
-compiled before; igraph converts its graph within each call. `overlap` is the mean share of the
-exact top k in our top k.
+`ppr` compares with prpack in igraph. The degrees of the graph follow a power law (exponent 2.5).
+Each question has three seeds, and a hub is among the seeds of every second question. Our graph is
+prepared and our kernels are compiled before the measurement, but igraph converts its graph in each
+call. `overlap` is the mean fraction of the exact top k that is in our top k.
 
-`vdb`: vector search against `faiss.knn` over the same mapped float32 vectors. `recall` is the share
-of its ids in ours.
+`vdb` compares with `faiss.knn` over the same memory-mapped float32 vectors. `recall` is the
+fraction of its results that are in our results.
 """
 
 import statistics
@@ -37,7 +37,7 @@ from operators.chunk.ppr import ppr as chunk_ppr
 from operators.node.ppr import ppr as node_ppr
 
 EXPONENT = 2.5
-"""Of the distribution of degrees: P(degree = d) is proportional to d ** -2.5."""
+"""Exponent of the degree distribution: P(degree = d) is proportional to d ** -2.5."""
 N_NODES, N_RELATIONSHIPS = 1_000_000, 5_000_000
 N_QUESTIONS, N_REPEATS = 8, 3
 DIMENSION, TOP_K = 384, 20
@@ -47,7 +47,7 @@ BLOCK = 50_000
 
 
 def draw_nodes(n_nodes: int, n_draws: int) -> IntArray:
-    """Draw nodes with power-law weights; the hubs have random ids."""
+    """Sample nodes with power-law weights; the hubs have random ids."""
     weights = (1.0 + np.arange(n_nodes)) ** (-1.0 / (EXPONENT - 1.0))
     chance = np.random.default_rng(0).random(n_draws)
     places = np.searchsorted(np.cumsum(weights / weights.sum()), chance)
@@ -63,7 +63,7 @@ def random_graph(n_nodes: int, n_relationships: int) -> tuple[Graph, Walk]:
 
 
 def draw_seeds(strength: FloatArray, n_questions: int) -> list[IntArray]:
-    """Return three seeds with relationships for each question; every second one has a hub."""
+    """Return three connected seeds for each question; every second question has a hub."""
     chance = np.random.default_rng(2)
     joined = np.flatnonzero(strength > 0)
     hubs = np.argsort(-strength, kind="stable")[: 10 * n_questions]
@@ -74,7 +74,7 @@ def draw_seeds(strength: FloatArray, n_questions: int) -> list[IntArray]:
 
 
 def prpack(walk: Walk) -> Callable[[IntArray, FloatArray, float], Callable[[], FloatArray]]:
-    """Return igraph's PageRank over the walk's graph as a function of its arguments."""
+    """Return a function that prepares a call of igraph's PageRank on the graph of the walk."""
     half = triu(walk.transition @ diags(walk.strength), format="coo")
     graph = igraph.Graph(n=len(walk), edges=np.stack([half.row, half.col], axis=1))
     graph.es["weight"] = half.data
@@ -89,7 +89,7 @@ def prpack(walk: Walk) -> Callable[[IntArray, FloatArray, float], Callable[[], F
 
 
 Question = tuple[Callable[[], Ranked[Any]], Callable[[], FloatArray]]
-"""Functions for our ranking, and for the exact scores of all candidates."""
+"""Functions that compute our ranking, and the exact scores of all candidates."""
 
 
 def compare_with_exact(questions: Iterable[Question], top: int, **more: float) -> Measurement:
@@ -121,7 +121,7 @@ def top100(damping: float) -> Measurement:
 
 
 def chunk_ppr_100k() -> Measurement:
-    """Measure `chunk.ppr` over 300,000 entities and 100,000 passages, 200 of them in the reset."""
+    """Measure `chunk.ppr` over 300,000 entities and 100,000 passages; 200 passages are seeds."""
     n_nodes, n_chunks, per_chunk = 300_000, 100_000, 8
     where = draw_nodes(n_nodes, n_chunks * per_chunk), np.arange(n_chunks * per_chunk) // per_chunk
     inside = csr_matrix((np.ones(len(where[0]), bool), where), shape=(n_nodes, n_chunks))
@@ -154,7 +154,10 @@ def chunk_ppr_100k() -> Measurement:
 
 
 def exact_90k() -> Measurement:
-    """Measure exact PageRank of 16 questions against SciPy's products, which give the same bits."""
+    """Measure exact PageRank of 16 questions against SciPy's matrix products.
+
+    Raises AssertionError if the results are not equal bit by bit.
+    """
     _, walk = random_graph(90_000, 550_000)
     resets = np.random.default_rng(4).random((len(walk), 16))
     in_cache = pagerank._IN_CACHE
@@ -168,14 +171,15 @@ def exact_90k() -> Measurement:
 
     ours = partial(pagerank.personalised_pagerank, walk, resets, 0.5)
     if not np.array_equal(ours(), by_scipy()):
-        raise AssertionError("the compiled step has other bits")
+        raise AssertionError("the results differ from SciPy's results")
     return milliseconds(16, *in_turns(ours, by_scipy, N_REPEATS))
 
 
 def similar_names() -> Measurement:
-    """Measure the search of similar names against `faiss.knn`: 20,001 names, a third alike.
+    """Measure the search for similar names against `faiss.knn`, with 20,001 names.
 
-    The spectrum of the vectors is that of MiniLM's vectors of names.
+    A third of the names have a near duplicate. The vectors have the same spectrum as MiniLM's
+    vectors of names.
     """
     rng, spread = np.random.default_rng(5), 0.993 ** np.arange(DIMENSION)
     rows = rng.standard_normal((N_NAMES, DIMENSION)) * spread
@@ -196,7 +200,7 @@ def unit_rows(n_rows: int, seed: int) -> Vectors:
 
 @contextmanager
 def mapped_index(n_rows: int) -> Iterator[VectorIndex]:
-    """Open an index of random vectors, mapped from a file that is written in blocks."""
+    """Open an index of random vectors that is memory-mapped from a file."""
     with TemporaryDirectory() as folder:
         shape = (n_rows, DIMENSION)
         vectors = open_memmap(Path(folder) / "vectors.npy", "w+", np.dtype(np.float32), shape)

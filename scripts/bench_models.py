@@ -1,13 +1,14 @@
-"""Benchmarks of models: the packaged embedder, calls of a language model.
+"""Benchmarks of models: the packaged embedder (`embed`) and calls of a language model (`llm`).
 
-`embed`: the embedder against `SentenceTransformer.encode` in float32 (batches of 32, all threads)
-on seeded texts; `question` is in milliseconds. `stored` compares reading vectors from the store
-with embedding.
+`embed` compares our embedder with `SentenceTransformer.encode` in float32 (batches of 32, all
+threads) on random texts. The case `question` is in milliseconds. The case `stored` compares reading
+stored vectors with embedding the texts again.
 
-`llm`: calls of a local OpenAI-compatible server over HTTP, with cache, ledger, budget, failure gate
-and validation; the reference is the ideal rate of that number of parallel calls of that latency.
-`p50_s` and `p95_s` are seconds of one call, `cpu_ms` is the processor time of a call without the
-server's. `tenth_mb` and `after_mb` are the peak memory after a tenth of the calls and after all.
+`llm` calls a local OpenAI-compatible server over HTTP, with cache, ledger, budget, failure gate and
+validation. The reference is the ideal rate for this number of parallel calls and this latency.
+`p50_s` and `p95_s` are the seconds of a call. `cpu_ms` is the CPU time of a call without the
+server. `tenth_mb` and `after_mb` are the peak memory after a tenth of the calls and after all
+calls.
 """
 
 import itertools
@@ -58,7 +59,7 @@ def names() -> list[str]:
 
 
 def passages() -> list[str]:
-    """Return passages of `N_TOKENS` tokens: common words of one token, and two special tokens."""
+    """Return passages of `N_TOKENS` tokens, made of common words that are single tokens."""
     chance = np.random.default_rng(1)
     return [" ".join(chance.choice(PLAIN.split(), N_TOKENS - 2)) for _ in range(N_PASSAGES)]
 
@@ -83,7 +84,7 @@ def embed(texts: Sequence[str], kind: TextKind = "passage") -> Measurement:
 
 
 def question() -> Measurement:
-    """Measure one question in milliseconds (lower is better)."""
+    """Measure the embedding of one question in milliseconds (lower is better)."""
     text = "Who founded the observatory of the city on the river?"
     mine, other, _, more = embed([text], "question")
     times = {name: 1000 / more[name] for name in ("p50", "p95")}
@@ -91,7 +92,7 @@ def question() -> Measurement:
 
 
 def read_stored() -> Measurement:
-    """Measure reading stored vectors of names against embedding them."""
+    """Measure reading stored vectors of names against embedding the names."""
     model, texts = SentenceEmbedder(), names()
     with TemporaryDirectory() as folder:
         cached = CachedEmbedder(model, Cache(Path(folder) / "vectors.sqlite"))
@@ -111,7 +112,7 @@ class Answer(BaseModel):
 def calls(latency: float, concurrency: int) -> Measurement:
     """Measure calls; raises AssertionError for a lost, repeated or mixed-up reply."""
     n_rounds = min(N_CALLS // concurrency, round(SECONDS / latency))
-    n_calls = n_rounds * concurrency  # a last round of few calls would take as long as a full one
+    n_calls = n_rounds * concurrency  # an incomplete last round would lower the rate
     words, items = " ".join(["word"] * 300), [str(n) for n in range(n_calls)]
     prompts = [(Message("user", f"Question #{n}. {words}"),) for n in items]
     with running() as server, TemporaryDirectory() as folder:

@@ -1,12 +1,13 @@
-"""Benchmarks of whole runs: questions, starts of commands, building a graph.
+"""Benchmarks of whole runs (`endtoend`) and of building a graph (`build`).
 
-`endtoend`: `answering` is questions a second of VanillaRAG with a scripted reader and stored
-vectors; the reference is a loop that embeds, searches, packs and writes, without trace, checks or
-scores. `help`, `plan` and `run` (everything stored, without and with reference rows) are starts a
-second of the commands, against `python -c "import numpy"`; `seconds` is the median start.
+`answering` measures the questions per second of VanillaRAG with a scripted reader and stored
+vectors. The reference is a loop that embeds, searches, packs and writes, but has no trace, checks
+or scores. `help`, `plan` and `run` measure how often per second a command can be started, compared
+with `python -c "import numpy"`. For `run`, all results are stored. `seconds` is the median
+duration.
 
-`build`: `spacy` reads 1,000 passages of the world and builds their entity-passage graph, against
-the model's own `nlp.pipe` over the same texts.
+`spacy` builds the entity-passage graph of 1,000 passages of the synthetic world, compared with
+`nlp.pipe` of the same model over the same texts.
 """
 
 import json
@@ -39,7 +40,7 @@ GRAPHRAG_BENCH = (sys.executable, "-m", "graphrag_bench.cli.main")
 
 
 def answer_questions() -> Measurement:
-    """Measure a run of questions against a plain loop, in turns."""
+    """Measure a run of questions against a plain loop."""
     words = ("dataset=world", f"dataset.size={N_CHUNKS}", f"dataset.n_questions={N_QUESTIONS}",
              "method=vanilla", "llm=scripted", "embedder=hashing",
              "reference_rows=off")  # fmt: skip
@@ -94,18 +95,18 @@ def start_stored_run(*arguments: str) -> Measurement:
 
 
 def run_command(*command: str) -> None:
-    """Run a process without its output."""
+    """Run a process and discard its output."""
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def chunks(size: int) -> ChunkTable:
-    """Return passages of the world as chunks."""
+    """Return passages of the synthetic world as chunks."""
     world = make_world(WorldSettings(size=size)).passages[:size]
     return ChunkTable.of([(one.id, one.title, one.text) for one in world])
 
 
 def tagging() -> Measurement:
-    """Measure building an entity-passage graph against tagging alone."""
+    """Measure building an entity-passage graph against only tagging the texts."""
     table, nlp, quiet = chunks(1000), Spacy(), Progress(quiet=True)
     texts, raw = [*dict.fromkeys(table.titles), *table.texts], nlp._loaded
     no_names = type("Corpus", (), {"documents": ()})()

@@ -1,8 +1,8 @@
-"""Copy the pages of the documentation site to build/pages, each file at its own path.
+"""Copy the pages of the documentation site to build/pages.
 
-Pages link to each other by relative paths, which stay right in a copy. The page of a method ends
-with a chart of its pipeline. With `api`, write site/api (docstrings, by pdoc) and site/demo.
-Usage: python -m scripts.docs_site [api]; `make docs` builds the whole site.
+Each file keeps its path, so that relative links between pages work. A chart of the pipeline is
+added to the page of each method. With `api`, write site/api (docstrings, by pdoc) and site/demo
+instead. Usage: python -m scripts.docs_site [api]; `make docs` builds the whole site.
 """
 
 import shutil
@@ -28,11 +28,11 @@ MODULES = (
     "graphrag_bench.llm.chat", "graphrag_bench.embedding.embedder", "graphrag_bench.embedding.nlp",
     "graphrag_bench.embedding.vector_index", "graphrag_bench.errors",
 )  # fmt: skip
-"""Public modules for operators, methods and notebooks."""
+"""Public modules for writing operators, methods and notebooks."""
 
 
 def copy() -> None:
-    """Copy the pages, and add the charts to the pages of the methods."""
+    """Copy the pages, and add a chart of the pipeline to the page of each method."""
     shutil.rmtree(PAGES, ignore_errors=True)
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *FILES]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -43,7 +43,7 @@ def copy() -> None:
     for name in built_in_names("method"):
         lines = flow_chart(method_pipeline(name), "../../docs/operators.html")
         with (PAGES / page_of(name).relative_to(ROOT)).open("a", encoding="utf-8") as page:
-            page.write(f"\n## Pipeline of `{name}`\n\nDashed: may call a language model.\n\n")
+            page.write(f"\n## Pipeline of `{name}`\n\nDashed boxes may call a language model.\n\n")
             page.write("\n".join(["```mermaid", *lines, "```", ""]))
 
 
@@ -53,9 +53,10 @@ def method_pipeline(name: str) -> Pipeline:
 
 
 def flow_chart(pipeline: Pipeline, operators_page: str) -> list[str]:
-    """Return a pipeline in Mermaid's language: a frame for each stage, combinator and arm.
+    """Return a pipeline as a Mermaid chart with a frame for each stage, combinator and arm.
 
-    A box has the name of an operator, which links to its section of a page, and its slots.
+    Each box shows the name, inputs and outputs of an operator. The name links to the section of the
+    operator on the page `operators_page`.
     """
     lines = ["flowchart TB", "classDef model stroke-dasharray: 5 3"]
     names = (f"s{number}" for number in count())

@@ -1,12 +1,14 @@
-"""Run the README and the guides block by block, and compare the output with the page.
+"""Run the code blocks of the README and the guides, and compare the output with the page.
 
-Each page gets an empty folder. A block with a file name (`title="notes/a.md"`, or a first line
-`# a.yaml`) is written to that file. A `bash` block is run line by line, a `python` block without a
-file name as a script; a `text` block after them is the expected output, with `...` for any text and
-white space normalised. In a `console` block, the lines under a command are part of its output, also
-for a command that fails. Blocks without a language and commands that need a key are skipped.
+Each page gets an empty folder. A block with a file name (`title="notes/a.md"`, or a first line `#
+a.yaml`) is written to this file. A `bash` block is run line by line, and a `python` block without a
+file name is run as a script. A `text` block after them is the expected output, in which `...`
+stands for any text and white space is ignored. In a `console` block, the lines under a command are
+its expected output, even if the command fails. Blocks without a language and commands that need an
+API key are skipped.
 
-Usage: python scripts/follow.py [PAGE ...]; default: README.md and docs/guides/*.md
+Usage: python scripts/follow.py [PAGE ...]. By default, README.md, docs/contracts.md and
+docs/guides/*.md are checked.
 """
 
 import doctest
@@ -28,7 +30,7 @@ _NAMED = re.compile(r"# (\S+\.\w+)( \(at the end\))?\n")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, file name (or "") and text."""
+    """A fenced block with its language, file name (or "") and text."""
 
     language: str
     file: str
@@ -37,13 +39,13 @@ class Block:
 
     @property
     def commands(self) -> list[str]:
-        """The commands of a `bash` block, with continued lines joined."""
+        """The commands of a `bash` block; continued lines are joined."""
         joined = self.text.replace("\\\n", " ")
         return [line for line in joined.splitlines() if line.strip()]
 
     @property
     def dialogue(self) -> list[tuple[str, list[str]]]:
-        """The commands of a `console` block, each with its expected lines."""
+        """The commands of a `console` block, each with its expected output lines."""
         result: list[tuple[str, list[str]]] = []
         for line in self.text.splitlines():
             if line.startswith("$ "):
@@ -54,7 +56,7 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """Return the README, the page of the contracts and the guides."""
+    """Return the README, docs/contracts.md and the guides."""
     docs = ROOT / "docs"
     return [ROOT / "README.md", docs / "contracts.md", *sorted((docs / "guides").glob("*.md"))]
 
@@ -70,7 +72,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def write(block: Block, folder: Path) -> None:
-    """Write the file of a block below a folder, or append to it."""
+    """Write the file of a block into a folder, or append to the file."""
     path = folder / block.file
     path.parent.mkdir(parents=True, exist_ok=True)
     before = path.read_text(encoding="utf-8") + "\n\n" if block.appended else ""
@@ -78,7 +80,7 @@ def write(block: Block, folder: Path) -> None:
 
 
 def check(page: Path, folder: Path) -> list[str]:
-    """Run a page in a folder, and return the failures and differences."""
+    """Run the blocks of a page in a folder, and return all failures and differences."""
     wrong: list[str] = []
     printed = ""
     for block in blocks(page.read_text(encoding="utf-8")):

@@ -1,7 +1,8 @@
-"""Count GPT-4o's verdicts in both orders, from the logs of HiRAG: docs/results/judge_bias.csv.
+"""Count the verdicts of GPT-4o in both orders in the logs of HiRAG; write judge_bias.csv.
 
-Lines have no ids: i and i + n/2 judge one pair of answers in swapped order (is_swapped), so a log
-that misses a line cannot be paired. Usage: python scripts/judge_bias.py FOLDER
+The lines of a log have no ids. With n lines, line i and line i + n/2 are verdicts on the same two
+answers in swapped order (see `is_swapped`). A log with a missing line cannot be paired. Usage:
+python scripts/judge_bias.py FOLDER
 """
 
 import csv

@@ -1,16 +1,16 @@
-"""Markdown tables, and parts of a page between two markers."""
+"""Write Markdown tables, and replace the part of a page between two markers."""
 
 from collections.abc import Iterable, Sequence
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a table."""
+    """Return the lines of a Markdown table."""
     head, *lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
     return [head, "|" + "---|" * len(heads), *lines]
 
 
 def with_part(page: str, part: str, script: str, lines: Iterable[str]) -> str:
-    """Return a page with new lines between `<!-- part: scripts/script -->` and its end."""
+    """Return a page with new lines between `<!-- part: scripts/script -->` and the end marker."""
     begin, end = f"<!-- {part}: scripts/{script} -->", f"<!-- end of {part} -->"
     before, rest = page.split(begin)
     return "\n".join([f"{before}{begin}", *lines, f"{end}{rest.split(end)[1]}"])

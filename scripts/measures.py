@@ -1,9 +1,10 @@
-"""Measures of the code: size, imports, names, settings, and the files on three ways through it.
+"""Measure the code: size, imports, names, settings, and the files that three operations use.
 
-docs/architecture.md has the results; `tests/test_layering.py` checks those that must be zero. A way
-is the files of the project that a warm question, a finished run or a model call enters; everything
-is stored and imported before. `--files` lists them with their number of frames.
-Usage: python scripts/measures.py [--files]
+docs/architecture.md shows the results, and `tests/test_layering.py` checks the measures that must
+be zero. The three operations are a question of a prepared run, a finished run, and a model call.
+All imports and artifacts are loaded before, and the files of the project whose functions are called
+are counted. `--files` lists these files with their numbers of function calls. Usage: python
+scripts/measures.py [--files]
 """
 
 import ast
@@ -41,11 +42,11 @@ CODE = ("graphrag_bench", "operators", "methods")
 COMMAND = ("run", "dataset=toy", "method=bm25", "limit=1", "answer=off", "reference_rows=off")
 FIRST_STEP = "graphrag_bench/pipeline/steps.py", "run_steps"
 READERS = {"getsource", "getsourcelines", "getcomments", "getdoc", "get_docstring"}
-"""Functions that read source text or docstrings, besides `ast.parse`."""
+"""Functions that read source text or docstrings, in addition to `ast.parse`."""
 
 
 def measures() -> list[tuple[str, str]]:
-    """Return the name and the value of each measure of the sources."""
+    """Return the name and the value of each measure of the source code."""
     settings = sum(map(len, unvaried_settings().values()))
     return [
         ("lines of graphrag_bench, operators, methods", f"{n_lines(*CODE):,}"),
@@ -60,12 +61,12 @@ def measures() -> list[tuple[str, str]]:
 
 
 def files(*folders: str) -> list[Path]:
-    """Return the Python files below some folders of the project, sorted."""
+    """Return the Python files in some folders of the project, sorted."""
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
 
 def n_lines(*folders: str) -> int:
-    """Return the number of lines of the Python files below some folders."""
+    """Return the number of lines of the Python files in some folders."""
     return sum(len(path.read_text("utf-8").splitlines()) for path in files(*folders))
 
 
@@ -76,13 +77,13 @@ def tree_of(path: Path) -> ast.Module:
 
 
 def module_of(path: Path) -> str:
-    """Return the dotted name of a file of the project."""
+    """Return the dotted module name of a file of the project."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def imports(path: Path) -> Iterator[str]:
-    """Yield the modules that a file imports, also inside functions and for type checking."""
+    """Yield the modules that a file imports, also in functions and for type checking."""
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -93,14 +94,14 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def part_of(module: str) -> str:
-    """Return the module or folder of `graphrag_bench` of a dotted name; "" for other packages."""
+    """Return the top-level module or folder inside `graphrag_bench`; "" for other packages."""
     package, _, rest = module.partition(".")
     return rest.partition(".")[0] if package == "graphrag_bench" else ""
 
 
 @cache
 def import_cycles() -> list[list[str]]:
-    """Return groups of modules, and of folders of the core, that import each other."""
+    """Return the groups of modules, and of folders of `graphrag_bench`, that import each other."""
     modules = {module_of(path): path for path in files(*CODE)}
     every, parts = nx.DiGraph(), nx.DiGraph()
     for module, path in modules.items():
@@ -113,7 +114,7 @@ def import_cycles() -> list[list[str]]:
 
 
 def classes_defined_twice() -> dict[str, list[str]]:
-    """Return the public classes that several modules define, with the modules."""
+    """Return the public classes that several modules define, with these modules."""
     places = defaultdict(list)
     for path in files(*CODE):
         for node in tree_of(path).body:
@@ -123,7 +124,7 @@ def classes_defined_twice() -> dict[str, list[str]]:
 
 
 def source_readers() -> list[str]:
-    """Return the places outside the fingerprint that read source text or docstrings."""
+    """Return the places outside `fingerprint` that read source text or docstrings."""
     return [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in files(*CODE) if path.stem != "fingerprint"
@@ -136,8 +137,8 @@ def source_readers() -> list[str]:
 def unvaried_settings() -> dict[str, list[str]]:
     """Return the settings of operators and builders that no file of the project sets.
 
-    YAML files set them by a key, code by a keyword or a key, pages by `.NAME=` in a command.
-    Prompts are skipped: they are settings only to be part of keys.
+    A YAML file sets a setting by a key, code by a keyword or a key, and a page by `.NAME=` in a
+    command. Prompts are ignored, because they are settings only so that they are part of keys.
     """
     load_plugins()
     varied = {name for path in _tracked("*.yaml") for name in _names(path)}
@@ -170,7 +171,7 @@ def _tracked(pattern: str) -> list[Path]:
 
 
 def _names(path: Path) -> Iterator[str]:
-    """Yield the keys of a YAML file, and the parts of dotted keys."""
+    """Yield the keys of a YAML file; dotted keys are split."""
 
     def inside(value: Any) -> Iterator[str]:
         if isinstance(value, Mapping):
@@ -185,9 +186,9 @@ def _names(path: Path) -> Iterator[str]:
 
 
 def frames_of(work: Callable[[], object], until: tuple[str, str] = ("", "")) -> Counter[str]:
-    """Return the number of frames of each file of the project, in all threads of `work`.
+    """Return the number of function calls in each file of the project, over all threads of `work`.
 
-    Counting stops at the first call of `until`, a file and a function.
+    Counting stops at the first call of `until`, which is a file and a function.
     """
     frames: Counter[str] = Counter()
     folders = tuple(f"{ROOT / folder}/" for folder in CODE)
@@ -212,13 +213,13 @@ def frames_of(work: Callable[[], object], until: tuple[str, str] = ("", "")) -> 
 
 
 def run(home: Path) -> None:
-    """Run the command of `COMMAND` in this process, without its output."""
+    """Run the command in `COMMAND` in this process, and discard its output."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         assert main([*COMMAND, f"paths.home={home}"]) == 0
 
 
 def call(home: Path) -> Counter[str]:
-    """Return the frames of one uncached model call over HTTP with cache, budget and ledger."""
+    """Count the function calls of one uncached model call with cache, budget and ledger."""
     ledger, budget = Ledger(home / "ledger.jsonl"), Budget(tokens=1_000_000)
     with running() as server:
         client = OpenAICompatible("fake", server.scenario(text="yes"), None)

@@ -1,7 +1,9 @@
-"""Bytes of a world with N passages: run `python scripts/memory.py N HOME` twice.
+"""Measure the memory of a synthetic world with N passages.
 
-The first call builds it (planted extraction, vectors of 256 numbers) and prints each part; `peak`
-is what a build adds to the process. The second asks 100 questions and prints what they add.
+Run `python scripts/memory.py N HOME` twice. The first call builds the artifacts (planted
+extraction, vectors of 256 numbers) and prints the size of each part. `peak` is the memory that the
+process needs in addition during a build. The second call asks 100 questions and prints the memory
+that they need.
 """
 
 import sys
@@ -32,7 +34,7 @@ if all(map(store.holds, experiment.plan)):
     sys.exit()
 print("| part | rows | MB | bytes per row | peak MB |\n|---|---|---|---|---|")
 for one in experiment.plan:
-    Path("/proc/self/clear_refs").write_text("5")  # VmHWM starts again
+    Path("/proc/self/clear_refs").write_text("5")  # reset VmHWM
     before, folder = memory("VmRSS"), store.folder(one)
     built = store.resources(experiment.plan, {one.resource}, experiment.models)[one.resource]
     peak, starts = memory("VmHWM") - before, tuple(OF_NODES.split())

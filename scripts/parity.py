@@ -1,10 +1,11 @@
-"""Compare our methods with the released engines, and write docs/parity.md.
+"""Compare our methods with the authors' implementations, and write docs/parity.md.
 
 python scripts/parity.py --engines FOLDER [--cases NAME,...] [--home FOLDER] [--page]
 
-FOLDER has an environment with bin/python for each engine (lightrag-hku, hipporag, ...). A graph of
-the sample set, built without a language model, is inserted into the engine's stores. Both sides get
-the same vectors, recorded replies and questions. Exit code 1: a difference without a reason.
+FOLDER has a Python environment for each implementation (lightrag-hku, hipporag, ...). A graph of
+the data set `sample`, built without a language model, is inserted into the stores of the
+implementation. Both sides get the same vectors, recorded replies and questions. The exit code is 1
+if there is a difference that is not explained.
 """
 
 import argparse
@@ -29,7 +30,7 @@ SECONDS = 900
 
 
 def engine_lists(case: Case, engines: Path, frozen: Path, work: Path) -> dict[str, object]:
-    """Return the output of an engine's driver; raises SystemExit if it fails."""
+    """Return the rankings of an implementation; raises SystemExit if its driver fails."""
     python = engines / case.distribution / "bin" / "python"
     if not python.is_file():
         raise SystemExit(f"No '{python}'. docs/parity.md has the commands to install it.")
@@ -53,13 +54,13 @@ def engine_lists(case: Case, engines: Path, frozen: Path, work: Path) -> dict[st
 
 
 def ranking(rows: list[list[object]]) -> Ranking:
-    """Return the ranking of a driver's rows of id and key."""
+    """Convert rows of ids and keys, as written by a driver, into a ranking."""
     keys = tuple(tuple(key) for _, key in rows)  # type: ignore[call-overload]
     return Ranking(tuple(one for one, _ in rows), keys if all(keys) else ())  # type: ignore[misc]
 
 
 def run(case: Case, engines: Path, home: Path) -> Result:
-    """Run a case: our lists, the engine's lists, and their differences."""
+    """Run a case: compute our rankings and theirs, and compare them."""
     lists, frozen = ours(case, home)
     theirs = engine_lists(case, engines, frozen, home / "engines" / case.name)
     differences = {}
@@ -71,7 +72,7 @@ def run(case: Case, engines: Path, home: Path) -> Result:
 
 
 def main() -> int:
-    """Run the cases and write the page; 1 if a difference has no reason."""
+    """Run the cases and write the page; return 1 if a difference is not explained."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--engines", type=Path, required=True)
     parser.add_argument("--cases", default="", help="names, comma-separated; default: all")

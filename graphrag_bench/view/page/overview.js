@@ -39,11 +39,11 @@ grb.views.overview = function () {
     plain("n", (run) => run.n),
     plain("context tokens", (run) => run.usage.context_tokens_per_question, 0, "mean context tokens per question"),
     plain("LLM tokens", (run) => run.usage.tokens_per_question, 0, "prompt and completion tokens per question"),
-    plain("seconds", (run) => run.usage.seconds_per_question, 3, "seconds per question, all steps, as run"),
-    plain("all tokens", (run) => run.spent.tokens, 0, "tokens of all calls, including the build; cached calls as when paid"),
-    plain("USD", (run) => run.spent.usd, 4, "price of all calls, including the build; cached calls as when paid"),
-    plain("failed", (run) => run.failed, 0, "failed questions; means are over the others"),
-    plain("fallbacks", (run) => run.fell_back, 0, "questions for which the method took a fallback"),
+    plain("seconds", (run) => run.usage.seconds_per_question, 3, "seconds per question over all steps, as measured in the run"),
+    plain("all tokens", (run) => run.spent.tokens, 0, "tokens of all calls, including the build; cached calls count like paid calls"),
+    plain("USD", (run) => run.spent.usd, 4, "price of all calls, including the build; cached calls count like paid calls"),
+    plain("failed", (run) => run.failed, 0, "failed questions, which are not in the means"),
+    plain("fallbacks", (run) => run.fell_back, 0, "questions for which the method used a fallback"),
   ];
   const table = grb.table(`${grb.plural(runs.length, "run")}; means with 95 % intervals`, columns, runs, {
     heads: true, by: sets.length === 1 && main.length ? 1 : null, filter: (run) => `${run.title} ${run.dataset} ${run.method} ${run.key}`.toLowerCase().includes(wanted),
@@ -118,7 +118,7 @@ function costs(runs) {
     const cost = run.cost.stages[stage];
     return cost ? { size: tokensOf(cost), text: `${run.title}, ${stage}: ${grb.count(tokensOf(cost))} tokens in ${grb.plural(sumOf(cost, ["calls"]), "call")}` } : null;
   }) }));
-  return grb.section("Cost of each stage", grb.h("p", { class: "about" }, "Tokens of LLM calls; cached calls as when paid."),
+  return grb.section("Cost of each stage", grb.h("p", { class: "about" }, "Tokens of LLM calls. Cached calls count like paid calls."),
     grb.plots.stacked(priced.map((run) => run.title), series, "tokens", "LLM tokens of each stage of each run; values by step are in the table below"));
 }
 

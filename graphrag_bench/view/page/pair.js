@@ -52,7 +52,7 @@ grb.views.pair = async function (aId, bId, placeText) {
     grb.h("h2", { id: "question" }, one.question),
     grb.h("p", { class: "about" }, set.id[list.at[place]]),
     both(card),
-    grb.section("First difference", grb.h("p", { id: "parts" }, parts ? `Step ${parts.place + 1}, A: ${name(parts.a)}, B: ${name(parts.b)}: ${parts.state}.` : "None: all steps wrote the same."),
+    grb.section("First difference", grb.h("p", { id: "parts" }, parts ? `Step ${parts.place + 1}, A: ${name(parts.a)}, B: ${name(parts.b)}: ${parts.state}.` : "None: all steps have the same results."),
       grb.table("Steps and what they wrote", [
         { head: "step", cell: (row) => row.place + 1 },
         { head: "A", text: true, cell: (row) => (row.a ? row.a.step : "–") }, { head: "A wrote", text: true, cell: (row) => wroteOf(row.a, row.b) },

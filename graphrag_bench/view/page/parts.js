@@ -26,6 +26,6 @@ grb.script = function (path) {
 /* Return a promise of the value of a data file. */
 grb.load = async function (name) {
   if (!grb.loaded.has(name)) await grb.script(`data/${name}.js`);
-  if (!grb.loaded.has(name)) throw new Error(`data/${name}.js has other data.`);
+  if (!grb.loaded.has(name)) throw new Error(`data/${name}.js does not contain the expected data.`);
   return grb.loaded.get(name);
 };
