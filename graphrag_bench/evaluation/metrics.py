@@ -100,41 +100,37 @@ def _lists(answered: AnsweredQuestion) -> dict[str, float]:
 
 
 _CONTEXT_METRICS = (
-    Metric("evidence_recall@k", "retrieved", "Share of the gold documents among the first k"),
+    Metric("evidence_recall@k", "retrieved", "Recall of the gold documents in the first k"),
     Metric("all_evidence@k", "retrieved", "Whether all gold documents are among the first k"),
-    Metric(
-        "ndcg@k", "retrieved", "nDCG of the first k; the gain of a gold document is its grade, or 1"
-    ),
+    Metric("ndcg@k", "retrieved", "nDCG of the first k documents, with grades as gains"),
     Metric("mrr", "retrieved", "1 / rank of the first gold document"),
-    Metric(
-        "evidence_in_context", "context", "Share of the gold documents with a text in the context"
-    ),
-    Metric("evidence_at_tokens@B", "context", "Share of the gold documents in the first B tokens"),
-    Metric("spans_at_tokens@B", "context", "Share of the gold sentences in the first B tokens"),
-    Metric("spans_in_context", "context", "Share of the gold sentences in the context"),
-    Metric("answer_in_context", "context", "Share of the gold answers that the context contains"),
-    Metric("evidence_cut", "context", "Whether the budget cut retrieved evidence", False),
+    Metric("evidence_in_context", "context", "Recall of the gold documents in the context"),
+    Metric("evidence_at_tokens@B", "context", "Recall of the gold documents in the first B tokens"),
+    Metric("spans_at_tokens@B", "context", "Recall of the gold sentences in the first B tokens"),
+    Metric("spans_in_context", "context", "Recall of the gold sentences in the context"),
+    Metric("answer_in_context", "context", "Recall of the gold answers in the context"),
+    Metric("evidence_cut", "context", "Whether the budget removed a gold document", False),
 )
 _ANSWER_METRICS = (
     _metric("accuracy", "Whether the answer contains a gold answer", answers.accuracy),
-    _metric("recall", "Highest token recall of a gold answer", answers.recall),
-    _metric("recall_concat", "Token recall of all gold answers joined", answers.recall_concat),
+    _metric("recall", "Highest token recall over the gold answers", answers.recall),
+    _metric("recall_concat", "Token recall of all gold answers together", answers.recall_concat),
     _metric("exact_match", "Whether the answer equals a gold answer", answers.exact_match),
-    _metric("f1", "Highest token F1 with a gold answer", answers.f1),
-    _metric("strrec", "Share of the sub-answers found (ALCE)", answers.str_scores, "sub_answers"),
+    _metric("f1", "Highest token F1 over the gold answers", answers.f1),
+    _metric("strrec", "Recall of the sub-answers (ALCE)", answers.str_scores, "sub_answers"),
     _metric("strem", "Whether all sub-answers are found (ALCE)", answers.str_scores, "sub_answers"),
     _metric("strhit", "Whether any sub-answer is found (ALCE)", answers.str_scores, "sub_answers"),
     Metric("multiple_choice", "answer", "Whether the right option is chosen", values=_choices),
     Metric(KGQA, "answer", "Listed answers: hit@1, hit, list_precision, list_recall, list_f1",
            values=_lists, gives=(*LISTED, *(f"{name}_in_graph" for name in LISTED))),
-    *(_metric(f"bleu_{n}", f"Cumulative BLEU-{n} of words", partial(bleu, order=n),
+    *(_metric(f"bleu_{n}", f"Cumulative BLEU-{n}", partial(bleu, order=n),
               package="sacrebleu") for n in (1, 2)),
-    *(_metric(f"rouge_{n.lower()}", f"ROUGE-{n} F1 of words", partial(rouge, kind=f"rouge{n}"),
+    *(_metric(f"rouge_{n.lower()}", f"ROUGE-{n} F1", partial(rouge, kind=f"rouge{n}"),
               package="rouge-score") for n in "12L"),
-    _metric("meteor", "METEOR of words", meteor, package="nltk"),
+    _metric("meteor", "METEOR", meteor, package="nltk"),
 )  # fmt: skip
 _OTHER_METRICS = (
-    Metric("option_unread", "answer", "Whether the answer names no single option", False),
+    Metric("option_unread", "answer", "Whether it is unclear which option is chosen", False),
     Metric("answer_words", "answer", "Number of words in the answer", False),
     Metric("abstained", "answer", "Whether the answer abstains", False),
     Metric(
@@ -142,20 +138,20 @@ _OTHER_METRICS = (
         "judge",
         "Whether the answer states the gold answer and no other answer",
     ),
-    Metric("faithfulness", "judge", "Share of the answer's statements that the context supports"),
+    Metric("faithfulness", "judge", "Fraction of the answer's statements supported by the context"),
     Metric(
         "answer_relevance", "judge", "Similarity of the question and questions made from the answer"
     ),
-    Metric("context_recall", "judge", "Share of the gold answer that the context supports"),
+    Metric("context_recall", "judge", "Recall of the gold answer's statements in the context"),
     Metric("context_precision", "judge", "Mean precision@k over the ranks k of useful passages"),
     Metric(
         "answer_correctness",
         "judge",
         "F1 of the answer's statements, combined with similarity to the gold",
     ),
-    Metric("coverage", "judge", "Share of the gold statements that the answer contains"),
+    Metric("coverage", "judge", "Recall of the gold answer's statements in the answer"),
     Metric("context_relevance", "judge", "Whether the context suffices for an answer"),
-    Metric("evidence_statements", "judge", "Share of the evidence statements in the context"),
+    Metric("evidence_statements", "judge", "Recall of the evidence statements in the context"),
 )
 ANSWER_METRICS: dict[str, Metric] = {one.name: one for one in _ANSWER_METRICS}
 """Metrics by name that a card (`metrics`) and `evaluation.metrics` can list."""
