@@ -136,8 +136,8 @@ Tokenizer = OpenAIEncoding | HuggingFace
 def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
     """Return the tokenizer for a setting or, if the setting is None, the default for a model.
 
-    The default tokenizer is o200k or cl100k for OpenAI's models. For all other models, it is
-    cl100k, and token counts are estimates. Raises UserError if the setting is unknown.
+    The default tokenizer is o200k or cl100k for OpenAI's models. For all other models, the default
+    is cl100k, and token counts are estimates. Raises UserError if the setting is unknown.
 
     >>> tokenizer_of(None, "gpt-4o-mini").identity, tokenizer_of(None, "qwen3:8b").identity
     ('o200k', 'cl100k (stand-in)')

@@ -89,7 +89,7 @@ class VectorIndex(Columns):
         """Return the `k` rows with the highest cosine, in [-1, 1], for each query.
 
         Ties are broken by the lower row number. The results of a query do not depend on the other
-        queries in the batch, although batched products are rounded differently. For this purpose,
+        queries in the batch, although batched products are rounded differently. To achieve this,
         faiss or a GPU only proposes candidates (more than `k`), and the score of each candidate is
         computed separately. If rounding might hide a better row, the query is searched again with
         more candidates.

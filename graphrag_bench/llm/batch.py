@@ -32,8 +32,9 @@ class BatchFile:
     """File for the requests that have no stored reply.
 
     An existing file of requests is overwritten. Any other file that is not empty raises UserError.
-    If the file exists and is empty, the previous command had no requests to write. Requests with a
-    failed or unreadable reply are then written again. `n` is the number of requests in the file.
+    If the file exists but is empty, the previous command found no new requests. In this case,
+    requests with a failed or unreadable reply are written again. `n` is the number of requests in
+    the file.
     """
 
     def __init__(self, path: str) -> None:

@@ -34,7 +34,7 @@ object, such as a verdict, may be equal to an example in the prompt by chance.""
 
 
 def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool = True) -> ModelT:
-    """Return the first JSON object in a reply that fits `model`.
+    """Parse a reply, and return the first JSON object that fits `model`.
 
     The whole text is tried first, then the first code fence, each balanced object and, if `repair`
     is true, the result of json-repair. Numbers become text if `model` requires text, and invalid
@@ -60,7 +60,7 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
 def read_lists(
     text: str, model: type[ModelT], field: str, *, cut: bool, purpose: str
 ) -> tuple[ModelT, bool, int]:
-    """Parse a reply with lists, and return (merged object, whether a list is cut, dropped items).
+    """Return the merged objects of a reply, whether a list is cut, and the number of dropped items.
 
     Invalid items, objects without valid items, and objects that only repeat placeholders from the
     prompt are dropped. Numbers become text if `model` requires text. A list outside of any object

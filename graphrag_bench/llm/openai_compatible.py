@@ -243,7 +243,7 @@ def without_reasoning(text: str) -> str:
 
     Reasoning is enclosed in tags at the beginning of a reply. Some chat templates write the opening
     tag in the prompt, so the reply only has the closing tag. A closing tag is recognised on its own
-    line, or directly after a sentence or a word. Any other tag is part of the answer.
+    line, or directly after a sentence or a word. Elsewhere, it is part of the answer.
 
     >>> without_reasoning("<think>Rome, or Paris?</think>Paris")
     'Paris'

@@ -103,7 +103,9 @@ def _read(
     member = str(settings.get("name", ""))
     if card.reader == PACKAGE:
         if root or openie or not member:
-            raise UserError(f"dataset={card.name} needs dataset.name=NAME, without other files.")
+            raise UserError(
+                f"dataset={card.name} needs dataset.name=NAME, but no dataset.root or openie."
+            )
         return member, Path(member), ir_datasets(member), {}
     folder = _folder(card, root, home, member)
     layout = _layout(folder, card)

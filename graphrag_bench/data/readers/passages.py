@@ -357,7 +357,7 @@ def ultradomain_original(corpus: Path, questions: Path) -> Rows:
     """Read a domain of UltraDomain with its published questions.
 
     The corpus consists of the distinct contexts in file order, as in LightRAG. The ids are row
-    numbers. The evidence of a question is its context.
+    numbers. The evidence for a question is its context.
     Source: Qian et al. 2024 (MemoRAG).
     """
     rows = _PassageRows()
