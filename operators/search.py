@@ -134,8 +134,7 @@ def node_vdb(
     The score is the cosine (-1..1), or the highest cosine if a query has several texts. Ties are
     broken by lower id. Nodes with a cosine below `min_score` are dropped. If `types` is not empty,
     only nodes of these types are searched. In a tree, nodes of all layers are searched. With
-    `score="share"`, as in fast-graphrag, the score is (1 + cosine) / 2 divided by the sum of this
-    value over the returned nodes.
+    `score="share"`, as in fast-graphrag, the scores are (1 + cosine) / 2, divided by their sum.
     Source: Zhou et al. (2025), Section 6.1, node "VDB".
     """
     rankings = most_similar(
@@ -214,8 +213,8 @@ def community_vdb(
     """Return the communities whose reports are most similar to the question.
 
     The score is the cosine (-1..1), or the highest cosine if a query has several texts. Ties are
-    broken by lower id. Communities without a report are left out, and so are communities finer than
-    `level` (0 is the coarsest).
+    broken by lower id. Communities are left out if they have no report or are finer than `level`
+    (0: coarsest).
     Source: Zhou et al. (2025), technical report, B.1, community "VDB".
     """
     among = np.isin(np.arange(len(communities)), with_report(communities, reports, level))
@@ -302,7 +301,6 @@ def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[
 def head(chunks: Ranked[Chunk], *, top_k: PositiveInt = 4) -> Ranked[Chunk]:
     """Return the first `top_k` chunks with their scores.
 
-    This is useful in a branch of a pipeline that only passes its input on.
     Source: this project.
     """
     return chunks.head(top_k)

@@ -15,11 +15,7 @@ REPLY_TOKENS = 320
 
 
 class SubQuestions(BaseModel):
-    """Reply to the decomposition prompt.
-
-    The schema allows 6 questions of at most 200 characters, so that a small model stops. If a
-    server does not enforce the schema, a longer list is read completely.
-    """
+    """Reply to the decomposition prompt."""
 
     sub_questions: list[Annotated[str, Field(json_schema_extra={"maxLength": 200})]] = Field(
         json_schema_extra={"maxItems": 6}

@@ -96,10 +96,7 @@ FollowUpText = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
 
 
 class DriftReply(BaseModel):
-    """Reply of the model: an answer, its score, and follow-up questions.
-
-    The reply schema limits a follow-up to 200 characters.
-    """
+    """Reply of the model: an answer, its score, and follow-up questions."""
 
     answer: str
     score: Importance = 1

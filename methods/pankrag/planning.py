@@ -431,10 +431,7 @@ def rerank_points(
 
 
 def mean_similarity(candidates: Vectors, answers: Dependencies, embedder: Embedder) -> FloatArray:
-    """Return the mean cosine of each candidate with the answers, at least 0, float64 (n,).
-
-    `candidates` are unit vectors (n, d).
-    """
+    """Return the mean cosine of unit vectors (n, d) with the answers, at least 0, float64 (n,)."""
     vectors = np.asarray(embedder.encode(answers.answers, kind="passage"), np.float64)
     means = (np.asarray(candidates, np.float64) @ vectors.T).mean(axis=1)
     return np.asarray(np.maximum(means, 0))

@@ -246,8 +246,7 @@ def train(
 ) -> MlpWeights:
     """Train weights, and return the weights of the epoch with the best recall on `validation`.
 
-    `statistics` of the weights contain the number of this epoch, its recall and its loss. They also
-    contain the total number of epochs.
+    `statistics` of the weights contain this epoch, its recall and loss, and the number of epochs.
     """
     import torch
 

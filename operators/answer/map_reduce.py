@@ -80,8 +80,7 @@ def _reply_of(max_characters: int | None) -> type[MapReply]:
 class Points:
     """Statements with importance scores (1..100), best first.
 
-    `chunks` are the ids of the chunks that each statement quotes. A model's statements quote no
-    chunks.
+    `chunks` are the ids of the chunks that each statement quotes, if any.
     """
 
     texts: tuple[str, ...]
@@ -170,8 +169,7 @@ def points_context(
 ) -> Context:
     """Replace the context with the first points that fit the budget.
 
-    If `budget` is set, it is a second limit in tokens, and the lower limit applies. The new context
-    keeps the `cut` of the old context.
+    The lower of `budget` (in tokens) and the context budget applies. The old `cut` is kept.
     Source: Edge et al. (2024), Section 3.1.6; Zhou et al. (2025), Section 6.2.
     """
     empty = Context((), context.cut if context else ())

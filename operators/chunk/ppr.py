@@ -36,8 +36,8 @@ def ppr(
     Each node has an edge to each of its chunks. The weight of this edge is `contains_weight`, which
     is divided by the number of nodes in the chunk if `contains="share"`. Nodes are also joined by
     relationships and synonymy edges, unless `joined="chunks"`. Nodes of the types in `cliques` are
-    removed. Their neighbours are joined instead, with the number of removed nodes that two
-    neighbours share as the weight.
+    removed. Their neighbours are joined instead, weighted by the number of removed nodes that they
+    share.
     The PageRank is exact for up to 200,000 nodes and chunks. In larger graphs it is approximated by
     a push algorithm. The error of a chunk is then at most 2e-6 * s / mean(s), where s is the summed
     weight of its edges. Unreachable chunks get 0.

@@ -21,11 +21,7 @@ _WORDS = 300
 
 
 class Order(BaseModel):
-    """Reply to the rerank prompt: passage numbers from 1, best first.
-
-    The schema allows 40 numbers, so that a small model stops. If a server does not enforce the
-    schema, a longer list is read completely.
-    """
+    """Reply to the rerank prompt: passage numbers from 1, best first."""
 
     order: list[int] = Field(json_schema_extra={"maxItems": 40})
 

@@ -41,8 +41,8 @@ def entity(
     rating / 11 is added, where the rating (0..10) is that of the community's report. With
     `rank="rating"`, the score is the rating, rounded to two decimals. To break ties, a number below
     0.01 is added that grows with the number of given nodes. Remaining ties are broken by lower id.
-    Communities without a report are left out. The paper ranks by rating, and local search in
-    Microsoft GraphRAG ranks by count.
+    Communities without a report are left out. The paper ranks by rating, and Microsoft GraphRAG
+    ranks by count.
     Source: Zhou et al. (2025), Section 6.1, community "Entity".
     """
     seeds = np.zeros(communities.nodes.shape[1])

@@ -44,7 +44,7 @@ def pool(
     base scores, then keeps the `top_k` with the best pooled scores. `top_k=None` keeps all. Ties
     are broken by base score, then by lower id. With `order="recency"` the best relationships come
     last, with `order="best_first"` they come first, and with `order="lost_in_middle"` they come at
-    both ends, e.g. in the order 1 3 5 4 2.
+    both ends (1 3 5 4 2).
     Source: path pooling (Wang et al. 2025), Sections 3.3, 3.4 and 4.3.
     """
     from graphrag_bench.algorithms.path_pooling import pool_scores, prompt_order

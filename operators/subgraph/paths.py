@@ -113,8 +113,8 @@ def agent_path(
     no paths, and the given `relationships`. The model is shown the first 60 candidates. A triple in
     the reply is matched with these candidates in either direction. If it matches no candidate, it
     is kept as text. After two replies without a triple, the first `top_k` candidates are returned,
-    which counts as a fallback. If there are no candidates, the model is not called. Raises
-    CallFailed if the model fails.
+    which counts as a fallback. Without candidates the model is not called. Raises CallFailed if the
+    model fails.
     Source: Zhou et al. (2025), Section 6.1, "AgentPath"; DALK (Li et al. 2024), Section 3.3.
     """
     paths = _paths_of(subgraph, relationships)

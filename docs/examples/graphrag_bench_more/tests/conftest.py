@@ -1,4 +1,4 @@
-"""Use the helpers of the project's own tests, in a checkout."""
+"""Make the helpers of the project's own tests available, in a checkout."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""HiRAG by hand: its layers, key entities and bridge."""
+"""Tests of HiRAG's layers, key entities and bridge, with results computed by hand."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ A, B, C, D, E, ALONE = range(6)
 
 
 def two_communities() -> Communities:
-    """Community 0 holds A, B and E, community 1 holds B, C and D."""
+    """Return community 0 with A, B and E, and community 1 with B, C and D."""
     members = [(0, A), (0, B), (0, E), (1, B), (1, C), (1, D)]
     rows, nodes = np.array(members, np.int64).T
     membership = bool_csr(rows, nodes, (2, 6))
@@ -34,15 +34,15 @@ def two_communities() -> Communities:
 
 
 def test_key_nodes_are_the_best_of_each_community() -> None:
-    """Community 1 gives D and B; community 0 gives E and B, which is known; A is third."""
+    """Community 1 gives D and B. Community 0 gives E and again B, so that A is left out."""
     nodes = ranked(D, E, B, A, scores=(1.0, 0.9, 0.8, 0.7))
     result = key_nodes(nodes, ranked(1, 0), communities=two_communities(), per_community=2)
     assert result.items() == [(D, 1.0), (B, 0.8), (E, 0.9)]
 
 
 def test_the_bridge_connects_key_nodes_and_ranks_relationships_by_degree_and_weight() -> None:
-    """A to D is two hops through E; D to B is two hops through C, which is lower than E."""
-    # A - B - C - D, a way from A to D over E as well, B and E joined by a heavier row.
+    """The path leads from A to D through E, then to B through C, which has a lower id than E."""
+    # A - B - C - D, a second path from A to D through E, and a heavier edge between B and E.
     graph = Graph.from_arrays(
         [A, B, C, A, E, B], [B, C, D, E, D, E], weight=[1, 1, 1, 1, 1, 5], n_nodes=6
     )
@@ -57,7 +57,7 @@ def test_the_bridge_connects_key_nodes_and_ranks_relationships_by_degree_and_wei
 
 
 def records() -> TextExtraction:
-    """Ada is related to Bo and Cy; Dee and Eli are related to nobody."""
+    """Return an extraction in which Ada is related to Bo and Cy, and Dee and Eli to nobody."""
     people = [EntityRecord(n, "person", f"{n} lived.") for n in ("Ada", "Bo", "Cy", "Dee", "Eli")]
     return described([*people, *(related("Ada", other, "Ada met Bo.") for other in ("Bo", "Cy"))])
 

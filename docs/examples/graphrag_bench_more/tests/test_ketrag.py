@@ -1,4 +1,4 @@
-"""KET-RAG by hand: its graph of chunks, extraction from core chunks, and search by keywords."""
+"""Tests of KET-RAG's graph, extraction and search, with results computed by hand."""
 
 import numpy as np
 import pytest
@@ -26,13 +26,13 @@ from graphrag_bench_more.ketrag.chunk_graph import by_keyword as chunks_by_keywo
 
 TEXTS = ["Ada founded Norvik.", "Ada inherited Norvik.", "Ada slept.", "Mira sang."]
 PATH = Graph.from_arrays(source=[0, 0, 2], target=[1, 2, 3])
-"""Chunks 1 - 0 - 2 - 3: PageRank 0.325 in the middle, 0.175 at the ends."""
+"""The chunks 1 - 0 - 2 - 3, with a PageRank of 0.325 in the middle and 0.175 at the ends."""
 
 RING = Graph.from_arrays(source=range(10), target=[*range(1, 10), 0])
 
 
 class Names(Known):
-    """Tagger of three names that takes a text as one sentence and records it."""
+    """Tagger of three names that treats a text as one sentence and records it."""
 
     def __init__(self) -> None:
         super().__init__(dict.fromkeys(("Ada", "Norvik", "Mira"), "PERSON"))
@@ -99,7 +99,7 @@ def test_core_chunks_read_together_share_their_names():
 
 
 DOTS = Known({})
-"""Tagger that ends sentences at dots and finds no name."""
+"""Tagger that splits sentences at dots and finds no names."""
 TITLED = [("Tarn", "Ada climbed it. Mira climbed."), ("", "Mira climbed. She and the.")]
 
 

@@ -1,4 +1,4 @@
-"""NodeRAG by hand: its graph, and its search on six nodes."""
+"""Tests of NodeRAG's graph and search, with results computed by hand."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Youtu-GraphRAG by hand: its search, its communities, and extraction by a schema."""
+"""Tests of Youtu-GraphRAG's search, communities and extraction, with results computed by hand."""
 
 import json
 from dataclasses import replace
@@ -61,7 +61,7 @@ def test_involved_types_follow_question_words_and_names(text, entities, types):
 
 @pytest.fixture
 def graph() -> Graph:
-    """A person, a place, one without a type, and a work of art."""
+    """Return a graph of a person, a place, a node without a type, and a work of art."""
     base = Graph.from_arrays([0, 0, 1], [1, 2, 3], names=["ada", "norvik", "it", "song"])
     return replace(
         base,
@@ -161,7 +161,7 @@ def test_similarity_of_centres_combines_targets_and_cosine() -> None:
 
 PARTS = [np.array([0]), np.array([1]), np.array([2, 3])]
 AT = {0: 0, 1: 40, 2: 60, 3: 60}
-"""The angle of each node in degrees: cosines of 0.766 (0, 1), 0.94 (1, 2), 0.5 (0, 2)."""
+"""The angle of each node in degrees. The cosines are 0.766 (0, 1), 0.94 (1, 2) and 0.5 (0, 2)."""
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_similar_parts_are_merged_once(monkeypatch, most_members, expected) -> N
 
 
 SIDES = Planted(lambda text: (1.0, 0.0) if "a" in text else (0.0, 1.0))
-"""Texts with an `a` lie on one axis, all others on another."""
+"""Texts with an `a` are on one axis, and all other texts are on another."""
 
 
 def test_nodes_with_similar_texts_form_a_community() -> None:

@@ -120,10 +120,7 @@ def keyword_index(
 
 
 def words_of(texts: list[str]) -> tuple[Any, list[str]]:
-    """Return a bool CSR (n_texts, n_words) of the words in each text, and the words, sorted.
-
-    English stop words are left out.
-    """
+    """Return a bool CSR (n_texts, n_words) of words without stop words, and the sorted words."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     words_in = [set(search_words(text)) - ENGLISH_STOP_WORDS for text in texts]
@@ -145,8 +142,7 @@ def chunk_graph(
     Node i is chunk i. Each chunk is linked to the chunk that shares the most distinct words with
     it, without stop words, and to the chunk with the highest cosine. Ties are broken by lower id.
     An edge has weight 1, and its name says whether words, vectors or both link its ends. Words in
-    more than `max_df` chunks are ignored (None: no limit). `statistics` contain the number of words
-    and the number of ignored words.
+    more than `max_df` chunks are ignored (None: no limit). `statistics` count the words.
     Source: KET-RAG (Huang et al. 2025), KNN graph of the skeleton; code 3738db4.
     Deviation: Chunks without a common word are not linked by words.
     """
@@ -223,7 +219,7 @@ def core_nlp(
     Core chunks are the fraction `share` of all chunks with the highest PageRank in `chunk_graph`.
     Their number is part of the statistics. With `join_tokens`, consecutive core chunks with at most
     that many tokens are read as one text. The first of these chunks gets the descriptions, and the
-    other chunks get only names and pairs.
+    others get only names and pairs.
     Source: KET-RAG (Huang et al. 2025), skeleton; the default `share` is from its code.
     """
     extract = partial(nlp_text_extraction, nlp=nlp, progress=progress)

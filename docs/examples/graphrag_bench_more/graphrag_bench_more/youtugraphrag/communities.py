@@ -68,7 +68,7 @@ def subgraph_texts(graph: Graph) -> list[str]:
 
 
 def keywords_of(graph: Graph, vectors: FloatArray, members: IntArray, k: int) -> Ranked[Any]:
-    """Return the `k` most representative of some nodes, with ties broken by lower id.
+    """Return the `k` most representative nodes of `members`, with ties broken by lower id.
 
     The score of a node is 0.3 times its degree, divided by the highest degree of these nodes, plus
     0.7 times the cosine of its vector with the mean of their vectors. `vectors` is (n_nodes, d).

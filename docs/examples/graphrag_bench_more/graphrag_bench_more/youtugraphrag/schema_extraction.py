@@ -211,7 +211,7 @@ def llm_schema_extraction(
     UserError if no reply is readable. The prompt is this project's.
     Source: Youtu-GraphRAG (Dong et al. 2025), schema-bound extraction, and its code (seed schema).
     Deviation: New types are not added to the prompts of other chunks, so that results do not depend
-    on the order of the chunks.
+    on their order.
     """
     schema = {
         "node_types": node_types, "relation_types": relation_types,

@@ -38,8 +38,7 @@ from operators.search import most_similar
 
 PROMPT = Prompt("graphrag_bench_more:youtugraphrag/prompts/typed_decomposition.j2")
 MAX_QUESTIONS, MAX_TYPES, REPLY_TOKENS = 3, 30, 400
-"""Maximum numbers of sub-questions, of relation or attribute names in the prompt, of reply tokens.
-"""
+"""Maximum numbers of sub-questions, of names of a kind in the prompt, and of reply tokens."""
 _PLACES = ("gpe", "loc", "fac")
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("city town country state county province region village district municipality capital place "
