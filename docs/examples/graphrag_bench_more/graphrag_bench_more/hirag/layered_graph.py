@@ -189,7 +189,7 @@ class Layers:
         return row
 
     def first_names(self, family: Sequence[int]) -> list[str]:
-        """Return the distinct heads of the three best connected members, with ties in their order."""
+        """Return the distinct heads of the three best connected members (ties: by order)."""
         order = best_first(np.array([self.degrees[row] for row in family], np.float64)).tolist()
         names = dict.fromkeys(self.heads[family[place]] for place in order)
         return list(names)[:_IN_NAME]
