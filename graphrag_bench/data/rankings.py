@@ -58,10 +58,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Rankings:
-    """Rankings of a file by question id.
-
-    `unmatched` lists the passages of the file that are not in the corpus.
-    """
+    """Rankings of a file by question id, and the passages that are not in the corpus."""
 
     of: Mapping[str, Ranking]
     n_passages: int

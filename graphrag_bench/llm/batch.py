@@ -82,10 +82,7 @@ class BatchFile:
 
 
 def is_batch(file: str | Path, field: str = "custom_id") -> bool:
-    """Return whether the first JSON object in a file has this field.
-
-    Requests have the field `url`, and replies do not.
-    """
+    """Return whether the first JSON object in a file has this field; only requests have `url`."""
     with suppress(OSError), Path(file).open(encoding="utf-8-sig", errors="replace") as lines:
         for line in islice(lines, _HEAD):
             with suppress(ValueError, RecursionError):
