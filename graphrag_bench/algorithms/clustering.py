@@ -37,8 +37,7 @@ class Mixture:
     `reduction` reduces vectors to `dimension` dimensions. A row joins each component whose
     posterior is above `threshold` (0..1). Clusters of more than `max_tokens` tokens are split
     again. The search for the number of components stops when `patience` numbers in a row have not
-    lowered the BIC (None: all numbers are tried). It is skipped for more than `max_swept_rows` rows
-    (None: never).
+    lowered the BIC. It is skipped for more than `max_swept_rows` rows. Both limits can be None.
     """
 
     dimension: int
@@ -78,9 +77,9 @@ def mixture_clusters(
     mixture splits is kept, as in RAPTOR.
     Source: RAPTOR (Sarthi et al. 2024), section 3, and its code; the authors' code of Zhou et al.
     2025.
-    Deviation: with PCA, balanced k-means splits the clusters that no mixture splits into parts of
-    about `max_tokens` tokens. PCA leaves no gaps between groups. Equal clusters are returned once.
-    RAPTOR tries all numbers of components, as with a `patience` of None.
+    Deviation: with PCA, a cluster that no mixture splits is divided by balanced k-means into parts
+    of about `max_tokens` tokens, because PCA leaves no gaps between groups. Equal clusters are
+    returned once. RAPTOR tries all numbers of components, as with a `patience` of None.
     """
     points = np.asarray(vectors, np.float64)
 
@@ -209,10 +208,10 @@ def balanced_clusters(vectors: NDArray[Any], cluster_size: int, rng: Generator) 
     """Return clusters of about `cluster_size` rows of `vectors` (n, d). Each row is in one cluster.
 
     k-means starts with k = max(1, n // cluster_size) random rows as centres. After each assignment,
-    a cluster of more than 1.2 n / k rows is reduced to this size. The rows farthest from its centre
-    (ties: lower row) move to the nearest cluster that has fewer than n / k rows. k-means stops
-    after ten iterations, or earlier if the centres move by at most 1e-4 (Frobenius norm) or a
-    cluster is empty.
+    a cluster of more than 1.2 n / k rows is reduced to this size: the rows farthest from its centre
+    move to the nearest cluster that has fewer than n / k rows, and ties are broken by the lower
+    row. k-means stops after ten iterations, or earlier if the centres move by at most 1e-4
+    (Frobenius norm) or a cluster is empty.
     Source: Zhou et al. 2025, section 7.1 (RAPTOR-K), and the authors' code.
     """
     points = np.asarray(np.round(vectors, DECIMALS), np.float64)

@@ -15,9 +15,9 @@ from graphrag_bench.values import BoolArray, FloatArray, IntArray
 class Communities(Columns):
     """Communities of all levels, from the coarsest level (0) to the finest.
 
-    `level` and `parent` are int64 (n,), and the parent is -1 at level 0. The bool CSR matrix
-    `nodes` (n, n_nodes) marks the members of each community. `chunks` (n, n_chunks) marks their
-    chunks.
+    `level` and `parent` are int64 (n,), and the parent is -1 at level 0. The bool CSR matrices
+    `nodes` (n, n_nodes) and `chunks` (n, n_chunks) mark the members and the chunks of each
+    community.
     """
 
     level: IntArray

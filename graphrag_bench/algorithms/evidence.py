@@ -1,4 +1,4 @@
-"""Attributes of nodes, and the texts that descriptions were merged from, with their chunks."""
+"""Attributes of nodes, and the texts that were merged into descriptions, with their chunks."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

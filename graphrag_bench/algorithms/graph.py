@@ -42,7 +42,7 @@ ATTRIBUTES = {
 }
 """Maps fields of `Graph` to the attributes of nodes and relationships that the fields hold.
 
-Source: Zhou et al. 2025, Table 2; `node.attributes` is this project's.
+Source: Zhou et al. 2025, Table 2, except `node.attributes`.
 """
 
 
@@ -235,10 +235,7 @@ class Graph(Columns):
 
     @cached_property
     def pair_chunk(self) -> Any:
-        """Chunks that state a relationship between two nodes, bool CSR (n_pairs, n_chunks).
-
-        There is a row for each pair of nodes in `pairs`.
-        """
+        """Chunks that state a relationship of each of the `pairs`, bool CSR (n_pairs, n_chunks)."""
         rows = np.arange(self.n_relationships)
         group = bool_csr(self.pairs.of, rows, (len(self.pairs.source), len(rows)))
         summed = group.astype(np.int64) @ self.relationship_chunk.astype(np.int64)

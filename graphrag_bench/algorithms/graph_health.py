@@ -45,7 +45,10 @@ def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
 
 
 def hubs(graph: Graph) -> list[tuple[str, int]]:
-    """Return names and numbers of links of the five nodes with the most links (ties: lower row)."""
+    """Return the five nodes with the most links, as pairs (name, number of links).
+
+    Ties are broken by the lower row.
+    """
     n_links = _links(graph)
     order = np.argsort(-n_links, kind="stable")[:N_HUBS].tolist()
     return [(graph.names[node], int(n_links[node])) for node in order]

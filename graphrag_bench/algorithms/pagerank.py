@@ -39,7 +39,7 @@ class Walk:
 
 
 def walk_of_nodes(graph: Graph, *, weighted: bool = True) -> Walk:
-    """Return the (cached) walk on the nodes of a graph. Weights are 1 unless `weighted`."""
+    """Return the (cached) walk on the nodes of a graph. If not `weighted`, all weights are 1."""
     key = ("nodes", weighted)
     if key not in graph.walks:
         weights = graph.adjacency if weighted else graph.adjacency.astype(bool).astype(np.float64)
@@ -115,7 +115,7 @@ EXACT_UP_TO = 200_000
 ERROR = 2e-6
 """Error bound of forward push for a node of mean strength."""
 AT_ONCE = 16
-"""Number of questions whose exact PageRank is computed together, with 768 bytes per node."""
+"""Number of questions whose exact PageRank is computed together. It takes 768 bytes per node."""
 REFINE_FACTOR = 4
 """Forward push refines the masses of the best `REFINE_FACTOR` * `top_k` + 100 nodes."""
 
@@ -128,7 +128,10 @@ class Reset(NamedTuple):
 
 
 class Mass(NamedTuple):
-    """PageRank of distinct rows of a walk, or of all rows if `rows` is None. Other rows have 0."""
+    """PageRank of distinct rows of a walk, or of all rows if `rows` is None.
+
+    The PageRank of other rows is 0.
+    """
 
     rows: IntArray | None
     values: FloatArray
@@ -137,11 +140,12 @@ class Mass(NamedTuple):
 def masses(
     walk: Walk, resets: Sequence[Reset], damping: float, top_k: int, first: int = 0
 ) -> Iterator[Mass]:
-    """Yield the PageRank of each reset: exact up to `EXACT_UP_TO` nodes, else by forward push.
+    """Yield the PageRank of each restart distribution, exact up to `EXACT_UP_TO` nodes.
 
-    A reset whose weights are all 0 stands for the uniform distribution, and its PageRank is always
-    exact. Forward push is most precise for the `top_k` rows with the highest PageRank among the
-    rows from number `first` on. `damping` is the probability that the walk continues.
+    Larger graphs use forward push. It is most precise for the `top_k` rows with the highest
+    PageRank among the rows from number `first` on. If all weights of a reset are 0, the restart
+    distribution is uniform, and its PageRank is always exact. `damping` is the probability that the
+    walk continues.
     """
 
     @cache
@@ -232,13 +236,13 @@ def pushed_pagerank(
 
     At first, the residual of a node is its reset weight. A push moves the fraction 1 - `damping` of
     a node's residual to the node's mass, and the rest to its neighbours. Pushes end when no
-    residual is above a border of `error` * strength / mean strength. The mass that node v still
-    lacks is then strength(v) times the mean of residual / strength over the ends of walks from v,
-    because edges are undirected. This mean is estimated from the residual of v and, for walks that
-    continue, from the mean residual of the graph. For the best `REFINE_FACTOR` * `top_k` + 100 rows
-    from number `first` on, the residuals of the neighbours are used too. The error bound holds
-    because the estimate and the true mean lie between 0 and the border. The mass of isolated nodes
-    returns to the reset. The estimate is this project's.
+    residual is above a border of `error` * strength / mean strength. The mass of isolated nodes
+    returns to the reset. The mass that node v still lacks is then strength(v) times the mean of
+    residual / strength over the ends of walks from v, because edges are undirected. This project
+    estimates this mean from the residual of v and, for walks that continue, from the mean residual
+    of the graph. For the best `REFINE_FACTOR` * `top_k` + 100 rows from number `first` on, the
+    residuals of the neighbours are used too. The error bound holds because the estimate and the
+    true mean lie between 0 and the border.
     Source: Andersen, Chung and Lang, FOCS 2006, section 3.
     """
     from graphrag_bench.algorithms.kernels import inflow, node_masses, push

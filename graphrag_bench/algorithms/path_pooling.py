@@ -138,7 +138,7 @@ def random_walks(
 def prompt_order(
     best_first: IntArray, order: Literal["recency", "lost_in_middle", "best_first"]
 ) -> IntArray:
-    """Return the rows in the order of the prompt, given the best rows first.
+    """Return rows in the order of the prompt, given the rows from best to worst.
 
     The best rows come last (`recency`), at both ends (`lost_in_middle`: d1 d3 d5 d4 d2), or first.
     Source: path pooling (Wang et al. 2025), sections 3.4 and 4.3.3.

@@ -45,7 +45,7 @@ class Hop:
 @value("exploration")
 @dataclass(frozen=True)
 class Exploration:
-    """Relations to follow next (`chosen`), and the hops of all rounds so far, best hops first."""
+    """Relations to follow next (`chosen`), and the hops of all rounds, best first in each round."""
 
     chosen: tuple[ChosenRelation, ...] = ()
     rounds: tuple[tuple[Hop, ...], ...] = ()

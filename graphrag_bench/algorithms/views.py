@@ -38,7 +38,7 @@ class Neighbours:
         return cls(*(part.astype(np.int32) for part in (starts, codes % n, rows[first])))
 
     def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
-        """Return the first relationship between each two consecutive nodes of a walk.
+        """Return the first relationship for each pair of consecutive nodes of a walk.
 
         Raises KeyError if no relationship leads from a node to the next.
         """

@@ -42,8 +42,8 @@ def graphml(
     entity_name, title, label. If all are blank, the id is used. For a relationship, the order is
     relation, name, label, type, and the default is "related to". Relationships named "synonym of"
     are synonymy edges. The default weight is 1. The attribute `source_id` lists chunk ids,
-    separated by <SEP>. A chunk id is an id in kv_store_text_chunks.json, a file in the same folder,
-    or LightRAG's md5 id of a text. `graphml_tkg` and `graphml_rkg` also read `description` and
+    separated by <SEP>. These are the ids in the file kv_store_text_chunks.json of the same folder,
+    or LightRAG's md5 ids of texts. `graphml_tkg` and `graphml_rkg` also read `description` and
     `type` (or `entity_type`), and merge the relationships between the same two nodes. `graphml_rkg`
     also reads `keywords`, separated by commas. Raises UserError if the file is not GraphML.
     """

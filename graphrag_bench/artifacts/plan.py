@@ -74,9 +74,8 @@ def plan(
     """Return the artifacts of the wanted resources. Each artifact comes after its inputs.
 
     `choices` maps a resource to its variant (`"kg"`), or to a mapping with `variant` and settings.
-    `identities` maps each resource that is not built (the corpus, the embedder, the models) to a
-    function that returns its identity. If there are problems, raises a UserError that lists all of
-    them.
+    `identities` maps each resource that is not built, such as the corpus or a model, to a function
+    that returns its identity. Raises a UserError that lists all problems.
     """
     planner = _Planner(choices, identities)
     for resource in sorted(set(wanted)):

@@ -42,7 +42,7 @@ class StoredArtifact:
 
 
 def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
-    """Return all stored artifacts, sorted by data set, resource and key. Raises DamagedArtifact."""
+    """Return all stored artifacts, sorted. Raises DamagedArtifact if a recipe cannot be read."""
     folders = [path for path in sorted(artifacts.glob("*/*/*")) if not path.suffix]
     return [
         StoredArtifact(folder, store.read_recipe(folder), *folder.relative_to(artifacts).parts)
@@ -52,7 +52,7 @@ def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
 
 
 def find(artifacts: Path, key: str) -> StoredArtifact:
-    """Return the artifact whose key starts with `key`. Raises UserError for none or several."""
+    """Return the only artifact whose key starts with `key`. Raises UserError otherwise."""
     by_key = {one.key: one for one in stored_artifacts(artifacts)}
     return by_prefix(key, by_key, "artifact", artifacts, lambda o: f"{o.dataset} {o.resource}")
 
@@ -76,7 +76,8 @@ def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
 def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
     """Write artifacts to a .tar.gz file and return the digest of its content.
 
-    Equal artifacts give equal bytes. An interrupted export leaves no file. Raises DamagedArtifact.
+    Equal artifacts give equal bytes. An interrupted export leaves no file. Raises DamagedArtifact
+    if an artifact has changed.
     """
     new = file.with_name(f"{file.name}.part")
     try:
@@ -104,9 +105,9 @@ def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
 def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str], str]:
     """Import the artifacts of an archive after checking all keys and hashes.
 
-    Returns the new folders, the folders that existed already, and a digest of the content. Compare
-    this digest with the digest that the export returned. They differ if an artifact was changed
-    together with its hashes. Raises UserError for a damaged archive.
+    Returns the new folders, the folders that existed already, and a digest of the content. The
+    digest differs from that of the export if an artifact was changed together with its hashes.
+    Raises UserError for a damaged archive.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
     scratch = Path(mkdtemp(prefix=".import-", dir=artifacts))

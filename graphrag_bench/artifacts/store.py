@@ -65,7 +65,7 @@ class Store:
         return read_recipe(self.folder(planned))
 
     def ledgers(self, planned: PlannedArtifact) -> list[Path]:
-        """Return a list with the model-call file of an artifact's build, or [] without a file."""
+        """Return the file of an artifact's model calls in a list, or [] if there is no file."""
         folder = self.folder(planned)
         path = (folder if is_stored(folder) else Path(f"{folder}.scratch")) / LEDGER
         return [path] if path.is_file() else []
@@ -75,8 +75,7 @@ class Store:
     ) -> dict[str, Any]:
         """Return the wanted resources by name. Artifacts are loaded, or built if they are missing.
 
-        `primitives` are the resources that are not built, such as the corpus, the embedder and the
-        models.
+        `primitives` are the resources that are not built, such as the corpus and the models.
         """
         by_name = {planned.resource: planned for planned in plan}
         cached: dict[str, Any] = {}
@@ -168,7 +167,7 @@ class Store:
 
 
 def load_artifact(produces: Any, folder: Path) -> Any:
-    """Load an artifact of the class `produces` from a folder. Raises DamagedArtifact."""
+    """Load an artifact of the class `produces`. Raises DamagedArtifact if it cannot be read."""
     try:
         return produces.load(folder)
     except (OSError, ValueError, LookupError, EOFError) as error:
@@ -204,7 +203,7 @@ def write_recipe(folder: Path, recipe: Mapping[str, Any]) -> None:
 
 
 def read_recipe(folder: Path) -> dict[str, Any]:
-    """Return the recipe of an artifact without checking the other files. Raises DamagedArtifact."""
+    """Return the recipe of an artifact. Raises DamagedArtifact if the recipe is unreadable."""
     try:
         recipe: dict[str, Any] = json.loads((folder / RECIPE).read_bytes())
     except (OSError, ValueError) as error:
@@ -217,8 +216,7 @@ def read_recipe(folder: Path) -> dict[str, Any]:
 def fault_of(folder: Path) -> str:
     """Return a description of the damage of a stored artifact, or "" if it is intact.
 
-    An artifact is damaged if its recipe is invalid or has another key, or if its files have
-    changed.
+    An artifact is damaged if its recipe is invalid or has another key, or if files have changed.
     """
     try:
         recipe = read_recipe(folder)

@@ -29,8 +29,8 @@ Result: TypeAlias = T | UnreadableReply | CallFailed
 class Extractor:
     """Client for the model that builds a graph, with counts of its replies.
 
-    If `max_tokens` is None, a reply is limited to 4,096 tokens, or to the rest of the model's
-    context window if the prompt leaves less. `n_cut` counts the replies that reached the limit.
+    If `max_tokens` is None, a reply has at most 4,096 tokens. The limit is lower if the prompt
+    leaves less of the context window. `n_cut` is the number of replies that reached the limit.
     """
 
     llm: ChatModel
@@ -59,8 +59,8 @@ class Extractor:
     ) -> list[Result[T]]:
         """Send the prompts to the model, and return the parsed reply or the failure for each.
 
-        `reading` parses the replies. `items` are names of the subjects of the prompts, for
-        messages. If `advice` is given and all replies failed, raises UserError with this advice.
+        `reading` parses the replies. `items` says what each prompt is about, for messages. If all
+        replies failed and `advice` is given, a UserError with this advice is raised.
         """
 
         def read(text: str, cut: bool) -> T:
@@ -94,8 +94,7 @@ class Extractor:
     ) -> list[str | None]:
         """Return the text of each reply, or None if the call failed or the text is invalid.
 
-        Each None is counted as a fallback. Raises UserError if all calls failed or gave invalid
-        texts.
+        Each None is counted as a fallback. Raises UserError if there is no valid text.
         """
 
         def read(text: str, cut: bool) -> str:
@@ -133,8 +132,8 @@ def list_faults(
 ) -> dict[str, float]:
     """Return the statistics of `chunk_faults` for replies that are lists.
 
-    Each of the `readings` maps chunks to replies. A chunk has failed if a mapping has no reply for
-    it. A chunk is malformed if an item of a reply was skipped, or if the chunk is in `malformed`.
+    Each of the `readings` maps chunks to replies. A chunk has failed if it is missing in a mapping.
+    It is malformed if an item of a reply was skipped, or if the chunk is in `malformed`.
     """
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
     return chunk_faults(
@@ -156,7 +155,7 @@ def failures(results: Sequence[object]) -> list[UnreadableReply | CallFailed]:
 
 
 def require_any_success(step: str, failures: Sequence[object], n_replies: int, advice: str) -> None:
-    """Raise a UserError with the last failure and some advice if all replies of a step failed."""
+    """Raise UserError if all replies of a step failed. It shows the last failure and the advice."""
     if n_replies and len(failures) == n_replies:
         raise UserError(
             f"Step '{step}': none of {n_replies} replies (0%) could be used. Last failure: "

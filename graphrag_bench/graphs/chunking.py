@@ -64,10 +64,10 @@ def separator(
 ) -> ChunkTable:
     """Split each document at separators, into chunks of up to `size` tokens.
 
-    Separators are newlines, sentence ends of Latin and CJK scripts, and spaces. A chunk starts with
-    the last `overlap` tokens of the previous chunk. A chunk may exceed `size` by a token or two,
-    because tokens are counted separately between separators. Raises UserError if `overlap` is not
-    below `size`.
+    Separators are newlines, spaces, and sentence ends of Latin and CJK scripts. A chunk starts with
+    the last `overlap` tokens of the previous chunk. Tokens are counted separately for each part
+    between separators, so a chunk may exceed `size` by a token or two. Raises UserError if
+    `overlap` is not below `size`.
     """
     _refuse(size, overlap)
     return _table(

@@ -223,7 +223,7 @@ def llm_extraction(
 
 
 def valid_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
-    """Return the triples of three non-blank texts whose ends are not placeholders ("N/A")."""
+    """Return the valid triples. Blank parts, and placeholders such as "N/A", are not valid."""
     rows = (row for row in written if len(row) == 3 and all(map(str.strip, row)))
     return tuple(
         Triple(head, relation, tail)

@@ -44,14 +44,14 @@ def hypergraph(
 ) -> Graph:
     """Build a hypergraph of facts, stored as a bipartite graph of entities and hyperedges.
 
-    The entities are normalised names. The description of an entity is its name, followed by its
-    distinct descriptions in order of first mention, up to `description_tokens` tokens. The first
+    The entities are normalised names. An entity is described by its name and its descriptions in
+    the extraction, in order of first mention, up to `description_tokens` tokens. The first
     description is always included. If `description_tokens` is None, there is no limit. If it is 0,
-    the description is only the name. The hyperedges are distinct facts, described by their texts,
-    and each is joined to its entities. Facts without entities are left out. The weight of an edge
-    is the completeness of its fact divided by 10, summed over the mentions of the fact, but at
-    least 0.1. Entities come before hyperedges, each in order of first mention. Raises UserError
-    without facts.
+    there is only the name. The hyperedges are distinct facts, described by their texts, and each is
+    joined to its entities. Facts without entities are left out. The weight of an edge is the
+    completeness of its fact divided by 10, summed over the mentions of the fact, but at least 0.1.
+    Entities come before hyperedges, each in order of first mention. Raises UserError if there are
+    no facts.
     Source: HyperGraphRAG (Luo et al. 2025), and the authors' code.
     """
     return _FactMerger(fact_extraction).graph(len(chunk_table), description_tokens)

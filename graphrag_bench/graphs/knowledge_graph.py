@@ -176,9 +176,8 @@ def synonym_pairs(
     """Return the pairs of vectors whose cosine is at least `threshold`, and the cosines.
 
     Each vector has length 1 and is compared with the `per_node` vectors nearest to it. Ties are
-    broken by the lower row. Of n vectors, two rows are returned as the code lower row * n + higher
-    row, and the codes are ascending. Cosines are rounded to 6 decimals, and depend only on the two
-    vectors.
+    broken by the lower row. A pair is returned as the number lower row * n + higher row, where n is
+    the number of vectors. These numbers are ascending. Cosines are rounded to 6 decimals.
     """
     import faiss
 
@@ -273,7 +272,7 @@ def add_relationships(
 
 @artifact("graph.subgraphs", provides=KG_ATTRIBUTES)
 def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
-    """Build a knowledge graph of the triples that the data set gives for its documents.
+    """Build a knowledge graph of the triples that come with the documents of the data set.
 
     Names and relations are not normalised. Nodes are names, and relationships are distinct triples
     (head, relation, tail), both in order of first appearance. A relationship belongs to the chunks
@@ -306,10 +305,9 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
 
 @artifact("extraction.subgraphs")
 def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extraction:
-    """Return the triples that the data set gives for each chunk as an extraction.
+    """Use the triples that come with the data set as an extraction, without a model.
 
-    Raises UserError if the data set has no triples, or if a document does not have exactly one
-    chunk.
+    Raises UserError if there are no triples, or if a document does not have exactly one chunk.
     """
     subgraphs = _subgraphs(corpus)
     triples: dict[int, dict[tuple[str, str, str], None]] = {}

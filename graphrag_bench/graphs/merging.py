@@ -23,10 +23,10 @@ class Merger:
     """Collector of mentions of entities and relationships, which builds a graph from them.
 
     Each distinct normalised name becomes a node. If `signs` is false, only letters and digits of
-    names are kept. Each distinct triple (head, relation, tail) becomes a relationship if `named` is
-    true, and otherwise each unordered pair of related nodes. `nodes` and `relationships` map names
-    and triples or pairs to rows, in order of first mention. `keywords` has pairs (row of a
-    relationship, keyword).
+    names are kept. If `named` is true, each distinct triple (head, relation, tail) becomes a
+    relationship. Otherwise, each unordered pair of related nodes does. `nodes` maps names to rows,
+    and `relationships` maps triples or pairs to rows. `keywords` has pairs (row of a relationship,
+    keyword).
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:
@@ -114,10 +114,10 @@ class Merger:
         If `keywords` is true, relationships have keywords. If `attributes` is true, nodes have
         attributes and types. Unless relationships are `named`, the graph also has node types, and
         descriptions of nodes and relationships. The type of a node is its most frequent type, and
-        ties are broken by the first mention. A description joins the distinct descriptions of all
-        mentions, sorted, up to `most_tokens` tokens. It always includes the first description.
-        Distinct keywords are joined by ", " in order of first mention. Weights are summed, and a
-        relationship has the direction of its first mention.
+        ties are broken by the first mention. A description consists of the first distinct
+        descriptions in the mentions, sorted and joined, with at most `most_tokens` tokens but at
+        least one description. Keywords are joined by ", " in order of first mention. Weights are
+        summed, and the first mention gives the direction.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         ends, described = np.array(self._ends, np.int64).reshape(-1, 2), not self.named

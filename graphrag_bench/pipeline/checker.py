@@ -12,10 +12,10 @@ class Checker:
     """State of the check at one step of a pipeline: the slots so far, and the problems found.
 
     A slot holds one of the values that steps exchange. `written` has the slots that earlier steps
-    always write. `maybe` has the slots that earlier steps write only sometimes, which only
-    combinators may read. `unread` maps each slot that was written but not read yet to the step that
-    wrote it. `resources` are the resources that a method can use, and `attributes` are those of its
-    graph. If one is None, it is not checked. Copies share the list of problems.
+    always write. `maybe` has the slots that earlier steps write only sometimes, and only
+    combinators may read these slots. `unread` maps each slot that was written but not read yet to
+    the step that wrote it. `resources` are the resources that a method can use, and `attributes`
+    are those of its graph. If one is None, it is not checked. Copies share the list of problems.
     """
 
     resources: frozenset[str] | None = None
@@ -36,7 +36,10 @@ class Checker:
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
     def join(self, arms: "Sequence[Checker]") -> None:
-        """Add the slots that branches wrote. A slot that a branch did not read counts as unread."""
+        """Add the slots that branches wrote.
+
+        A slot is unread if a branch wrote it and did not read it.
+        """
         before = {s: w for s, w in self.unread.items() if all(a.unread.get(s) == w for a in arms)}
         after = {s: w for arm in arms for s, w in arm.unread.items() if self.unread.get(s) != w}
         self.unread = {**before, **after}

@@ -70,7 +70,10 @@ registered: dict[str, type[Nested]] = {}
 
 
 def combinator(key: str) -> Callable[[K], K]:
-    """Register a class as the combinator `key`. Raises ValueError if another module has used it."""
+    """Register a class as the combinator `key`.
+
+    Raises ValueError if another module has registered this key.
+    """
 
     def register(kind: K) -> K:
         known = registered.get(key, kind)
@@ -105,8 +108,7 @@ def read_combinator(
 ) -> Step | None:
     """Return the combinator that a mapping of a method file describes, or None if it is invalid.
 
-    `read` turns a list of steps and its path in the file into steps. `note` is called with each
-    problem.
+    `read` turns a list of steps and its path in the file into steps. `note` gets each problem.
     """
     form = combinator_key(item) or ""
     settings = _settings(form)

@@ -110,9 +110,8 @@ class Each(Nested):
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Run the steps on each item, and return each state with the merged slots of its items.
 
-        Only the first `at_most` items are used. If there are no items, the slots that the steps
-        write get empty values, unless they have a value already. If an item fails, the question
-        fails.
+        Only the first `at_most` items are used. Without items, the slots that the steps write get
+        empty values, unless they have a value already. If an item fails, the question fails.
         """
         items = [
             split(value)[: self.at_most] if (value := state.get(self.slot)) is not None else []
@@ -146,8 +145,7 @@ class Each(Nested):
     def check(self, checker: Checker) -> None:
         """Check the inner steps, that the slot has items, and that written slots can be merged.
 
-        A slot counts as written only if its type has an empty value. The slot gets this value if
-        there are no items.
+        A mergeable slot counts as written only if an empty value exists for a state without items.
         """
         checker.read(self.label, self.slot)
         if self.slot not in SPLITTABLE:
@@ -310,8 +308,7 @@ class Resolve(Nested):
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return each state with the merged slots of all sub-questions.
 
-        Only the first `at_most` sub-questions in dependency order are used. If a sub-question
-        fails, the question fails.
+        Only the first `at_most` sub-questions in order are used. If one fails, the question fails.
         """
         runs = [_PlanRun(state, self._limited(state.get(self.slot))) for state in states]
         for state in states:

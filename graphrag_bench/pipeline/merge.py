@@ -63,11 +63,13 @@ def merge(values: Sequence[Any], rule: Rule) -> Any:
     divided, and under `max` the maximum is used. Rankings are merged by one of these rules, and
     ties are broken by the lower id:
 
-    * `interleave`: rank 1 of every list, then rank 2, and so on. A row keeps its first score.
-    * `union`: the order of first appearance.
-    * `reciprocal_rank_fusion`: by the sum of 1 / (60 + rank) (Cormack et al. 2009).
-    * `sum` and `max`: by the sum or the maximum of a row's scores.
-    * `sum_of_normalised`: by the sum, after the scores of each list are divided by their sum.
+    * `interleave`: Rank 1 of every list comes first, then rank 2, and so on. A row keeps its first
+      score.
+    * `union`: Rows are in order of first appearance.
+    * `reciprocal_rank_fusion`: Rows are sorted by the sum of 1 / (60 + rank) (Cormack et al. 2009).
+    * `sum` and `max`: Rows are sorted by the sum or the maximum of their scores.
+    * `sum_of_normalised`: The rule is `sum`, but the scores of a list are first divided by their
+      sum.
 
     >>> left, right = Ranked([7, 3], [0.9, 0.6]), Ranked([3, 9], [0.8, 0.2])
     >>> merge([left, right], "interleave").items()

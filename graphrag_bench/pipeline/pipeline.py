@@ -40,15 +40,14 @@ class Pipeline:
     generate: Steps = ()
 
     def steps(self, answering: bool = True) -> Steps:
-        """Return all steps in order. If not `answering`, they end with packing the context."""
+        """Return all steps in order. If `answering` is false, they end with packing the context."""
         return (*self.convert, *self.retrieve, *(self.generate if answering else self.packing))
 
     @property
     def packing(self) -> Steps:
         """The first steps of `generate`, which pack the context.
 
-        They end before a step that writes the answer or may call a model. Path pooling is always
-        included.
+        They end before a step that writes the answer or may call a model, except path pooling.
         """
         return tuple(takewhile(_is_packing, self.generate))
 
@@ -110,9 +109,9 @@ class StepOptions:
     """Settings of a run that change the steps of every method.
 
     Files in the folder `prompts` replace prompts of the same file name. `pooling` has the settings
-    of path pooling. `regime` selects the answering prompt (see `reader_prompts`); None keeps the
-    prompt of the method. If `all_rows` is true, path pooling keeps all relationships of a method
-    that does not limit their number.
+    of path pooling. `regime` selects the answering prompt (see `reader_prompts`). If it is None,
+    the prompt of the method is kept. If `all_rows` is true, path pooling keeps all relationships of
+    a method that does not limit their number.
     """
 
     prompts: str | None = None
@@ -269,10 +268,7 @@ def unknown_stages(method: Mapping[str, Any]) -> list[str]:
 def build(
     method: Mapping[str, Any], options: StepOptions | None = None
 ) -> tuple[Pipeline, list[str]]:
-    """Return the pipeline of a method file, and the problems found in the file.
-
-    By default, every step is as in the file.
-    """
+    """Return the pipeline of a method file, and the problems found in the file."""
     builder = _Builder(options or StepOptions())
     keys = {stage: stage for stage in STAGES if stage in method}
     for key in unknown_stages(method):

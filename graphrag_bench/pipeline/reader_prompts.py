@@ -1,10 +1,10 @@
 """Select the prompt that asks for the answer.
 
-Under the regime `house`, prompts have a licence where their template has the variable `licence`. A
-licence is a clause that tells the model what to reply if the context does not contain the answer.
-The stage `generate` asks for prose answers with a prompt that is common to all methods. Under
-`published`, the method's own prompt asks for all answers, and no licence is added to it. Prompts
-that do not ask for an answer are the same under both regimes.
+A licence is a clause that tells the model what to reply if the context does not contain the answer.
+Under the regime `house`, the licence is added to prompts that have the variable `licence`, and the
+stage `generate` has a common prompt for the prose answers of all methods. Under `published`, the
+method's own prompt asks for all answers, and no licence is added. Prompts that do not ask for an
+answer are the same under both regimes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -68,7 +68,7 @@ Outcome = RetrievalState | Failure
 
 @dataclass(frozen=True)
 class StepTrace:
-    """Trace of a step for one question: its seconds, model calls, replies and written slots."""
+    """Trace of a step for one question: its duration, model calls, replies and written slots."""
 
     step: str
     operator: str
@@ -82,7 +82,7 @@ show_briefly(StepTrace)
 
 
 _Result = tuple[Any, float, Sequence[Meter]]
-"""The result or failure of an operator for one question, its seconds, and its meters."""
+"""The result or failure of an operator for one question, the seconds it took, and its meters."""
 
 
 @dataclass
@@ -175,9 +175,9 @@ class OperatorStep(Step):
     """Step that runs an operator with validated settings.
 
     In a method file, a step can give a name to the list that it writes, so that later steps can
-    read it. `use` maps parameters of the operator to the named lists that they get instead of their
-    slots. An optional parameter that is not in `use` gets None. `list_name` is the name of the list
-    that the step writes instead of its main slot.
+    read the list. `use` maps parameters of the operator to named lists, which replace the slots of
+    the parameters. An optional parameter that is not in `use` gets None. `list_name` is the name of
+    the list that the step writes instead of its main slot.
     """
 
     operator: Operator

@@ -13,15 +13,16 @@ from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.generator import make_world
 
 OTHER_SEED = 1_000_003
-"""Difference between the seeds of the world and of the training world (validation: twice it)."""
+"""Added to the seed for the training world, and added twice for the validation world."""
 MOST_TRAINING, MOST_VALIDATION = 300, 100
 """The maximum numbers of training questions and of validation questions."""
 
 
 def from_settings(card: Card, settings: Mapping[str, object]) -> Dataset:
-    """Return the data set of the world with these settings. Its name lists non-default settings.
+    """Return the data set of the world with these settings.
 
-    Raises UserError for a setting that is unknown, out of range or of the wrong type.
+    The name of the data set lists the settings that differ from their defaults. Raises UserError
+    for a setting that is unknown, out of range or of the wrong type.
     """
     try:
         checked = WorldSettings.model_validate(dict(settings))

@@ -15,7 +15,8 @@ class WorldSettings(BaseModel):
     """Settings of a world. They determine its texts and questions.
 
     Changing `noise`, `alias_rate` or `removed` keeps the entities, facts and questions. Increasing
-    one of these rates only affects further items. Shares are exact, up to rounding to whole counts.
+    one of these rates only affects additional items. Each rate is met exactly, up to rounding to
+    whole items.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -69,8 +70,7 @@ class WorldEntity:
 class Fact:
     """A relation between two entities. `names` are head and tail as written in its sentence.
 
-    `passage` is the id of the passage that states the fact, or None if the fact was removed from
-    the corpus.
+    `passage` is the id of the passage that states the fact, or None for a removed fact.
     """
 
     id: int
@@ -83,7 +83,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Chain:
-    """A question and the facts that answer it, first hop first. `answer` is the last tail."""
+    """A question and the facts that answer it, in hop order. `answer` is the last tail."""
 
     question: str
     text: str
@@ -117,8 +117,7 @@ class World:
     def evidence(self, chain: Chain) -> tuple[str, ...]:
         """Return the passage id of each fact of a chain, in order.
 
-        A fact that was removed from the corpus has the id `removed-N`, where N is the id of the
-        fact.
+        A fact that was removed from the corpus has the id `removed-N`, where N is its id.
         """
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)

@@ -39,10 +39,10 @@ _OF_HEAD = {kind: [one for one in RELATIONS if one.head == kind] for kind in TYP
 def make_world(settings: WorldSettings) -> World:
     """Generate the world of the given settings. Equal settings give equal worlds.
 
-    Every entity has a passage with its name as title. The passage introduces the entity and its
+    Every entity has a passage whose title is its name. The passage introduces the entity and its
     alias, if a fact uses the alias. Then it states `facts_per_passage` facts about the entity.
-    Noise imitates or contradicts facts in random order, beginning with the facts of the chains.
-    Raises UserError if the world is too small for so many different questions.
+    Noise passages imitate or contradict facts in random order, beginning with the facts of the
+    chains. Raises UserError if the world is too small for so many different questions.
     """
     entities = _entities(settings)
     facts = _facts(settings, entities)

@@ -24,8 +24,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 class WorldRelation:
     """A relation from entities of type `head` to entities of type `tail`. A head has one tail.
 
-    Facts use the `phrase`, as in "X was born in Y". Questions use the `role`: "the birthplace of
-    X".
+    Facts use the `phrase` ("X was born in Y"), and questions the `role` ("the birthplace of X").
     """
 
     phrase: str
@@ -132,8 +131,9 @@ def kinds(text: str) -> Iterator[tuple[str, str, str]]:
 def statements(text: str) -> Iterator[Statement]:
     """Yield the statements in a text, in order. Case and punctuation are ignored.
 
-    A statement is a sentence "HEAD PHRASE TAIL", a triple "(HEAD, PHRASE, TAIL)", a path "HEAD ->
-    PHRASE -> TAIL", or a CSV row "...,HEAD,TAIL,PHRASE,...". CSV cells may hold sentences.
+    A statement is a sentence "HEAD PHRASE TAIL", a triple "(HEAD, PHRASE, TAIL)", or a path with
+    arrows, "HEAD -> PHRASE -> TAIL". It may also be a CSV row "...,HEAD,TAIL,PHRASE,..." or a
+    sentence in a cell.
 
     >>> [one.sentence for one in statements("(Ada Marsh, worked for, Nor Guild)")]
     ['Ada Marsh worked for Nor Guild.']

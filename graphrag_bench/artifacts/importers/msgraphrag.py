@@ -27,8 +27,7 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
 
     The document of a text unit is looked up in the corpus by its text, ignoring spaces. If no text
     is equal, its title is looked up among the ids and titles of the corpus. The chunk belongs to
-    the document that is found. If none is found, the title of the imported document is used as
-    document id.
+    the document that is found. Otherwise, the title of the imported document is the document id.
     """
     units = read_parquet(import_from, "text_units", ("id", "text"))
     if all(unit.get("human_readable_id") is not None for unit in units):
@@ -85,8 +84,7 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
     """Import the communities of the imported graph, ordered by level and number.
 
     `entity_ids` lists the nodes of a community, and `text_unit_ids` lists its chunks. If there are
-    no such chunks, the chunks of the nodes are used. Raises UserError if the graph has none of the
-    entities.
+    no such chunks, the chunks of the nodes are used. Raises UserError if no entity is in the graph.
     """
     rows = _communities(import_from)
     entities = read_parquet(import_from, "entities", ("id", "title"))
