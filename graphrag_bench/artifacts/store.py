@@ -157,8 +157,8 @@ class Store:
             raise UserError(
                 f"{planned.resource} ({planned.builder.name}): {n_cut:.0f} of {n:.0f} replies "
                 f"({share:.1%}) were cut at {limit:,} tokens or at the model's window. Raise "
-                f"build.{planned.resource}.max_tokens, use smaller chunks, or accept them with "
-                f"failures.allow_cut={share + 0.005:.2f}."
+                f"build.{planned.resource}.max_tokens, use smaller chunks, or accept this "
+                f"share with failures.allow_cut={share + 0.005:.2f}."
             )
         if share:
             self.progress.say(

@@ -75,7 +75,7 @@ class Checker:
         if self.resources is not None and resource not in self.resources:
             self.problem(
                 f"{label} needs '{resource}', which no builder makes. "
-                f"There are: {', '.join(sorted(self.resources))}."
+                f"Known resources: {', '.join(sorted(self.resources))}."
             )
 
     def require(self, label: str, attributes: Iterable[str]) -> None:
@@ -90,8 +90,9 @@ class Checker:
         for slot in (*always, *sometimes):
             if slot in self.unread:
                 self.problem(
-                    f"{label} overwrites '{slot}' of {self.unread[slot]}, which no step has read. "
-                    f"Merge both in a `branch`, name one with `as`, or replace it by `as: {slot}`."
+                    f"{label} overwrites '{slot}', but no step has read the list that "
+                    f"{self.unread[slot]} wrote. Merge both lists in a `branch`, name one "
+                    f"with `as`, or drop the first list with `as: {slot}`."
                 )
             self.unread[slot] = label
         self.written.update(always)

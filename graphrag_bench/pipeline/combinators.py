@@ -154,7 +154,7 @@ class Each(Nested):
         inner = checker_after(self.steps, checker)
         for slot in sorted(checker.unread_of(inner)):
             if slot not in MERGEABLE:
-                checker.problem(f"{self.label}: '{slot}' of several items cannot be merged.")
+                checker.problem(f"{self.label}: '{slot}' cannot be merged for several items.")
         checker.join([inner])
         new = inner.written - checker.written
         checker.written |= {s for s in new if s not in MERGEABLE or empty(s) is not None}
@@ -359,7 +359,7 @@ class Resolve(Nested):
         checker.read(self.label, self.slot)
         inner = checker_after(self.steps, checker, INPUTS)
         if "answer" not in checker_after(self.answer, inner).written:
-            checker.problem(f"{self.label}: no step of its `answer` writes 'answer'.")
+            checker.problem(f"{self.label}: no step in `answer` writes 'answer'.")
         checker.join([inner])
         checker.written |= inner.written
 

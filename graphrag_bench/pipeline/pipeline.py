@@ -95,7 +95,7 @@ class Pipeline:
             hint = did_you_mean(name, sorted(parameters - {name}))
             checker.problem(f"{checker.unread[name]}: no step reads its list '{name}'. {hint}")
         if "answer" not in checker.written:
-            checker.problem("No step writes 'answer'; the last step of `generate` must.")
+            checker.problem("No step writes 'answer'. The last step of `generate` must write it.")
         return checker.problems
 
 

@@ -21,22 +21,22 @@ class WorldSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     hops: int = Field(
-        3, ge=1, le=8, description="the most hops of a question; each number has an equal share"
+        3, ge=1, le=8, description="maximum number of hops of a question, from 1 to 8"
     )
-    size: int = Field(1000, ge=12, description="passages that state facts, one for each entity")
-    facts_per_passage: int = Field(2, ge=1, le=3, description="facts about each entity")
-    n_questions: PositiveInt = Field(100, description="questions")
+    size: int = Field(1000, ge=12, description="number of entities, each with one passage")
+    facts_per_passage: int = Field(2, ge=1, le=3, description="number of facts about each entity")
+    n_questions: PositiveInt = Field(100, description="number of questions")
     alias_rate: float = Field(
-        0.2, ge=0, le=1, description="share of the mentions in facts that use the alias"
+        0.2, ge=0, le=1, description="fraction of the mentions in facts that use the alias"
     )
     noise: float = Field(
-        0.1, ge=0, le=0.9, description="share of all passages that state no fact of the world"
+        0.1, ge=0, le=0.9, description="fraction of all passages that state no fact of the world"
     )
     contradictions: float = Field(
-        0.5, ge=0, le=1, description="share of the noise that contradicts a fact, as a rumour"
+        0.5, ge=0, le=1, description="fraction of the noise that contradicts a fact as a rumour"
     )
     removed: float = Field(
-        0.0, ge=0, le=1, description="share of the facts whose sentence is left out of the corpus"
+        0.0, ge=0, le=1, description="fraction of the facts that are left out of the corpus"
     )
     seed: int = Field(0, ge=0, description="seed of all random choices")
 
