@@ -85,8 +85,8 @@ def choose_relations(
     subject to object. A node without relations needs no call. After two unreadable replies no
     relation is chosen, which counts as a fallback. Raises CallFailed if the model fails.
     Deviation: The model is asked about the first 8 nodes only and sees at most 60 names per node,
-    those with the highest weight. ToG has no such limits. In Zhou et al. (Table 3), a separate
-    operator "Onehop" finds the relationships of the nodes. This operator finds them itself.
+    those with the highest weight. ToG has no such limits. Zhou et al. (Table 3) find the
+    relationships of the nodes with a separate operator, "Onehop".
     Source: Zhou et al. (2025), Section 6.1, "Agent"; ToG (Sun et al. 2024), Section 2.1.
     """
     among = None if relationships is None else relationships.ids

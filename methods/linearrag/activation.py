@@ -133,8 +133,8 @@ def activate(
     In each round, every active node selects the `sentences_per_node` sentences that name it and are
     most similar to the question. Sentences selected in earlier rounds are excluded. The node passes
     its score times the cosine of sentence and question to every entity in these sentences. Its
-    score is its start score in the first round, then the highest score received in the last round.
-    Scores below `threshold` are neither passed on nor received.
+    score is its start score in the first round, then the highest score received in the previous
+    round. Scores below `threshold` are neither passed on nor received.
 
     Nodes are ranked by their start score (the best of duplicates, at least 0) plus all scores that
     they receive. The activation of a node is the maximum of its start score and its received

@@ -78,9 +78,8 @@ def _reply_of(max_characters: int | None) -> type[MapReply]:
 @value("points")
 @dataclass(frozen=True)
 class Points:
-    """Statements with importance scores (1..100), best first.
-
-    `chunks` are the ids of the chunks that each statement quotes, if any.
+    """Statements with importance scores (1..100), best first, and ids of the chunks that they
+    quote.
     """
 
     texts: tuple[str, ...]

@@ -18,10 +18,7 @@ def with_report(communities: Communities, reports: Reports, level: int | None) -
 
 
 def rating_fraction(reports: Reports) -> FloatArray:
-    """Return the rating (0..10) of each community, divided by 11.
-
-    The result is below 1. Added to a count, it therefore only breaks ties.
-    """
+    """Return the rating (0..10) of each community, divided by 11, so that it is below 1."""
     return np.clip(reports.ratings, 0.0, 10.0) / 11.0
 
 
