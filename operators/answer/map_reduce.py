@@ -78,9 +78,7 @@ def _reply_of(max_characters: int | None) -> type[MapReply]:
 @value("points")
 @dataclass(frozen=True)
 class Points:
-    """Statements with importance scores (1..100), best first, and ids of the chunks that they
-    quote.
-    """
+    """Statements with importance scores (1..100), best first, and ids of the chunks they quote."""
 
     texts: tuple[str, ...]
     scores: tuple[int, ...]
