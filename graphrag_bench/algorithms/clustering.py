@@ -37,7 +37,8 @@ class Mixture:
     `reduction` reduces vectors to `dimension` dimensions. A row joins each component whose
     posterior is above `threshold` (0..1). Clusters of more than `max_tokens` tokens are split
     again. The search for the number of components stops when `patience` numbers in a row have not
-    lowered the BIC. It is skipped for more than `max_swept_rows` rows. Both limits can be None.
+    lowered the BIC. It is skipped for more than `max_swept_rows` rows. If one of these two is None,
+    there is no such limit.
     """
 
     dimension: int

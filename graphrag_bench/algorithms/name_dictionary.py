@@ -191,7 +191,7 @@ def load_merges(folder: Path) -> tuple[Merge, ...]:
 
 
 def unambiguous_aliases(merges: Iterable[Merge], names: Iterable[str]) -> dict[str, int]:
-    """Map each alias that stands for a single node to this node.
+    """Map each alias that stands for a single node to the row of the node.
 
     `names` are the names of all nodes. An alias that is also the name of a node is left out. The
     order is that of `merges`.

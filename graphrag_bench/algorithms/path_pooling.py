@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 Kernel = tuple[int, ...]
-"""A path as a tuple of triples in the direction of the triples. A triple is its base rank."""
+"""A path, given as the base ranks of its triples, in the direction of the triples."""
 Ways = Mapping[int, Sequence[tuple[int, int]]]
-"""The triples at each node (base ranks), each with the node at its other end."""
+"""For each node, the base ranks of its triples, each with the node at the other end."""
 Search = Literal["dijkstra", "bfs", "random_walk"]
 Sources = Literal["set", "per_entity"]
 

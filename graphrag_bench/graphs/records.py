@@ -17,7 +17,7 @@ _COMPLETE = 10.0
 """Highest completeness of a fact. It is also the default."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _ECHOES = frozenset({"description", "entity_description", "relationship_description"})
-"""Descriptions of records that a model has copied from the template of the format."""
+"""Field names of the template in the prompt. A model may copy them into a record."""
 
 _S = r"[ \t\u3000]*"
 _OPEN, _CLOSE = r"(?:\\?<|&lt;|＜)", r"(?:\\?>|&gt;|＞)"
@@ -113,9 +113,9 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
 def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
     """Parse the facts of a reply, in the record format of `read_records`.
 
-    A fact has a text and, in its last field, a completeness. It is clipped to 0..10, and the
-    default is 10. An entity has a name and a description, and belongs to the fact before it. An
-    entity before the first fact is malformed. Raises UnreadableReply as `read_records` does.
+    A fact has a text and a completeness. The completeness is the last field, clipped to 0..10, or
+    10 if there is no number. An entity has a name and a description, and belongs to the fact before
+    it. An entity before the first fact is malformed. Raises UnreadableReply as `read_records` does.
     Source: the authors' code of HyperGraphRAG (Luo et al. 2025), extraction prompt.
     """
     facts: list[FactRecord] = []
@@ -136,7 +136,7 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
 
 
 def drops_records(reply: RecordReply, earlier: str) -> bool:
-    """Return whether a corrected reply has no records although the first reply seemed to."""
+    """Return whether a reply lost its records when it was corrected."""
     return not reply.records and not resembles_no_record(earlier)
 
 

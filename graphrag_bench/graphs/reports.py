@@ -31,7 +31,7 @@ SUMMARY_TOKENS = 150
 FINDING_TOKENS = 80
 FINDINGS = 5
 MAX_SENTENCES = 20
-"""Maximum number of candidate sentences for a report without a model (our choice)."""
+"""Maximum number of candidate sentences for a report that no model writes."""
 WINDOW_SHARE = 0.6
 MAX_INPUT_TOKENS = 12_000
 """Source: Zhou et al. 2025, code 4e87938."""
@@ -56,12 +56,12 @@ def extractive(
     """Make a report of each community from the most central sentences about its members.
 
     The title has the names of the three most connected members. At most 20 candidate sentences are
-    taken from the descriptions of members and of relationships within the community, most connected
-    first. For a relationship without a description, its head, relation and tail are used. The
-    summary consists of the most central candidates, up to 150 tokens. Each of the five most
-    connected members has a finding with the most central candidates about this member, up to 80
-    tokens. The rating (0..10) is the sum of two terms: 5 times the number of chunks divided by the
-    largest such number, and 5 times ln(1 + members) divided by the largest such value.
+    taken from the descriptions of members and of relationships within the community. The most
+    connected members come first. For a relationship without a description, its head, relation and
+    tail are used. The summary consists of the most central candidates, up to 150 tokens. Each of
+    the five most connected members has a finding with the most central candidates about this
+    member, up to 80 tokens. The rating (0..10) is 5 c + 5 m, where c is the number of chunks and m
+    is ln(1 + members). Both are divided by their largest value over all communities.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Erkan and Radev 2004.
     Deviation: reports are extracted and rated by coverage. In `reports.llm` a model writes and
     rates the reports.

@@ -112,7 +112,7 @@ def llm_text_extraction(
     continue_prompt: Prompt = CONTINUE,
     more_prompt: Prompt = MORE,
 ) -> TextExtraction:
-    """Extract the entities and relationships of each chunk, with descriptions, by the build model.
+    """Extract the entities and relationships of each chunk with the build model.
 
     After the first call, up to `max_gleaning` rounds ask for missed records in the same
     conversation. Before every round except the first, the model is asked whether records are

@@ -25,7 +25,7 @@ RKG_ATTRIBUTES = TKG_ATTRIBUTES | {"relationship.keywords"}
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/description_summary.j2")
 STEP = "summarise descriptions"
 SUMMARY_FROM = 500
-"""Shorter descriptions (in tokens) are not summarised. Source: Zhou et al. 2025, code 4e87938."""
+"""Minimum number of tokens of a summarised description. Source: Zhou et al. 2025, code 4e87938."""
 _AS_READ = {"llm_build": None, "max_tokens": 500, "summary_prompt": SUMMARY}
 
 
@@ -53,12 +53,11 @@ def text_kg(
 ) -> Graph:
     """Build a textual knowledge graph (`tkg`), or a rich knowledge graph with keywords (`rkg`).
 
-    Nodes are normalised names in order of first appearance; within a chunk, entities come before
-    the ends of relationships. The type of a node is its most frequent type, and ties are broken by
-    the first appearance. A relationship is an unordered pair of nodes, and its weight is the sum of
-    the strengths. Loops are dropped. Distinct descriptions are sorted and joined by a space.
-    Distinct keywords are joined by ", " in order of first appearance. Raises UserError if nothing
-    was extracted, or if an `rkg` has no keywords.
+    Nodes are normalised names in order of first appearance. The type of a node is its most frequent
+    type, and ties are broken by the first appearance. A relationship is an unordered pair of nodes,
+    and its weight is the sum of the strengths. Loops are dropped. Distinct descriptions are sorted
+    and joined by a space. Distinct keywords are joined by ", " in order of first appearance. Raises
+    UserError if nothing was extracted, or if an `rkg` has no keywords.
 
     In `tkg_llm` and `rkg_llm`, the build model summarises each description of 500 tokens or more.
     The summary has at most `max_tokens` tokens. A description is cut if it does not fit the context

@@ -99,13 +99,13 @@ def tree(
     k-means (`kmeans`), or by Gaussian mixtures of vectors that `reduction` reduces to 10 dimensions
     (`gmm`). In a mixture, a node joins each component whose posterior is above `threshold`. The
     search for the number of components ends after `bic_patience` numbers without a lower BIC, and
-    is skipped for more than `bic_rows` nodes. Both limits can be None. Clusters of fewer than
-    `min_cluster_size` nodes get no parent, and their nodes are clustered again in the next layer.
-    No layer is added after 5 layers, or if 11 or fewer nodes have no parent. A summary has at most
-    100 tokens. `tree_llm` makes one call for each cluster. Texts that do not fit the context window
-    are cut to an equal number of tokens. If a call fails, or if the reply shares too few words with
-    the chunks, the first words of each text are used instead. Both cases are counted. Raises
-    UserError if all replies of a layer fail.
+    is skipped for more than `bic_rows` nodes. If one of these settings is None, there is no such
+    limit. Clusters of fewer than `min_cluster_size` nodes get no parent, and their nodes are
+    clustered again in the next layer. No layer is added after 5 layers, or if 11 or fewer nodes
+    have no parent. A summary has at most 100 tokens. `tree_llm` makes one call for each cluster.
+    Texts that do not fit the context window are cut to an equal number of tokens. If a call fails,
+    or if the reply shares too few words with the chunks, the first words of each text are used
+    instead. Both cases are counted. Raises UserError if all replies of a layer fail.
     Source: RAPTOR (Sarthi et al. 2024), section 3, and its code; Zhou et al. 2025, sections 4 and
     7.1.
     Deviation: RAPTOR reduces vectors by UMAP (`reduction="umap"`), summarises with a language model

@@ -90,9 +90,9 @@ class Checker:
         for slot in (*always, *sometimes):
             if slot in self.unread:
                 self.problem(
-                    f"{label} overwrites '{slot}', but no step has read the list that "
-                    f"{self.unread[slot]} wrote. Merge both lists in a `branch`, name one "
-                    f"with `as`, or drop the first list with `as: {slot}`."
+                    f"{label} overwrites '{slot}', but no step has read the value that "
+                    f"{self.unread[slot]} wrote. Merge both values in a `branch`, name one "
+                    f"with `as`, or drop the first value with `as: {slot}`."
                 )
             self.unread[slot] = label
         self.written.update(always)
