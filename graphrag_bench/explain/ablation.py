@@ -237,8 +237,7 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
     """Return a table that compares the whole method with variants in which one step is changed.
 
     Each row has the mean, the difference from the whole method and the Holm-corrected p-value.
-    Notes list the steps that could not be changed, with the reason. Raises UserError if no question
-    has a value of the metric.
+    Notes list the steps that could not be changed. Raises UserError if no question has the metric.
     """
     whole = variants.variant()
     check_metric(metric, whole)

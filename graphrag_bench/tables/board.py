@@ -156,7 +156,7 @@ def _check_metrics(path: Path, values: Mapping[str, Any]) -> Iterator[str]:
                 abs(found[one] - stated[one]) < _ROUNDING for one in found
             ):
                 raise UserError(
-                    f"{path.name}: the metric '{name}' is {stated}, but {found} in {file.name}."
+                    f"{path.name}: '{name}' in metrics is {stated}, but {found} in {file.name}."
                 )
     except (ValueError, AttributeError, TypeError, KeyError, csv.Error) as error:
         raise UserError(f"{file.name} is not a CSV file of question metrics: {error}.") from None
