@@ -230,7 +230,7 @@ class Graph(Columns):
 
     @cached_property
     def walks(self) -> dict[tuple[object, ...], Any]:
-        """Cache of random walks on this graph, by their settings (see `algorithms.pagerank`)."""
+        """Cache of random walks on this graph, keyed by settings (see `algorithms.pagerank`)."""
         return {}
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Measures of the health of a graph that need no gold answers."""
+"""Counts that show the health of a graph, without gold answers."""
 
 import math
 from collections.abc import Mapping

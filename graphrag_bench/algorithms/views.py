@@ -102,8 +102,8 @@ def inverse(sums: ArrayLike) -> FloatArray:
 class Views(Columns):
     """Computed properties of a graph that are stored on disk.
 
-    `transition` has only the values of `Graph.transition`, whose nonzeros are at the same places as
-    in `adjacency`. `name_sums` and `name_order` are the arrays of `Graph.row_of`. `keys` and
+    `Graph.transition` has nonzeros at the same places as `adjacency`, so `transition` stores only
+    the values. `name_sums` and `name_order` are the arrays of `Graph.row_of`. `keys` and
     `first_words` are the mappings of `Graph.dictionary`.
     """
 

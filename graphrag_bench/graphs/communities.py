@@ -21,7 +21,7 @@ CommunityRow = tuple[int, int, Sequence[int]]
 def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
     """Find communities by weighted modularity with the hierarchical Leiden algorithm.
 
-    Level 0 is the coarsest level. It partitions each connected component of two or more nodes. A
+    At level 0, the coarsest level, each connected component of two or more nodes is partitioned. A
     community of more than 10 nodes is partitioned again at the next level, until its parts are
     small enough or cannot be split. Nodes without an edge of positive weight are in no community.
     Communities are sorted by level, parent and lowest member.

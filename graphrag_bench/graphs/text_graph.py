@@ -25,7 +25,10 @@ RKG_ATTRIBUTES = TKG_ATTRIBUTES | {"relationship.keywords"}
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/description_summary.j2")
 STEP = "summarise descriptions"
 SUMMARY_FROM = 500
-"""Minimum number of tokens of a summarised description. Source: Zhou et al. 2025, code 4e87938."""
+"""Descriptions of at least this number of tokens are summarised.
+
+Source: Zhou et al. 2025, code 4e87938.
+"""
 _AS_READ = {"llm_build": None, "max_tokens": 500, "summary_prompt": SUMMARY}
 
 

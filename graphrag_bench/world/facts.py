@@ -101,8 +101,8 @@ class Chain:
 class World:
     """A synthetic world: entities, facts, passages, and the chains of facts behind the questions.
 
-    `distractors` are true facts about additional entities that have no other facts. These entities
-    are the last of `entities`. `contradictions` are false facts that are stated as rumours.
+    `distractors` are true facts about additional entities that have no other facts. In `entities`,
+    the additional entities come last. `contradictions` are false facts that are stated as rumours.
     `passages` are in corpus order, and `chains` are in question order.
     """
 
