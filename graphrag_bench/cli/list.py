@@ -47,7 +47,8 @@ def main(options: Namespace) -> None:
     plugins = value_of(options.plugins, "plugins")
     load_plugins([str(name) for name in (plugins if isinstance(plugins, list) else [plugins])])
     if options.kind is None:
-        counts = {kind: len(list(entries(kind))) for kind in KINDS}
+        counts = {kind: len(names(group)) for kind, group in GROUPS.items()}
+        counts |= {"operators": len(operators.all()), "builders": len(builders.all())}
         lines = [f"{kind:<{_MARGIN - 2}}{n:>5}" for kind, n in counts.items()]
         print(json.dumps(counts, indent=1) if options.json else "\n".join(lines))
     elif options.json:
