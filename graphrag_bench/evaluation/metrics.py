@@ -147,7 +147,7 @@ _OTHER_METRICS = (
     Metric(
         "answer_correctness",
         "judge",
-        "F1 of the answer's statements, combined with similarity to the gold",
+        "F1 of the answer's statements, combined with similarity to the gold answer",
     ),
     Metric("coverage", "judge", "Recall of the gold answer's statements in the answer"),
     Metric("context_relevance", "judge", "Whether the context suffices for an answer"),

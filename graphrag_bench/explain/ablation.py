@@ -285,7 +285,7 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
              "win/tie/loss")  # fmt: skip
     notes = (
         "difference: the changed method minus the whole method over the same questions, with a "
-        "paired 95 % bootstrap interval; below 0 the step contributes",
+        "paired 95 % bootstrap interval; if it is below 0, the step contributes",
         f"p: two-sided paired permutation test (mid-p), Holm-corrected for {len(tests)} tests; "
         "win: questions where the changed method is better",
         *failures,

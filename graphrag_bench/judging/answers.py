@@ -26,7 +26,7 @@ from graphrag_bench.run.stored import StoredRun
 T = TypeVar("T")
 LEDGER = "judge_ledger.jsonl"
 LOST_CONTEXTS = (
-    "are not stored (trace=off), or the data set has changed: delete the run and repeat it without "
+    "are not stored (trace=off), or the data set has changed. Delete the run and repeat it without "
     "trace=off; cached replies cost nothing"
 )
 BLOCK = 32
@@ -227,7 +227,7 @@ def _judge(
 
 def judging_lock(folder: Path, lock: str) -> AbstractContextManager[None]:
     """Return a context manager that locks a folder while this process judges its answers."""
-    return file_lock(folder / lock, f"Another process is judging {folder}: wait until it ends.")
+    return file_lock(folder / lock, f"Another process is judging {folder}. Wait until it ends.")
 
 
 def attached_judge(models: Models, ledger: Ledger, name: str) -> ChatModel:

@@ -164,7 +164,7 @@ def agreement_table(judging: PairJudging, people: Mapping[str, str], n_blank: in
         rows.append((criterion, str(same.n), missing, format_mean(same.stored()), shown))
     heads = ("criterion", "n", "missing", "agreement [95 %]", "kappa [95 %]")
     notes = (
-        f"{len(people)} rows filled, {n_blank} blank; missing: without the judge's verdict",
+        f"{len(people)} rows filled, {n_blank} blank; missing: no verdict of the judge",
         "the judge's verdict: the winner in both orders, else a tie; kappa: Cohen 1960, on A, B "
         "and tie; intervals are 95 % bootstrap over questions",
     )

@@ -89,7 +89,7 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
         "missing: answers whose judgement failed, could not be read, or had nothing to judge; "
         "they are not in the mean",
         f"intervals are 95 % bootstrap over {resampling_units(clusters)}",
-        "a judge of the same family as the reader tends to favour it",
+        "judges tend to favour readers of the same model family",
     )
     return Table("judged answers", heads, tuple(rows), notes, texts=("method", "metric", "judge"))
 

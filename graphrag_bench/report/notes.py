@@ -211,8 +211,8 @@ def resampling_units(clusters: Iterable[int]) -> str:
     """
     if not (numbers := sorted({*clusters} - {0})):
         return "questions"
-    few = "; so few that intervals are too narrow" if numbers[0] <= FEW_CLUSTERS else ""
-    return f"scopes ({', '.join(map(str, numbers))} scopes, which questions share{few})"
+    few = "; intervals over so few scopes are too narrow" if numbers[0] <= FEW_CLUSTERS else ""
+    return f"scopes ({', '.join(map(str, numbers))} groups of questions{few})"
 
 
 def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
@@ -221,7 +221,7 @@ def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     This happens if the gold answers changed, or if the other runs were scored by another rule.
     """
     if titles := _titles(run for run in runs if run.get("regraded")):
-        yield _warning("gold", f"the gold answers changed; scored again for this table: {titles}")
+        yield _warning("gold", f"scored again for this table, as gold answers changed: {titles}")
     for words, group in group_by(runs, lambda run: run.get("scored_as", "")).items():
         if words:
             text = f"stored with {words}, but scored here by the rule of the other runs"
@@ -250,9 +250,9 @@ def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
             shown = ", ".join(f"{one['title']} {length(one):.0f} tokens" for one in (short, long))
             reason = "budget_context=N sets one budget for all"
             if "published" in {regime_of(short), regime_of(long)}:
-                reason = "with regime=published each method has its own k, and a budget is a cap"
+                reason = "with regime=published each method has its own k; a budget is a limit"
             elif budget:
-                reason = f"not all fill {budget:,} tokens"
+                reason = f"not all methods fill {budget:,} tokens"
             text = f"{dataset}: contexts differ by more than 10 % ({shown}): {reason}"
             yield _warning("contexts", text)
 
@@ -265,9 +265,9 @@ def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
         if names := differing_settings(group) if len(group) > 1 else []:
             room = group[0]["contexts"]["room"]
             sizes = ", ".join(f"about {n:.0f} {_KINDS.get(kind, kind)}" for kind, n in room.items())
-            full = f" (the budget holds {sizes})" if sizes else ""
+            full = f" (the budget has room for {sizes})" if sizes else ""
             causes = ["method"] if "method.name" in names else names[:_MOST_NAMED]
-            text = f"{len(group)} runs have the same contexts, so no effect of {', '.join(causes)}"
+            text = f"{', '.join(causes)} had no effect: {len(group)} runs have the same contexts"
             yield _warning("same contexts", f"{text}{full}: {_titles(group)}")
 
 

@@ -43,8 +43,8 @@ from graphrag_bench.text import model_name, short
 RunColumn = tuple[str, Callable[[RunMetrics], str]]
 COLUMNS = ("main", "all")
 """Values of `columns=`: only the headline table, or all tables with all columns."""
-ABOUT = "what the columns mean: docs/metrics.md"
-MORE = "all columns, costs and notes: columns=all; what they mean: docs/metrics.md"
+ABOUT = "docs/metrics.md explains the columns"
+MORE = "columns=all shows all columns, costs and notes; docs/metrics.md explains the columns"
 _TITLE: RunColumn = ("method", lambda run: str(run["title"]))
 _FAILED: RunColumn = ("failed", lambda run: str(run["failed"]))
 _ANSWERS = {

@@ -60,7 +60,7 @@ def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
     run.require_dataset()
     records = run.folder.files("records")
     if len(records) != 1 or run.folder.files("journal"):
-        raise UserError(f"{run.folder.path} is unfinished: repeat its command.")
+        raise UserError(f"{run.folder.path} is unfinished. Repeat the command of the run.")
     values = {name: run.metrics[name] for name in _METRIC_FIELDS}
     if not values["answered"]:
         values["llm"] = ""
@@ -144,7 +144,7 @@ def _check_metrics(path: Path, values: Mapping[str, Any]) -> Iterator[str]:
         n = len({row["question"] for row in rows})
         if not n == len(rows) == values["n"] - values["failed"]:
             raise UserError(
-                f"{path.name}: n - failed differs from the {n} questions in {file.name}."
+                f"{path.name}: n - failed must be {n}, the number of questions in {file.name}."
             )
         for name in sorted({*heads[2:], *values["metrics"]}):
             own = [(float(row[name]), scope) for row, scope in zip(rows, scopes, strict=True)
@@ -215,7 +215,7 @@ def _overrides(run: StoredRun, home: Path) -> list[str]:
             return words
         words += [f"{path}={_text(value)}" for path, value in changes.items()]
     first = next(iter(changes))
-    raise UserError(f"No command reproduces '{first}' of {run.folder.path} with this version.")
+    raise UserError(f"This version cannot reproduce the setting '{first}' of {run.folder.path}.")
 
 
 def _choice(group: str, own: Any) -> str:

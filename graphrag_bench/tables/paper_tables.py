@@ -55,7 +55,7 @@ def comparison_notes(
         f"paper: {paper.citation}, {paper.llm}, embedder {paper.embedder or 'not named'}; "
         f"{paper.conditions}. Values in {units}",
         *_about(table, dataset, cells),
-        *([] if printed else ["the figure's numbers are not printed"]),
+        *([] if printed else ["the paper does not print the numbers of this figure"]),
         *([f"shown: {table.shape.shows}"] if table.shape.shows else []),
         *shared,
         *by_words(zip(figures, own, strict=True), "also differs"),
@@ -99,7 +99,7 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
     letters = ", ".join(sorted({one.letter for one in grades}))
     notes = [f"grade {letters}: {shared.sentence or 'no setting differs in every row'}"]
     if any({*one.mismatches} - {*one.major} - every for one in grades if one.major):
-        notes.append("rows of grade C also differ in settings; --format csv lists them")
+        notes.append("rows of grade C also differ in settings, which --format csv lists")
     own = [one.major or one.mismatches for one in grades]
     return notes, [Grade.of(one for one in row if one not in every).sentence for row in own]
 
