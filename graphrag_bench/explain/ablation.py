@@ -40,8 +40,7 @@ class Change:
 
     The kind `set` gives a setting a new value, `drop` removes the step, `case` replaces a switch by
     one of its cases, and `arm` removes one arm of a branch. `step` is the path of a step, such as
-    `retrieve.1.cases.otherwise.0`, or the name of an operator. A name changes all steps that use
-    the operator.
+    `retrieve.1.cases.otherwise.0`, or the name of an operator, which changes all its steps.
     """
 
     kind: Kind
@@ -166,8 +165,7 @@ class MethodVariants:
     ) -> "MethodVariants":
         """Return variants that retrieve for the scored questions of a stored run.
 
-        Raises UserError if the data set is missing, or if the settings of the run are no longer
-        valid.
+        Raises UserError if the data set is missing, or if the run's settings are no longer valid.
         """
         wanted = set(scored_questions(run)) & set(run.rows)
         questions = [one for one in run.require_dataset().questions if one.id in wanted]

@@ -126,9 +126,9 @@ def explanation(
 ) -> Plain:
     """Return the answer, fallbacks, context, usage and steps of a question, with names for ids.
 
-    The result starts with the fields of `head`. `texts` has the text of each item of the context,
-    or None if a text is unknown. `cut` in the result lists the kind and the id of each item that
-    did not fit into the budget.
+    The result starts with the fields of `head`. `texts` has the text of each context item, or None
+    if it is unknown. `cut` in the result has the kind and the id of each item that exceeds the
+    budget.
     """
     context = row.get("context") or {}
     pieces = context.get("pieces", [])

@@ -104,8 +104,7 @@ def select_measures(
 ) -> dict[str, Measure]:
     """Return the metrics with these names; by default, all metrics that are not `named`.
 
-    Raises UserError if a name is unknown, or if a metric needs contexts and the run was imported
-    without contexts.
+    Raises UserError if a name is unknown, or if a metric needs contexts that an imported run lacks.
     """
     for name in metrics:
         if name not in MEASURES:

@@ -47,7 +47,7 @@ def answer_correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     True positives are statements of the answer that the gold answer supports, and false positives
     are its other statements. False negatives are statements of the gold answer that the answer
     lacks. The similarity is (cosine + 1) / 2 of the two embeddings. The F1 is 0 if the answer has
-    no statements. A refusal scores 0. The papers' tables call this metric ACC.
+    no statements. A refusal scores 0. The tables of the paper call this metric ACC.
     Source: Xiang et al. 2025, `answer_accuracy.py`.
     """
     if case.refused:
@@ -79,7 +79,7 @@ def _similarity(case: AnswerToJudge, models: JudgeModels) -> float:
 def coverage(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge which fraction of the gold answer's statements is in the answer, in 0..1.
 
-    A refusal scores 0. The paper's tables call this metric Cov.
+    A refusal scores 0. The tables of the paper call this metric Cov.
     Source: Xiang et al. 2025, `coverage.py`.
     """
     if case.refused:

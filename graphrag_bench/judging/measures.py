@@ -291,7 +291,7 @@ class _AskedBack(BaseModel):
 def relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the mean cosine similarity between the question and questions inferred from the answer.
 
-    A negative mean counts as 0. Refusals and evasive answers score 0, as in ragas.
+    A negative mean counts as 0. A refusal scores 0, and so does an evasive answer, as in ragas.
     Source: Es et al. 2024, section 3.
     """
     if case.refused:

@@ -92,10 +92,7 @@ def format_mean(mean: Mapping[str, Any] | None, whole: int | None = None, marks:
 
 
 def show(table: Table) -> None:
-    """Print a table in the width of the terminal.
-
-    If the table is too wide, headings are broken first, then texts. Then the columns are split.
-    """
+    """Print a table; if it is too wide, break headings, then texts, and then split the columns."""
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text

@@ -67,8 +67,8 @@ def runs_by_corpus(
 ) -> dict[str, dict[str, list[RunMetrics]]]:
     """Group the runs by data set and corpus, and keep the data sets with several corpora.
 
-    Runs with an unknown corpus are left out. If `of_each_set` is false, all runs are treated as
-    runs of one data set with the name "".
+    Runs with an unknown corpus are left out. If `of_each_set` is false, all runs form one data set
+    "".
     """
     known = [run for run in runs if run.get("corpus")]
     sets = group_by(known, lambda run: str(run["dataset"]) * of_each_set)
@@ -164,11 +164,11 @@ def selection_mark(run: RunMetrics) -> str:
 def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
     """Sort the runs of a table, and give each run a unique title.
 
-    The runs of a sweep come first, titled by the settings that the sweep varies. All other runs are
-    marked as references and sorted by data set, context budget, and role from floor to ceiling.
-    Their titles name the data set if there are several. Runs with the same title also get the
-    settings in which they differ, or else their keys. `(?)` marks a method that is not fully
-    verified.
+    The runs of a sweep come first, and their titles have the settings that the sweep varies. All
+    other runs are sorted by data set, context budget, and role from floor to ceiling. If there is a
+    sweep, they are marked as references. Titles name the data set if there are several. Runs with
+    the same title also get the settings in which they differ, or else their keys. `(?)` marks a
+    method that is not fully verified.
     """
     cells = [run for run in runs if "varied" in run]
     rest = [run for run in runs if "varied" not in run]

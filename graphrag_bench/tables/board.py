@@ -106,9 +106,9 @@ def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
 def read_result(path: Path) -> dict[str, Any]:
     """Check an entry and its CSV file, and return the entry.
 
-    Raises UserError if a file is missing, if it was changed after `write_result`, or if it contains
-    a path, an address or a key. Raises UserError also if a mean, a number of questions or an
-    interval differs from the CSV file.
+    Raises UserError if a file is missing, has changed since `write_result` wrote it, or contains a
+    path, an address or a key, and if a mean, a number of questions or an interval differs from the
+    CSV file.
     """
     text = path.read_text(encoding="utf-8")
     try:
@@ -228,10 +228,7 @@ def _choice(group: str, own: Any) -> str:
 
 
 def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]:
-    """Return the settings of a run that the overrides do not reproduce.
-
-    Settings of steps are returned only if all other settings agree.
-    """
+    """Return a run's settings that the overrides do not give; of steps only if all others agree."""
     values = compose_settings([*words, f"paths.home={_text(str(home))}"])
     experiment = Experiment.prepare(values, run.dataset, swept=True)
     settings = experiment.settings.model_dump()

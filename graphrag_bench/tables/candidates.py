@@ -1,9 +1,8 @@
 """Select a stored run for each row of a paper's table.
 
 A run is a candidate for a row if it uses the row's method and settings. Runs on the paper's data
-with the paper's model are preferred. The other selected runs all belong to one group for each model
-in the paper: they share the data set, the model, the number of questions and the judge, so that
-their methods can be compared.
+with the paper's model are preferred. All other selected runs for a model of the paper form a group:
+they share the data set, model, number of questions and judge, so that methods can be compared.
 """
 
 from collections import Counter
@@ -44,10 +43,7 @@ def _of_another_set(recipe: Recipe, one: RunConditions) -> bool:
 
 
 def _of_another_row(recipe: Recipe, llm: str) -> bool:
-    """Return whether the model belongs to another row of the table.
-
-    A model that the paper does not name belongs to the first row.
-    """
+    """Return whether the model belongs to another row; unknown models belong to the first row."""
     own, listed, known = recipe.cell.llm, recipe.table.llms, recipe.table.paper.llms
     if len(listed) < 2 or not own or grading.is_model(llm, known[own]):
         return False
@@ -83,10 +79,7 @@ class Candidate:
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
-        """The key that sorts candidates.
-
-        The runs nearest to the paper come first. Of these, runs with more questions come first.
-        """
+        """The sort key: runs nearest to the paper come first, then runs with more questions."""
         metrics, other = self.run.metrics, self.other.metrics["key"] if self.other else ""
         near = self.grade.letter, len(self.grade.major), len(self.grade.mismatches)
         return *near, -metrics["n"], metrics["key"], other, self.judge, self.protocol
@@ -164,8 +157,8 @@ def stored_of(part: Part, conditions: Sequence[RunConditions]) -> list[tuple[Run
 def selected_runs(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
     """Select one of the candidates for each row of a paper's table.
 
-    If a candidate has grade A or B, the candidate nearest to the paper is selected. Otherwise the
-    selected run is the nearest candidate in the group that has candidates for most rows.
+    If a candidate has grade A or B, the candidate nearest to the paper is selected. Otherwise, the
+    nearest candidate in the group with candidates for the most rows is selected.
     """
     groups = {
         llm: _largest_group({row: runs for row, runs in rows.items() if row[0][2] == llm})

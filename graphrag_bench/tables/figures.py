@@ -60,10 +60,7 @@ Gap = tuple[Part, Candidate | None]
 
 
 def difference(cell: PrintedCell, filled: Cells) -> str:
-    """Return our value minus the paper's value, such as `+1.2`.
-
-    Returns "–" if there is no value or if its grade is C.
-    """
+    """Return our value minus the paper's value, e.g. `+1.2`; "–" for no value or grade C."""
     figure = filled[cell].figure
     if figure is None or figure.grade.major or cell.value is None:
         return MISSING
@@ -148,10 +145,7 @@ class _Collection:
         return rest
 
     def lacking(self, recipe: Recipe, gaps: Sequence[Gap]) -> CellEntry:
-        """Return the inputs that a value still needs.
-
-        These are either new runs, or scores, timings or verdicts of stored runs.
-        """
+        """Return what a value needs: new runs, or scores, timings or verdicts of stored runs."""
         metric = recipe.metric
         unscored = [run.run.folder.path for _, run in gaps if run]
         if metric.kind == "metric" and unscored:

@@ -152,7 +152,7 @@ def _data(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
 
 
 def _corpus(one: RunConditions, recipe: Recipe, *, silent: bool = False) -> Iterator[Mismatch]:
-    """Yield mismatches in corpus size; if `silent` is true, the paper need not print a size."""
+    """Yield mismatches in corpus size; if `silent`, a paper without a size is no mismatch."""
     if recipe.place.card != one.card:
         return
     sizes = printed_sizes(recipe.table.paper_name, one.card)

@@ -77,10 +77,7 @@ def _is_of(step: str, what: str) -> bool:
 
 
 def step_tokens(rows: Iterable[Row], what: str) -> FigureValue | None:
-    """Return the mean number of tokens that a stage or operator uses per question.
-
-    Prompt and completion tokens are added.
-    """
+    """Return the mean prompt and completion tokens of a stage or operator per question."""
     answered = [row["steps"] for row in rows if row["status"] != "failed"]
     of_step = [[part for name, part in steps.items() if _is_of(name, what)] for steps in answered]
     return _mean_of([sum(part.get(one, 0) for part in of for one in TOKENS) for of in of_step])
@@ -130,10 +127,7 @@ class FigureSource:
         return StoredVerdicts(self.home)
 
     def sizes(self, run: StoredRun) -> Mapping[str, int]:
-        """Return the numbers of `documents` and `tokens` in a run's corpus.
-
-        Returns {} if the corpus is unknown or has changed.
-        """
+        """Return the `documents` and `tokens` of a run's corpus; {} if it is unknown or changed."""
         digest = str(run.metrics.get("corpus") or "")
         file = self.home / "runs" / ".tables" / f"{digest}.json"
         if not digest or digest in self._sizes:
@@ -182,10 +176,7 @@ class FigureSource:
         return None
 
     def _win_rate(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """Return the mean win rate over all seeds.
-
-        If the cell has several levels, the lowest or highest of their means is returned.
-        """
+        """Return the mean win rate over seeds; of several levels, the lowest or highest mean."""
         levels: dict[str, list[VerdictKey]] = {}
         for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
             if run is not None and run.other is not None:
