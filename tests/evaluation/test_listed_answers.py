@@ -26,9 +26,8 @@ def test_a_list_is_parsed_and_scored() -> None:
     assert [*list_scores(answer, gold, WINS).values()] == pytest.approx([1.0, 1.0, *[2 / 3] * 3])
 
 
-@pytest.mark.parametrize(
-    ("answer", "golds", "hit_at_1", "hit", "precision", "recall"),
-    [
+def test_list_scores_by_hand() -> None:
+    for answer, golds, hit_at_1, hit, precision, recall in (
         ("The Tarn.", ["Tarn"], 0, 0, 0, 0),
         ("ans: Ostra\nans: Norvik", ["Norvik"], 0, 1, 0.5, 1),
         # longest first, each line and gold once
@@ -41,14 +40,10 @@ def test_a_list_is_parsed_and_scored() -> None:
         ("ans: The", ["A"], 0, 0, 0, 0),
         ("ans: $", ["€"], 0, 0, 0, 0),
         ("ans: Norvik", ["The", "Norvik"], 1, 1, 1, 0.5),
-    ],
-)
-def test_list_scores_by_hand(
-    answer: str, golds: list[str], hit_at_1: float, hit: float, precision: float, recall: float
-) -> None:
-    f1 = 2 * precision * recall / (precision + recall) if hit else 0.0
-    values = (hit_at_1, hit, precision, recall, pytest.approx(f1))
-    assert list_scores(answer, golds, WINS) == dict(zip(LISTED, values, strict=True))
+    ):
+        f1 = 2 * precision * recall / (precision + recall) if hit else 0.0
+        values = (hit_at_1, hit, precision, recall, pytest.approx(f1))
+        assert list_scores(answer, golds, WINS) == dict(zip(LISTED, values, strict=True)), answer
 
 
 LENIENT = ["When was it?", "What YEAR?", "which year", "Where?", "What sport?", "What countries?",
@@ -56,23 +51,18 @@ LENIENT = ["When was it?", "What YEAR?", "which year", "Where?", "What sport?", 
 """Questions whose gold answer may contain the line."""
 
 
-@pytest.mark.parametrize(
-    ("line", "gold", "question", "found"),
-    [
+def test_lines_match_gold_by_kind_of_question() -> None:
+    for line, gold, question, found in (
         ("It must be ans: the Norvik F.C. (team)", "Norvik FC", WINS, True),
         ("ans: Norvik", "Norvik FC", WINS, False),
         *(("ans: Norvik", "Norvik FC", question, True) for question in LENIENT),
-        *(("ans: !", "Norvik FC", question, False) for question in LENIENT),
+        ("ans: !", "Norvik FC", LENIENT[0], False),
         ("ans: 2014", "2014-05-01", "When did it open?", True),
         ("ans: in 2014", "2014-05-01", "What year was it?", True),
         ("ans: in 2014", "2014-05-01", "On which day was it?", False),
         ("ans: in 2014", "2014-05-01", "Which year was it?", False),
-    ],
-)
-def test_lines_match_gold_by_kind_of_question(
-    line: str, gold: str, question: str, found: bool
-) -> None:
-    assert list_scores(line, [gold], question)["list_f1"] == float(found)
+    ):
+        assert list_scores(line, [gold], question)["list_f1"] == float(found), (line, question)
 
 
 SEAS = ("A red boat", "The grey sea", "Nobody knows", "The grey sea at night")
@@ -80,9 +70,8 @@ CITIES = ("Paris", "Lyon", "Nice", "Metz")
 ODD = ("Vitamin B", "Paris or London", "A and B", "C. difficile")
 
 
-@pytest.mark.parametrize(
-    ("options", "answer", "letter"),
-    [
+def test_an_option_is_read_by_letter_or_words() -> None:
+    for options, answer, letter in (
         *((SEAS, answer, letter) for answer, letter in (
             ("B", "B"), (" (c). ", "C"), ("d", "D"), ("**B**", "B"), ("Option B", "B"),
             ("The answer is B, the sea.", "B"), ("Answer: (C)", "C"), ("ANSWER: D", "D"),
@@ -99,17 +88,13 @@ ODD = ("Vitamin B", "Paris or London", "A and B", "C. difficile")
             ("B) Paris or London", "B"), ("paris or london", "B"), ("C. A and B", "C"),
             ("A and B", "C"), ("The answer is C: A and B.", "C"), ("C. difficile", "D"),
             ("Vitamin B", "A"), ("Vitamin B or C. difficile", None))),
-    ],
-)  # fmt: skip
-def test_an_option_is_read_by_letter_or_words(
-    options: tuple[str, ...], answer: str, letter: str | None
-) -> None:
-    assert read_option(answer, options) == ("ABCD".index(letter) if letter else None)
+    ):  # fmt: skip
+        assert read_option(answer, options) == ("ABCD".index(letter) if letter else None), answer
 
 
-@pytest.mark.parametrize(
-    "answer",
-    ["A or B", "B or A", "Either A or D", "A, B", "A/B", "A\nB", "A B", "B, D", "A and C", "A & B",
+def test_a_hedge_chooses_no_option() -> None:
+    for answer in (
+     "A or B", "B or A", "Either A or D", "A, B", "A/B", "A\nB", "A B", "B, D", "A and C", "A & B",
      "B and/or C", "A; B", "A - B", "Answer: B or C", "Answer: B/C", "Options A and C",
      "Option A or option C", "(A) or (B)", "(A)(B)", "**A** or **B**", "[A], [C]", "a or b", "b, d",
      "(b) or (c)", "answer: either b or c", "It's either B or C", "A or maybe B", "B (or C)",
@@ -118,20 +103,20 @@ def test_an_option_is_read_by_letter_or_words(
      "The answer is B. Or C.", "A oder B", "A 或 B", "A vs. B", "Paris or Lyon",
      "either paris or metz", "Paris/Lyon", "B or Paris", "b) lyon or c) nice",
      "PARIS & LYON", "Lyon, maybe Paris", "Lyon (or Paris)",
-     "A. Paris or B. Lyon", "A) Paris\nB) Lyon", "It could be (B) Lyon or (C) Nice"],
-)  # fmt: skip
-def test_a_hedge_chooses_no_option(answer: str) -> None:
-    assert choice_scores(answer, CITIES, 1) == {"multiple_choice": 0.0, "option_unread": 1.0}
+     "A. Paris or B. Lyon", "A) Paris\nB) Lyon", "It could be (B) Lyon or (C) Nice",
+    ):  # fmt: skip
+        scores = {"multiple_choice": 0.0, "option_unread": 1.0}
+        assert choice_scores(answer, CITIES, 1) == scores, answer
 
 
-@pytest.mark.parametrize(
-    "answer",
-    ["B. because A is wrong", "B, because A and C are wrong", "The answer is (B).", "B, not A",
+def test_denied_options_are_ignored() -> None:
+    for answer in (
+     "B. because A is wrong", "B, because A and C are wrong", "The answer is (B).", "B, not A",
      "the answer is b", "b) lyon", "B - Lyon", "B or Lyon", "It is not Paris but Lyon", "B over C",
      "A is wrong, so B", "A and C are wrong, so B", "Neither A nor C, so B", "B rather than C",
      "I pick B instead of C", "B\nA and C are wrong.", "<b>B</b>",
-     "A) Paris\nB) Lyon\nC) Nice\nThe answer is B", "Answer: B. The others (A, C, D) are wrong."],
-)  # fmt: skip
-def test_denied_options_are_ignored(answer: str) -> None:
-    assert choice_scores(answer, CITIES, 1) == {"multiple_choice": 1.0, "option_unread": 0.0}
-    assert choice_scores(answer, CITIES, 0) == {"multiple_choice": 0.0, "option_unread": 0.0}
+     "A) Paris\nB) Lyon\nC) Nice\nThe answer is B", "Answer: B. The others (A, C, D) are wrong.",
+    ):  # fmt: skip
+        for correct in (0, 1):
+            scores = {"multiple_choice": float(correct), "option_unread": 0.0}
+            assert choice_scores(answer, CITIES, correct) == scores, answer
