@@ -66,9 +66,8 @@ def test_a_prompt_longer_than_the_window_fails_alone_and_once(fake, chat, window
     assert fake.stats(url).requests == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
+def test_reasoning_is_removed_and_mentions_of_tags_stay():
+    for text, answer in (
         ("<think>\n</think>\n\nParis", "Paris"),
         ("[THINK]hm[/THINK]Paris", "Paris"),
         ("<seed:think>hm</seed:think>Paris", "Paris"),
@@ -87,24 +86,18 @@ def test_a_prompt_longer_than_the_window_fails_alone_and_once(fake, chat, window
             '{"triples": [["Qwen", "ends with", "</think>"]]}',
             "Use <think>hm</think> marks.",
         )),
-    ],
-)  # fmt: skip
-def test_reasoning_is_removed_and_mentions_of_tags_stay(text, answer):
-    assert without_reasoning(text) == answer
+    ):  # fmt: skip
+        assert without_reasoning(text) == answer, text
 
 
-@pytest.mark.parametrize(
-    ("finish", "meaning"),
-    [("MAX_TOKENS", "length"), ("FINISH_REASON_MAX_TOKENS", "length"), ("model_length", "length"),
-     ("content_filter", "content_filter"), ("SAFETY", "content_filter"), ("refusal", "refused"),
-     ("insufficient_system_resource", "malformed"), ("end_turn", "stop"), (None, "stop")],
-)  # fmt: skip
-def test_finish_reasons_are_translated(fake, chat, finish, meaning):
-    model = client(fake.scenario(finish=finish))
-    if meaning in ("length", "stop"):
-        assert ask(model, chat("x")).finish == meaning
-    else:
-        assert failure(model, chat("x")).reason == meaning
+def test_finish_reasons_are_translated(fake, chat):
+    for finish, meaning in (
+        ("FINISH_REASON_MAX_TOKENS", "length"), ("model_length", "length"), ("SAFETY",
+        "content_filter"), ("refusal", "refused"), ("insufficient_system_resource", "malformed"),
+        ("end_turn", "stop"), (None, "stop"),
+    ):  # fmt: skip
+        (got,) = client(fake.scenario(finish=finish)).complete([chat("x")], max_tokens=5)
+        assert (got.finish if isinstance(got, Completion) else got.reason) == meaning, finish
 
 
 def test_an_empty_reply_is_a_failure_with_its_tokens(fake, chat):
@@ -145,20 +138,11 @@ def test_an_unsupported_field_stops_the_run_at_the_first_call(fake, chat, field,
     assert fake.stats(url).requests == 1
 
 
-@pytest.mark.parametrize(
-    ("message", "field"),
-    [
-        ('{"error": {"message": "unsupported, stop it", "param": "temperature"}}', "temperature"),
-        ("Unsupported value: 'seed' is not supported, stop", "seed"),
-        ("temperature must be below 2", None),
-        ("this model is not supported", None),
-    ],
-)
-def test_the_unsupported_field_is_read_from_the_message(message, field):
-    assert unsupported_field(message, {"model": 1, "seed": 3, "temperature": 4, "stop": 5}) == field
-
-
-def test_a_wrong_value_fails_one_call(fake, chat):
+def test_unsupported_fields_are_read_from_messages_and_a_wrong_value_fails_a_call(fake, chat):
+    sent = {"model": 1, "seed": 3, "temperature": 4, "stop": 5}
+    message = '{"error": {"message": "unsupported, stop it", "param": "temperature"}}'
+    assert unsupported_field(message, sent) == "temperature"
+    assert unsupported_field("this model is not supported", sent) is None
     url = fake.scenario(raw_status=400, raw_body="temperature must be below 2")
     assert failure(client(url), chat("x")).reason == "refused"
 
@@ -172,51 +156,42 @@ def test_a_schema_is_written_into_the_prompt_for_other_dialects(fake, chat, form
     assert '"answer"' in body["messages"][-1]["content"]
 
 
-@pytest.mark.parametrize("usage", ["many", {"prompt_tokens": -5, "completion_tokens": 1}, None])
-def test_tokens_are_estimated_without_valid_server_counts(fake, chat, usage):
-    body = {"choices": [{"message": {"content": "Paris\ud83d"}}], "usage": usage}
-    url = fake.scenario(raw_status=200, raw_body=json.dumps(body))
-    got = ask(client(url), chat("Which city \ud800?"))
-    assert got.text == "Paris?" and 0 < got.prompt_tokens < 100
+def test_tokens_are_estimated_without_valid_server_counts(fake, chat):
+    for usage in ("many", {"prompt_tokens": -5, "completion_tokens": 1}):
+        body = {"choices": [{"message": {"content": "Paris\ud83d"}}], "usage": usage}
+        url = fake.scenario(raw_status=200, raw_body=json.dumps(body))
+        got = ask(client(url), chat("Which city \ud800?"))
+        assert got.text == "Paris?" and 0 < got.prompt_tokens < 100
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_a_malformed_response_is_a_failure_of_the_server(fake, chat):
+    for body in (
         json.dumps({"error": ["broken"]}),
         json.dumps({"choices": "none"}),
         json.dumps({"choices": [{"message": {"content": "Par"}, "finish_reason": "error"}]}),
         '{"choices": [{"message": {"content": "Par',
-    ],
-    ids=["error", "choices", "given up", "cut"],
-)
-def test_a_malformed_response_is_a_failure_of_the_server(fake, chat, body):
-    model = client(fake.scenario(raw_status=200, raw_body=body), retries=0)
-    model.server._proven = True
-    failed = failure(model, chat("x"))
-    assert failed.of_server and 0 < len(str(failed)) < 800
+    ):
+        model = client(fake.scenario(raw_status=200, raw_body=body), retries=0)
+        model.server._proven = True
+        failed = failure(model, chat("x"))
+        assert failed.of_server and 0 < len(str(failed)) < 800, body
 
 
-@pytest.mark.parametrize(
-    ("group", "name"),
-    [("limits", "concurency"), ("decoding", "temperature"), ("dialect", "length")],
-)
-def test_a_wrong_setting_is_an_error(group, name):
-    with pytest.raises(UserError, match=f"{group}.{name}"):
-        OpenAICompatible("m", **{group: {name: "hot"}})
+def test_a_wrong_setting_is_an_error():
+    for group, name in (("limits", "concurency"), ("decoding", "temperature")):
+        with pytest.raises(UserError, match=f"{group}.{name}"):
+            OpenAICompatible("m", **{group: {name: "hot"}})
 
 
-@pytest.mark.parametrize(
-    ("owner", "limits", "most"),
-    [(None, {}, 256), ("vllm", {}, 256), ("library", {}, 16), ("llamacpp", {}, 16),
-     ("library", {"concurrency": 40}, 40), (None, {"concurrency": 3}, 3)],
-)  # fmt: skip
-def test_servers_of_this_machine_get_many_calls_at_a_time(fake, chat, owner, limits, most):
-    listed = [{"id": "fake", "owned_by": owner}] if owner else []
-    url = fake.scenario(latency=0.4, listed=listed)
-    model = OpenAICompatible("fake", url, None, limits=limits)
-    assert model.attached().concurrency == most
-    assert OpenAICompatible("fake", "https://far.example/v1", None).concurrency == 16
-    if most < 100:
-        model.complete([chat(f"#{n}") for n in range(most + 5)], max_tokens=5)
-        assert fake.stats(url).most_at_once == most
+def test_servers_of_this_machine_get_many_calls_at_a_time(fake, chat):
+    assert client("https://far.example/v1").concurrency == 16
+    for owner, limits, most in (
+        (None, {}, 256), ("vllm", {}, 256), ("llamacpp", {}, 16), ("library", {}, 16),
+        ("library", {"concurrency": 40}, 40), (None, {"concurrency": 3}, 3),
+    ):  # fmt: skip
+        url = fake.scenario(latency=0.2, listed=[{"id": "fake", "owned_by": owner}])
+        model = client(url, limits=limits)
+        assert model.attached().concurrency == most, owner
+        if limits == {"concurrency": 3} or (owner, most) == ("library", 16):
+            model.complete([chat(f"#{n}") for n in range(most + 2)], max_tokens=5)
+            assert fake.stats(url).most_at_once == most

@@ -13,7 +13,8 @@ from typing import Any
 
 import fake_vllm
 import pytest
-from toy_runs import command
+from published_sets import written
+from toy_runs import run_error, run_folder
 
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.settings import check_settings
@@ -104,32 +105,33 @@ def test_it_ends_when_the_process_is_killed(program, tmp_path):
     assert gone(start["pids"])
 
 
-@pytest.mark.parametrize(
-    ("log", "words"),
-    [
-        ("no GPU", ["Failed to infer device type", "nvidia-smi"]),
-        ("memory", ["CUDA out of memory", "--gpu-memory-utilization"]),
-        ("shared memory", ["3.1/79.1 GiB", "nvidia-smi"]),
-        ("cache", ["No available memory for the cache blocks", "llm.window"]),
-        ("gated", ["gated repo", "HF_TOKEN"]),
-        ("forbidden", ["gated repo", "HF_TOKEN"]),
-        ("unknown", ["Repository Not Found", "llm.model"]),
-        ("invalid", ["Invalid repository ID", "llm.model"]),
-        ("window", ["max_position_embeddings=2048", "llm.window"]),
-        ("flag", ["--no-such-flag"]),
-        ("port", ["already in use"]),
-    ],
-)
-def test_a_failed_start_is_one_line_for_all_waiting_calls(program, made, chat, tmp_path, log,
-                                                          words):  # fmt: skip
-    starts = program(fails=log)
+def test_a_failed_start_is_one_line_for_all_waiting_calls(program, made, chat, tmp_path):
+    starts = program(fails="memory")
     with pytest.raises(UserError) as failed:
         made(parallel=4).complete([chat(f"{n}") for n in range(4)], max_tokens=5)
     message = str(failed.value)
-    assert all(word in message for word in [*words, NAME, str(tmp_path / "vllm.log")])
+    assert all(word in message for word in ("CUDA out of memory", NAME, str(tmp_path / "vllm.log")))
     assert "\n" not in message and "pid=" not in message
-    assert len(starts()) == (3 if log == "port" else 1)
-    assert gone([pid for start in starts() for pid in start["pids"]])
+    (start,) = starts()
+    assert gone(start["pids"])
+
+
+CAUSES = {
+    "no GPU": "infer device type; nvidia-smi", "memory": "out of memory; --gpu-memory-utilization",
+    "shared memory": "3.1/79.1 GiB; nvidia-smi", "cache": "No available memory; llm.window",
+    "gated": "gated repo; HF_TOKEN", "forbidden": "gated repo; HF_TOKEN",
+    "unknown": "Repository Not Found; llm.model", "invalid": "Invalid repository ID; llm.model",
+    "window": "max_position_embeddings=2048; llm.window", "flag": "--no-such-flag",
+    "port": "already in use",
+}  # fmt: skip
+
+
+def test_the_cause_of_a_failed_start_is_read_from_its_log(made, tmp_path):
+    model = made()
+    model._log = tmp_path / "vllm.log"
+    for log, words in CAUSES.items():
+        model._log.write_text(fake_vllm.LOGS[log])
+        assert all(word in model._cause() for word in words.split("; ")), log
 
 
 def test_a_port_taken_by_another_program_is_replaced(program, made, chat):
@@ -146,23 +148,24 @@ def test_a_server_that_ends_is_named_with_its_cause(program, made, chat):
 
 
 def test_the_identity_has_all_that_changes_a_reply(program, tmp_path):
+    def identity(**settings: Any) -> str:
+        return Vllm(**{"model": NAME, "version": "0.11.0", **settings}).identity
+
     program()
-    weights = tmp_path / "weights"
-    weights.mkdir()
-    (weights / "config.json").write_text("{}")
-    base = Vllm(NAME).identity
-    assert base == Vllm(NAME, version="0.11.0").identity
+    base = identity()
+    assert base == Vllm(NAME).identity
     assert base.startswith(f"{NAME}:") and base.endswith(":vllm-0.11.0")
     same = {"window": 99, "parallel": 2, "timeout": 1.0,
             "args": ["--gpu-memory-utilization=0.5", "--tensor-parallel-size=2"]}  # fmt: skip
-    assert {Vllm(NAME, **{name: value}).identity for name, value in same.items()} == {base}
+    assert {identity(**{name: value}) for name, value in same.items()} == {base}
     other = {"model": "b", "revision": "c", "dtype": "half", "version": "0.12.0",
              "args": ["--quantization=awq"], "decoding": {"seed": 1}}  # fmt: skip
-    one_changed = {Vllm(**{"model": NAME, name: value}).identity for name, value in other.items()}
+    one_changed = {identity(**{name: value}) for name, value in other.items()}
     assert len(one_changed | {base}) == 1 + len(other)
-    stored = Vllm(str(weights)).identity
+    weights = written(tmp_path / "weights", {"config.json": "{}"})
+    stored = identity(model=str(weights))
     (weights / "config.json").write_text("[]")
-    assert stored.startswith("weights:") and Vllm(str(weights)).identity != stored
+    assert stored.startswith("weights:") and identity(model=str(weights)) != stored
 
 
 def test_without_the_program_its_version_is_enough_for_stored_replies(
@@ -188,19 +191,21 @@ def test_wrong_flags_are_refused(args):
 @pytest.mark.slow
 def test_a_run_logs_into_its_folder(program, home):
     starts = program()
-    run = ["run", "dataset=toy", "method=vanilla", "reference_rows=off", "embedder=hashing",
-           "llm=vllm", f"llm.model={NAME}"]  # fmt: skip
-    assert command(*run, "limit=1").code == 0
-    assert len(list(home.glob("runs/**/vllm.log"))) == 1
-    batch = command(*run, "limit=2", f"cache.batch={home}/requests.jsonl")
-    assert batch.code == 2 and "llm=openai_compatible" in batch.err
-    assert len(starts()) == 1
+    run = ["dataset=toy", "method=vanilla", "embedder=hashing", "llm=vllm", f"llm.model={NAME}"]
+    assert (run_folder(*run, "limit=1") / "vllm.log").exists()
+    batch = run_error(*run, "limit=2", f"cache.batch={home}/requests.jsonl")
+    assert "llm=openai_compatible" in batch and len(starts()) == 1
 
 
 @pytest.mark.slow
 def test_doctor_checks_a_model_and_ends_it(program):
     starts = program()
-    settings = ["llm=vllm", f"llm.model={NAME}", "embedder=hashing"]
+    settings = [
+        "llm=vllm",
+        f"llm.model={NAME}",
+        "embedder=hashing",
+        "nlp._target_=toy_runs.Capitals",
+    ]
     checks = check_models(check_settings(compose_settings(settings)))
     assert [one.passed for one in checks if one.part == "llm"] == [True, True]
     (start,) = starts()
