@@ -135,22 +135,17 @@ def test_a_faulty_beir_set_is_refused_with_the_line(
         read_dataset("beir", folder, settings={"split": split})
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        ((), "dataset.root"),
-        (("dataset.name=scifact",), "fetch dataset=beir dataset.name=scifact"),
-        (("dataset.root=.",), "qrels"),
-        (("dataset=ir_datasets",), "dataset.name"),
-        (("dataset=toy", "dataset.split=dev"), "dataset.split"),
-    ],
-)
-def test_a_set_without_place_split_or_name_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], named: str
-) -> None:
-    monkeypatch.chdir(written(tmp_path, {"corpus.jsonl": CORPUS, "queries.jsonl": QUERIES}))
-    ended = command("run", *SETTINGS, *words)
-    assert ended.code == 2 and named in ended.err
+def test_a_set_without_place_split_or_name_is_refused(tmp_path: Path) -> None:
+    folder = written(tmp_path, {"corpus.jsonl": CORPUS, "queries.jsonl": QUERIES})
+    for name, place, settings, named in (
+        ("beir", None, {}, "dataset.root"),
+        ("beir", None, {"name": "scifact"}, "fetch dataset=beir dataset.name=scifact"),
+        ("beir", folder, {}, "qrels"),
+        ("ir_datasets", None, {}, "dataset.name"),
+        ("toy", None, {"split": "dev"}, "dataset.split"),
+    ):
+        with pytest.raises(UserError, match=named):
+            read_dataset(name, place, settings=settings, home=tmp_path)
 
 
 def test_a_run_scores_as_trec_eval_and_its_export_is_the_same_set(tmp_path: Path) -> None:
