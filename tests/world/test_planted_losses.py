@@ -129,25 +129,14 @@ def test_failed_and_wrong_answers_are_losses_of_the_reader() -> None:
     assert at("answered", wrong) == evidence()
 
 
-def mean_of(name: str, *settings: str) -> float:
-    stored = metrics(run_folder(*WORLD, *settings))
-    assert stored["failed"] == 0
-    return float(stored["metrics"][name]["mean"])  # type: ignore[index]
-
-
-def test_the_oracle_answers_everything_and_other_methods_less() -> None:
-    worse = ["dataset.alias_rate=1", "dataset.noise=0.5"]
-    assert mean_of("accuracy", "method=oracle", *worse) == 1.0
-    assert 0.0 < mean_of("accuracy", "method=vanilla") < mean_of("accuracy", *HIPPORAG) < 1.0
-
-
 def test_removed_facts_lower_the_oracle_by_their_exact_share() -> None:
     result = world_of(world_set(removed=0.3))
-    settings = ["method=oracle", "dataset.removed=0.3"]
-    funnel, _ = funnel_and_rows(*settings)
+    funnel, _ = funnel_and_rows("method=oracle", "dataset.removed=0.3")
     gone = {pair for pair in evidence(removed=0.3) if pair[1].startswith("removed-")}
     assert at("corpus", funnel) == gone != set()
     stated = [[result.facts[row].passage is not None for row in one.facts] for one in result.chains]
     best, answerable = mean(map(mean, stated)), mean(map(all, stated))
-    assert mean_of("evidence_recall@5", *settings) == pytest.approx(best, abs=1e-6)
-    assert mean_of("accuracy", *settings) == pytest.approx(answerable, abs=1e-6)
+    (folder,) = Path().glob("runs/*/*/*/metrics.json")
+    scores = metrics(folder.parent)["metrics"]
+    assert scores["evidence_recall@5"]["mean"] == pytest.approx(best, abs=1e-6)  # type: ignore[index]
+    assert scores["accuracy"]["mean"] == pytest.approx(answerable, abs=1e-6)  # type: ignore[index]

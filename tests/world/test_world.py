@@ -25,9 +25,6 @@ def stated(one: World) -> list[tuple[str, str, str]]:
     return [(fact.names[0], fact.phrase, fact.names[1]) for fact in one.facts if fact.passage]
 
 
-# ---- sizes, shares and names
-
-
 def test_the_numbers_of_facts_and_noise_passages_are_exact() -> None:
     result = world(noise=0.25, facts_per_passage=3)
     noise = [one.title for one in result.passages if one.id.startswith("n")]
@@ -46,9 +43,6 @@ def test_the_alias_rate_is_exact_and_every_used_alias_is_introduced() -> None:
         one.tail for p in result.passages for one in statements(p.text) if one.phrase == ALSO
     }
     assert introduced == {name for name in names if name in aliases}
-
-
-# ---- what stays
 
 
 def test_the_corpus_does_not_depend_on_the_hash_seed() -> None:
@@ -81,9 +75,6 @@ def test_rates_do_not_change_entities_facts_and_questions(rate: str) -> None:
         assert [p for p in high.passages if p in low.passages] == list(low.passages)
 
 
-# ---- removal and noise
-
-
 def test_removed_facts_are_an_exact_share_without_passages() -> None:
     result = world(removed=0.3)
     assert sum(fact.passage is None for fact in result.facts) == 72  # of 240
@@ -109,9 +100,6 @@ def test_contradictions_are_rumours_and_distractors_are_about_outsiders() -> Non
     assert drawn <= asked or asked <= drawn
     others = world(noise=0.4, contradictions=0.0)
     assert [fact.head for fact in others.distractors] == [one.id for one in others.entities[120:]]
-
-
-# ---- questions and gold
 
 
 def test_a_chain_is_a_simple_path_to_its_answer_and_its_passages_are_gold() -> None:
@@ -141,9 +129,6 @@ def test_a_chain_is_a_simple_path_to_its_answer_and_its_passages_are_gold() -> N
             assert f"{head} {fact.phrase} {tail}." in texts[evidence]
 
 
-# ---- as a data set
-
-
 def test_the_name_has_the_changed_settings_which_reproduce_the_world() -> None:
     data = read_dataset("world", settings={"noise": 0.3, "size": 200})
     assert data.name == "world-size200-noise0.3"
@@ -156,7 +141,6 @@ def test_the_name_has_the_changed_settings_which_reproduce_the_world() -> None:
     [
         ("world", {"settings": {"nois": 0.1}}, "'dataset.nois'.*'noise'"),
         ("world", {"settings": {"noise": 1.5}}, "dataset.noise=1.5"),
-        ("world", {"settings": {"hops": "two"}}, "dataset.hops='two'"),
         ("world", {"settings": {"size": 12}}, "dataset.size=12"),
         ("world", {"root": "/data"}, r"dataset\.root"),
         ("toy", {"settings": {"noise": 0.1}}, r"'dataset\.noise'"),
