@@ -6,8 +6,8 @@ and p95 are our median and our slow tail. A case fails if its results differ fro
 Each case runs in its own process, and `peak_mb` is the peak memory of this process. The output is a
 Markdown table for each case.
 
-python scripts/bench.py embed all cases of the suite `embed` python scripts/bench.py embed --only
-names one case
+  python scripts/bench.py embed                    all cases of the suite `embed`
+  python scripts/bench.py embed --only names       one case
 """
 
 import argparse
@@ -70,7 +70,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("suite", choices=sorted(SUITES))
-    parser.add_argument("--only", help="one case of the suite", metavar="CASE")
+    parser.add_argument("--only", help="measure only this case of the suite", metavar="CASE")
     options = parser.parse_args()
     here = Path(__file__).resolve().parent
     sys.path[:0] = [str(here), str(here.parent), str(here.parent / "tests")]
@@ -85,7 +85,7 @@ def main() -> None:
             subprocess.run([sys.executable, __file__, options.suite, "--only", case], check=True)
         return
     if options.only not in cases:
-        parser.error(f"no case '{options.only}'; there are: {', '.join(cases)}")
+        parser.error(f"unknown case '{options.only}'; the cases are: {', '.join(cases)}")
     ours, reference, unit, more = cases[options.only]()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     columns = {"case": options.only, "ours": ours, "reference": reference,

@@ -2,7 +2,8 @@
 
 Each file keeps its path, so that relative links between pages work. A chart of the pipeline is
 added to the page of each method. With `api`, write site/api (docstrings, by pdoc) and site/demo
-instead. Usage: python -m scripts.docs_site [api]; `make docs` builds the whole site.
+instead.
+Usage: python -m scripts.docs_site [api]; `make docs` builds the whole site.
 """
 
 import shutil

@@ -3,8 +3,8 @@
 docs/architecture.md shows the results, and `tests/test_layering.py` checks the measures that must
 be zero. The three operations are a question of a prepared run, a finished run, and a model call.
 All imports and artifacts are loaded before, and the files of the project whose functions are called
-are counted. `--files` lists these files with their numbers of function calls. Usage: python
-scripts/measures.py [--files]
+are counted. `--files` lists these files with their numbers of function calls.
+Usage: python scripts/measures.py [--files]
 """
 
 import ast

@@ -33,7 +33,7 @@ def engine_lists(case: Case, engines: Path, frozen: Path, work: Path) -> dict[st
     """Return the rankings of an implementation; raises SystemExit if its driver fails."""
     python = engines / case.distribution / "bin" / "python"
     if not python.is_file():
-        raise SystemExit(f"No '{python}'. docs/parity.md has the commands to install it.")
+        raise SystemExit(f"'{python}' does not exist. docs/parity.md shows how to install it.")
     target = frozen / "engine.json"
     target.unlink(missing_ok=True)
     shutil.rmtree(work, ignore_errors=True)
@@ -75,7 +75,7 @@ def main() -> int:
     """Run the cases and write the page; return 1 if a difference is not explained."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--engines", type=Path, required=True)
-    parser.add_argument("--cases", default="", help="names, comma-separated; default: all")
+    parser.add_argument("--cases", default="", help="comma-separated names (default: all)")
     parser.add_argument("--home", type=Path)
     parser.add_argument("--page", action="store_true", help="write docs/parity.md")
     options = parser.parse_args()
@@ -90,7 +90,7 @@ def main() -> int:
     if options.page:
         PAGE.write_text(with_results(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
     for one in unexplained(results):
-        print(f"no reason: {one}")  # noqa: T201
+        print(f"not explained: {one}")  # noqa: T201
     return 1 if unexplained(results) else 0
 
 

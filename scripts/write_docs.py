@@ -1,7 +1,8 @@
 """Write docs/operators.md, docs/methods.md and docs/datasets.md.
 
 The pages are generated from the registry, configs/method/*.yaml and datasets/*/card.yaml. A test
-checks that they are up to date. Usage: python scripts/write_docs.py
+checks that they are up to date.
+Usage: python scripts/write_docs.py
 """
 
 import re
