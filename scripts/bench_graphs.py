@@ -154,10 +154,7 @@ def chunk_ppr_100k() -> Measurement:
 
 
 def exact_90k() -> Measurement:
-    """Measure exact PageRank of 16 questions against SciPy's matrix products.
-
-    Raises AssertionError if the results are not equal bit by bit.
-    """
+    """Measure exact PageRank of 16 questions against SciPy, whose results must be identical."""
     _, walk = random_graph(90_000, 550_000)
     resets = np.random.default_rng(4).random((len(walk), 16))
     in_cache = pagerank._IN_CACHE
@@ -176,11 +173,7 @@ def exact_90k() -> Measurement:
 
 
 def similar_names() -> Measurement:
-    """Measure the search for similar names against `faiss.knn`, with 20,001 names.
-
-    A third of the names have a near duplicate. The vectors have the same spectrum as MiniLM's
-    vectors of names.
-    """
+    """Measure the search of 20,001 names, a third with near duplicates, against `faiss.knn`."""
     rng, spread = np.random.default_rng(5), 0.993 ** np.arange(DIMENSION)
     rows = rng.standard_normal((N_NAMES, DIMENSION)) * spread
     rows[::3] = rows[1::3] + 0.3 * rows[::3]

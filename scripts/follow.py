@@ -1,7 +1,7 @@
 """Run the code blocks of the README and the guides, and compare the output with the page.
 
-Each page gets an empty folder. A block with a file name, given by `title="notes/a.md"` or by a first
-line such as `# a.yaml`, is written to this file. A `bash` block is run line by line, and a `python`
+Each page gets an empty folder. If a block has a file name (`title="notes/a.md"`, or a first line
+such as `# a.yaml`), it is written to this file. A `bash` block is run line by line, and a `python`
 block without a file name is run as a script. A `text` block after them is the expected output, in
 which `...` stands for any text, and differences in white space are ignored. In a `console` block,
 the lines under a command are its expected output, even if the command fails. Blocks without a
