@@ -1,4 +1,4 @@
-"""Think-on-Graph: a language model chooses relations of the current nodes, then the next nodes."""
+"""Think-on-Graph search, in which a language model chooses the relations and nodes to follow."""
 
 import re
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ ENTITIES = "entity scores"
 RELATION_PROMPT = Prompt("operators:prompts/relationship_agent.j2")
 ENTITY_PROMPT = Prompt("operators:prompts/node_agent.j2")
 MAX_TOPICS, MAX_RELATIONS, MAX_CANDIDATES = 8, 60, 20
-"""Limits on the nodes per round, the relations shown per node, and the candidates per relation."""
+"""Limits on the nodes per round, the relation names per prompt, and the candidates per relation."""
 _NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)"
 _SEPARATE_NUMBER = re.compile(rf"(?<![\w.]){_NUMBER}(?![\w])")
 _MARK = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s*")
@@ -43,15 +43,16 @@ _LINE_FORMS = (
 Scored = tuple[tuple[str, float], ...]
 """Relation names with scores, in the order of the model's reply."""
 Relations = dict[str, tuple[bool, float]]
-"""Direction and summed weight of each relation name; true means from source to target."""
+"""For each relation name: true if it leads from source to target, and its summed weight."""
 Group = tuple[ChosenRelation, tuple[Hop, ...]]
 """A chosen relation and the hops along it, one for each candidate node."""
 
 
 @operator("node.topics", order="the order of the nodes")
 def topics(nodes: Ranked[Node]) -> tuple[Ranked[Node], Exploration]:
-    """Return the given nodes, each once, and an exploration without hops.
+    """Start a Think-on-Graph search from the given nodes, with an exploration that has no hops yet.
 
+    A node that is given several times is returned once.
     Source: ToG (Sun et al. 2024), Section 2.1, initialisation.
     """
     return nodes.distinct(), Exploration()
@@ -76,16 +77,17 @@ def choose_relations(
     width: PositiveInt = 3,
     max_tokens: PositiveInt = 120,
 ) -> Exploration:
-    """Let the model choose up to `width` relations of each node, and add them to the exploration.
+    """Let the language model choose up to `width` relations of each node that the search follows.
 
-    The prompt lists the names of the node's relations in alphabetical order. With `use:
-    [relationships]`, it lists only the names of the given relationships. The model chooses up to
-    `width` names and gives each a score (0..1). Other names are dropped. The relation of the last
-    hop is not followed back. If a node has a relation in both directions, it is followed from
+    The chosen relations are added to the exploration, i.e. the record of the search. The prompt
+    lists the names of the node's relations in alphabetical order. With `use: [relationships]`, it
+    lists only the names of the given relationships. The model gives each chosen name a score
+    (0..1). Names that are not in the prompt are dropped. The relation by which the search reached a
+    node is not followed back. If a node has a relation in both directions, it is followed from
     subject to object. A node without relations needs no call. After two unreadable replies no
     relation is chosen, which counts as a fallback. Raises CallFailed if the model fails.
-    Deviation: The model is asked about the first 8 nodes only and sees at most 60 names per node,
-    those with the highest weight. ToG has no such limits. Zhou et al. (Table 3) find the
+    Deviation: The model is asked about the first 8 nodes only. It sees at most 60 names per node,
+    namely the names with the highest weight. ToG has no such limits. Zhou et al. (Table 3) find the
     relationships of the nodes with a separate operator, "Onehop".
     Source: Zhou et al. (2025), Section 6.1, "Agent"; ToG (Sun et al. 2024), Section 2.1.
     """
@@ -129,17 +131,18 @@ def choose_nodes(
     max_groups: PositiveInt = 24,
     max_tokens: PositiveInt = 160,
 ) -> tuple[Ranked[Node], Exploration]:
-    """Let the model choose the next nodes, and add a round of hops to the exploration.
+    """Let the language model choose the nodes that the search visits next, along chosen relations.
 
-    The candidates of a chosen relation are the nodes at its other end. With `use: [nodes]`, only
-    given nodes are candidates. One call per relation asks the model for the scores (0..1) of its
-    candidates. A single candidate gets the score of the relation without a call. The `width` best
-    hops are kept, except hops with score 0. Ties are broken by the order of the relations, then of
-    the candidates. If a reply does not have exactly one number per candidate, all candidates get
-    the same score, which counts as a fallback. Raises CallFailed if the model fails.
-    Deviation: The model scores at most 20 candidates of a relation, those with the highest weight,
-    with ties broken by lower id. ToG samples candidates at random. Only the first `max_groups`
-    relations are followed.
+    The candidates of a relation are the nodes at its other end. With `use: [nodes]`, only the given
+    nodes are candidates. One call per relation asks the model to score its candidates (0..1). If
+    there is only one candidate, it gets the score of the relation without a call. The `width` hops
+    with the highest scores are added to the exploration, i.e. the record of the search. Hops with
+    score 0 are dropped. Ties are broken by the order of the relations, then by the order of the
+    candidates. If a reply does not have exactly one number per candidate, all candidates get the
+    same score, which counts as a fallback. Raises CallFailed if the model fails.
+    Deviation: The model scores at most 20 candidates per relation. They are the candidates with the
+    highest weight, and ties are broken by lower id. ToG samples candidates at random. Only the
+    first `max_groups` relations are followed.
     Source: Zhou et al. (2025), Section 6.1, "Agent"; ToG (Sun et al. 2024), Section 2.1.
     """
     among = None if nodes is None else nodes.ids

@@ -1,6 +1,6 @@
 """Operators that search nodes, relationships, chunks and communities by vectors, TF-IDF or BM25.
 
-They search for the question, or for the texts of a query if the step has `use: [query]`.
+The search text is the question. If the step has `use: [query]`, it is the query.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ Scale = Literal["min_max", "cosine"]
 def vectors_of(
     question: Sequence[Question], query: Sequence[Query | None], embedder: Embedder
 ) -> list[Vectors]:
-    """Embed each question, or the texts of its query; each array is float32 (n_texts, d)."""
+    """Embed the texts of each query, or the question if its query is None."""
     texts = [
         (one.text,) if wanted is None else wanted.texts
         for one, wanted in zip(question, query, strict=True)
@@ -54,7 +54,7 @@ def vectors_of(
 def search_each(
     groups: Sequence[Vectors], index: VectorIndex, k: int, among: BoolArray | None = None
 ) -> list[list[Ranked[Any]]]:
-    """Return the `k` most similar rows of an index for each vector of each group.
+    """For each vector of each group, return the `k` most similar rows of a vector index.
 
     `among` is a boolean mask of the rows to search. By default all rows are searched.
     """
@@ -87,10 +87,12 @@ def most_similar(
     top_k: int,
     among: BoolArray | None = None,
 ) -> list[Ranked[Any]]:
-    """Return the rows of an index most similar to each question, or to its query.
+    """Return the `top_k` most similar rows of a vector index for each search text.
 
-    The score is the cosine (-1..1), or the highest cosine if a query has several texts. Ties are
-    broken by lower id. An empty query has no results. `among` is a mask of the rows to search.
+    The search text of a question is its query, or the question itself if the query is None. The
+    score is the cosine (-1..1). If a query has several texts, the highest cosine counts. Ties are
+    broken by lower id. An empty query has no results. `among` is a boolean mask of the rows to
+    search.
     """
     groups = vectors_of(question, query, embedder)
     return [best_hits(hits, top_k) for hits in search_each(groups, index, top_k, among)]
@@ -99,12 +101,12 @@ def most_similar(
 def scaled_similarity(
     vectors: Vectors, index: VectorIndex, scale: Scale, among: BoolArray | None = None
 ) -> FloatArray:
-    """Return the similarity of every row of an index to a question, float64 (n_rows,).
+    """Return the similarity of every row of an index to a question as a float64 array (n_rows,).
 
     `vectors` are the vectors of the question's texts. The similarity of a row is its highest cosine
-    with these vectors. If there are no vectors, it is 0. `scale="min_max"` maps the least similar
-    row to 0 and the most similar row to 1. If all rows are equally similar, all get 1. `among` is a
-    boolean mask of the rows whose minimum and maximum set the scale.
+    with these vectors. If there are no vectors, it is 0. `scale="min_max"` maps the lowest
+    similarity to 0 and the highest to 1. If all similarities are equal, they become 1. `among` is a
+    boolean mask of the rows that define the lowest and the highest similarity.
     """
     if not len(vectors) or not len(index):
         return np.zeros(len(index))
@@ -129,11 +131,11 @@ def node_vdb(
     score: Literal["cosine", "share"] = "cosine",
     types: tuple[str, ...] = (),
 ) -> list[Ranked[Node]]:
-    """Return the nodes most similar to the question.
+    """Return the nodes whose vectors are most similar to the question or query.
 
-    The score is the cosine (-1..1), or the highest cosine if a query has several texts. Ties are
-    broken by lower id. Nodes with a cosine below `min_score` are dropped. If `types` is not empty,
-    only nodes of these types are searched. In a tree, nodes of all layers are searched. With
+    The score is the cosine (-1..1). If a query has several texts, the highest cosine counts. Ties
+    are broken by lower id. Nodes with a cosine below `min_score` are dropped. If `types` is not
+    empty, only nodes of these types are searched. In a tree, all layers are searched. With
     `score="share"`, as in fast-graphrag, the scores are (1 + cosine) / 2, divided by their sum.
     Source: Zhou et al. (2025), Section 6.1, node "VDB".
     """
@@ -165,10 +167,10 @@ def relationship_vdb(
     min_score: Cosine = -1.0,
     order: Literal["similarity", "degree_weight"] = "similarity",
 ) -> list[Ranked[Relationship]]:
-    """Return the relationships most similar to the question.
+    """Return the relationships whose vectors are most similar to the question or query.
 
-    The score is the cosine (-1..1), or the highest cosine if a query has several texts. Ties are
-    broken by lower id. Relationships with a score below `min_score` are dropped. With
+    The score is the cosine (-1..1). If a query has several texts, the highest cosine counts. Ties
+    are broken by lower id. Relationships with a cosine below `min_score` are dropped. With
     `order="degree_weight"`, as in the code of Zhou et al., the result is sorted by the degree of
     the head plus the degree of the tail, then by weight.
     Source: Zhou et al. (2025), Section 6.1, relationship "VDB".
@@ -189,10 +191,10 @@ def chunk_vdb(
     embedder: Embedder,
     top_k: PositiveInt = 4,
 ) -> list[Ranked[Chunk]]:
-    """Return the chunks most similar to the question.
+    """Return the chunks whose vectors are most similar to the question or query.
 
-    The score is the cosine (-1..1), or the highest cosine if a query has several texts. Ties are
-    broken by lower id.
+    The score is the cosine (-1..1). If a query has several texts, the highest cosine counts. Ties
+    are broken by lower id.
     Source: Zhou et al. (2025), Section 7 (VanillaRAG); technical report, B.1, chunk "VDB".
     """
     return most_similar(question, query, chunk_index, embedder, top_k)
@@ -210,11 +212,11 @@ def community_vdb(
     level: NonNegativeInt | None = None,
     top_k: PositiveInt = 4,
 ) -> list[Ranked[Community]]:
-    """Return the communities whose reports are most similar to the question.
+    """Return the communities whose reports are most similar to the question or query.
 
-    The score is the cosine (-1..1), or the highest cosine if a query has several texts. Ties are
-    broken by lower id. Communities are left out if they have no report or are finer than `level`
-    (0: coarsest).
+    The score is the cosine (-1..1). If a query has several texts, the highest cosine counts. Ties
+    are broken by lower id. Communities without a report are left out. `level` is the finest level
+    that is searched, and level 0 is the coarsest.
     Source: Zhou et al. (2025), technical report, B.1, community "VDB".
     """
     among = np.isin(np.arange(len(communities)), with_report(communities, reports, level))
@@ -230,11 +232,11 @@ def similarity(
     embedder: Embedder,
     scale: Scale = "min_max",
 ) -> list[ChunkScores]:
-    """Return the similarity of every chunk to the question.
+    """Return the cosine similarity of every chunk to the question or query.
 
-    With `scale="cosine"`, the score is the cosine (-1..1). With `scale="min_max"`, the cosines are
-    scaled to 0..1 over all chunks; if they are all equal, every score is 1. If a query has several
-    texts, the highest cosine counts. If it has no texts, all scores are 0.
+    With `scale="cosine"`, the score is the cosine (-1..1). With `scale="min_max"`, the cosines of
+    all chunks are scaled to 0..1. If all cosines are equal, every score is 1. If a query has
+    several texts, the highest cosine counts. If it has no texts, all scores are 0.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.4, reset probabilities of passage nodes.
     """
     return [
@@ -252,11 +254,11 @@ def tfidf(
     tfidf: Tfidf,
     top_k: PositiveInt = 4,
 ) -> Ranked[Node]:
-    """Return the nodes whose texts are most similar to the question by TF-IDF.
+    """Return the nodes whose texts are most similar to the question or query by TF-IDF.
 
-    The score is the cosine of the TF-IDF vectors (0..1). If a query has several texts, the best
+    The score is the cosine of the TF-IDF vectors (0..1). If a query has several texts, the highest
     score counts. Ties are broken by lower id. With `use: [nodes]`, only the given nodes are ranked.
-    Nodes that share no word with the question are dropped.
+    Nodes that have no word in common with the question are dropped.
     Source: Zhou et al. (2025), Section 6.1, node "TF-IDF"; KGP (Wang et al. 2024), Section 3.
     """
     texts = (question.text,) if query is None else query.texts
@@ -271,10 +273,10 @@ def tfidf(
 def bm25(
     question: Question, query: Query | None = None, *, bm25: Bm25, top_k: PositiveInt = 4
 ) -> Ranked[Chunk]:
-    """Return the chunks with the highest BM25 scores for the question.
+    """Return the chunks with the highest BM25 scores for the question or query.
 
     The scores are positive. If a query has several texts, their scores are added. Ties are broken
-    by lower id. Chunks that share no word with the question are dropped.
+    by lower id. Chunks that have no word in common with the question are dropped.
     Source: Robertson and Zaragoza (2009), in Lucene's variant (Kamphuis et al. 2020).
     """
     texts = (question.text,) if query is None else query.texts
@@ -284,7 +286,7 @@ def bm25(
 
 @operator("chunk.min_max", order="the order given")
 def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[Chunk]:
-    """Scale the scores of the chunks to 0..`weight`, without changing their order.
+    """Scale the scores of the chunks to the range from 0 to `weight`. Their order does not change.
 
     Scores of different retrievers can then be added with `merge: sum`. If all scores are equal,
     each becomes `weight`.
@@ -299,7 +301,7 @@ def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[
 
 @operator("chunk.head", order="the order given")
 def head(chunks: Ranked[Chunk], *, top_k: PositiveInt = 4) -> Ranked[Chunk]:
-    """Return the first `top_k` chunks with their scores.
+    """Keep only the first `top_k` chunks of a ranking.
 
     Source: this project.
     """

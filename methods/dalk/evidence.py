@@ -1,4 +1,4 @@
-"""DALK: rewrite triples as sentences, and answer by reasoning over the sentences step by step."""
+"""DALK: rewrite the triples of a subgraph as sentences, and answer by reasoning over them."""
 
 from pydantic import PositiveInt
 
@@ -15,7 +15,7 @@ SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
 STEPS = Prompt("methods:dalk/prompts/steps.j2")
 FINAL = Prompt("methods:dalk/prompts/answer.j2")
 REASONING_TOKENS = 128
-"""The token limit of the sentences, and of the reasoning."""
+"""The token limit of the reply with the sentences, and of the reply with the reasoning."""
 
 
 @operator("context.evidence", calls=1, supplies={"triples"})
@@ -29,10 +29,11 @@ def evidence(
     prompt: Prompt = SENTENCES,
     label: str = "Path-based Evidence",
 ) -> Context:
-    """Add the triples of the subgraph to the context, rewritten as sentences by the model.
+    """Let the language model rewrite the triples of the subgraph as sentences for the context.
 
-    The sentences form one piece of the context, which begins with `label`. An empty subgraph adds
-    nothing and needs no call. Raises CallFailed if the model does not reply.
+    The sentences are added to the context as one piece, which begins with `label`. If the subgraph
+    is empty, nothing is added and the model is not called. Raises CallFailed if the model does not
+    reply.
     Source: DALK (Li et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.2.
     """
     before = context or Context(())
@@ -56,11 +57,11 @@ def stepwise(
     prompt: Prompt = FINAL,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
-    """Answer in two calls: the model reasons over the evidence step by step, then answers.
+    """Answer the question in two calls: reason step by step over the evidence, then answer.
 
-    The answer prompt contains the reasoning as the variable `reasoning` and as the last block of
-    `blocks`. By default, the question's answer form sets the token limit of the answer. Raises
-    CallFailed if the model does not reply.
+    The prompt of the second call contains the reasoning as the variable `reasoning` and as the last
+    of the `blocks`. By default, the question's answer form sets the token limit of the answer.
+    Raises CallFailed if the model does not reply.
     Source: DALK (Li et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.2.
     """
     first = {**reader_values(question, context.pieces), "reasoning": ""}

@@ -33,11 +33,12 @@ def decompose(
     at_most: PositiveInt = 4,
     with_question: bool = False,
 ) -> Query:
-    """Ask the model to decompose the question into at most `at_most` distinct sub-questions.
+    """Ask the language model to split the question into at most `at_most` sub-questions.
 
-    If `with_question` is true, the question itself comes first. If the model returns no
-    sub-question, the query is the question alone. The same happens if there is no reply or if two
-    replies are unreadable, which counts as a fallback.
+    Duplicates are removed. The sub-questions are the texts of the query. If `with_question` is
+    true, the question itself comes first. If the model returns no sub-question, the query is the
+    question alone. This also happens if there is no reply or if two replies are unreadable, which
+    counts as a fallback.
     Source: Press et al. (2023), self-ask, Section 3; Khot et al. (2023), decomposed prompting.
     """
     chat = prompt.render({"question": question.text, "most": at_most})

@@ -1,4 +1,4 @@
-"""DRIFT's search: a primer over reports, then a local search for each follow-up question."""
+"""DRIFT search: answer from community reports first, then search for each follow-up question."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +23,8 @@ from operators.answer.map_reduce import Importance, Points
 class FollowUp:
     """A follow-up question and its depth.
 
-    Follow-ups of the primer have depth 1. A follow-up that is found in the search for another
-    follow-up is one level deeper.
+    The first follow-ups, which come from community reports, have depth 1. If the search for a
+    follow-up leads to new follow-ups, they are one level deeper.
     """
 
     text: str
@@ -35,7 +35,8 @@ class FollowUp:
 class DriftAnswer:
     """An intermediate answer and its score (1..100).
 
-    `chunks` are the ids of the chunks that the answer quotes. A model's answer quotes no chunks.
+    `chunks` are the ids of the chunks that the answer quotes. An answer written by a model quotes
+    no chunks.
     """
 
     text: str
@@ -46,9 +47,10 @@ class DriftAnswer:
 @value("trail")
 @dataclass(frozen=True)
 class Trail:
-    """Distinct follow-up questions and the answers found so far, both in order.
+    """The state of a DRIFT search: distinct follow-up questions and the answers found so far.
 
-    The first `n_searched` follow-ups have been searched for. The next one is the current follow-up.
+    Both are in order. The first `n_searched` follow-ups have been searched for, and the next
+    follow-up is the current one.
     """
 
     follow_ups: tuple[FollowUp, ...]
@@ -60,18 +62,18 @@ class Trail:
 
     @property
     def current(self) -> FollowUp | None:
-        """The current follow-up, or None if all follow-ups have been searched for."""
+        """The follow-up to search for now, or None if all follow-ups have been searched for."""
         return self.follow_ups[self.n_searched] if self.n_searched < len(self.follow_ups) else None
 
     @property
     def query(self) -> Query:
-        """The current follow-up as a query; empty if all follow-ups have been searched for."""
+        """The current follow-up as a query, or an empty query after the last follow-up."""
         return Query((self.current.text,) if self.current else ())
 
     def searched(self, findings: Sequence[DriftAnswer], new: Sequence[str], depth: int) -> "Trail":
-        """Return the trail after the current search, with the new answers and new follow-ups.
+        """Return the state after the search for the current follow-up, with its answers `findings`.
 
-        Known follow-ups and follow-ups deeper than `depth` are not added.
+        The follow-up questions `new` are also added, unless they are known or deeper than `depth`.
         """
         below = 1 + (self.current.depth if self.current else 0)
         known = {one.text for one in self.follow_ups}
@@ -87,7 +89,7 @@ class Trail:
 @value("none_open")
 @dataclass(frozen=True)
 class NoneOpen:
-    """End of the search: all `n_searched` follow-ups have been searched for."""
+    """The end of a DRIFT search, after searches for all `n_searched` follow-up questions."""
 
     n_searched: int
 
@@ -104,20 +106,20 @@ class DriftReply(BaseModel):
 
     @property
     def findings(self) -> tuple[DriftAnswer, ...]:
-        """The answer with its score; empty if the reply has no answer."""
+        """The answer with its score. If the reply has no answer, the result is empty."""
         text, score = self.answer.strip(), max(self.score, 1)
         return (DriftAnswer(text, score),) if text else ()
 
 
 @lru_cache(maxsize=64)
 def reply_of(most: int) -> type[DriftReply]:
-    """Return a reply type whose schema allows at most `most` follow-ups."""
+    """Return a reply type whose JSON schema allows at most `most` follow-up questions."""
     bounded: Any = Field(default=[], json_schema_extra={"maxItems": most})
     return create_model("Bounded", __base__=DriftReply, follow_ups=(list[FollowUpText], bounded))
 
 
 def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
-    """Return the distinct follow-ups of the replies, at most `most` from each reply."""
+    """Return the distinct follow-up questions of the replies, at most `most` from each reply."""
     return unique(
         [text.strip() for one in findings for text in one.follow_ups[:most] if text.strip()]
     )
@@ -125,7 +127,7 @@ def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
 
 PARAGRAPH = answer_form("paragraph").max_tokens
 FOLLOW_UP_TOKENS = 256
-"""The number of tokens for the follow-ups in a reply of the primer."""
+"""The number of tokens that a reply of the primer may use for follow-up questions."""
 PRIMER = Prompt("methods:drift/prompts/primer.j2")
 
 
@@ -137,11 +139,11 @@ def titles(
     reports: Reports,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query]:
-    """Make follow-ups "title: question" from report titles, and use the first one as the query.
+    """Make follow-up questions from report titles, in the form "title: question", without a model.
 
-    There are at most `max_follow_ups` distinct follow-ups, in the order of the communities. Reports
-    without a title are skipped. If no report has a title, the question is the only follow-up. The
-    trail contains no answers. DRIFT's primer asks a language model instead.
+    There are at most `max_follow_ups` distinct follow-ups, in the order of the communities. The
+    first follow-up is the query. Reports without a title are skipped. If no report has a title, the
+    question is the only follow-up. DRIFT's primer asks a language model instead.
     Source: this project.
     """
     named = [reports.titles[row].strip() for row in communities.ids.tolist()]
@@ -165,14 +167,14 @@ def primer(
     folds: PositiveInt = 1,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query]:
-    """Ask the model for answers and follow-ups from reports; the first follow-up is the new query.
+    """Ask the language model for first answers and follow-up questions, given community reports.
 
-    The pieces of the context are divided into `folds` consecutive parts, with one call for each
-    part that is not empty. The model gives one answer, its score (1..100) and up to
-    `max_follow_ups` follow-ups per part. The token limit of a reply is that of a paragraph plus 256
-    for the follow-ups. An unreadable reply is skipped and counts as a fallback. If all replies
-    fail, the last failure is raised. If there are no follow-ups or no reports, the question is the
-    only follow-up, which counts as a fallback.
+    The pieces of the context, i.e. the reports, are divided into `folds` consecutive parts. There
+    is one call for each part that is not empty. For each part, the model gives one answer, its
+    score (1..100) and up to `max_follow_ups` follow-ups. The first follow-up is the query. The
+    token limit of a reply is that of a paragraph plus 256 for the follow-ups. An unreadable reply
+    is skipped and counts as a fallback. If all replies fail, the last failure is raised. If there
+    are no follow-ups or no reports, the question is the only follow-up, which counts as a fallback.
     Source: Microsoft GraphRAG, DRIFT search, primer and its folds.
     """
     bounds = [fold * len(context.pieces) // folds for fold in range(folds + 1)]
@@ -207,11 +209,13 @@ LOCAL = Prompt("methods:drift/prompts/local.j2")
 def passage(
     question: Question, trail: Trail, context: Context
 ) -> tuple[Trail, Query, NoneOpen | None]:
-    """Add the context's new passages to the trail as answers, and go to the next follow-up.
+    """Use the passages found for the current follow-up question as answers, without a model.
 
-    Passages are the chunks of the context. The score of a passage is the percentage of the
-    question's distinct words that it contains, rounded, at least 1. No follow-up is added. The
-    search ends after the last follow-up. DRIFT's local search asks a language model instead.
+    The chunks of the context that are new become answers in the trail, i.e. the state of the
+    search. The score of a passage is the percentage of the question's distinct words that it
+    contains. It is rounded and at least 1. The next follow-up is the query, and no follow-up is
+    added. The search ends after the last follow-up. DRIFT's local search asks a language model
+    instead.
     Source: this project.
     """
     known, question_words = {one.text for one in trail.findings}, set(words(question.text))
@@ -238,13 +242,14 @@ def answer(
     max_depth: PositiveInt = 2,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query, NoneOpen | None]:
-    """Ask the model to answer the current follow-up, and go to the next follow-up.
+    """Ask the language model to answer the current follow-up question of a DRIFT search.
 
-    The model scores how well its answer serves the question (1..100). Up to `max_follow_ups` new
-    follow-ups are added. They are one level deeper than the current follow-up, and follow-ups of
-    the primer have depth 1. A follow-up deeper than `max_depth` is not added. The token limit of a
-    reply is that of a paragraph. A missing or unreadable reply adds nothing and counts as a
-    fallback. The search ends after the last follow-up.
+    The answer is added to the trail, i.e. the state of the search, and the next follow-up is the
+    query. The model scores how well its answer serves the question (1..100). Up to `max_follow_ups`
+    new follow-ups are added. They are one level deeper than the current follow-up, where the
+    follow-ups of the primer have depth 1. A follow-up deeper than `max_depth` is not added. The
+    token limit of a reply is that of a paragraph. A missing or unreadable reply adds nothing and
+    counts as a fallback. The search ends after the last follow-up.
     Source: Microsoft GraphRAG, DRIFT search, actions and their local search.
     """
     current = trail.current.text if trail.current else question.text
@@ -265,8 +270,9 @@ def _next_step(trail: Trail) -> tuple[Trail, Query, NoneOpen | None]:
 
 @operator("drift.points")
 def points(trail: Trail) -> Points:
-    """Return all answers of the trail as points, best first, with ties in their order.
+    """Return all answers found by a DRIFT search as points, i.e. scored statements, best first.
 
+    Ties are broken by the order in which the answers were found.
     Source: Microsoft GraphRAG, DRIFT search, reduction of all answers.
     """
     ranked = sorted(trail.findings, key=lambda one: -one.score)

@@ -1,4 +1,4 @@
-"""A graph without relationships: names and titles, linked to the passages that contain them."""
+"""Graph without relationships, whose nodes are names and titles linked to passages."""
 
 import re
 from collections import Counter
@@ -28,21 +28,21 @@ _SENTENCE_END = re.compile(r"[.!?;:]\s")
 
 @dataclass(frozen=True)
 class Name:
-    """A name. Names with the same `key` are the same name, and `text` is displayed."""
+    """A name as it is displayed (`text`), and a `key` that is the same for all its spellings."""
 
     key: str
     text: str
 
     @classmethod
     def of(cls, text: str) -> "Name":
-        """Return the name without bracketed text, leading article and possessive ending."""
+        """Return the name without bracketed text, a leading article and a possessive ending."""
         shorter = bare_name(text)
         return cls(key_of(shorter), normalise_name(shorter))
 
 
 @dataclass(frozen=True)
 class ChunkNames:
-    """The names in a chunk. `title` is None if the chunk has no title or titles are not used."""
+    """The names in a chunk. If the chunk has no title or titles are not used, `title` is None."""
 
     document: str
     title: Name | None
@@ -51,7 +51,7 @@ class ChunkNames:
 
 
 NamedTitles = dict[str, tuple[Name, tuple[Name, ...]]]
-"""Maps each title to its name and to the names that it contains."""
+"""Maps each title to the title as a name, and to the names that it contains."""
 
 
 @artifact("graph.entity_passage", provides={"node.name", "relationship.weight"})
@@ -65,13 +65,14 @@ def entity_passage(
 ) -> Graph:
     """Build a graph of named entities and passage titles, linked to the chunks that name them.
 
-    The tagger finds the entities in titles and texts. Numbers, ordinals, amounts and dates are
-    excluded. A title without its bracketed part is also an entity. Names lose a leading article and
-    a possessive ending. Names that differ only in case and accents are the same node, which is
+    spaCy finds the entities in titles and texts, except numbers, ordinals, amounts and dates. A
+    title without its bracketed part is also an entity. Names lose a leading article and a
+    possessive ending. Names that differ only in case and accents are the same node, which is
     written as in the first mention. Redirects, and acronyms that a text defines, are merged into
     the full name and listed in `merges` of the graph. `node_chunk` (int64) is `title_weight` for
     the title of a chunk and 1 for other names. With `title_weight=0` titles are not used. Nodes are
-    in order of first mention, titles first. Raises UserError if no name is found.
+    in order of first mention, and the title of a chunk comes before the names in its text. Raises
+    UserError if no name is found.
     Source: this project; LinearRAG (Zhuang et al. 2025), for a graph without relationships.
     """
     titles = _read_titles(chunk_table, nlp) if title_weight else {}
@@ -126,7 +127,7 @@ def _named(sentences: Iterable[Sentence], name_of: Callable[[str], Name]) -> Ite
 def _read_names(
     chunk_table: ChunkTable, nlp: Nlp, titles: NamedTitles, progress: Progress
 ) -> list[ChunkNames]:
-    """Return the names of each chunk, first those in its title, without single letters."""
+    """Return the names in each chunk, those of its title first. Single letters are left out."""
     readings, name_of = [], cache(Name.of)
     texts = list(chunk_table.texts)
     with progress.task("reading names", len(texts)) as advance:
@@ -143,15 +144,15 @@ def _read_names(
 
 
 Definition = tuple[Name, Name, str]
-"""An alias, the name that it stands for, and the id of the document that defines it."""
+"""An alias, the full name, and the id of the document that defines the alias."""
 
 
 def merged_names(
     chunks: Sequence[ChunkNames], redirects: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, Name], list[Merge]]:
-    """Return a mapping from each alias to the name that replaces it, and the list of merges.
+    """Return a mapping from each alias to the full name that replaces it, and the list of merges.
 
-    `redirects` lists the aliases of each document's title. They are merged before acronyms. An
+    `redirects` lists, for each document, aliases of its title. They are merged before acronyms. An
     alias that stands for several names is not merged, and a title is never an alias.
     """
     title_of = {row.document: row.title for row in chunks if row.title}
@@ -202,7 +203,7 @@ def acronyms(text: str) -> Iterator[tuple[str, str]]:
     Organization)". A short form is a word of 2 to 10 characters with at least two capitals. If it
     has n letters and digits, the long form is searched for in the min(n + 5, 2 n) words before it.
     The long form is the shortest text that contains these letters in order and in which the first
-    letter begins a word. A long form in brackets must fill the brackets.
+    letter begins a word. If the long form is in brackets, it must fill the brackets.
 
     >>> list(acronyms("The World Health Organization (WHO) met."))
     [('WHO', 'World Health Organization')]
@@ -241,10 +242,11 @@ def _long_form(short: str, words: str) -> str:
 
 @operator("chunk.restart")
 def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> ChunkScores:
-    """Compute PageRank restart weights from the scores of the `n_dense` best chunks.
+    """Compute PageRank restart weights of chunks from the scores of the `n_dense` best chunks.
 
-    The weight of a chunk is its score minus the lowest of these scores. If all these scores are
-    equal, each weight is 1. The weights are then divided by their sum. Other chunks have weight 0.
+    The weight of such a chunk is its score minus the lowest score among them. If all their scores
+    are equal, each weight is 1. The weights are then divided by their sum. All other chunks have
+    weight 0.
     Source: this project.
     """
     best = chunk_scores.top(n_dense)
@@ -257,10 +259,10 @@ def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> C
 def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
     """Compute PageRank restart weights from the scores of the given nodes.
 
-    The weight of a node is its score divided by the number of its chunks (at least 1). The weights
-    are then divided by their sum, unless all are 0. If a node is given twice, its best score
-    counts. Negative scores count as 0. Ties are broken by lower id. HippoRAG does not normalise the
-    weights.
+    The weight of a node is its score divided by the number of chunks that contain it (at least 1).
+    The weights are then divided by their sum, unless all are 0. If a node is given twice, its best
+    score counts. Negative scores count as 0. Ties are broken by lower id. HippoRAG does not divide
+    the weights by their sum.
     Source: HippoRAG (Gutierrez et al. 2024), Section 2.3, node specificity.
     """
     rows, best = best_score_by_id(nodes.ids, nodes.scores, least=0.0)

@@ -1,4 +1,4 @@
-"""GFM-RAG: rank the entities and passages of a graph by a graph neural network."""
+"""GFM-RAG: rank the entities of a graph with a graph neural network, and passages by entities."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -39,13 +39,13 @@ class _Network(BaseModel):
 def released_weights(
     *, checkpoint: Checkpoint, embedder: Embedder, embedder_check: EmbedderCheck = "name"
 ) -> GnnWeights:
-    """Read the weights of a published checkpoint (`graph.checkpoint`).
+    """Read the weights of a graph neural network from a published checkpoint (`graph.checkpoint`).
 
     The checkpoint consists of `config.json` and `model.pth`. The run must use the embedder that the
-    checkpoint was trained with; the last parts of the two names are compared. With
-    `embedder_check="length"` only the length of the vectors is compared, e.g. for the same model
-    under another name. Raises UserError for another embedder, an unsupported architecture, or
-    parameters that do not fit the architecture.
+    checkpoint was trained with. The last parts of the two model names are compared. With
+    `embedder_check="length"` only the lengths of the vectors are compared, which allows the same
+    model under another name. Raises UserError if the embedder differs, if the architecture is not
+    supported, or if the parameters do not fit the architecture.
     Source: GFM-RAG (Luo et al. 2025), code and `rmanluo/GFM-RAG-8M`.
     """
     config = checkpoint.config
@@ -59,9 +59,9 @@ def released_weights(
 
 
 def parameters_of(checkpoint: Checkpoint) -> dict[str, NDArray[np.float32]]:
-    """Return the parameters in a checkpoint, keyed by name, float32.
+    """Return the parameters in a checkpoint as float32 arrays, keyed by name.
 
-    Raises UserError if the file has anything other than named tensors.
+    Raises UserError if the file contains anything other than named tensors.
     """
     import pickle
 
@@ -89,9 +89,9 @@ def _check_name(trained: Any, embedder: Embedder) -> None:
     if re.search(rf"(^|[:/]){re.escape(short)}(?![\w.-])", embedder.identity):
         return
     raise UserError(
-        f"The checkpoint was trained with the embedder '{name}'; this run has "
-        f"{embedder.identity.split(':long=')[0]}. Set embedder.model={name}, or, for the same "
-        "model under another name, build.gnn_weights.embedder_check=length."
+        f"The checkpoint was trained with the embedder '{name}', but this run uses "
+        f"{embedder.identity.split(':long=')[0]}. Set embedder.model={name}. If this is the same "
+        "model under another name, set build.gnn_weights.embedder_check=length."
     )
 
 
@@ -107,7 +107,7 @@ def _shape_of(config: Mapping[str, Any], model: str) -> tuple[NetworkShape, bool
     if set(network.hidden_dims) != {network.input_dim}:
         raise UserError(
             f"graph.checkpoint: '{model}' has layers of widths {network.hidden_dims} and inputs of "
-            f"{network.input_dim}; all must be equal."
+            f"width {network.input_dim}. All widths must be equal."
         )
     sizes = network.feat_dim, network.input_dim, len(network.hidden_dims)
     return NetworkShape(*sizes, network.num_mlp_layer, network.layer_norm), network.short_cut
@@ -116,8 +116,8 @@ def _shape_of(config: Mapping[str, Any], model: str) -> tuple[NetworkShape, bool
 def _check_length(weights: GnnWeights, embedder: Embedder) -> None:
     if weights.shape.text != embedder.dimension:
         raise UserError(
-            f"The graph network was trained with vectors of length {weights.shape.text}; the "
-            f"embedder's have length {embedder.dimension}."
+            f"The graph network was trained with vectors of length {weights.shape.text}, but the "
+            f"vectors of the embedder have length {embedder.dimension}."
         )
 
 
@@ -125,9 +125,9 @@ def _check_length(weights: GnnWeights, embedder: Embedder) -> None:
 def entity_scorer(
     *, gnn_weights: GnnWeights, graph: Graph, embedder: Embedder, progress: Progress
 ) -> EntityScorer:
-    """Combine the network with the edges of a graph and the vectors of its relation names.
+    """Combine the trained network with the edges of a graph and the vectors of its relation names.
 
-    Each relation has an inverse, whose name is "inverse_" followed by the relation's name. The
+    Each relation has an inverse, whose name is "inverse_" followed by the name of the relation. The
     relation of synonymy edges is "equivalent". Raises UserError if the weights were trained with
     vectors of another length.
     Source: GFM-RAG (Luo et al. 2025), code.
@@ -149,12 +149,12 @@ def query_gnn(
     inverse_start: bool = True,
     top_k: PositiveInt | None = 20,
 ) -> list[Ranked[Node]]:
-    """Rank nodes by the graph network's estimate of whether the answer needs them.
+    """Rank nodes by a graph neural network, which estimates whether the answer needs the node.
 
-    The network starts with the question's state at the given nodes and passes it along the
-    relationships. If no nodes are given, no node is returned. A start node has the weight 1 /
-    (number of its chunks), or 1 if `inverse_start` is false. The score is a logit. Ties are broken
-    by lower id. `top_k=None` returns all nodes.
+    The state of the question starts at the given nodes and is passed along the relationships. If no
+    nodes are given, no node is returned. The weight of a start node is 1 / (number of chunks that
+    contain it). If `inverse_start` is false, it is 1. The score is a logit. Ties are broken by
+    lower id. `top_k=None` returns all nodes.
     Source: GFM-RAG (Luo et al. 2025), code, `init_entities_weight`.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -179,12 +179,12 @@ def by_entities(
     scored: bool = False,
     top_k: PositiveInt = 4,
 ) -> Ranked[Chunk]:
-    """Rank chunks by the given nodes that they name, each weighted by 1 / (number of its chunks).
+    """Rank chunks by the summed weights of the given nodes that they contain.
 
-    The score is the sum of the nodes' weights. If `inverse` is false, each weight is 1. If `scored`
-    is true, a weight is multiplied by the score of the node, which may be negative. Chunks without
-    a given node are left out. Ties are broken by lower id. GFM-RAG has four document rankers. The
-    defaults of this operator give its default ranker, which uses the 20 best entities.
+    The weight of a node is 1 / (number of chunks that contain it). If `inverse` is false, it is 1.
+    If `scored` is true, the weight is multiplied by the score of the node, which may be negative.
+    Chunks without a given node are left out. Ties are broken by lower id. GFM-RAG has four document
+    rankers. The defaults of this operator give its default ranker, which uses the 20 best entities.
     Source: GFM-RAG (Luo et al. 2025), code.
     """
     weight = mention_weights(graph)[nodes.ids] if inverse else np.ones(len(nodes))

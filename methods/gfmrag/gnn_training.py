@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 TEMPERATURE = 0.2
 """The temperature of the softmax that weights negative entities, as in GFM-RAG's code."""
 ENTITY_SHARE, LIST_SHARE = 0.3, 0.7
-"""The weights of the entity loss and of the list loss, as in GFM-RAG's code."""
+"""The weights of the two terms of the loss: entity loss and list loss, as in GFM-RAG's code."""
 _LEAST = 1e-5
 BATCH, DEV_SHARE = 8, 0.1
 """The batch size, as in GFM-RAG's code, and the fraction of questions held out for development."""
 WORLD_SEED = 2_000_003
-"""This is added to the training seed, so that no run is evaluated on the training world."""
+"""Added to the training seed, so that no run is evaluated on the world used for training."""
 N_BEST = 20
 """The k of recall@k on the development questions."""
 
@@ -67,14 +67,15 @@ def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
 
 
 def loss_of(scores: "Tensor", targets: "Tensor") -> "Tensor":
-    """Return the loss of a batch, as in GFM-RAG's code.
+    """Return the training loss of GFM-RAG for a batch of questions.
 
     `scores` (n_questions, n_nodes) are logits. `targets` (n_questions, n_nodes) are 1 for target
-    nodes and 0 for other nodes. Every question needs at least one target node and one other node.
-    The loss is 0.3 times the entity loss plus 0.7 times the list loss. The entity loss is a
-    weighted cross-entropy. Half of the weight is divided equally among the target nodes. The other
-    half is divided among the other nodes by a softmax of their logits / 0.2. The list loss is the
-    mean over target nodes of -log(probability / sum of all probabilities).
+    nodes and 0 for all other nodes. Every question needs at least one target node and one other
+    node. The loss is `0.3 * entity_loss + 0.7 * list_loss`. The entity loss is a weighted
+    cross-entropy. Half of the weight is divided equally among the target nodes. The other half is
+    divided among the other nodes by a softmax of their logits / 0.2. The list loss is the mean of
+    -ln(p / s) over the target nodes, where p is the probability of the node and s the sum of all
+    probabilities.
     """
     import torch
     from torch.nn import functional
@@ -91,11 +92,11 @@ def loss_of(scores: "Tensor", targets: "Tensor") -> "Tensor":
 
 
 class TrainingGraph(NamedTuple):
-    """Graph with training questions.
+    """A graph and the questions on which a network is trained.
 
     `relations` float32 (n_kinds, d) and `questions` float32 (n, d) are text vectors. `start`
     float32 (n, n_nodes) contains the initial weights of the nodes for each question. `targets`
-    float32 (n, n_nodes) is 1 at nodes of the question's evidence and 0 elsewhere. `is_dev` bool
+    float32 (n, n_nodes) is 1 at the nodes in the question's evidence and 0 elsewhere. `is_dev` bool
     (n,) marks development questions.
     """
 
@@ -122,19 +123,21 @@ def trained_weights(
     training_seed: NonNegativeInt = 0,
     device: Literal["cpu", "cuda", "mps"] = "cpu",
 ) -> GnnWeights:
-    """Train a network to find the entities in the evidence of a question, on a synthetic world.
+    """Train a graph neural network to find the entities in the evidence of a question.
 
-    The world is independent of the run's data set. Its passages become two graphs with synonymy
-    edges, and each epoch trains on both. One graph contains the facts that the passages state, and
-    the other contains what the tagger extracts.
-    A question starts at the entity that it names, weighted by 1 / (number of its passages). Its
-    targets are all entities of its gold passages. The epoch with the lowest development loss is
-    kept, and ties go to the earlier epoch. The weights are byte-identical on the same kind of
-    processor, and differ in the last digits on a GPU. `statistics` contain the losses of the kept
-    epoch and `dev_recall`, the recall@20 of the targets. Raises UserError if no question is usable.
+    The training data is a synthetic world that is independent of the run's data set. Its passages
+    become two graphs with synonymy edges, and each epoch trains on both. One graph contains the
+    facts that the passages state. The other graph contains the facts that spaCy extracts from the
+    passages.
+    A question starts at the entity that it names, with the weight 1 / (number of its passages). Its
+    targets are all entities of its gold passages. The weights of the epoch with the lowest
+    development loss are kept. Ties are broken by the earlier epoch. The weights are byte-identical
+    on the same kind of processor, and differ in the last digits on a GPU. `statistics` contain the
+    losses of the kept epoch and `dev_recall`, i.e. the recall@20 of the targets. Raises UserError
+    if no question is usable.
     Source: GFM-RAG (Luo et al. 2025), code: loss, AdamW, learning rate and batch size.
-    Deviation: The network is smaller (GFM-RAG has 512 hidden units in 6 layers), one synthetic
-    world replaces 60 graphs, and there is no pretraining on the triples of the graphs.
+    Deviation: The network is smaller, because GFM-RAG has 512 hidden units in 6 layers. One
+    synthetic world replaces 60 graphs, and there is no pretraining on the triples of the graphs.
     """
     place = device_of(device, "build.gnn_weights")
     chance = np.random.default_rng(training_seed)

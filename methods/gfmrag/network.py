@@ -1,4 +1,4 @@
-"""GFM-RAG's graph network, conditioned on the question: its weights and its inference, in torch."""
+"""GFM-RAG's graph neural network, conditioned on the question: weights and inference in torch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,10 +29,10 @@ _BLOCK = 1 << 16
 
 
 class NetworkShape(NamedTuple):
-    """Sizes of a network.
+    """Sizes of a GFM-RAG network.
 
-    `text` and `hidden` are the lengths of text vectors and node states. `layers` and `mlp_layers`
-    are the numbers of message-passing layers and of layers in the final MLP.
+    `text` and `hidden` are the lengths of text vectors and node states. `layers` is the number of
+    message-passing layers, and `mlp_layers` the number of layers in the final MLP.
     """
 
     text: int
@@ -67,7 +67,7 @@ class NetworkShape(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GnnWeights:
-    """Parameters of a network, float32, keyed by their names in GFM-RAG's code.
+    """Parameters of a GFM-RAG network as float32 arrays, keyed by their names in GFM-RAG's code.
 
     If `short_cut` is true, each layer adds its input to its output. `statistics` describe the
     training. `load` does not read them.
@@ -79,7 +79,7 @@ class GnnWeights:
     statistics: Mapping[str, float] = field(default_factory=dict)
 
     def network(self) -> "ModuleDict":
-        """Return the network; raises UserError for missing, extra or non-finite parameters."""
+        """Return the network. Raises UserError if parameters are missing, unknown or not finite."""
         import torch
 
         network = self.shape.network()
@@ -93,14 +93,14 @@ class GnnWeights:
         return network
 
     def save(self, folder: Path) -> None:
-        """Write the parameters as one archive of plain arrays."""
+        """Write the parameters into a folder, as one archive of plain arrays."""
         named = {name: np.asarray(values) for name, values in self.parameters.items()}
         named |= {_SHAPE: np.array(self.shape), _SHORT_CUT: np.array(self.short_cut)}
         np.savez(folder / _WEIGHTS, **named)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, folder: Path) -> "GnnWeights":
-        """Read the weights that `save` wrote."""
+        """Read the parameters from a folder that `save` wrote."""
         with np.load(folder / _WEIGHTS, allow_pickle=False) as arrays:
             named = {name: arrays[name] for name in arrays.files}
         text, hidden, layers, mlp_layers, layer_norm = named.pop(_SHAPE).tolist()
@@ -109,7 +109,7 @@ class GnnWeights:
 
 
 class KindedEdges(NamedTuple):
-    """Directed edges: `source`, `target` and relation number `kind`, each int64 (n_edges,)."""
+    """Directed edges: source node, target node and number of the relation, int64 (n_edges,)."""
 
     source: IntArray
     kind: IntArray
@@ -117,11 +117,11 @@ class KindedEdges(NamedTuple):
 
 
 def edges_of(graph: Graph) -> tuple[KindedEdges, tuple[str, ...]]:
-    """Return a graph's relationships and their inverses as edges, and the names of the relations.
+    """Return the edges of a graph, including inverse edges, and the names of their relations.
 
-    As in GFM-RAG's code, a synonymy edge becomes two edges, one in each direction, and each of the
-    two has an inverse. The first half of the names are the relations, and the second half are their
-    inverses in the same order.
+    Each relationship becomes an edge and an inverse edge. As in GFM-RAG's code, a synonymy edge
+    becomes two edges, one in each direction, and both have an inverse. The first half of the names
+    are the relations. The second half are their inverses in the same order.
     """
     synonym = np.asarray(graph.synonym, bool)
     kinds: dict[str, int] = {}
@@ -141,7 +141,7 @@ def edges_of(graph: Graph) -> tuple[KindedEdges, tuple[str, ...]]:
 
 
 def mention_weights(graph: Graph) -> FloatArray:
-    """Return 1 / (number of chunks) of each node, (n_nodes,); 0 for a node without chunks."""
+    """Return 1 / (number of chunks) of each node, (n_nodes,). A node without chunks gets 0."""
     return inverse(np.diff(graph.node_chunk.indptr))
 
 
@@ -178,10 +178,10 @@ def logits(
 
 @dataclass(frozen=True, eq=False)
 class EntityScorer(Columns):
-    """Weights of the network with the edges and the relation vectors of one graph.
+    """Network weights together with the edges and the relation vectors of one graph.
 
-    `source`, `kind` and `target` are those of `KindedEdges`. `relations` is float32 (n_relations,
-    d), with the inverse relations in its second half.
+    `source`, `kind` and `target` describe the edges as in `KindedEdges`. `relations` is float32
+    (n_relations, d), with the inverse relations in its second half.
     """
 
     weights: GnnWeights

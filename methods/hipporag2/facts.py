@@ -1,4 +1,4 @@
-"""HippoRAG 2: link the whole question to facts, and let a model filter the facts."""
+"""HippoRAG 2: rank facts by similarity to the whole question, and let a model filter the facts."""
 
 from collections.abc import Sequence
 
@@ -29,11 +29,11 @@ def link(
     embedder: Embedder,
     top_k: PositiveInt = 5,
 ) -> list[Ranked[Relationship]]:
-    """Rank facts (relationships) by similarity to the question, or to the query that replaces it.
+    """Rank facts, i.e. relationships, by the cosine similarity of their vectors to the question.
 
-    The score is the cosine, scaled so that the least similar fact of the graph gets 0 and the most
-    similar fact gets 1. If all facts are equally similar, all get 1. If a query has several texts,
-    the highest cosine counts. Synonymy edges are not facts. Ties are broken by lower id.
+    The cosines of all facts of the graph are scaled to 0..1. If all facts are equally similar, all
+    get 1. If the step has a query, the query replaces the question. If it has several texts, the
+    highest cosine counts. Synonymy edges are not facts. Ties are broken by lower id.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.3, query to triple, top 5.
     """
     facts = ~np.asarray(graph.synonym, bool)
@@ -47,7 +47,7 @@ def link(
 
 @operator("relationship.filter.none", order="the order given")
 def filter_none(relationships: Ranked[Relationship]) -> Ranked[Relationship]:
-    """Keep all relationships, as HippoRAG 2 does without its filter.
+    """Keep all relationships, as in the ablation of HippoRAG 2 without a filter.
 
     Source: HippoRAG 2 (Gutierrez et al. 2025), Table 5.
     """
@@ -75,15 +75,15 @@ def filter_llm(
     llm: ChatModel,
     prompt: Prompt = PROMPT,
 ) -> Ranked[Relationship]:
-    """Keep the relationships that the model finds useful for the question.
+    """Keep the relationships that the language model finds useful for the question.
 
     The model replies with the numbers of the useful relationships, or with an empty list. Unknown
-    numbers are ignored. Without relationships no call is made. After two unreadable replies all
-    relationships are kept, which counts as a fallback. Raises CallFailed if the model does not
-    reply.
+    numbers are ignored. If no relationships are given, the model is not called. After two
+    unreadable replies all relationships are kept, which counts as a fallback. Raises CallFailed if
+    the model does not reply.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.3, recognition memory.
-    Deviation: The prompt is this project's and asks for numbers. In the authors' code, the prompt
-    is tuned by DSPy and the model writes the triples to keep, which are matched by edit distance.
+    Deviation: This project's prompt asks for numbers. In the authors' code, the prompt is tuned by
+    DSPy. The model writes the triples to keep, and the code matches them by edit distance.
     """
     if not len(relationships):
         return relationships

@@ -39,12 +39,13 @@ SEPARATOR = "; "
 
 @dataclass(frozen=True, eq=False)
 class PseudoQuestions(Columns):
-    """Questions that chunks answer or raise, in chunk order, with the names in the questions.
+    """Pseudo-questions, i.e. questions that chunks answer or raise, in chunk order.
 
-    `texts` (n_questions,) holds the questions and `chunk`, int64 (n_questions,), their chunks.
-    `answered`, bool (n_questions,), is true if the chunk answers the question, and false if the
-    chunk raises it. `names` are normalised and unique. `question_name` is a bool CSR matrix
-    (n_questions, n_names). `statistics` counts the model's replies and their faults.
+    `texts` (n_questions,) holds the questions, and `chunk`, int64 (n_questions,), the chunk of each
+    question. `answered`, bool (n_questions,), is true if the chunk answers the question, and false
+    if the chunk raises it. `names` are the distinct normalised names in all questions.
+    `question_name` is a bool CSR matrix (n_questions, n_names). `statistics` counts the model's
+    replies and their faults.
     """
 
     texts: Texts
@@ -58,7 +59,7 @@ class PseudoQuestions(Columns):
         return len(self.texts)
 
     def names_of(self, chunks: IntArray) -> set[str]:
-        """Return all names in the questions of the given chunks."""
+        """Return all names in the pseudo-questions of the given chunks."""
         rows = np.flatnonzero(np.isin(self.chunk, chunks))
         return set(self.names.take(np.unique(self.question_name[rows].indices)))
 
@@ -71,7 +72,7 @@ class ListedQuestions(BaseModel):
 
 @artifact("pseudo_questions.nlp")
 def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> PseudoQuestions:
-    """Derive answered questions from sentences and raised questions from names, without a model.
+    """Make pseudo-questions, i.e. questions that chunks answer or raise, without a model.
 
     Each sentence is stored in place of a question that it answers. The title of the chunk is put
     before the sentence and is one of its names. Sentences without a name are skipped. For each
@@ -111,7 +112,7 @@ def llm_questions(
     raised_prompt: Prompt = RAISED,
     max_tokens: PositiveInt | None = None,
 ) -> PseudoQuestions:
-    """Ask the build model for the questions that each chunk answers or raises.
+    """Ask the language model for pseudo-questions, i.e. questions that chunks answer or raise.
 
     There are two calls per chunk, one for the questions that it answers and one for the questions
     that it raises. The names of a question are its named entities. An unreadable reply gives no
@@ -146,7 +147,7 @@ def llm_questions(
 def question_index(
     *, pseudo_questions: PseudoQuestions, embedder: Embedder, progress: Progress
 ) -> VectorIndex:
-    """Embed each pseudo-question, in order."""
+    """Embed the pseudo-questions, i.e. the questions that chunks answer or raise, in order."""
     return index_texts(list(pseudo_questions.texts), embedder, progress, "pseudo-questions")
 
 
@@ -179,20 +180,19 @@ def hop(
     progress: Progress,
     max_df: PositiveInt | None = MAX_DF,
 ) -> Graph:
-    """Build the graph of passages, with edges from raised questions to passages that answer them.
+    """Build a graph of passages in which one passage raises a question and another answers it.
 
     Node i is chunk i, and its description is the passage. Each question that a passage raises is
     matched with the most similar question that another passage answers. An edge leads from the
-    first passage to the second. The similarity is the mean of the Jaccard index of the questions'
-    names (0..1) and the cosine of the questions' vectors. Ties go to the earlier question. If
-    several edges join the same two passages in the same direction, the most similar edge is kept.
-    With n chunks, the max(n, n ln(n)) most similar edges are kept in total. An edge has the
-    answered question as its description, the names of both questions as its keywords, and the
-    similarity as its weight.
-
-    A raised question is compared with the answered questions that share a name with it, and with
-    those whose vectors are nearest. Names in more than `max_df` answered questions (None: no limit)
-    do not count as shared here. Raises UserError if there is no edge.
+    first passage to the second. The similarity is the mean of two values: the Jaccard index of the
+    names in the two questions (0..1), and the cosine of the vectors of the two questions. Ties are
+    broken by the order of the questions. If several edges join the same two passages in the same
+    direction, the most similar edge is kept. With n chunks, the max(n, n ln(n)) most similar edges
+    are kept in total. An edge has the answered question as its description, the names of both
+    questions as its keywords, and the similarity as its weight.
+    A raised question is compared only with answered questions that share a name with it or have the
+    most similar vectors. Names that occur in more than `max_df` answered questions do not count as
+    shared here. `max_df=None` means no limit. Raises UserError if there is no edge.
     Source: HopRAG (Liu et al. 2025), authors' code 23898fa, edges between passages.
     """
     raised, answering, similarity = _match(pseudo_questions, question_index, max_df, progress)

@@ -1,4 +1,4 @@
-"""HopRAG's search: rank edges by the question, hop along further edges, rank visited passages."""
+"""HopRAG's search: start at edges similar to the question, follow edges, and rank passages."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -43,11 +43,12 @@ def hybrid(
     n_candidates: PositiveInt = 200,
     top_k: PositiveInt = 20,
 ) -> list[Ranked[Relationship]]:
-    """Rank relationships by vector similarity to the question and overlap with its names.
+    """Rank relationships by vector similarity to the question and by overlap with its names.
 
-    The score (-0.5..1) is the mean of the cosine between question and relationship and the Jaccard
-    index between the names in the question and the keywords of the relationship. Only the
-    `n_candidates` relationships with the highest cosine are scored. Ties are broken by lower id.
+    The score (-0.5..1) is the mean of two values. The first is the cosine between question and
+    relationship. The second is the Jaccard index between the names in the question and the keywords
+    of the relationship. Only the `n_candidates` relationships with the highest cosine are scored.
+    Ties are broken by lower id.
     Source: HopRAG (Liu et al. 2025), hybrid search of edges.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -79,8 +80,8 @@ def helpful(
 ) -> list[Ranked[Chunk]]:
     """Rank the given chunks by the mean of their score and their cosine with the question.
 
-    If the scores are fractions of visits, e.g. from `node.hops.nearest`, the mean is in -0.5..1.
-    Ties are broken by lower id.
+    If the scores are fractions of visits, as from `node.hops.nearest`, the mean is in -0.5..1. Ties
+    are broken by lower id.
     Source: HopRAG (Liu et al. 2025), helpfulness.
     Deviation: The similarity is the cosine. In the paper, it includes the overlap of names.
     """
@@ -96,18 +97,17 @@ NEXT = Prompt("methods:hoprag/prompts/next_question.j2")
 HELPFUL = Prompt("methods:hoprag/prompts/helpful.j2")
 CHOOSING, JUDGING = "choose a follow-up question", "judge a passage"
 REPLY_TOKENS = 8
-"""The token limit of a reply, which is a number, or yes or no."""
+"""The token limit of a reply, which is a number, "yes" or "no"."""
 LEAST_COSINE = 0.7
-"""A passage with a higher cosine is helpful if no model judges it, as in the authors' code a6e425b.
-"""
+"""Without a model, a passage with a higher cosine is helpful, as in the authors' code a6e425b."""
 NONE = -1
 Choose = Callable[[Sequence[IntArray]], list[int]]
-"""Function that returns the relationship to follow from each passage, or `NONE`.
+"""Function that chooses the relationship to follow from each passage, or `NONE`.
 
 Its argument lists the outgoing relationships of each passage. Every passage has at least one.
 """
 Judge = Callable[[Sequence[int]], Sequence[bool]]
-"""Function that returns for each passage whether it helps to answer the question."""
+"""Function that decides for each passage whether the passage helps to answer the question."""
 
 
 @operator("node.hops.nearest", requires={"relationship.description"})
@@ -121,12 +121,13 @@ def hops_nearest(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Hop along the relationships most similar to the question, and rank nodes by their visits.
+    """Follow the relationships most similar to the question, and rank nodes by number of visits.
 
-    The hops start at the first `width` distinct targets of the given relationships. From each node
-    that is visited for the first time, the next hop follows the outgoing relationship most similar
-    to the question. There are at most `n_hops` hops. The score is the number of visits to the node
-    divided by all visits. Ties, also between relationships, are broken by lower id.
+    The hops start at the targets of the given relationships, namely at the first `width` distinct
+    targets. From each node that is visited for the first time, the next hop follows the outgoing
+    relationship most similar to the question. There are at most `n_hops` hops. The score is the
+    number of visits to the node divided by all visits. Ties between nodes and between relationships
+    are broken by lower id.
     Source: HopRAG (Liu et al. 2025), traversal by similarity.
     """
     vector = embedder.encode([question.text], kind="question")
@@ -156,12 +157,12 @@ def hops_llm(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Hop along relationships that the model chooses, and rank nodes by their visits.
+    """Follow relationships that the language model chooses, and rank nodes by number of visits.
 
     This is `node.hops.nearest`, except that the model chooses at most one of the outgoing
-    relationships of a node. There is one call for each node that is visited for the first time, at
-    most `width` per hop. After a reply without a valid number no relationship is followed, which
-    counts as a fallback. Raises CallFailed if the model does not reply.
+    relationships of a node. There is one call for each node that is visited for the first time, and
+    at most `width` calls per hop. After a reply without a valid number no relationship is followed,
+    which counts as a fallback. Raises CallFailed if the model does not reply.
     Source: HopRAG (Liu et al. 2025), retrieve, reason, prune.
     """
 
@@ -230,9 +231,10 @@ def judged_nearest(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Rank passages like `node.judged.llm`, with the cosine as the judge instead of a model.
+    """Visit passages in hops, and rank them. A passage is helpful if its cosine is above 0.7.
 
-    A passage is helpful if its chunk has a cosine above 0.7 with the question.
+    The cosine compares the chunk of the passage with the question. It replaces the language model
+    of `node.judged.llm`, and everything else is the same.
     Source: HopRAG (Liu et al. 2025), authors' code a6e425b, `bfs_sim_node`.
     """
     vector = embedder.encode([question.text], kind="question")
@@ -264,18 +266,18 @@ def judged_llm(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Hop from the targets of relationships to their neighbours, and rank the visited passages.
+    """Visit passages in hops, and rank them. A language model judges which passages are helpful.
 
-    The first hop visits the first `width` distinct targets. If there are n, the first target starts
-    with n visits, the second with n - 1, and so on. At each hop, the model judges which of the new
-    passages are helpful. Every helpful passage of the hop gains a visit, and every other passage
-    loses a visit. The next hop visits the first 2 * `width` neighbours of these passages, in either
-    direction. The search ends after `n_hops` hops, or after a hop without a new passage.
-
+    The first hop visits the first `width` distinct targets of the given relationships. If there are
+    n of them, the first target starts with n visits, the second with n - 1, and so on. At each hop,
+    the model judges the passages that it has not judged before. Every helpful passage of the hop
+    gains a visit, and every other passage of the hop loses a visit. The next hop visits the first 2
+    * `width` neighbours of these passages, in either direction. The search ends after `n_hops`
+    hops, or after a hop without a new passage.
     The score is the Jaccard index (0..1) of the names in the question and the names in the
     passage's pseudo-questions. The visits of a helpful passage are added to its score. Ties are
-    broken by lower id. A reply that is neither yes nor no counts as no, and as a fallback. Raises
-    CallFailed if the model does not reply.
+    broken by lower id. A reply that is neither yes nor no means no, and counts as a fallback.
+    Raises CallFailed if the model does not reply.
     Source: HopRAG (Liu et al. 2025), authors' code a6e425b, `HopRetriever.py`, lines 439-467.
     """
 

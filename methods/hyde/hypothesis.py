@@ -1,4 +1,4 @@
-"""HyDE: a hypothetical answer passage, and the chunks similar to it."""
+"""HyDE: write a hypothetical passage that answers the question, and search for similar chunks."""
 
 import re
 
@@ -19,11 +19,11 @@ PROMPT = Prompt("methods:hyde/prompts/passage.j2")
 def hypothetical(
     question: Question, *, llm: ChatModel, prompt: Prompt = PROMPT, max_tokens: PositiveInt = 160
 ) -> Query:
-    """Ask the model for a hypothetical passage that answers the question, and use it as the query.
+    """Ask the language model for a hypothetical passage that answers the question.
 
-    The passage may be false. A passage that is cut at `max_tokens` is used as it is. If the reply
-    is empty, the query is the question, which counts as a fallback. Raises CallFailed if the model
-    does not reply.
+    The passage is the query. It may be false. If it is truncated at `max_tokens`, it is used as it
+    is. If the reply is empty, the query is the question, which counts as a fallback. Raises
+    CallFailed if the model does not reply.
     Source: HyDE (Gao et al., ACL 2023), Section 3.2.
     """
     passage = reply(llm, prompt.render({"question": question.text}), max_tokens=max_tokens).text
@@ -43,11 +43,11 @@ def vdb_mean(
     with_question: bool = True,
     top_k: PositiveInt = 4,
 ) -> Ranked[Chunk]:
-    """Rank chunks by similarity to the mean vector of the query texts and the question.
+    """Rank chunks by cosine similarity to the mean vector of the query texts and the question.
 
     Query texts are embedded as passages and the question as a question. If `with_question` is
     false, the question is left out. The mean of the unit vectors is normalised. The score is the
-    cosine (-1..1), or 0 for all chunks if the mean is zero. Ties are broken by lower id.
+    cosine (-1..1). If the mean is zero, all scores are 0. Ties are broken by lower id.
     Source: HyDE (Gao et al., ACL 2023), Section 3.2, Equations 7 and 8.
     """
     if not query.texts:

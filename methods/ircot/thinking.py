@@ -15,7 +15,7 @@ THOUGHT = Prompt("methods:ircot/prompts/thought.j2")
 THOUGHT_TOKENS, LAST = 64, "answer is"
 """The token limit of a reply, and the words that mark the last thought, as in IRCoT's code."""
 _SENTENCE_END = re.compile(r"\w{3}[.!?][\"')\]]*(?=\s+[\"'(\[]?[A-Z0-9])")
-"""The end of a sentence: it follows a word of at least three characters, not initials or "Dr."."""
+"""The end of a sentence, after a word of at least three characters, i.e. not after "Dr."."""
 
 
 @value("thoughts")
@@ -34,7 +34,7 @@ class Thoughts:
 class EndOfThought:
     """The end of a chain of thought.
 
-    `reason` is the last sentence, or "no thought" after an empty reply.
+    `reason` is the last sentence. If the reply was empty, it is "no thought".
     """
 
     reason: str
@@ -42,7 +42,7 @@ class EndOfThought:
 
 @operator("thoughts.begin")
 def begin(question: Question) -> Thoughts:
-    """Start an empty chain of thought.
+    """Start an empty chain of thought for the question.
 
     Source: IRCoT (Trivedi et al. 2023), Section 3.
     """
@@ -61,9 +61,9 @@ def think(
     context_budget: ContextBudget,
     prompt: Prompt = THOUGHT,
 ) -> tuple[Thoughts, Query, EndOfThought | None]:
-    """Ask the model for the next sentence of the chain of thought, which is the next query.
+    """Ask the language model for the next sentence of the chain of thought, i.e. the next query.
 
-    The prompt contains the question, the thoughts so far, and as many chunks as fit the context
+    The prompt contains the question, the sentences so far, and as many chunks as fit the context
     budget. Only the first sentence of the reply is used. A sentence that contains "answer is", in
     upper or lower case, ends the chain. An empty reply also ends the chain. The query is then the
     question, which counts as a fallback. Raises CallFailed if the model does not reply.
@@ -84,7 +84,9 @@ def think(
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of the first line with a word, or "" if no line has a word.
+    """Return the first sentence of a text, or "" if the text has no word.
+
+    Lines without a word are skipped, and a sentence ends at the latest at the end of its line.
 
     >>> first_sentence("Dr. Marsh founded Norvik. She left.")
     'Dr. Marsh founded Norvik.'

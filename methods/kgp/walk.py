@@ -1,4 +1,4 @@
-"""KGP: a walk over the passage graph, guided by the missing evidence that a model describes."""
+"""KGP: visit passages in the passage graph that are similar to the missing evidence."""
 
 import numpy as np
 from pydantic import PositiveInt
@@ -33,13 +33,13 @@ def evidence_walk(
     n_seeds: PositiveInt = 10,
     n_neighbours: PositiveInt = 3,
 ) -> Ranked[Node]:
-    """Return the seeds, each followed by its neighbours most similar to the missing evidence.
+    """Return the first given nodes, and their neighbours that are similar to the missing evidence.
 
-    The seeds are the first `n_seeds` given nodes. For each seed, one call asks the model which
-    evidence is still missing. The unvisited neighbours of the seed are ranked by TF-IDF similarity
-    to the question and the reply. Up to `n_neighbours` with a similarity above 0 are returned. The
-    score of a neighbour is this similarity, and a seed keeps its score. Raises CallFailed if a call
-    fails.
+    For each of the first `n_seeds` given nodes, one call asks the language model which evidence is
+    still missing. The unvisited neighbours of the node are ranked by TF-IDF similarity to the
+    question and the reply. Up to `n_neighbours` neighbours with a similarity above 0 are returned
+    after the node. The score of a neighbour is this similarity, and a given node keeps its score.
+    Raises CallFailed if a call fails.
     Source: KGP (Wang et al. 2024), Section 4; Zhou et al. (2025), Section 6.1 and Table 3.
     """
     seeds = nodes.head(n_seeds)

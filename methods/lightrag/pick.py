@@ -23,15 +23,14 @@ from graphrag_bench.values import (
 from operators.search import vectors_of
 
 PER_ROW, MIN_COSINE = 5, 0.2
-"""The number of chunks for every two nodes, and the lowest cosine of dense chunks, as in LightRAG.
-"""
+"""The number of chunks for every two nodes, and the minimum cosine, as in LightRAG."""
 
 
 @operator("chunk.pick.none", order="the order given")
 def as_found(chunks: Ranked[Chunk], *, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
-    """Keep the first `top_k` chunks in their order (None: all chunks).
+    """Keep the first `top_k` chunks in the order of the previous operator, e.g. `chunk.occurrence`.
 
-    The order is that of the operator before, e.g. `chunk.occurrence` or `chunk.fromrel`.
+    `top_k=None` keeps all chunks.
     Source: Zhou et al. (2025), Section 6.1.
     """
     return chunks.head(top_k)
@@ -51,13 +50,14 @@ def similar(
     embedder: Embedder,
     top_k: PositiveInt = 4,
 ) -> list[Ranked[Chunk]]:
-    """Rank the chunks of the nodes and of the relationships by similarity to the question.
+    """Rank the chunks of the given nodes and relationships by similarity to the question.
 
-    If n nodes have chunks, the 5 n / 2 (rounded down) most similar of their chunks form the first
-    list. The second list is formed in the same way from the relationships, without chunks of the
-    first list. Only relationships that add a chunk count in n. The two lists are then interleaved,
-    nodes first, and the first `top_k` chunks are returned. If both are empty, the first `top_k`
-    given chunks are returned. The score is the cosine (-1..1). Ties are broken by lower id.
+    There are two lists. If n of the given nodes have chunks, the first list has the 5 n / 2
+    (rounded down) chunks of these nodes that are most similar to the question. The second list is
+    formed in the same way from the relationships, without chunks of the first list. Here n counts
+    only relationships that add a new chunk. The two lists are interleaved, starting with the nodes,
+    and the first `top_k` chunks are returned. If both lists are empty, the first `top_k` given
+    chunks are returned. The score is the cosine (-1..1). Ties are broken by lower id.
     Source: LightRAG's code, version 1.5.7, `kg_chunk_pick_method` VECTOR (the default).
     """
     rankings = (nodes, relationships, chunks)
@@ -76,13 +76,13 @@ def similar_and_dense(
     embedder: Embedder,
     top_k: PositiveInt = 4,
 ) -> list[Ranked[Chunk]]:
-    """Interleave the chunks nearest to the question with the two lists of `chunk.pick.similar`.
+    """Interleave the chunks most similar to the question with chunks of nodes and relationships.
 
-    The first list has the `top_k` chunks nearest to the question, without those whose cosine is
-    below 0.2. The chunks of the nodes and the chunks of the relationships form the second and third
-    list. The first `top_k` chunks of the interleaved lists are returned. If they are empty, the
-    first `top_k` given chunks are returned. The score is the cosine (-1..1). Ties are broken by
-    lower id.
+    There are three lists. The first list has the `top_k` chunks with the highest cosine to the
+    question, except chunks with a cosine below 0.2. The second and third list are the two lists of
+    `chunk.pick.similar`. The first `top_k` chunks of the interleaved lists are returned. If all
+    lists are empty, the first `top_k` given chunks are returned. The score is the cosine (-1..1).
+    Ties are broken by lower id.
     Source: LightRAG's code, version 1.5.7, mode `mix`.
     """
     rankings = (nodes, relationships, chunks)
@@ -116,9 +116,9 @@ def _picks(
 def _best(
     scores: FloatArray, incidence: Any, ranked: Ranked[Any], seen: set[int] | None = None
 ) -> Ranked[Chunk]:
-    """Return the best chunks of the ranked rows, five chunks for every two rows.
+    """Return the most similar chunks of the ranked rows, five chunks for every two rows.
 
-    Only rows with a chunk are counted. If `seen` is given, the chunk must not be in `seen`.
+    Only rows with a chunk are counted. If `seen` is given, chunks in `seen` are left out.
     """
     n_rows, first = 0, dict[int, None]()
     for row in ranked.ids.tolist():

@@ -1,4 +1,4 @@
-"""LinearRAG: a graph of entities and sentences, and activation along similar sentences."""
+"""LinearRAG: a graph of entities, sentences and chunks, and activation that spreads along it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from operators.search import vectors_of
 
 @dataclass(frozen=True, eq=False)
 class TriGraph(Columns):
-    """Links from entities to the sentences that name them and to the chunks that mention them.
+    """LinearRAG's Tri-Graph, which links entities to sentences and to chunks.
 
     `names` (n_entities,) are normalised and unique, in order of first mention. `sentences`
     (n_sentences,) are distinct, and each names an entity. `entity_sentence` is a bool CSR matrix
@@ -61,10 +61,11 @@ class TriGraph(Columns):
 
 @artifact("tri_graph")
 def tri_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> TriGraph:
-    """Link the named entities of titles and texts to their sentences and chunks.
+    """Build LinearRAG's Tri-Graph, which links named entities to their sentences and chunks.
 
-    Ordinals and counts are not entities, as in LinearRAG's code. Sentences without an entity are
-    left out. Raises UserError if there is no entity.
+    spaCy finds the entities in titles and texts. Ordinals and counts are not entities, as in
+    LinearRAG's code. Sentences without an entity are left out. Raises UserError if there is no
+    entity.
     Source: LinearRAG (Zhuang et al. 2025), Tri-Graph, and its code.
     """
     names: dict[str, int] = {}
@@ -100,7 +101,7 @@ def tri_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> TriGr
 
 @artifact("graph.entities", provides={"node.name", "relationship.weight"})
 def entities(*, tri_graph: TriGraph) -> Graph:
-    """Build a graph whose nodes are the entities of the Tri-Graph, without relationships.
+    """Build a graph without relationships, whose nodes are the entities of LinearRAG's Tri-Graph.
 
     Source: LinearRAG (Zhuang et al. 2025).
     """
@@ -110,7 +111,7 @@ def entities(*, tri_graph: TriGraph) -> Graph:
 
 @artifact("sentence_index")
 def sentence_index(*, tri_graph: TriGraph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Embed the sentences of a Tri-Graph, in the order of the Tri-Graph."""
+    """Embed the sentences of LinearRAG's Tri-Graph, in the order of the Tri-Graph."""
     texts = list(tri_graph.sentences)
     return index_texts(texts, embedder, progress, "sentences")
 
@@ -130,19 +131,20 @@ def activate(
 ) -> list[tuple[Ranked[Node], NodeScores]]:
     """Spread activation from the given nodes along sentences, and return the active nodes.
 
-    In each round, every active node selects the `sentences_per_node` sentences that name it and are
-    most similar to the question. Sentences selected in earlier rounds are excluded. The node passes
-    its score times the cosine of sentence and question to every entity in these sentences. Its
-    score is its start score in the first round, then the highest score received in the previous
-    round. Scores below `threshold` are neither passed on nor received.
-
-    Nodes are ranked by their start score (the best of duplicates, at least 0) plus all scores that
-    they receive. The activation of a node is the maximum of its start score and its received
-    scores, where a score received in round r is divided by 1 + r. Only nodes above 0 are returned.
-    Ties are broken by lower id. Raises UserError if the graph does not belong to the sentences. The
-    default of two rounds corresponds to `max_iterations=3` in the authors' code.
+    In each round, every active node selects sentences that name it, namely the `sentences_per_node`
+    sentences most similar to the question. Sentences selected in earlier rounds are excluded. The
+    node passes its score times the cosine of sentence and question to every entity in these
+    sentences. In the first round, its score is its start score. In later rounds, it is the highest
+    score that the node received in the previous round. Scores below `threshold` are neither passed
+    on nor received.
+    Nodes are ranked by the sum of their start score and all received scores. If a node is given
+    twice, its best start score counts. Negative start scores count as 0. The activation of a node
+    is the maximum of its start score and its received scores, where a score received in round r is
+    divided by 1 + r. Only nodes with a positive sum are returned. Ties are broken by lower id.
+    Raises UserError if the graph does not belong to the sentences. The default of two rounds
+    corresponds to `max_iterations=3` in the authors' code.
     Source: LinearRAG (Zhuang et al. 2025), semantic propagation, and its code.
-    Deviation: The result does not depend on the order of the nodes: sentences are marked as
+    Deviation: The result does not depend on the order of the nodes. Sentences are marked as
     selected at the end of a round, and the highest of several received scores is passed on. The
     authors' code goes node by node and keeps the last score.
     """
@@ -201,9 +203,10 @@ def activated(
 ) -> list[ChunkScores]:
     """Add a bonus to the scores of chunks that mention active nodes.
 
-    The new score of a chunk with score s is `ratio` * s + ln(1 + sum over nodes of a * ln(1 + m)),
-    where a is the activation of a node and m is the number of its mentions in the chunk. Negative
-    activations count as 0. The default of `ratio` is that of the authors' code.
+    The new score of a chunk is `ratio * s + ln(1 + sum of a * ln(1 + m))`. Here s is the score of
+    the chunk. The sum is over all nodes, a is the activation of a node, and m is the number of its
+    mentions in the chunk. Negative activations count as 0. The default of `ratio` is that of the
+    authors' code.
     Source: LinearRAG (Zhuang et al. 2025), passage scores.
     """
     mentions = tri_graph.mention_weight

@@ -83,7 +83,7 @@ def _items(value: Any) -> list[Any]:
 
 
 def _schema_limit(**limits: int) -> Any:
-    """Limit the field in the schema sent to the server. A longer value is still read."""
+    """Limit a field in the JSON schema that is sent to the server. A longer value is still read."""
     return Field(json_schema_extra=dict(limits))
 
 
@@ -94,9 +94,9 @@ LongText = Annotated[str, BeforeValidator(_text), _schema_limit(maxLength=400)]
 
 
 class _Lenient(BaseModel):
-    """A reply whose fields may have other names.
+    """A reply that is read even if its fields have other names.
 
-    If a reply is not a JSON object, it is the value of the field that `BARE` names.
+    If the reply is not a JSON object, it becomes the value of the field that `BARE` names.
     """
 
     BARE: ClassVar[str]
@@ -170,7 +170,7 @@ class PlanReply(BaseModel):
 
 @lru_cache(maxsize=64)
 def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
-    """Return a reply type whose schema limits the sequences, and the sub-questions in each."""
+    """Return a reply type whose JSON schema limits the sequences of a plan, and their lengths."""
     items = BeforeValidator(_items)
     hops = Annotated[list[HopReply], items, _schema_limit(maxItems=max_hops)]
     sequence = create_model("Sequence", __base__=SequenceReply, hop=(hops, ...))
@@ -182,13 +182,14 @@ def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
 def plan_of(
     reply: PlanReply, original: str, *, kind: QuestionKind = "specific", rewritten: bool = False
 ) -> Plan:
-    """Return the normalised plan of a reply. It may have no sub-questions.
+    """Convert a reply of the model to a normalised plan, which may have no sub-questions.
 
     Ids are rewritten as "sequence-hop", e.g. "1-2", and a repeated id gets a new number. If the
-    text of a sub-question contains a placeholder, the sub-question also depends on the one that the
-    placeholder names. The text of the final question is `original`, or that of the reply if
-    `rewritten` is true. Its kind is `kind`, unless the reply states a kind. Every change is listed
-    in the plan's `fixes`. All rules are in methods/pankrag/README.md.
+    text of a sub-question contains a placeholder, the sub-question also depends on the sub-question
+    that the placeholder names. The text of the final question is `original`. If `rewritten` is
+    true, it is the text in the reply. The kind of the final question is `kind`, unless the reply
+    states a kind. Every change is listed in the plan's `fixes`. All rules are in
+    methods/pankrag/README.md.
     Source: PankRAG (2025), Section 2.2.
     """
     hops, fixes = _hops(reply.path.sequences)
@@ -208,7 +209,7 @@ def plan_of(
 
 
 def placeholders(text: str) -> list[tuple[str, str]]:
-    """Return each placeholder in a text and the id of its sub-question, in order."""
+    """Return the placeholders for earlier answers in a text, with the sub-question ids in them."""
     return [
         (match[0], "-".join(str(int(part)) for part in match.groups() if part is not None))
         for match in _BRACKETED.finditer(text)
@@ -245,7 +246,7 @@ PLAN = Prompt("methods:pankrag/prompts/plan.j2")
 REPHRASE = Prompt("methods:pankrag/prompts/rephrase.j2")
 PLAN_TOKENS, REPHRASE_TOKENS = 2200, 128
 MOST_WORDS = 30
-"""The maximum number of words that replace a placeholder if there is no reply."""
+"""If there is no reply, a placeholder is replaced by at most this many words."""
 
 
 @operator(
@@ -263,14 +264,14 @@ def plan(
     max_sequences: PositiveInt = 4,
     max_hops: PositiveInt = 4,
 ) -> Plan:
-    """Ask the model for a plan of sub-questions, and normalise it.
+    """Ask the language model for a plan of sub-questions that depend on each other.
 
-    With `planning="off"`, the plan consists of the final question, which is specific or abstract
-    like the question. The same plan is used after two unreadable replies, which counts as a
-    fallback. The final question is the question itself, or the model's wording of it with
-    `final_text="plan"`. The reply schema limits a plan to `max_sequences` sequences of `max_hops`
-    sub-questions. Without these limits a small model may not end its plan, and a plan that is cut
-    at 2,200 tokens is unreadable.
+    The plan is normalised. With `planning="off"`, the plan has only a final question of the same
+    kind (specific or abstract) as the question. The same plan is used after two unreadable replies,
+    which counts as a fallback. The final question is the question itself. With `final_text="plan"`,
+    it is the model's wording of the question. The reply schema limits a plan to `max_sequences`
+    sequences of `max_hops` sub-questions. Without these limits a small model may not end its plan,
+    and a plan that is truncated at 2,200 tokens is unreadable.
     Source: PankRAG (2025), Section 2.2, globally aware planning, and ablation "-Pank".
     """
     nothing = PlanReply(path=PathReply.model_validate({}))
@@ -302,11 +303,11 @@ def rephrase(
 ) -> Question:
     """Rewrite a sub-question to be self-contained, given the answers that it depends on.
 
-    With `when="placeholders_only"`, the model rewrites sub-questions that contain a placeholder
-    such as `<A1-1>`. With `when="always"`, it rewrites every sub-question, but the final question
-    only if it contains a placeholder. With `when="never"`, nothing is rewritten. A sub-question
-    without dependencies is never rewritten. If the reply is missing or empty, each placeholder is
-    replaced by the first sentence of its answer, up to 30 words. This counts as a fallback.
+    With `when="placeholders_only"`, the model rewrites questions that contain a placeholder such as
+    `<A1-1>`. With `when="always"`, it rewrites every sub-question, but the final question only if
+    it contains a placeholder. With `when="never"`, nothing is rewritten. A sub-question without
+    dependencies is never rewritten. If the reply is missing or empty, each placeholder is replaced
+    by the first sentence of its answer, up to 30 words. This counts as a fallback.
     Source: PankRAG (2025), Section 2.2, top-down phase.
     """
     needed = bool(placeholders(question.text)) or (when == "always" and not question_kind.final)
@@ -345,14 +346,14 @@ def leaf_or_theme(
     levels: Literal["chosen", "all"] = "chosen",
     top_k: PositiveInt | None = 512,
 ) -> Ranked[Community]:
-    """Choose coarse communities, or finer ones inside them that fit the question better.
+    """Choose coarse communities, or finer communities inside them if these fit the question better.
 
     The choice starts at the coarsest level. A community is replaced by its children if the report
-    of a descendant, down to `level`, is more similar to the question than its own report. The
-    similarity is the cosine, to six decimals. The chosen communities thus cover the graph once.
-    With `levels="all"`, all communities down to `level` are chosen. The score is the number of
-    chunks plus the report's rating / 11, as in `community.layer`. Ties are broken by lower id.
-    Communities are left out if they have no report or if their rating is below 0.
+    of one of its descendants, down to `level`, is more similar to the question than its own report.
+    The similarity is the cosine, to six decimals. The chosen communities do not overlap. With
+    `levels="all"`, all communities down to `level` are chosen. The score is the number of chunks
+    plus rating / 11, as in `community.layer`. Ties are broken by lower id. Communities are left out
+    if they have no report or if their rating is below 0.
     Source: PankRAG (2025), Section 2.3, leaf-level and high-level summaries.
     Deviation: The paper gives no criterion for the choice. This project compares similarities.
     """
@@ -388,10 +389,11 @@ def rerank_chunks(
 ) -> Ranked[Chunk]:
     """Rerank chunks by relevance and by similarity to the answers that the question depends on.
 
-    The score of a chunk is alpha R + (1 - alpha) M. R is the highest score (0..1) of a given node
-    in the chunk. M is the mean cosine between the chunk and the answers, at least 0. If there are
-    no answers or `rerank="off"`, the score is R. Ties keep the given order. The paper does not
-    define R, the mean over answers, or the lower bound of M, which are this project's.
+    The score of a chunk is `alpha * R + (1 - alpha) * M`. R is the highest score (0..1) of a given
+    node in the chunk. M is the mean cosine between the chunk and the answers. A negative M counts
+    as 0. If there are no answers or `rerank="off"`, the score is R. Ties are broken by the given
+    order. The paper does not define R, the mean over answers, or the lower bound of M. These are
+    choices of this project.
     Source: PankRAG (2025), Section 2.3.1, Equations 4 and 5.
     """
     inside = graph.node_chunk[nodes.ids][:, chunks.ids].toarray()
@@ -412,10 +414,10 @@ def rerank_points(
     rerank: Literal["on", "off"] = "on",
     alpha: Weight = 0.75,
 ) -> Points:
-    """Reorder points by relevance and by similarity to the answers that the question depends on.
+    """Rerank statements by relevance and by similarity to the answers that the question needs.
 
-    The order is that of `chunk.dependency_rerank`, where R is the score of the point / 100. The
-    points keep their scores. Ties keep the given order.
+    They are sorted by the score of `chunk.dependency_rerank`, where R is the score of the statement
+    / 100. The statements keep their own scores. Ties are broken by the given order.
     Source: PankRAG (2025), Section 2.3.1, Equations 4 and 5.
     """
     r = np.array(points.scores, np.float64) / 100
@@ -431,7 +433,7 @@ def rerank_points(
 
 
 def mean_similarity(candidates: Vectors, answers: Dependencies, embedder: Embedder) -> FloatArray:
-    """Return the mean cosine of unit vectors (n, d) with the answers, at least 0, float64 (n,)."""
+    """Return the mean cosine between each candidate (n, d) and the answers, at least 0, (n,)."""
     vectors = np.asarray(embedder.encode(answers.answers, kind="passage"), np.float64)
     means = (np.asarray(candidates, np.float64) @ vectors.T).mean(axis=1)
     return np.asarray(np.maximum(means, 0))

@@ -13,9 +13,9 @@ from graphrag_bench.algorithms.views import Int32Array
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
 
 MOST_HOPS = 4
-"""Paths with more relationships are sorted by length and node tuple, but not by similarity."""
+"""Ties between longer paths are broken by node ids only, not by similarity to the question."""
 MILLION = 1_000_000
-"""Similarities are compared in whole millionths, i.e. to six decimals."""
+"""Similarities are compared as whole multiples of one millionth, i.e. to six decimals."""
 NodePath = tuple[int, ...]
 
 
@@ -23,8 +23,8 @@ class Likeness(NamedTuple):
     """For each pair of adjacent nodes, the relationship most similar to the question.
 
     `row` int64 (n_pairs,) is the row of this relationship, with ties broken by lower id. `ways` is
-    an int64 CSR matrix (n_nodes, n_nodes) with the similarity of this relationship times a million.
-    Zeros are stored explicitly.
+    an int64 CSR matrix (n_nodes, n_nodes). It contains the similarity of this relationship times a
+    million. Zeros are stored explicitly.
     """
 
     row: IntArray
@@ -32,9 +32,10 @@ class Likeness(NamedTuple):
 
     @classmethod
     def of(cls, graph: Graph, similarity: FloatArray) -> "Likeness":
-        """Find the most similar relationship of each pair of adjacent nodes.
+        """Find the most similar relationship between each two adjacent nodes.
 
-        `similarity` to the question is float64 (n_relationships,).
+        `similarity` float64 (n_relationships,) is the similarity of each relationship to the
+        question.
         """
         from scipy.sparse import csr_matrix
 
@@ -47,7 +48,7 @@ class Likeness(NamedTuple):
 
 
 class _PartialPaths(NamedTuple):
-    """Partial paths of equal length: `nodes` int64 (n, hops + 1) and summed similarity (n,)."""
+    """Partial paths of equal length: `nodes` int64 (n, hops + 1), and summed similarities (n,)."""
 
     nodes: IntArray
     sums: IntArray
@@ -83,14 +84,14 @@ class _PartialPaths(NamedTuple):
 def shortest_paths(
     graph: Graph, pairs: IntArray, likeness: Likeness, *, k: int, most: int | None
 ) -> tuple[IntArray, IntArray]:
-    """Return the `k` shortest paths of at most `most` hops for each pair (source, target).
+    """For each pair (source, target), return the `k` shortest paths of at most `most` hops.
 
     `pairs` is int64 (n_pairs, 2). Pairs are distinct, and source and target differ. A path visits
     no node twice and follows relationships in either direction. `most=None` means no bound. The
     first result is the row in `pairs` of each path, int64 (n,). The second result is the nodes of
     each path, int64 (n, longest + 1), padded with -1. Ties between paths of up to four hops are
-    broken by higher sum of similarities, then by lower node tuple. Ties between longer paths are
-    broken by lower node tuple.
+    broken by higher sum of similarities. Remaining ties, and ties between longer paths, are broken
+    by comparing the tuples of node ids.
     Source: PathCoRAG, Section 4.3 and Appendix B (Yen's algorithm).
     """
     from scipy.sparse.csgraph import connected_components
@@ -129,10 +130,10 @@ def shortest_paths(
 
 
 def _yen(graph: Graph, source: int, target: int, k: int, most: int) -> list[NodePath]:
-    """Return the `k` shortest loopless paths of at most `most` hops, ties by node tuple.
+    """Return the `k` shortest loopless paths of at most `most` hops, by Yen's algorithm.
 
-    This is Yen's algorithm with Lawler's rule: a path branches only at or after the node where it
-    left an earlier path, and only the best path of each branch is a candidate.
+    With Lawler's rule, a path branches only at or after the node where it left an earlier path, and
+    only the best path of each branch is a candidate. Ties are broken by the tuples of node ids.
     """
     ways, shortest_way = graph.neighbours, _compiled_shortest_way()
     blocked, banned = np.zeros((2, graph.n_nodes), bool)
@@ -165,10 +166,11 @@ def shortest_way(
     starts: Int32Array, nodes: Int32Array, source: int, target: int,
     blocked: NDArray[np.bool_], banned: NDArray[np.bool_],
 ) -> Int32Array:  # fmt: skip
-    """Return the nodes of the shortest path, ties by node tuple; empty if there is no path.
+    """Return the nodes of the shortest path from `source` to `target`.
 
-    The path avoids `blocked` nodes (n_nodes,), and its first hop also avoids `banned` nodes
-    (n_nodes,).
+    Ties are broken by comparing the tuples of node ids. If there is no path, the result is empty.
+    No hop leads to a node in `blocked` (n_nodes,). The first hop does not lead to a node in
+    `banned` (n_nodes,) either.
     """
     lost = True
     for near in nodes[starts[source] : starts[source + 1]]:
@@ -214,15 +216,17 @@ def step_paths(
     top_k: int | None = None,
     top_k_of: BestOf = "all",
 ) -> list[Path]:
-    """Rank the k shortest paths of all transitions, and keep the best.
+    """Rank the shortest paths between nodes of consecutive steps by similarity to the question.
 
     A transition is an array of node pairs (source, target) from one step to the next, int64 (n, 2).
-    Pairs of a node with itself are skipped. `top_k` paths are kept in total, or for each transition
-    with `top_k_of="transition"`. The score is the mean similarity of the path's relationships to
-    the question (-1..1). With `counted="sorted"`, relationships count only if they lead from the
-    alphabetically lower name (in capitals) to the higher one. If `above` is set, they count only if
-    their similarity is higher. A path is dropped if none of its relationships count. Paths are
-    sorted by score (to six decimals), fewer hops, transition and node tuple.
+    For each pair, the `k` shortest paths are ranked. Pairs of a node with itself are skipped.
+    `top_k` paths are kept in total. With `top_k_of="transition"`, `top_k` paths are kept for each
+    transition. The score is the mean similarity of the path's relationships to the question
+    (-1..1). With `counted="sorted"`, relationships count only if they lead from the alphabetically
+    lower name (in capitals) to the higher name. If `above` is set, they count only if their
+    similarity is above this value. A path is dropped if none of its relationships count. Paths are
+    sorted by score (to six decimals), then by fewer hops, by transition, and by the tuple of node
+    ids.
     Source: PathCoRAG, Section 4.3, Equation 5 and Appendix B, and its code (`sorted`, `above`).
     """
     likeness = Likeness.of(graph, similarity)
@@ -271,7 +275,8 @@ Scored = tuple[IntArray, FloatArray]
 def likely_pairs(sources: Scored, targets: Scored, most: int | None) -> IntArray:
     """Return the `most` pairs (source, target) with the highest product of scores, int64 (n, 2).
 
-    None returns all pairs. Negative scores count as 0. Ties go to the lower pair.
+    `most=None` returns all pairs. Negative scores count as 0. Ties are broken by lower source id,
+    then by lower target id.
     """
     (from_nodes, from_scores), (to_nodes, to_scores) = sources, targets
     product = np.outer(np.clip(from_scores, 0, None), np.clip(to_scores, 0, None)).ravel()

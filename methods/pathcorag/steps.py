@@ -1,4 +1,4 @@
-"""PathCoRAG: find the reasoning steps of a question, their nodes, and the paths between them."""
+"""PathCoRAG: reasoning steps of a question, the nodes of each step, and the paths between them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -77,10 +77,10 @@ def reasoning_steps_llm(
     n_steps: PositiveInt = 3,
     n_queries: PositiveInt = 3,
 ) -> ReasoningSteps:
-    """Ask the model for `n_steps` reasoning steps, each with `n_queries` extended queries.
+    """Ask the language model for `n_steps` reasoning steps, each with `n_queries` search queries.
 
-    Extra steps and queries are cut. A missing query is replaced by the step itself. After two
-    unreadable replies the question is the only step, which counts as a fallback.
+    Additional steps and queries are left out. A missing query is replaced by the text of the step.
+    After two unreadable replies the question is the only step, which counts as a fallback.
     Source: PathCoRAG, Section 4.1.
     """
     values = {"question": question.text, "n_steps": n_steps, "n_queries": n_queries}
@@ -102,13 +102,13 @@ def reasoning_steps_llm(
 def reasoning_steps_nlp(
     question: Question, *, nlp: Nlp, n_steps: PositiveInt = 3, n_queries: PositiveInt = 3
 ) -> ReasoningSteps:
-    """Build up to three reasoning steps from the words of the question, without a model.
+    """Make up to three reasoning steps of the words of the question, without a language model.
 
-    The steps are the named entities, the other phrases, and the question itself. The queries of a
-    step are its first `n_queries` names or phrases. Steps without queries are left out, and of the
-    remaining steps the first `n_steps` are kept.
+    The steps are the named entities, the remaining noun phrases, and the question itself. The
+    queries of a step are its first `n_queries` names or phrases. Steps without queries are left
+    out. The first `n_steps` of the remaining steps are kept.
     Source: PathCoRAG, Section 4.1.
-    Deviation: A tagger replaces the model. The steps are groups of words, without any reasoning.
+    Deviation: spaCy replaces the model. The steps are groups of words, without any reasoning.
     """
     (sentences,) = nlp.sentences([question.text])
     names = unique([name for sentence in sentences for name, _ in sentence.entities])
@@ -120,7 +120,7 @@ def reasoning_steps_nlp(
 
 @operator("relationship.among", order="by the better-ranked end, then by id")
 def among(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Relationship]:
-    """Rank the relationships between given nodes by the better-ranked of their two nodes.
+    """Rank the relationships that join two given nodes by the higher-ranked of the two nodes.
 
     The score is the score of that node. Ties are broken by lower id. In this project, the operator
     is also used if no path is found.
@@ -145,13 +145,14 @@ def by_step(
     assign: Literal["all", "rank"] = "all",
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
 ) -> StepNodes:
-    """Find the `per_query` nodes most similar to each query, and assign each to a reasoning step.
+    """Find the nodes most similar to each query of the reasoning steps, and assign them to steps.
 
-    A node belongs to the step of its most similar query. Similarities are compared to six decimals,
-    and ties go to the first step. The score is the highest cosine of the node with a query of its
-    step (-1..1). Ties are broken by lower id. With `assign="rank"`, a node belongs to the step of
-    the query in whose results it ranks best, and its score ignores queries that did not find the
-    node. Results below `min_score` are dropped. The authors' code uses `rank` and `min_score`.
+    `per_query` nodes are found for each query. A node belongs to the step of its most similar
+    query. Similarities are compared to six decimals. If two steps tie, the node belongs to the
+    first. The score is the highest cosine of the node with a query of its step (-1..1). Ties are
+    broken by lower id. With `assign="rank"`, a node belongs to the step of the query in whose
+    results it ranks highest. Its score then ignores queries that did not find the node. Results
+    below `min_score` are dropped. The authors' code uses `rank` and `min_score`.
     Source: PathCoRAG, Section 4.2, Equations 3 and 4.
     """
     texts = [query for queries in reasoning_steps.queries for query in queries]
@@ -202,15 +203,15 @@ def k_shortest(
     ranked. They have at most `max_path_edges` relationships (None: no bound), in either direction.
     The score is the mean cosine of the question and the path's relationships (-1..1). With
     `counted="sorted"`, relationships count only if they lead from the alphabetically lower name to
-    the higher one. With `min_score`, they count only if their cosine is higher. A path is dropped
-    if none of its relationships count. Paths are sorted by score, then by fewer relationships,
-    transition and node tuple. `top_k` paths are kept in total, or for each transition with
-    `top_k_of="transition"`.
-
-    Only the `max_pairs_per_transition` pairs (None: all) with the highest product of node scores
-    are searched. Among equally short paths, the `k` with the highest mean similarity are found,
-    with ties broken by lower node tuple. Beyond four relationships only the node tuple decides.
-    `build.relationship_index.text` chooses the text of a relationship; the paper uses
+    the higher name. If `min_score` is set, they count only if their cosine is above it. A path is
+    dropped if none of its relationships count. Paths are sorted by score, then by fewer
+    relationships, by transition (i.e. step i), and by the tuple of node ids. `top_k` paths are kept
+    in total. With `top_k_of="transition"`, `top_k` paths are kept for each transition.
+    Only the `max_pairs_per_transition` pairs with the highest product of node scores are searched.
+    None searches all pairs. If more than `k` paths are equally short, the paths with the highest
+    mean similarity are found. Remaining ties are broken by the tuple of node ids. For paths with
+    more than four relationships, only this tuple decides.
+    `build.relationship_index.text` chooses the text of a relationship, and the paper uses
     `description`. `sorted`, `min_score` and `transition` are from the authors' code.
     Source: PathCoRAG, Section 4.3, Equation 5 and Appendix B.
     Deviation: Up to four relationships, the same paths are found by walks from both ends that meet.
@@ -234,10 +235,11 @@ def k_shortest(
 def members(
     paths: RankedPaths, *, order: Literal["given", "transition"] = "given"
 ) -> tuple[Ranked[Node], Ranked[Relationship]]:
-    """Return the nodes and the relationships on the paths, each once, by first appearance.
+    """Return the distinct nodes and relationships on the paths, in order of first appearance.
 
-    `order="transition"` sorts the paths by transition first, as in the prompt. The score is the
-    highest score of a path with the node or relationship.
+    With `order="transition"`, paths are first sorted by the transition between reasoning steps to
+    which they belong, as in the prompt. The score is the highest score of a path that contains the
+    node or relationship.
     Source: PathCoRAG, Appendix C, tables of entities and relationships.
     """
     along = list(paths.paths)

@@ -1,4 +1,4 @@
-"""PathRAG: find nodes similar to a question's keywords, and prune paths between them by flow."""
+"""PathRAG: find nodes similar to the question's keywords, and rank paths between them by flow."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -32,7 +32,7 @@ NodePair = tuple[int, int]
 Dedup = Literal["reversal", "node_set"]
 NOBODY = -1
 SLACK = 1e-12
-"""Tolerance of the comparison with theta, so that a rounding error prunes no node."""
+"""Tolerance of the comparison with theta, so that rounding errors do not exclude a node."""
 
 
 class _Rules(NamedTuple):
@@ -56,10 +56,10 @@ class _PathRows(NamedTuple):
 def _alive_paths(
     near: Neighbours, nodes: Sequence[int], rules: _Rules, count_start: bool
 ) -> _PathRows:
-    """Return all paths between two of the nodes, in both directions, that are not pruned.
+    """Return all paths between two of the given nodes, in both directions, that are not pruned.
 
-    The flow from a start depends on the end only if the end would send resource on. All other ends
-    share one flow, and each end that would send resource needs a flow of its own.
+    Each pair of start and end has its own flow. If the end would not pass resource on, the flow is
+    the same as for all other such ends, so it is computed only once.
     """
     from scipy.sparse import csr_matrix
 
@@ -116,7 +116,7 @@ def _simple(walks: IntArray, nodes: IntArray) -> IntArray:
 
 
 def best_first(paths: _PathRows, dedup: Dedup) -> IntArray:
-    """Return the row numbers of distinct paths, in the order of `path.flow_prune`."""
+    """Return the row numbers of distinct paths, best first, in the order of `path.flow_prune`."""
     import pandas as pd
 
     nodes, hops = paths.nodes, paths.hops[:, None]
@@ -150,10 +150,10 @@ def edge_flow(
 ) -> Mapping[NodePair, float]:
     """Return the flow along each edge of paths that have the same start and the same end.
 
-    The successors of a node are the nodes that follow it on one of these paths, in order of id. The
-    start sends 1 / (number of its successors) along each edge. Any other node that receives more
-    than the threshold sends alpha * flow / (number of its successors) along each edge. The end and
-    nodes `max_hops` hops from the start send nothing.
+    The successors of a node are the nodes that follow it on one of these paths, in order of id. If
+    the start has n successors, it sends 1 / n along each edge. Any other node with n successors
+    that receives more than the threshold sends alpha * flow / n along each edge. The end sends
+    nothing. Nodes `max_hops` hops from the start send nothing either.
     """
     following: dict[int, set[int]] = {}
     for walk in walks:
@@ -190,7 +190,7 @@ def by_keyword(
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     top_k: PositiveInt = 40,
 ) -> list[Ranked[Node]]:
-    """Choose up to `top_k` nodes: the low-level keywords take turns in choosing a similar node.
+    """Find up to `top_k` nodes, which the low-level keywords choose in turns by similarity.
 
     In its turn, a keyword chooses its most similar node that has not been chosen yet. If the cosine
     of that node is below `min_score`, the keyword chooses no more nodes. The score is the cosine of
@@ -240,23 +240,23 @@ def flow_prune(
     """Rank paths between the given nodes by the resource that flows along them.
 
     Each ordered pair of nodes, start and end, has its own flow. The start has resource 1. A node
-    with resource S and n neighbours sends `alpha` * S / n to each neighbour that is reached for the
-    first time, unless S / n is below `theta`. The start always sends, and the end sends only if
+    with resource S and n neighbours sends `alpha * S / n` to each neighbour that is reached for the
+    first time, unless S / n is below `theta`. The start always sends. The end sends only if
     `expand_target` is true. With `direction="out"`, only targets of relationships are neighbours. A
     path has at most `max_hops` hops, and all its nodes except the last have sent resource.
-
-    The score is the sum of the nodes' resources divided by the number of hops. With
-    `reliability="exclude_start"`, the start's resource is left out. With `edge_flow`, no path is
-    pruned, and the score is the mean over the hops of the flow computed by `edge_flow`. Ties are
-    broken by fewer hops, then by lower node tuple. A path and its reversal count once. With
-    `dedup="node_set"`, all paths with the same nodes count once. `at_most_half` limits `top_k` to
-    half of the paths, rounded down for each length. `select` keeps the best, the shortest
-    (`hop_first`, ties at random) or random paths.
+    The score is the summed resource of the nodes divided by the number of hops. With
+    `reliability="exclude_start"`, the resource of the start is left out. With `edge_flow`, no path
+    is pruned. The score is then the mean over the hops of the flow computed by the function
+    `edge_flow`. Ties are broken by fewer hops, then by the tuple of node ids. A path and its
+    reversal count once. With `dedup="node_set"`, all paths with the same nodes count once. If
+    `at_most_half` is true and there are n_l paths of length l, `top_k` is at most the sum of all
+    n_l // 2. `select` keeps the best paths, the shortest paths (`hop_first`, with ties at random)
+    or random paths.
     Source: PathRAG (Chen et al. 2025), "Path Retrieval", Equations 2 to 4; arXiv v1, 5.1.3 and
     Appendix D.1; `find_paths_and_edges_with_stats` (`edge_flow`, `node_set`, `at_most_half`).
-    Deviation: theta is 0.01 (v1 and profile=paper: 0.05). The bound `max_hops` is only in the
-    authors' code. The start sends even if its share is below theta, unlike in Equation 3. All paths
-    of a pair compete, whereas the paper does not say how many it keeps.
+    Deviation: theta is 0.01, but 0.05 in v1 and with profile=paper. The bound `max_hops` is only in
+    the authors' code. The start sends even if S / n is below theta, unlike in Equation 3. All paths
+    of a pair are ranked, because the paper does not say how many it keeps.
     """
     rules = _Rules(alpha, theta, max_hops, expand_target)
     near = graph.neighbours if direction == "both" else graph.out_neighbours

@@ -1,4 +1,4 @@
-"""PropRAG: beam search over paths of facts, and PageRank from the entities of the best paths."""
+"""PropRAG: beam search over paths of facts, then PageRank from entities on the paths."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -46,7 +46,7 @@ def beam(
     n_rescored: PositiveInt = 40,
     n_parallel: NonNegativeInt = 3,
 ) -> list[RankedPaths]:
-    """Find the paths of facts whose joined texts are most similar to the question, by beam search.
+    """Find paths of facts whose joined texts are most similar to the question, by beam search.
 
     Facts are the nodes of the given `types` in the given chunks. If `types` is empty, all nodes are
     facts. The beam starts with the `width` facts most similar to the question. Each round extends
@@ -54,12 +54,11 @@ def beam(
     entity of the last fact or a synonym of such an entity, or it is one of the `n_parallel` facts
     most similar to the question. If several paths have the same set of facts, only the first is
     kept. The extended paths are ranked by the similarity of their mean vector to the question. The
-    best `n_rescored` of them are then scored by the vector of their joined text, and the best
-    `width` form the next beam.
-
-    The score is the cosine with the question (-1..1). Paths of all lengths are returned. Ties go to
-    the shorter path, then to lower ids. The nodes of a path include the entities between its facts.
-    If no entity links two successive facts, the path has no relationship between them.
+    best `n_rescored` paths are then scored again, by the vector of their joined text, and the best
+    `width` of them form the next beam.
+    The score is the cosine with the question (-1..1). Paths of all lengths are returned. Ties are
+    broken by fewer facts, then by lower ids. The nodes of a path include the entities between its
+    facts. If no entity links two successive facts, the path has no relationship between them.
     Source: PropRAG (Wang and Han 2025), beam search over proposition paths, and its code.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -173,15 +172,15 @@ def of_paths(
     n_paths: PositiveInt = 5,
     top_k: PositiveInt = 5,
 ) -> Ranked[Node]:
-    """Rank the entities that are named on the best paths or on the paths with a single fact.
+    """Rank the entities named by the facts on the best paths, and by the paths with a single fact.
 
     Nodes of the given `types` are entities, and the other nodes of a path are facts. If `types` is
     empty, all nodes of a path are facts and all their neighbours are entities. The first `n_paths`
     paths form one group, and all paths with a single fact form a second group. In each group, the
     `top_k` entities with the highest sum of path scores are chosen. A path counts once for each of
-    its facts that names the entity. The score of an entity is its best path score divided by the
-    best path score of the entities chosen in the group (0..1). An entity of both groups gets the
-    higher score. Ties are broken by lower id. Paths with a score of 0 or less are ignored.
+    its facts that names the entity. Each chosen entity has the score of its best path in the group,
+    divided by the highest such score in the group (0..1). An entity of both groups gets the higher
+    score. Ties are broken by lower id. Paths with a score of 0 or less are ignored.
     Source: PropRAG (Wang and Han 2025), seeds of the last walk, and its code.
     """
     typed = nodes_of_types(graph, types)
@@ -227,13 +226,13 @@ def focused_ppr(
 ) -> Ranked[Chunk]:
     """Rank the given chunks by personalised PageRank in the subgraph of these chunks.
 
-    The subgraph consists of the given chunks, their nodes and the edges between them. The edge
-    weights, `contains_weight` and `cliques` are those of `chunk.ppr`. The random walk restarts with
-    probability 1 - `damping`. The restart weight of a given node is its score, and that of a chunk
-    is its chunk score times `passage_weight`. Negative scores count as 0. Nodes outside the
-    subgraph are ignored. If a node is given twice, its best score counts. If all restart weights
-    are 0, the restart is uniform. The score of a chunk is its PageRank divided by the highest
-    PageRank of a chunk (0..1). Ties are broken by lower id.
+    The subgraph consists of the given chunks, their nodes and the edges between them.
+    `contains_weight`, `cliques` and the weights of edges are the same as in `chunk.ppr`. The random
+    walk restarts with probability 1 - `damping`. The restart weight of a given node is its score.
+    The restart weight of a chunk is its chunk score times `passage_weight`. Negative scores count
+    as 0. Nodes outside the subgraph are ignored. If a node is given twice, its best score counts.
+    If all restart weights are 0, the restart is uniform. The score of a chunk is its PageRank
+    divided by the highest PageRank of a chunk (0..1). Ties are broken by lower id.
     Source: PropRAG (Wang and Han 2025), walk over the subgraph, and its code.
     """
     if not len(chunks):

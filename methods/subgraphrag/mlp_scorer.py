@@ -15,7 +15,7 @@ from graphrag_bench.values import FloatArray, IntArray
 RowIds = NDArray[np.integer[Any]]
 Means = tuple[Any, Any]
 ROUNDS = 2
-"""The number of propagation rounds along the direction of the triples, and also against it."""
+"""The number of propagation rounds in each direction: along the triples and against them."""
 
 N_DISTANCES = 2 * (1 + 2 * ROUNDS)
 """The number of distance features of a node."""
@@ -25,12 +25,13 @@ _BLOCK = 8192
 
 @dataclass(frozen=True, eq=False)
 class MlpWeights(Columns):
-    """Weights of a network with one ReLU layer and a sigmoid output, float32.
+    """Weights of SubgraphRAG's network with one ReLU layer and a sigmoid output, float32.
 
     `hidden` is (4 d + 20, h), `bias` and `out` are (h,), and `out_bias` is (1,). The input consists
-    of the vectors of question, head, relation and tail (d each), followed by the distance features
-    of the head and of the tail (10 each). `unreadable` (d,) is the vector of nodes without readable
-    text. `statistics` describe the training data and the quality of the kept epoch.
+    of the vectors of question, head, relation and tail, which have length d. The distance features
+    of the head and of the tail follow, 10 numbers each. `unreadable` (d,) is the vector of nodes
+    without readable text. `statistics` describe the training data and the quality of the kept
+    epoch.
     """
 
     hidden: Vectors
@@ -48,11 +49,11 @@ class MlpWeights(Columns):
 
 @dataclass(frozen=True, eq=False)
 class MlpTripleScorer(Columns):
-    """Trained weights with the vectors of one graph's node names and relation names.
+    """Trained weights together with the vectors of node names and relation names of one graph.
 
     `names` is float32 (n_nodes, d), and `readable` bool (n_nodes,) marks names with readable text.
-    `relations` is float32 (n_relation_names, d). `relation` int64 (n_relationships,) is the row of
-    each relationship in `relations`.
+    `relations` is float32 (n_relation_names, d). `relation` int64 (n_relationships,) is the row in
+    `relations` of each relationship.
     """
 
     weights: MlpWeights
@@ -99,9 +100,10 @@ def means_of(source: RowIds, target: RowIds, n_nodes: int) -> Means:
 def distances(means: Means, is_topic: NDArray[np.bool_]) -> Vectors:
     """Return the distance features of each node to the topic entities, float32 (n, 10).
 
-    The first two features are the one-hot code of `is_topic` (n,). The next two are the average of
-    this code over incoming triples, and the two after that are the average of this average. The
-    last four are computed in the same way over outgoing triples. An average over no triples is 0.
+    Features 0 and 1 are the one-hot code of `is_topic` (n,). Features 2 and 3 are the average of
+    features 0 and 1 over the heads of incoming triples. Features 4 and 5 are the same average of
+    features 2 and 3. Features 6 to 9 are computed in the same way as 2 to 5, over the tails of
+    outgoing triples. The average over no triples is 0.
     Source: SubgraphRAG (Li et al. 2025), Section 3.1, directional distance encoding.
     """
     hot = np.stack([~is_topic, is_topic], axis=1).astype(np.float32)

@@ -43,7 +43,7 @@ _MACHINE_ID = re.compile(r"^[mg]\.[\w.]+$")
 
 @artifact("triple_index")
 def triple_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Embed each relationship as the text "head relation tail" that `triple_text` returns.
+    """Embed each relationship as the text "head relation tail".
 
     Source: this project, for path pooling (Wang et al. 2025).
     """
@@ -54,7 +54,7 @@ def triple_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> Vec
 
 
 def triple_text(head: str, relation: str, tail: str) -> str:
-    """Join head, relation and tail with spaces, and replace dots and underscores in the relation.
+    """Join head, relation and tail with spaces. Dots and underscores in the relation become spaces.
 
     Freebase machine ids (m.0k2, g.11b) and empty parts are left out.
 
@@ -67,7 +67,7 @@ def triple_text(head: str, relation: str, tail: str) -> str:
 
 @artifact("triple_scorer.cosine")
 def cosine_scorer(*, triple_index: VectorIndex) -> VectorIndex:
-    """Score triples by the cosine of their text and the question, without training.
+    """Score triples by the cosine similarity of their text to the question, without training.
 
     Source: this project, for path pooling (Wang et al. 2025).
     """
@@ -78,7 +78,7 @@ def cosine_scorer(*, triple_index: VectorIndex) -> VectorIndex:
 def mlp_scorer(
     *, triple_weights: MlpWeights, graph: Graph, embedder: Embedder, progress: Progress
 ) -> MlpTripleScorer:
-    """Combine the trained weights with the vectors of a graph's node names and relations.
+    """Combine the trained weights with the vectors of node names and relation names of a graph.
 
     Raises UserError if the weights were trained with vectors of another length.
     Source: SubgraphRAG (Li et al. 2025), Section 3.1.
@@ -87,8 +87,8 @@ def mlp_scorer(
     relation = np.array([kinds.setdefault(name, len(kinds)) for name in graph.relations], np.int64)
     if embedder.dimension != triple_weights.dimension:
         raise UserError(
-            f"The triple scorer was trained with vectors of length {triple_weights.dimension}; "
-            f"the embedder's have length {embedder.dimension}."
+            f"The triple scorer was trained with vectors of length {triple_weights.dimension}, "
+            f"but the vectors of the embedder have length {embedder.dimension}."
         )
     known, readable, relations = _vectors(graph.names, kinds, embedder, progress, "names")
     names = np.zeros((len(readable), embedder.dimension), np.float32)
@@ -120,7 +120,7 @@ SEED = 0
 
 
 def trained_on(settings: Mapping[str, Any]) -> str:
-    """Return a description of the training data, for the settings of `triple_weights`."""
+    """Describe the training data in words, given the settings of `triple_weights`."""
     n = settings["questions"]
     first = "all training questions" if n is None else f"the first {n:,} training questions"
     return (
@@ -138,14 +138,14 @@ def triple_weights(
     questions: PositiveInt | None = None,
     device: Literal["cpu", "cuda", "mps"] = "cpu",
 ) -> MlpWeights:
-    """Train weights that separate triples on shortest topic-to-answer paths from other triples.
+    """Train weights that distinguish triples on shortest topic-to-answer paths from other triples.
 
-    All triples of all training questions (or of the first `questions`) are used. The epoch with the
-    best recall@100 on the validation questions is kept. Ties go to the lower loss, then to the
-    earlier epoch. Training stops after 10 epochs without a better recall. The weights are
-    byte-identical on the same kind of processor, and differ in the last digits on a GPU. Raises
-    UserError if fewer than two questions have a path from a topic entity to an answer, or if all
-    triples lie on such paths.
+    All triples of all training questions are used. If `questions` is set, only the first
+    `questions` training questions are used. The weights of the epoch with the best recall@100 on
+    the validation questions are kept. Ties are broken by the lower loss, then by the earlier epoch.
+    Training stops after 10 epochs without a better recall. The weights are byte-identical on the
+    same kind of processor, and differ in the last digits on a GPU. Raises UserError if fewer than
+    two questions have a path from a topic entity to an answer, or if all triples lie on such paths.
     There are as many hidden units as embedding dimensions, and Adam makes one step per question.
     Source: SubgraphRAG (Li et al. 2025), Section 3.1, and its code.
     Deviation: Without validation questions, a tenth of the training questions is held out.
@@ -186,9 +186,9 @@ class Example(NamedTuple):
 
     `nodes` int32 (n_nodes,) are row numbers of names. `head` and `tail` int32 (n,) are positions in
     `nodes`, and `relation` int32 (n,) are row numbers of relations. `near` float32 (n_nodes, 10)
-    are the features of `distances`. `label` bool (n,) marks triples on a shortest path. An example
-    needs 13 bytes per triple and 44 bytes per node. Questions of a synthetic world share all arrays
-    except `near` and `label`.
+    are the features that `distances` returns. `label` bool (n,) marks triples on a shortest path.
+    An example needs 13 bytes per triple and 44 bytes per node. Questions of a synthetic world share
+    all arrays except `near` and `label`.
     """
 
     text: str
@@ -208,8 +208,9 @@ _QuestionSource = tuple[Sequence[str], Sequence[str], Iterator[Example]]
 class Examples:
     """Training questions with the vectors of their texts.
 
-    `vectors` (of questions), `names` (readable names only) and `relations` are float32 unit
-    vectors. `place` int32 (n_names,) is 1 + the row of a name in `names`, or 0 if unreadable.
+    `vectors` are the vectors of the questions, and `names` those of readable names. Both, and
+    `relations`, are float32 unit vectors. `place` int32 (n_names,) is 1 + the row of a name in
+    `names`. If the name is not readable, it is 0.
     """
 
     questions: Sequence[Example]
@@ -244,9 +245,10 @@ def train(
     epochs: int = MOST_EPOCHS,
     device: str = "cpu",
 ) -> MlpWeights:
-    """Train weights, and return the weights of the epoch with the best recall on `validation`.
+    """Train weights of the network, and return those of the epoch with the best recall.
 
-    `statistics` of the weights contain this epoch, its recall and loss, and the number of epochs.
+    The recall is measured on `validation`. `statistics` of the weights contain this epoch, its
+    recall and loss, and the number of epochs.
     """
     import torch
 
@@ -407,11 +409,12 @@ def _of_world(world: World) -> _QuestionSource:
 def on_shortest_paths(
     source: RowIds, target: RowIds, n_nodes: int, starts: Iterable[int], ends: Iterable[int]
 ) -> NDArray[np.bool_]:
-    """Return which triples lie on a shortest path between a start and an end, bool (n_triples,).
+    """Mark the triples that lie on a shortest path between a start and an end, bool (n_triples,).
 
-    The paths between a start and an end are the directed paths from start to end and those from end
-    to start. Only the shortest of all these paths count. If both directions are equally short, both
-    count. There is no path between unconnected nodes, or from a node to itself.
+    Paths are directed and may lead from start to end or from end to start. For each pair of a start
+    and an end, only the shortest paths in the shorter of the two directions count. If both
+    directions are equally short, both count. There is no path between unconnected nodes, or from a
+    node to itself.
     Source: SubgraphRAG (Li et al. 2025), Section 3.1; RoG (Luo et al. 2024), labels.
     """
     from scipy.sparse import csr_matrix

@@ -32,7 +32,7 @@ from methods.subgraphrag.mlp_scorer import MlpTripleScorer
 from operators.answer.direct import READER_VARIABLES, answer_of, reader_values
 
 TripleScorer = VectorIndex | MlpTripleScorer
-"""An index of triple texts, which is compared by cosine, or a trained scorer."""
+"""A vector index of triple texts, which are scored by cosine, or a trained scorer."""
 
 
 @operator("relationship.triple_scores", batched=True)
@@ -48,11 +48,11 @@ def triple_scores(
 ) -> list[Ranked[Relationship]]:
     """Rank relationships by how much their triples help to answer the question.
 
-    By default the score (0..1) is (1 + c) / 2, where c is the cosine of the question and "head
-    relation tail". With `build.triple_scorer=mlp`, as in SubgraphRAG, it is the probability
+    By default the score (0..1) is (1 + c) / 2, where c is the cosine of the question and the text
+    "head relation tail". With `build.triple_scorer=mlp`, as in SubgraphRAG, it is the probability
     predicted by the trained scorer. This probability also depends on the distances to the
-    question's entities in `nodes`. If the step uses `relationships`, only these are ranked. Ties
-    are broken by lower id.
+    question's entities, which are given as `nodes`. If the step uses `relationships`, only the
+    given relationships are ranked. Ties are broken by lower id.
     Source: SubgraphRAG (Li et al. 2025), Section 3.1.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -72,10 +72,10 @@ def triple_scores(
 
 @operator("relationship.in_scope")
 def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ranked[Relationship]:
-    """Return the relationships stated by the document that the question's scope names.
+    """Return the relationships of the document to which the question is restricted (its scope).
 
-    They are sorted by id and have the score 1. If the question has no scope or no document has this
-    name, all relationships are returned.
+    They are sorted by id and have the score 1. If the question has no scope or no document has the
+    name of the scope, all relationships are returned.
     Source: RoG (Luo et al. 2024), data, one subgraph per question of CWQ and WebQSP.
     """
     chunks = [] if question.scope is None else chunk_table.chunks_of(question.scope)
@@ -94,10 +94,10 @@ _MARK = "ans:"
 def placed(
     relationships: Ranked[Relationship], *, order: Literal["recency", "best_first"] = "recency"
 ) -> Ranked[Relationship]:
-    """Order the relationships for a prompt, with the highest score last (`recency`) or first.
+    """Sort relationships for the prompt by score, with the best relationship last or first.
 
-    Ties are broken by lower id in `best_first`. `recency` is the reverse of `best_first`.
-    SubgraphRAG's code puts the best first, and path pooling puts the best last.
+    With `order="best_first"`, as in SubgraphRAG's code, the best relationship is first. Ties are
+    broken by lower id. `order="recency"`, as in path pooling, is the reverse order.
     Source: path pooling (Wang et al. 2025), Appendix A.4; SubgraphRAG's code.
     """
     best = best_first(relationships.scores, relationships.ids)
@@ -116,10 +116,11 @@ def triples_context(
 ) -> Context:
     """Build a context of triples in their order, one triple per line or chained into paths.
 
-    A line is "(head, relation, tail)". With `form="paths"`, successive triples form one line,
-    "head->relation->tail->relation->tail", as long as the tail of a triple is the head of the next.
-    Triples with the lowest scores are cut to fit the budget. The id of a line is the row number of
-    its relationship. The id of a path joins the row numbers with "+".
+    A line has the form "(head, relation, tail)". With `form="paths"`, successive triples form one
+    line, "head->relation->tail->relation->tail", as long as the tail of a triple is the head of the
+    next triple. If the triples exceed the budget, the triples with the lowest scores are cut. The
+    id of a line is the row number of its relationship. The id of a path joins the row numbers with
+    "+".
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), Appendix A.4.
     """
     fits = np.zeros(len(relationships), bool)
@@ -155,7 +156,7 @@ def _lines(
 
 
 def line(graph: Graph, rows: tuple[int, ...], form: TripleForm) -> str:
-    """Return relationships as one line; each begins at the node where the previous one ends."""
+    """Return one or more relationships as one line of text. They must form a path."""
     head = graph.names[int(graph.source[rows[0]])]
     hops = [(graph.relations[row], graph.names[int(graph.target[row])]) for row in rows]
     if form == "triplets":
@@ -173,12 +174,12 @@ def listed(
     max_tokens: PositiveInt | None = None,
     keep: Literal["reply", "answers"] = "reply",
 ) -> Answer:
-    """Answer with the model's reply, which has one `ans:` line per answer if a list is requested.
+    """Answer the question, with one `ans:` line per answer if the question asks for a list.
 
-    The question's answer form says whether a list is requested. By default it also sets the token
-    limit. With `keep="answers"`, the answer consists of the texts after `ans:`, joined by ", ".
-    This is useful for data sets whose answers are scored as texts. A reply without `ans:` is kept.
-    Raises CallFailed if the model does not reply.
+    The answer form of the question says whether it asks for a list. By default it also sets the
+    token limit. With `keep="answers"`, the answer consists of the texts after `ans:`, joined by ",
+    ". This is useful for data sets whose answers are scored as texts. A reply without `ans:` is
+    kept. Raises CallFailed if the model does not reply.
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), Appendix A.4.
     """
     chat = prompt.render(reader_values(question, context.pieces))

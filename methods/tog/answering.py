@@ -1,4 +1,4 @@
-"""Think-on-Graph's context of triples, and its answer once the triples suffice."""
+"""Think-on-Graph: a context of the triples found so far, and an answer once they suffice."""
 
 import re
 from dataclasses import replace
@@ -22,10 +22,11 @@ ENOUGH = Prompt("methods:tog/prompts/enough.j2")
 def exploration_context(
     exploration: Exploration, *, graph: Graph, tokenizer: Tokenizer, context_budget: ContextBudget
 ) -> Context:
-    """Build a context of the triples found, in order of discovery, within the token budget.
+    """Build a context of the triples found by the search, in order of discovery.
 
     A piece is a relationship in its stored direction, written as "head, relation, tail". Its score
-    is the score of the first hop along the relationship.
+    is the score of the first hop along the relationship. The first triples that fit the token
+    budget are kept.
     Source: ToG (Sun et al. 2024), Section 2.1, reasoning.
     """
     scores: dict[int, float] = {}
@@ -48,11 +49,11 @@ def if_enough(
     prompt: Prompt = ENOUGH,
     max_tokens: PositiveInt | None = None,
 ) -> Answer | None:
-    """Answer if the model says that the triples suffice, and return None otherwise.
+    """Answer the question if the language model says that the triples suffice. Else return None.
 
     A reply that begins with {Yes} contains the answer, either in braces or as the rest of the
-    reply. Any other reply means that the triples do not suffice. Without triples the model is not
-    called. By default, the question's answer form sets the token limit of the reply.
+    reply. Any other reply means that the triples do not suffice. If there are no triples, the model
+    is not called. By default, the question's answer form sets the token limit of the reply.
     Source: ToG (Sun et al. 2024), Section 2.1, reasoning; Zhou et al. (2025), Section 6.2.
     """
     if not context.pieces:

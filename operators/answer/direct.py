@@ -1,4 +1,4 @@
-"""Answer a question with one prompt; define the variables of all answering prompts."""
+"""Operator that answers a question with one prompt, and the variables of all answering prompts."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -17,7 +17,7 @@ from operators.context.rows import HEADERS
 READER_VARIABLES = frozenset(
     {"question", "pieces", "blocks", "dependencies", "form", "manner", "cue", "licence"}
 )
-"""The variables of an answering prompt."""
+"""The names of the variables that every answering prompt may use."""
 
 
 def reader_values(
@@ -25,15 +25,15 @@ def reader_values(
     pieces: Sequence[Piece] | None = None,
     dependencies: Iterable[tuple[str, str]] = (),
 ) -> dict[str, Any]:
-    """Return the values of the variables of an answering prompt.
+    """Return the values of the variables that an answering prompt may use.
 
-    `pieces` are the pieces of the context in order. `dependencies` are pairs of a sub-question and
-    its answer. Each of the `blocks` holds consecutive pieces of the same kind. Its `rows` are their
-    texts, `head` is the CSV header of the kind, and `table` is true if the rows are numbered CSV
-    rows with this header. `form` names the form of the answer, e.g. a short answer. `manner`
-    completes the instruction "Answer the question ...", and `cue` ends the prompt. `licence` tells
-    the model what to do if the context does not contain the answer. It is empty if there is no
-    context and no dependency.
+    `pieces` are the passages or rows of the context, in order. `dependencies` are pairs of a
+    sub-question and its answer. In the result, each of the `blocks` holds consecutive pieces of the
+    same kind. The `rows` of a block are their texts. Its `head` is the CSV header of this kind, and
+    `table` is true if the rows are numbered CSV rows with this header. `form` names the form of the
+    answer, e.g. a short answer. `manner` completes the instruction "Answer the question ...", and
+    `cue` ends the prompt. `licence` tells the model what to do if the context does not contain the
+    answer. It is empty if there are no context and no dependencies.
     """
     form, dependencies = question.answer_form, tuple(dependencies)
     closed = pieces is None and not dependencies
@@ -55,10 +55,10 @@ def reader_values(
 
 
 def answer_of(llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None) -> Answer:
-    """Return the model's reply as the answer.
+    """Send an answering prompt to the language model and return its reply as the answer.
 
-    By default, `max_tokens` is the limit of the question's answer form, or the remaining context
-    window if that is smaller. Raises CallFailed if the model fails.
+    The default of `max_tokens` is the limit of the question's answer form. It is reduced if the
+    remaining context window is smaller. Raises CallFailed if the model fails.
     """
     if max_tokens is None:
         max_tokens = reply_tokens(llm, chat, question.answer_form.max_tokens)
@@ -76,9 +76,9 @@ def direct(
     prompt: Prompt,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
-    """Answer the question with one prompt, which contains the context if there is one.
+    """Answer the question with one prompt. If there is a context, the prompt contains it.
 
-    `reader_values` defines the variables of the prompt. By default, `max_tokens` is the limit of
+    `reader_values` defines the variables of the prompt. The default of `max_tokens` is the limit of
     the question's answer form. Raises CallFailed if the model fails.
     Source: Zhou et al. (2025), Section 6.2, direct generation.
     """

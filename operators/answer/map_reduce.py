@@ -1,4 +1,4 @@
-"""Map-reduce generation: extract scored points from parts of the context, then answer."""
+"""Map-reduce generation: extract scored statements from parts of the context, then answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ def _clip(score: object) -> int:
 
 
 Importance = Annotated[int, BeforeValidator(_clip)]
-"""Importance of a statement, clipped to 0..100, or 0 if it is not a number."""
+"""Importance of a statement, clipped to 0..100. A value that is not a number becomes 0."""
 
 
 class Point(BaseModel):
@@ -63,7 +63,7 @@ class MapReply(BaseModel):
 
 
 MOST_POINTS = 5
-"""The maximum number of points per reply in the reply schema, chosen by this project."""
+"""The maximum number of statements per reply. This project chose the value."""
 
 
 @lru_cache(maxsize=64)
@@ -78,7 +78,7 @@ def _reply_of(max_characters: int | None) -> type[MapReply]:
 @value("points")
 @dataclass(frozen=True)
 class Points:
-    """Statements with importance scores (1..100), best first, and ids of the chunks they quote."""
+    """Extracted statements, best first, with importance scores (1..100) and ids of their chunks."""
 
     texts: tuple[str, ...]
     scores: tuple[int, ...]
@@ -107,17 +107,18 @@ def map_points(
     max_characters: PositiveInt | None = 300,
     max_tokens: PositiveInt = 512,
 ) -> tuple[Points, Context]:
-    """Let the model extract scored points from each group of context pieces, best first.
+    """Let the language model extract statements and importance scores from parts of the context.
 
-    With `group="packed"`, consecutive pieces are packed into groups of up to `group_tokens` tokens.
-    With `group="single"`, each piece is a group. With `order="shuffled"`, the pieces are first
-    shuffled with `seed`, in the same way for every question. Only the first `max_groups` groups are
-    read. The returned context contains the pieces that were read; its `cut` lists the others.
-    The reply schema allows 5 points per group and `max_characters` per point, because a small model
-    may otherwise repeat itself. If `max_characters` is None, points have no length limit and the
-    prompt asks for comprehensive descriptions, as in the paper. Points with score 0 are dropped,
-    and ties keep the order of reading. A group with an unreadable reply has no points. If every
-    group fails, the last failure is raised.
+    With `group="packed"`, consecutive pieces of the context (e.g. reports) are packed into groups
+    of up to `group_tokens` tokens. With `group="single"`, each piece is a group. With
+    `order="shuffled"`, the pieces are shuffled beforehand with `seed`, in the same way for every
+    question. Only the first `max_groups` groups are sent to the model. The returned context
+    contains their pieces, and its `cut` lists all other pieces.
+    The reply schema allows 5 statements per group and `max_characters` per statement, because a
+    small model may otherwise repeat itself. If `max_characters` is None, statements have no length
+    limit and the prompt asks for comprehensive descriptions, as in the paper. Statements with score
+    0 are dropped. Ties are broken by the order of the groups. A group with an unreadable reply has
+    no statements. If every group fails, the last failure is raised.
     Source: Edge et al. (2024), Section 3.1.6; Zhou et al. (2025), Section 6.2 and report, B.8.
     """
     pieces = list(context.pieces)
@@ -164,9 +165,10 @@ def points_context(
     context_budget: ContextBudget,
     budget: PositiveInt | None = None,
 ) -> Context:
-    """Replace the context with the first points that fit the budget.
+    """Replace the context with the first extracted statements that fit the budget.
 
-    The lower of `budget` (in tokens) and the context budget applies. The old `cut` is kept.
+    If both `budget` (in tokens) and the context budget are set, the lower limit applies. The `cut`
+    of the old context is kept.
     Source: Edge et al. (2024), Section 3.1.6; Zhou et al. (2025), Section 6.2.
     """
     empty = Context((), context.cut if context else ())
@@ -196,12 +198,12 @@ def reduce(
     prompt: Prompt = REDUCE,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
-    """Answer the question from the first points that fit the budget.
+    """Answer the question from the first extracted statements that fit the budget.
 
-    If there are no points, the answer is `REFUSAL` and the model is not called. By default,
+    If there are no statements, the answer is `REFUSAL` and the model is not called. The default of
     `max_tokens` is the limit of the question's answer form.
-    Deviation: Without points, the authors' code answers with a sentence, which accuracy by
-    substring can mistake for the answer "no".
+    Deviation: If there are no statements, the authors' code answers with a sentence. Accuracy by
+    substring can mistake this sentence for the answer "no".
     Source: Edge et al. (2024), Section 3.1.6; Zhou et al. (2025), Section 6.2.
     """
     if not len(points):

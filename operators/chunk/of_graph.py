@@ -26,10 +26,11 @@ from graphrag_bench.values import (
 def fromrel(
     relationships: Ranked[Relationship], *, graph: Graph, top_k: PositiveInt | None = None
 ) -> Ranked[Chunk]:
-    """Return the chunks that state the relationships, in the order of the relationships.
+    """Return the chunks from which the given relationships were extracted.
 
-    The score of a chunk is the score of the first relationship that it states. Chunks of the same
-    relationship are sorted by id. Synonymy edges have no chunks.
+    The chunks are in the order of the relationships. Chunks of the same relationship are sorted by
+    id. The score of a chunk is the score of the first given relationship that was extracted from
+    it. Synonymy edges have no chunks.
     Source: Zhou et al. (2025), Section 6.1, chunk "FromRel".
     """
     return _in_order(relationships, graph.relationship_chunk, top_k)
@@ -43,12 +44,12 @@ def frompaths(
     unit: Literal["pair", "fact"] = "pair",
     top_k: PositiveInt | None = None,
 ) -> Ranked[Chunk]:
-    """Return the chunks that state the relationships on the paths, in the order of the paths.
+    """Return the chunks from which the relationships on the given paths were extracted.
 
-    The score of a chunk is the score of the first path with a relationship that the chunk states.
-    With `unit="fact"`, each hop leads to the chunks of its own relationship. With `unit="pair"`, it
-    leads to the chunks of all relationships between its two nodes. Chunks of the same hop are
-    sorted by id. The evidence of path methods is scored with these chunks.
+    The chunks are in the order of the paths and of the hops on each path. Chunks of the same hop
+    are sorted by id. The score of a chunk is the score of the first path that leads to it. With
+    `unit="fact"`, a hop leads to the chunks of its own relationship. With `unit="pair"`, it leads
+    to the chunks of all relationships between its two nodes.
     Source: this project; PathRAG's code, source ids of edges.
     """
     hops = [(row, path.score) for path in paths.paths for row in path.relationships]
@@ -61,11 +62,11 @@ def frompaths(
 
 @operator("chunk.leaves", order="the order of the nodes, then chunk id")
 def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
-    """Return the chunks of the nodes, in the order of the nodes.
+    """Return the chunks that contain the given nodes, in the order of the nodes.
 
-    The score of a chunk is the score of its first given node. The chunk of a leaf or passage node
-    is its own text. The chunks of an entity are all chunks that name it, sorted by id. A summary
-    has no chunk. The evidence of tree and passage-graph methods is scored with these chunks.
+    The score of a chunk is the score of its first given node. A leaf of a tree or a passage node
+    has one chunk, its own text. The chunks of an entity are all chunks that name it, sorted by id.
+    A summary has no chunk.
     Source: this project.
     """
     return _in_order(nodes, graph.node_chunk, top_k)
@@ -91,13 +92,14 @@ def occurrence(
     scoring: Literal["count", "entity_order"] = "count",
     top_k: PositiveInt = 4,
 ) -> Ranked[Chunk]:
-    """Rank chunks by the number of relationships whose source and target they contain.
+    """Rank chunks by the number of given relationships whose source and target occur in the chunk.
 
-    With `scoring="count"`, the score is the number of given relationships whose source and target
-    both occur in the chunk. Chunks with score 0 are dropped. `scoring="entity_order"` requires
-    `use: [nodes]`. The chunks of the first node then come first, followed by those of the second
-    node, and so on. The score of a chunk is the number of neighbours of this node that occur in it.
-    Ties are broken by lower id. Microsoft GraphRAG and the code of Zhou et al. use `entity_order`.
+    With `scoring="count"`, this number of relationships is the score. Chunks with score 0 are
+    dropped. Ties are broken by lower id.
+    `scoring="entity_order"`, as in Microsoft GraphRAG and the code of Zhou et al., requires `use:
+    [nodes]`. The chunks of the first given node then come first, followed by the chunks of the
+    second node, and so on. Chunks of the same node are sorted by score, i.e. the number of its
+    neighbours that occur in the chunk, then by lower id.
     Source: Zhou et al. (2025), Section 6.1, chunk "Occurrence".
     """
     if scoring == "entity_order":
@@ -135,12 +137,12 @@ def aggregator(
     unit: Literal["pair", "fact"] = "pair",
     top_k: PositiveInt = 4,
 ) -> Ranked[Chunk]:
-    """Return the chunks whose relationships have the highest sum of scores.
+    """Rank chunks by the summed scores of the relationships that were extracted from them.
 
-    The score of a chunk is the sum of the scores of all relationships extracted from it. With
-    `unit="fact"`, each relationship counts. With `unit="pair"`, only the best relationship between
-    two nodes counts. `by="nodes"` sums the scores of the nodes in the chunk instead, and requires
-    `use: [node_scores]`. Ties are broken by lower id. Chunks with score 0 are left out.
+    With `unit="fact"`, all relationships of a chunk are summed. With `unit="pair"`, only the best
+    relationship between two nodes counts. `by="nodes"` sums the scores of the nodes in the chunk
+    instead and requires `use: [node_scores]`. Ties are broken by lower id. Chunks with score 0 are
+    left out.
     Source: Zhou et al. (2025), Section 6.1, chunk "Aggregator"; technical report, Table 3.
     """
     if by == "nodes":

@@ -29,18 +29,19 @@ def ppr(
 ) -> list[Ranked[Chunk]]:
     """Return the chunks with the highest personalised PageRank in a graph of nodes and chunks.
 
-    The score is the PageRank of the chunk divided by that of the best chunk (0..1). Ties are broken
-    by lower id. The random walk restarts with probability 1 - `damping`. The restart weight of a
-    given node is its score. The restart weight of a chunk is its score times `passage_weight`.
-    Negative scores count as 0. If a node is given twice, its best score counts.
-    Each node has an edge to each of its chunks. The weight of this edge is `contains_weight`, which
-    is divided by the number of nodes in the chunk if `contains="share"`. Nodes are also joined by
-    relationships and synonymy edges, unless `joined="chunks"`. Nodes of the types in `cliques` are
-    removed. Their neighbours are joined instead, weighted by the number of removed nodes that they
-    share.
+    The random walk restarts with probability 1 - `damping`, at the given nodes and chunks. The
+    restart weight of a node is its score, and that of a chunk is its score times `passage_weight`.
+    Negative scores count as 0. If a node is given twice, its best score counts. The score of a
+    chunk is its PageRank divided by the PageRank of the best chunk (0..1). Ties are broken by lower
+    id.
+    Each node has an edge to each chunk that contains it. The weight of this edge is
+    `contains_weight`. With `contains="share"`, it is divided by the number of nodes in the chunk.
+    Nodes are also joined by relationships and synonymy edges, unless `joined="chunks"`. Nodes of
+    the types in `cliques` are removed, and their neighbours are joined to each other. The weight of
+    such an edge is the number of removed nodes that both neighbours share.
     The PageRank is exact for up to 200,000 nodes and chunks. In larger graphs it is approximated by
-    a push algorithm. The error of a chunk is then at most 2e-6 * s / mean(s), where s is the summed
-    weight of its edges. Unreachable chunks get 0.
+    a push algorithm. If s is the summed weight of the edges of a chunk, the error of its PageRank
+    is then at most 2e-6 * s / mean(s). Unreachable chunks get 0.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.4 and the defaults of its code.
     """
     walk = walk_with_chunks(

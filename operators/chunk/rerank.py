@@ -47,14 +47,15 @@ def rerank(
     window: PositiveInt = 20,
     max_tokens: PositiveInt = 160,
 ) -> Ranked[Chunk]:
-    """Rerank the first `depth` chunks with a language model. All other chunks follow.
+    """Rerank the first `depth` chunks in the order of relevance given by a language model.
 
-    The model sees the first 300 words of each passage and lists the passage numbers, best first.
-    Passages that are not listed follow in their former order, which counts as a fallback. After two
-    unreadable replies the order does not change, which also counts as a fallback. Numbers out of
-    range and duplicates are ignored. If there are more than `window` chunks, they are reranked in
-    windows that overlap by half, from the last chunk to the first, with one call per window. A
-    single chunk needs no call. The score is 1 / rank. Raises CallFailed if the model fails.
+    The model sees the first 300 words of each chunk and replies with the numbers of the chunks,
+    best first. Chunks that it does not list follow in their former order, which counts as a
+    fallback. Numbers out of range and duplicates are ignored. After two unreadable replies the
+    order does not change, which also counts as a fallback. If there are more than `window` chunks,
+    they are reranked in windows that overlap by half. The last window is reranked first, with one
+    call per window. A single chunk needs no call. Chunks after the first `depth` keep their
+    positions. The score is 1 / rank. Raises CallFailed if the model fails.
     Source: RankGPT (Sun et al., EMNLP 2023), Sections 3.2 and 3.3.
     """
     rows: list[int] = chunks.ids.tolist()
@@ -100,10 +101,11 @@ def cross_encoder_rerank(
     cross_encoder: CrossEncoder,
     top_k: PositiveInt = 10,
 ) -> list[Ranked[Chunk]]:
-    """Return the `top_k` given chunks with the highest cross-encoder scores.
+    """Return the `top_k` given chunks with the highest cross-encoder scores for the question.
 
-    The score is the logit that `cross_encoder.model` gives to the question and the chunk with its
-    title. It can be any number. Ties are broken by lower id. Texts that are too long are truncated.
+    The model `cross_encoder.model` scores pairs of the question and a chunk with its title. The
+    score is the logit, which can be any number. Ties are broken by lower id. Long texts are
+    truncated.
     Source: Nogueira and Cho (2019), *Passage Re-ranking with BERT*, Section 3.
     """
     ids = [np.unique(one.ids) for one in chunks]

@@ -19,7 +19,7 @@ from operators.search import vectors_of
 AT_ONCE = 64
 """The number of questions whose texts are embedded together."""
 TYPICAL = 50
-"""The number of first chunks whose median cosine is subtracted from the cosine of a sentence."""
+"""The median cosine of this many first chunks is subtracted from the cosine of a sentence."""
 
 
 @operator("chunk.route", batched=True)
@@ -36,21 +36,22 @@ def route(
     title_bonus: NonNegativeFloat = 1.0,
     top_k: PositiveInt = 10,
 ) -> list[tuple[Ranked[Chunk], Routes]]:
-    """Rerank the chunks by their former scores and by the best route to each chunk.
+    """Rerank chunks by former score and by sentences that contain the title of another chunk.
 
-    A route leads from a parent chunk to a child chunk. It is a sentence of the parent that contains
-    the child's title as whole words; brackets in the title, case and accents are ignored. Parents
-    are the first `n_parents` chunks, and all given chunks can be children. There are no routes
+    Such a sentence is a route from its chunk, the parent, to the chunk with this title, the child.
+    Parents are the first `n_parents` chunks, and all given chunks can be children. The title must
+    occur as whole words. Brackets in the title, case and accents are ignored. There are no routes
     between chunks with the same title.
-    The score of a route is max(0, cosine(question, sentence) - m) * share(parent) **
-    `parent_weight`. It is multiplied by `other_parents` if the question does not contain the
-    parent's title. The parent's title is embedded together with the sentence. m is the median
-    cosine of the first 50 chunks, and share(chunk) is the former score divided by the best former
-    score (0..1). Negative former scores count as 0.
-    The new score of a chunk is `weight` * ln(share + 0.0001) + the score of its best route, or 0
-    without a route. `title_bonus` is added if the question contains the chunk's title. Ties are
-    broken by lower id. The best routes to the returned chunks are also returned, in the order of
-    the chunks. If routes have equal scores, the first parent wins, then its first sentence.
+    The score of a route is `max(0, cosine(question, sentence) - m) * share ** parent_weight`. The
+    sentence is embedded together with the title of the parent. m is the median cosine of the first
+    50 chunks. The share of a chunk is its former score divided by the best former score (0..1).
+    Negative former scores count as 0. If the question does not contain the title of the parent, the
+    score of the route is multiplied by `other_parents`.
+    The new score of a chunk is `weight * ln(share + 0.0001) + best`. Here best is the score of the
+    best route to the chunk, or 0 if there is no route. If the question contains the title of the
+    chunk, `title_bonus` is added. Ties are broken by lower id. The best routes to the returned
+    chunks are also returned, in the order of the chunks. Ties between routes are broken by the
+    order of the parents, then by the order of the sentences.
     Source: this project.
     """
     results: list[tuple[Ranked[Chunk], Routes]] = []
@@ -77,10 +78,10 @@ def route(
 
 @dataclass(frozen=True)
 class _Candidates:
-    """The given chunks, whether the question contains their titles, and the routes between them.
+    """The given chunks, the routes between them, and whether the question contains their titles.
 
-    A route is a tuple of the parent, the child, the sentence and the position of the sentence among
-    the embedded texts. Parent and child are positions in `rows`.
+    A route is a tuple (parent, child, sentence, place). Parent and child are positions in `rows`,
+    and place is the position of the sentence among the embedded texts.
     """
 
     rows: Sequence[int]

@@ -1,4 +1,4 @@
-"""Operators that rank the communities of given nodes, or all communities of a level."""
+"""Operators that rank communities by the given nodes in them, or by their numbers of chunks."""
 
 from typing import Literal
 
@@ -11,14 +11,14 @@ from graphrag_bench.values import Community, FloatArray, IntArray, Node, Ranked
 
 
 def with_report(communities: Communities, reports: Reports, level: int | None) -> IntArray:
-    """Return the communities that have a report, ascending, without those finer than `level`."""
+    """Return the ids of the communities down to `level` that have a report, in ascending order."""
     lengths = np.diff(reports.texts.offsets)
     selected = lengths > 0 if level is None else (lengths > 0) & (communities.level <= level)
     return np.flatnonzero(selected)
 
 
 def rating_fraction(reports: Reports) -> FloatArray:
-    """Return the rating (0..10) of each community, divided by 11, so that it is below 1."""
+    """Return the rating of each community report (0..10) divided by 11, so that it is below 1."""
     return np.clip(reports.ratings, 0.0, 10.0) / 11.0
 
 
@@ -32,14 +32,14 @@ def entity(
     rank: Literal["count", "rating"] = "count",
     top_k: PositiveInt | None = 4,
 ) -> Ranked[Community]:
-    """Rank the communities that contain given nodes, down to `level` (0 is the coarsest).
+    """Rank the communities that contain given nodes, from level 0 (the coarsest) down to `level`.
 
-    With `rank="count"`, the score is the number of given nodes in the community. To break ties,
-    rating / 11 is added, where the rating (0..10) is that of the community's report. With
-    `rank="rating"`, the score is the rating, rounded to two decimals. To break ties, a number below
-    0.01 is added that grows with the number of given nodes. Remaining ties are broken by lower id.
-    Communities without a report are left out. The paper ranks by rating, and Microsoft GraphRAG
-    ranks by count.
+    With `rank="count"`, as in Microsoft GraphRAG, the score is the number of given nodes in the
+    community. To break ties, rating / 11 is added. The rating (0..10) is taken from the report of
+    the community. With `rank="rating"`, as in the paper, the score is the rating, rounded to two
+    decimals. To break ties, a number below 0.01 is added that grows with the number of given nodes
+    in the community. Remaining ties are broken by lower id. Communities without a report are left
+    out.
     Source: Zhou et al. (2025), Section 6.1, community "Entity".
     """
     seeds = np.zeros(communities.nodes.shape[1])
@@ -61,13 +61,13 @@ def layer(
     levels: Literal["down_to", "at"] = "down_to",
     top_k: PositiveInt | None = None,
 ) -> Ranked[Community]:
-    """Rank all communities down to `level` (0 is the coarsest) by their number of chunks.
+    """Rank all communities from level 0 (the coarsest) down to `level` by their number of chunks.
 
-    The score is the number of chunks plus rating / 11, so that the rating of the report breaks
-    ties. Remaining ties are broken by lower id. With `levels="at"`, as in Edge et al., only
-    communities of `level` itself and coarser communities without children are returned. Communities
-    are left out if they have no report or if their rating is below 0. The code of Zhou et al.
-    returns at most 512 communities.
+    The score is the number of chunks plus rating / 11. The rating (0..10) is taken from the report
+    of the community and breaks ties. Remaining ties are broken by lower id. With `levels="at"`, as
+    in Edge et al., only communities at `level`, and coarser communities without children, are
+    returned. Communities are left out if they have no report or if their rating is below 0. The
+    code of Zhou et al. returns at most 512 communities.
     Source: Zhou et al. (2025), Section 6.1, "Layer"; Edge et al. (2024), Sections 3.1.6 and 4.1.2.
     """
     counts = np.asarray(communities.chunks.sum(axis=1), np.float64).ravel()

@@ -1,4 +1,4 @@
-"""Add paths to the context: a line for each path, or the nodes and relationships on the paths."""
+"""Operator that adds paths of the graph to the context of the answering prompt."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from operators.context.rows import Share, with_block
 Order = Literal["ascending", "descending", "hop_first", "random"]
 EdgeText = Literal["description", "keywords"]
 Line = tuple[str, tuple[int, ...]]
-"""A line of text, and the ids of the chunks that it quotes, ascending."""
+"""A line of text, and the ids of the chunks that it quotes, in ascending order."""
 
 
 @operator("context.paths")
@@ -39,13 +39,14 @@ def paths_context(
     """Add paths to the context, as the texts of the nodes and relationships along each path.
 
     If not all paths fit the budget, the paths with the lowest scores are cut. `order` sorts the
-    remaining paths. The best path is last with `ascending` and first with `descending`. With
-    `hop_first` the paths with the fewest hops are last, with ties in random order, and with
-    `random` all paths are in random order. `form="flat"` ignores `order` and lists the distinct
-    nodes of the paths, then the distinct relationships, both in random order. `form="names"` writes
-    one line per path with the names of its nodes. These lines are sorted by the transition between
+    remaining paths. With `ascending` the best path is last, and with `descending` it is first. With
+    `hop_first` the path with the fewest hops is last, and ties are in random order. With `random`
+    all paths are in random order.
+    `form="flat"` ignores `order`. It lists the distinct nodes of all paths, followed by their
+    distinct relationships. Both lists are in random order. `form="names"`, as in PathCoRAG, writes
+    a line with the names of the nodes for each path. Lines are sorted by the transition between
     reasoning steps to which the path belongs, then by score. If `show` is false, nothing is added.
-    `hop_first`, `random` and `flat` are ablations of PathRAG, and `names` is from PathCoRAG.
+    `hop_first`, `random` and `flat` are ablations of PathRAG.
     Source: PathRAG (Chen et al. 2025), Equation 5; its v1, Appendix D; PathCoRAG, Section 4.4.
     """
     if not show:

@@ -1,6 +1,6 @@
 """Operators that add chunks, nodes, relationships and community reports to the context.
 
-An item that is ranked twice is added once, at its first rank.
+If an item is ranked twice, it is added once, at its first rank.
 """
 
 import csv
@@ -44,11 +44,12 @@ HEADERS = {
 def with_block(
     context: Context | None, pieces: Sequence[Piece], budget: ContextBudget, share: float = 1.0
 ) -> Context:
-    """Add as many of the first pieces as fit the budget to the context.
+    """Add a block of pieces (passages or rows) to the context, as many as fit the budget.
 
-    `share` is the fraction of the token budget that these pieces may use. They may also use tokens
-    that earlier blocks left unused. A share above 1 is a number of tokens, and it is the only limit
-    if there is no budget. The ids of pieces that did not fit are added to the context's `cut`.
+    `share` is the fraction of the token budget that the block may use. The block may also use
+    tokens that earlier blocks left unused. A share above 1 is a number of tokens. If there is no
+    budget, it is the only limit. Pieces are added in order until the first piece does not fit. The
+    ids of the pieces that are not added are listed in the context's `cut`.
     """
     before = context or Context(())
     n_tokens = [piece.n_tokens for piece in pieces]
@@ -70,7 +71,7 @@ RowForm = Literal["text", "table", "bare"]
 Cut = Literal["last", "lowest"]
 RowLimit = PositiveInt | Literal["auto"] | None
 DEFAULT_CHUNKS, DEFAULT_NODES, DEFAULT_RELATIONSHIPS = 4, 40, 200
-"""The default `top_k` of chunks, nodes and relationships, chosen by this project."""
+"""The default `top_k` of chunks, nodes and relationships. This project chose the values."""
 Item = TypeVar("Item")
 
 
@@ -90,9 +91,9 @@ def chunks_context(
     """Add the first `top_k` chunks to the context, as text or as CSV rows.
 
     `top_k="auto"` adds 4 chunks, and None adds all. If `bounded` is false, the context budget is
-    ignored, which is useful if a later step reads the context in groups. The id of a piece is the
-    id of the chunk's first document, and `also` lists the chunk's other documents. The code of Zhou
-    et al. uses a `share` of 0.33 for chunks in a prompt with other blocks.
+    ignored. This is useful if a later step divides the context into groups. In each added piece,
+    `id` is the id of the chunk's first document, and `also` lists the chunk's other documents. If a
+    prompt also has other blocks, the code of Zhou et al. uses a `share` of 0.33 for chunks.
     Source: Zhou et al. (2025), Section 6.2.
     """
     limit = DEFAULT_CHUNKS if top_k == "auto" else top_k
@@ -123,13 +124,14 @@ def nodes_context(
 ) -> Context:
     """Add nodes to the context, as CSV rows (name, type, description, degree) or as descriptions.
 
-    `form="bare"` omits the degree. `form="text"` writes the description, or the name if the node
-    has no description. Up to `attributes` attributes of the node follow as "name: value", starting
-    with the attributes that occur in the most chunks. Nodes keep their order. If there are more
-    than `top_k` nodes ("auto": 40, None: no limit) or they exceed the budget, the last nodes are
-    cut. With `cut="lowest"`, the nodes with the lowest scores are cut instead (ties: higher ids
-    first). If `types` is not empty, only nodes of these types are added. The table follows local
-    search in Microsoft GraphRAG, and `bare` follows PathCoRAG.
+    The CSV rows follow local search in Microsoft GraphRAG. `form="bare"`, as in PathCoRAG, omits
+    the degree. `form="text"` writes the description. If a node has no description, it writes the
+    name. Up to `attributes` attributes of the node follow as "name: value", starting with the
+    attributes that occur in the most chunks. Nodes keep their order. At most `top_k` nodes are
+    added. "auto" means 40, and None means no limit. If there are more nodes or they exceed the
+    budget, the last nodes are cut. With `cut="lowest"`, the nodes with the lowest scores are cut
+    instead. Ties are then broken by cutting the higher id first. If `types` is not empty, only
+    nodes of these types are added.
     Source: Zhou et al. (2025), Section 6.2; PathCoRAG, Figure 6.
     """
     typed = nodes_of_types(graph, types)
@@ -154,11 +156,12 @@ def relationships_context(
 ) -> Context:
     """Add relationships to the context, as CSV rows or as "head, relation, tail" lines.
 
-    The column `rank` is the degree of the head plus the degree of the tail. `form="bare"`, as in
-    PathCoRAG, omits weight and rank. Relationships keep their order. If there are more than `top_k`
-    relationships ("auto": 200, None: no limit) or they exceed the budget, the last ones are cut.
-    With `cut="lowest"`, the relationships with the lowest scores are cut instead (ties: higher ids
-    first). The table follows Microsoft GraphRAG.
+    The CSV rows follow Microsoft GraphRAG. Their column `rank` is the degree of the head plus the
+    degree of the tail. `form="bare"`, as in PathCoRAG, omits weight and rank. Relationships keep
+    their order. At most `top_k` relationships are added. "auto" means 200, and None means no limit.
+    If there are more relationships or they exceed the budget, the last relationships are cut. With
+    `cut="lowest"`, the relationships with the lowest scores are cut instead. Ties are then broken
+    by cutting the higher id first.
     Source: Zhou et al. (2025), Section 6.2.
     """
     limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k
@@ -249,8 +252,8 @@ def communities_context(
     """Add the first `top_k` community reports to the context, as text or as CSV rows.
 
     `top_k=None` means no limit. Communities without a report are skipped. If `bounded` is false,
-    the context budget is ignored, which is useful if a later step reads the context in groups. The
-    code of Zhou et al. uses a `share` of 0.27.
+    the context budget is ignored. This is useful if a later step divides the context into groups.
+    The code of Zhou et al. uses a `share` of 0.27.
     Source: Zhou et al. (2025), Section 6.2.
     """
     pieces = []
@@ -277,10 +280,10 @@ def nodes_fitting(
     tokens: NonNegativeInt | None = None,
     types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
-    """Return the first nodes whose descriptions have at most `tokens` tokens in total.
+    """Return the first ranked nodes whose descriptions have at most `tokens` tokens in total.
 
     `tokens=None` means no limit. If a node has no description, its name is counted. If `types` is
-    not empty, only nodes of these types are counted and cut, and all other nodes are kept.
+    not empty, the limit applies only to nodes of these types, and all other nodes are kept.
     Source: HyperGraphRAG (Luo et al. 2025), code.
     """
     if tokens is None:
@@ -304,8 +307,9 @@ def chunks_fitting(
     tokenizer: Tokenizer,
     tokens: NonNegativeInt | None = None,
 ) -> Ranked[Chunk]:
-    """Return the first chunks that have at most `tokens` tokens in total (None: no limit).
+    """Return the first chunks of a ranking that have at most `tokens` tokens in total.
 
+    `tokens=None` means no limit.
     Source: HyperGraphRAG (Luo et al. 2025), code.
     """
     if tokens is None:
@@ -326,9 +330,10 @@ def fitting(
     share: Share = 1.0,
     form: Form = "table",
 ) -> Ranked[Relationship]:
-    """Return the relationships that `context.relationships` would add with the same settings.
+    """Return the relationships that fit the context, without adding them to the context.
 
-    Another operator can then reorder these relationships, and they still fit the prompt.
+    They are the relationships that `context.relationships` would add with the same settings.
+    Another operator can then change their order.
     Source: this project.
     """
     limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k

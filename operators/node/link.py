@@ -1,4 +1,4 @@
-"""Operators that link a question to nodes, by their names or by the vectors of its mentions."""
+"""Operators that find the nodes mentioned in a question, by name or by vector similarity."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -41,11 +41,11 @@ def match(
     parts: tuple[ByName, ...] = ("dictionary", "mentions"),
     single_words: SingleWords = "titles",
 ) -> Ranked[Node]:
-    """Return the nodes whose names occur in the question, without embeddings.
+    """Return the nodes whose names occur in the question, found without embeddings.
 
     Every node has the score 1. `parts` lists the matchers in the order in which they are applied.
     `dictionary` reads the question from left to right and finds the longest node names that do not
-    overlap. `mentions` looks up each mention that is not part of a name already found.
+    overlap. `mentions` looks up the extracted mentions that are not part of a name found before.
     `single_words` selects which one-word names can match: titles of passages (`titles`), words that
     have a capital letter or a digit in the question (`proper`), all words (`any`) or no words
     (`none`). A one-word mention also matches if it has a capital letter or a digit in the question.
@@ -77,11 +77,12 @@ def link(
 ) -> list[Ranked[Node]]:
     """Return the nodes that the question mentions, matched first by name and then by vector.
 
-    `dictionary` and `mentions` match names as in `node.match` and give the score 1. `vectors` must
-    come last. For each remaining mention it finds the most similar node, which is returned if its
-    cosine is at least `min_score`. The score of this node is the cosine (-1..1), or 1 if
-    `score="share"`. If `dedupe` is false, the same node can be returned twice. Zhou et al. use only
-    `vectors`, and fast-graphrag gives every node the score 1.
+    The parts `dictionary` and `mentions` match names as in `node.match` and give the score 1. The
+    part `vectors` must come last. For each mention that was not matched by name, it finds the node
+    with the most similar vector. This node is returned if the cosine is at least `min_score`. Its
+    score is the cosine (-1..1). With `score="share"`, as in fast-graphrag, every node gets the
+    score 1. If `dedupe` is false, the same node can be returned twice. Zhou et al. use only
+    `vectors`.
     Source: Zhou et al. (2025), Section 6.1, "Link".
     """
     by_name = tuple(part for part in parts if part != "vectors")

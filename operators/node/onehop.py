@@ -1,4 +1,4 @@
-"""Operators that return the neighbours of nodes, or the two nodes of relationships."""
+"""Operators that return the neighbours of nodes, or the source and target of relationships."""
 
 from statistics import fmean
 from typing import Literal
@@ -29,10 +29,11 @@ def onehop(
 ) -> Ranked[Node]:
     """Return the neighbours of the given nodes, in the order of the given nodes.
 
-    The score of a neighbour is the summed weight of its relationships with the first given node
-    adjacent to the neighbour. Neighbours of the same node are sorted by this score, and ties are
-    broken by lower id. The given nodes are left out, unless `include_seeds` is true. In that case
-    they come first, with their own scores. `types` restricts the types of the neighbours.
+    A neighbour of several given nodes is returned with the first of them. Its score is the summed
+    weight of the relationships between the two. Neighbours of the same node are sorted by this
+    score, and ties are broken by lower id. The given nodes are left out. If `include_seeds` is
+    true, they come first, with their own scores. If `types` is not empty, only neighbours of these
+    types are returned.
     Source: Zhou et al. (2025), Section 6.1, node "Onehop".
     """
     typed = nodes_of_types(graph, types)
@@ -61,16 +62,16 @@ def expand(
     top_k: PositiveInt | None = None,
     types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
-    """Return the neighbours of the given nodes, ranked by the scores of the given nodes.
+    """Return the neighbours of the given nodes, ranked by the scores of the adjacent given nodes.
 
-    By default, the score of a neighbour is the sum of the scores of the given nodes adjacent to it.
-    With `score="best"`, it is the highest of these scores. With `score="degree"`, it is the degree
-    of the neighbour plus the highest degree of a given node adjacent to it. If a node is given
-    twice, its best score counts. Ties are broken by lower id. If `equal_scores` is true, every
-    neighbour gets the score 1 after the ranking. The given nodes are left out. If `include_seeds`
-    is true, they come first, with their own scores; `top_k` limits only the neighbours. If `types`
-    is not empty, only neighbours of these types are returned.
-    PropRAG's code uses `sum`, and HyperGraphRAG's code uses `degree`.
+    By default, as in PropRAG's code, the score of a neighbour is the sum of the scores of the given
+    nodes adjacent to it. With `score="best"`, it is the highest of these scores. With
+    `score="degree"`, as in HyperGraphRAG's code, it is the degree of the neighbour plus the highest
+    degree of a given node adjacent to it. If a node is given twice, its best score counts. Ties are
+    broken by lower id. If `equal_scores` is true, every neighbour gets the score 1 after the
+    ranking. The given nodes are left out. If `include_seeds` is true, they come first, with their
+    own scores, and `top_k` limits only the neighbours. If `types` is not empty, only neighbours of
+    these types are returned.
     Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion; PropRAG (Wang and Han 2025).
     """
     seeds, seed_scores = best_score_by_id(nodes.ids, nodes.scores)
@@ -105,10 +106,10 @@ def relnode(
     score: Literal["best", "mean"] = "best",
     top_k: PositiveInt | None = None,
 ) -> Ranked[Node]:
-    """Return the two nodes of each relationship, in order of first appearance, source first.
+    """Return the source and target nodes of the given relationships, in their order.
 
-    The score of a node is the highest score among the given relationships of the node. With
-    `score="mean"`, it is the mean of their scores, as in HippoRAG 2.
+    The score of a node is the highest score of the given relationships that it belongs to. With
+    `score="mean"`, as in HippoRAG 2, it is the mean of their scores.
     Source: Zhou et al. (2025), Section 6.1, node "RelNode" ("FromRel" in Table 3); HippoRAG 2
     (Gutierrez et al. 2025), Section 3.4.
     """

@@ -33,18 +33,18 @@ def pool(
     top_k: PositiveInt | None = None,
     seed: int = 0,
 ) -> Ranked[Relationship]:
-    """Reorder relationships by scores pooled over paths from the entities of the question.
+    """Rerank relationships by scores pooled over the paths that start at entities of the question.
 
     Paths consist of given relationships and follow their direction. The base score of a
-    relationship is its given score, or (1 + score) / 2 with `scores="cosine"`. Negative scores
-    count as 0, and the best score of a duplicate counts. `algorithms.path_pooling.pool_scores`
-    computes the pooled scores from the base scores.
+    relationship is its given score. With `scores="cosine"`, it is (1 + score) / 2. Negative scores
+    count as 0. If a relationship is given twice, its best score counts.
+    `algorithms.path_pooling.pool_scores` computes the pooled scores from the base scores.
     `mode="rerank"` keeps the `top_k` relationships with the best base scores and sorts them by
     pooled score. `mode="reselect"` pools the scores of the `coarse_k` relationships with the best
-    base scores, then keeps the `top_k` with the best pooled scores. `top_k=None` keeps all. Ties
-    are broken by base score, then by lower id. With `order="recency"` the best relationships come
-    last, with `order="best_first"` they come first, and with `order="lost_in_middle"` they come at
-    both ends (1 3 5 4 2).
+    base scores, then keeps the `top_k` with the best pooled scores. `top_k=None` keeps all
+    relationships. Ties are broken by base score, then by lower id. The best relationships come last
+    with `order="recency"`, first with `order="best_first"`, and at both ends with
+    `order="lost_in_middle"` (1 3 5 4 2).
     Source: path pooling (Wang et al. 2025), Sections 3.3, 3.4 and 4.3.
     """
     from graphrag_bench.algorithms.path_pooling import pool_scores, prompt_order

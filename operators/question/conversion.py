@@ -24,9 +24,9 @@ class NamedEntities(BaseModel):
 
 @operator("question.entities.given", order="the order in which they are given")
 def entities_given(question: Question) -> Mentions:
-    """Return the entities that the data set stores with the question, without duplicates.
+    """Return the topic entities that the data set stores with the question, without duplicates.
 
-    They are the topic entities of the question, not its gold answers.
+    These entities do not include the gold answers.
     Source: RoG (Luo et al. 2024), field `q_entity`; SubgraphRAG (Li et al. 2025), Section 2.
     """
     return Mentions(unique(question.entities))
@@ -34,9 +34,8 @@ def entities_given(question: Question) -> Mentions:
 
 @operator("question.entities.nlp", order="the order in the question")
 def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
-    """Return the named entities that spaCy finds in the question, normalised, without duplicates.
+    """Return the distinct named entities that spaCy finds in the question, with normalised names.
 
-    HippoRAG uses a language model instead of a tagger.
     Source: HippoRAG (Gutierrez et al. 2024), Section 2.3.
     """
     return _mentions(nlp.entities(question.text))
@@ -44,9 +43,10 @@ def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
 
 @operator("question.entities.nlp_or_phrases", order="the order in the question")
 def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
-    """Return the question's named entities found by spaCy, or its noun phrases if there are none.
+    """Return the named entities that spaCy finds in the question, or else its noun phrases.
 
-    The names are normalised, without duplicates. Numbers, amounts and dates are not entities.
+    The names are normalised, and duplicates are removed. Numbers, amounts and dates do not count as
+    named entities.
     Source: HippoRAG (Gutierrez et al. 2024), Section 2.3.
     """
     (sentences,) = nlp.sentences([question.text])
@@ -65,9 +65,9 @@ def entities_llm(
     prompt: Prompt = ENTITY_PROMPT,
     max_tokens: PositiveInt = 128,
 ) -> Mentions:
-    """Return the named entities that the language model finds, normalised, without duplicates.
+    """Return the distinct named entities that a language model finds in the question.
 
-    Raises UnreadableReply after two replies that are not valid JSON.
+    The names are normalised. Raises UnreadableReply after two replies that are not valid JSON.
     Source: HippoRAG (Gutierrez et al. 2024), Section 2.3 and its query prompt.
     """
     chat = prompt.render({"question": question.text})
@@ -82,9 +82,10 @@ def _mentions(names: list[str]) -> Mentions:
 
 @operator("question.entities.keywords", order="the order of the keywords")
 def entities_keywords(keywords: Keywords) -> Mentions:
-    """Return the low-level keywords as entities, normalised, without duplicates.
+    """Return the low-level keywords of the question as entities, which can be linked to nodes.
 
-    In LightRAG, low-level keywords are entities and details. Here they can be linked to nodes.
+    The names are normalised, and duplicates are removed. In LightRAG, low-level keywords are
+    entities and details.
     Source: LightRAG (Guo et al. 2024), Section 3.2.
     """
     return _mentions(list(keywords.low))
@@ -111,9 +112,9 @@ def keywords_llm(
     prompt: Prompt = KEYWORD_PROMPT,
     max_tokens: PositiveInt = 160,
 ) -> Keywords:
-    """Return the distinct high-level and low-level keywords that the language model finds.
+    """Return the high-level and low-level keywords of the question, found by a language model.
 
-    Raises UnreadableReply after two replies that are not valid JSON.
+    Duplicates are removed. Raises UnreadableReply after two replies that are not valid JSON.
     Source: LightRAG (Guo et al. 2024), Section 3.2; Zhou et al. (2025), Section 6.
     """
     chat = prompt.render({"question": question.text})
@@ -123,9 +124,9 @@ def keywords_llm(
 
 @operator("question.keywords.nlp", order="the order in the question")
 def keywords_nlp(question: Question, *, nlp: Nlp) -> Keywords:
-    """Return named entities as low-level keywords and noun phrases as high-level keywords.
+    """Return the high-level and low-level keywords of the question, found by spaCy.
 
-    spaCy finds both, whereas LightRAG asks a language model.
+    Named entities become low-level keywords, and noun phrases become high-level keywords.
     Source: LightRAG (Guo et al. 2024), Section 3.2.
     """
     (sentences,) = nlp.sentences([question.text])
@@ -139,9 +140,10 @@ Fallback = Literal["question", "nothing"]
 
 @operator("query.low")
 def query_low(question: Question, keywords: Keywords, *, fallback: Fallback = "question") -> Query:
-    """Return the low-level keywords, joined by commas, as a query.
+    """Join the low-level keywords of the question by commas and return them as a query.
 
-    If there are none, the query is the question, or empty if `fallback="nothing"`.
+    If there are no low-level keywords, the query is the question. With `fallback="nothing"` it is
+    empty.
     Source: LightRAG (Guo et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.
     """
     return _joined(keywords.low, question, fallback)
@@ -149,9 +151,10 @@ def query_low(question: Question, keywords: Keywords, *, fallback: Fallback = "q
 
 @operator("query.high")
 def query_high(question: Question, keywords: Keywords, *, fallback: Fallback = "question") -> Query:
-    """Return the high-level keywords, joined by commas, as a query.
+    """Join the high-level keywords of the question by commas and return them as a query.
 
-    If there are none, the query is the question, or empty if `fallback="nothing"`.
+    If there are no high-level keywords, the query is the question. With `fallback="nothing"` it is
+    empty.
     Source: LightRAG (Guo et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.
     """
     return _joined(keywords.high, question, fallback)

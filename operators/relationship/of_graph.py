@@ -1,4 +1,4 @@
-"""Operators that rank the relationships of given nodes, or all relationships."""
+"""Operators that rank the relationships of given nodes, or all relationships of the graph."""
 
 from typing import Literal
 
@@ -23,15 +23,16 @@ from graphrag_bench.values import (
 
 
 def degrees_of_ends(graph: Graph, rows: IntArray) -> IntArray:
-    """Return the degree of the head plus the degree of the tail for each relationship."""
+    """For each relationship, return the degree of its head plus the degree of its tail."""
     degree = graph.degree
     return np.asarray(degree[graph.source[rows]] + degree[graph.target[rows]], np.int64)
 
 
 def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArray:
-    """Return the positions in `rows` that sort the relationships by degree and weight.
+    """Return the positions in `rows` that sort relationships by degree, then by weight.
 
-    Higher `degrees_of_ends` come first, then higher weights, then lower `ties`.
+    The degree of a relationship is the degree of its head plus the degree of its tail. Higher
+    degrees come first, then higher weights, then lower values in `ties`.
     """
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((ties, -weight, -degrees_of_ends(graph, rows)))
@@ -51,15 +52,16 @@ def onehop(
     order: Literal["degree", "links"] = "degree",
     per_node: PositiveInt | None = None,
 ) -> Ranked[Relationship]:
-    """Rank the relationships of the given nodes by the degrees of head and tail.
+    """Rank the relationships of the given nodes by the degree of the head plus that of the tail.
 
-    The score is the degree of the head plus the degree of the tail. A degree is a number of
-    neighbours. Ties are broken by higher weight, then by lower id. With `ties="nodes"`, as in
-    LightRAG 1.5.7, they are broken by higher weight, then by the order of the given nodes.
+    This sum of degrees is the score. The degree of a node is its number of neighbours. Ties are
+    broken by higher weight, then by lower id. With `ties="nodes"`, as in LightRAG 1.5.7, they are
+    broken by higher weight, then by the order of the given nodes.
     `order="links"` sorts as local search in Microsoft GraphRAG does. Relationships between two
-    given nodes come first. Each remaining relationship leads to a node that was not given. These
+    given nodes come first. Every other relationship leads to a node that was not given. These
     relationships are sorted by the number of given nodes adjacent to that node, then by score, then
-    by lower id. If `per_node` is set, at most `per_node` times the number of given nodes are kept.
+    by lower id. If `per_node` is set and n nodes are given, at most `per_node` * n of them are
+    kept.
     Source: Zhou et al. (2025), Section 6.1, relationship "Onehop".
     """
     if ties == "id":
@@ -96,13 +98,12 @@ def aggregator(
     top_k: PositiveInt = 4,
     keep_scores: Literal["all", "best"] = "all",
 ) -> tuple[Ranked[Relationship], RelationshipScores]:
-    """Rank relationships by the scores of their two nodes, and return all relationship scores.
+    """Rank all relationships by the score of the source node plus the score of the target node.
 
-    The score of a relationship is the score of its source plus the score of its target. Parallel
-    relationships join the same two nodes: with `unit="pair"` only the first of them is ranked, with
-    `unit="fact"` all are. The scores of all relationships are computed on each access. With
-    `keep_scores="best"`, relationships with score 0 are not returned, and every relationship that
-    is not returned gets the score 0.
+    With `unit="pair"`, only the first of several relationships between the same two nodes is
+    ranked. With `unit="fact"`, all of them are ranked. The scores of all relationships are also
+    returned. They are computed on each access. With `keep_scores="best"`, relationships with score
+    0 are not ranked, and every relationship that is not ranked gets the score 0.
     Source: Zhou et al. (2025), Section 6.1, relationship "Aggregator".
     """
 

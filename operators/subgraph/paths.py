@@ -28,13 +28,14 @@ from graphrag_bench.values import (
 
 @operator("subgraph.khop_path", table3="KhopPath")
 def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Subgraph:
-    """Return paths that connect the given nodes, with at most `khop` hops from one to the next.
+    """Return paths through the given nodes, with at most `khop` hops between two given nodes.
 
     A path starts at the first given node that is not on a path yet. It continues to the nearest
-    such node as long as there is one within `khop` hops. Then the next path starts. Ties between
-    nodes and between shortest paths are broken by lower id. If two nodes are joined by parallel
-    relationships, the path uses the first. Synonymy edges count as relationships. A node without a
-    path is left out. The code of Zhou et al. uses `khop=5`.
+    given node that is not on a path yet, as long as this node is within `khop` hops. Then the next
+    path starts. Ties between nodes and between shortest paths are broken by lower id. If two nodes
+    are joined by several relationships, the path uses the first of them. Synonymy edges count as
+    relationships. Given nodes that cannot be connected are left out. The code of Zhou et al. uses
+    `khop=5`.
     Source: Zhou et al. (2025), Section 6.1, "KhopPath"; DALK (Li et al. 2024), Section 3.2.
     """
     remaining = dict.fromkeys(nodes.ids.tolist())
@@ -54,9 +55,9 @@ def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Su
 
 
 def way_to_nearest(graph: Graph, start: int, targets: Iterable[int], most: int) -> list[int]:
-    """Return a shortest path from `start` to the nearest target, without `start` itself.
+    """Return the nodes of a shortest path to the nearest of the target nodes, without `start`.
 
-    Ties are broken by lower id. The list is empty if no target is within `most` hops.
+    Ties are broken by lower id. If no target is within `most` hops, the list is empty.
     """
     target_ids = np.fromiter(targets, np.int64)
     distance: IntArray = np.full(graph.n_nodes, -1)
@@ -82,7 +83,7 @@ def way_to_nearest(graph: Graph, start: int, targets: Iterable[int], most: int) 
 PROMPT = Prompt("operators:prompts/agent_path.j2")
 PURPOSE = "reranked triples"
 MOST = 60
-"""The maximum number of triples in the prompt."""
+"""The maximum number of triples shown to the language model."""
 _ARROW = re.compile(r"\s*(?:[-\u2010-\u2015=]+>|\u2192)\s*")
 _LABEL = re.compile(
     r"^\W*(?:reranked[\s_]*)?(?:(?:triple|fact)[\s_]*)?(?:\d+\s*[.):])?[\s:]*", re.IGNORECASE
@@ -107,14 +108,14 @@ def agent_path(
     top_k: PositiveInt = 5,
     max_tokens: PositiveInt = 240,
 ) -> Subgraph:
-    """Return at most `top_k` triples that the model finds helpful, best first.
+    """Return at most `top_k` triples that the language model considers helpful, best first.
 
-    The candidates are the triples on the paths of `subgraph`, or all of its relationships if it has
-    no paths, and the given `relationships`. The model is shown the first 60 candidates. A triple in
-    the reply is matched with these candidates in either direction. If it matches no candidate, it
-    is kept as text. After two replies without a triple, the first `top_k` candidates are returned,
-    which counts as a fallback. Without candidates the model is not called. Raises CallFailed if the
-    model fails.
+    The candidates are the triples on the paths of `subgraph`, followed by the given
+    `relationships`. If `subgraph` has no paths, all of its relationships are candidates. The model
+    is shown the first 60 candidates. A triple in the reply may name a candidate in either
+    direction. If it matches no candidate, it is kept as text. After two replies without a triple,
+    the first `top_k` candidates are returned, which counts as a fallback. If there are no
+    candidates, the model is not called. Raises CallFailed if the model fails.
     Source: Zhou et al. (2025), Section 6.1, "AgentPath"; DALK (Li et al. 2024), Section 3.3.
     """
     paths = _paths_of(subgraph, relationships)
@@ -167,7 +168,7 @@ def _triples(text: str, cut: bool) -> tuple[tuple[str, ...], ...]:
 def _subgraph_of(
     graph: Graph, triples: Sequence[tuple[str, ...]], written: Mapping[int, tuple[str, ...]]
 ) -> Subgraph:
-    row_of: dict[tuple[str, ...], int] = {}  # the stored direction and earlier rows win
+    row_of: dict[tuple[str, ...], int] = {}  # the stored direction and earlier rows take precedence
     for backwards in (True, False):
         for row, parts in reversed(list(written.items())):
             head, relation, tail = (normalise_name(part) for part in parts)

@@ -1,4 +1,4 @@
-"""The prize-collecting Steiner tree over retrieved nodes and relationships."""
+"""Operator that returns the prize-collecting Steiner tree of retrieved nodes and relationships."""
 
 from typing import Annotated
 
@@ -29,14 +29,14 @@ def steiner(
     n_values: PositiveInt = 4,
     cost: Annotated[float, Field(gt=0)] = 0.5,
 ) -> tuple[Subgraph, Ranked[Node], Ranked[Relationship]]:
-    """Return the prize-collecting Steiner tree, and its nodes and relationships ranked by prize.
+    """Return the prize-collecting Steiner tree of the retrieved nodes and relationships.
 
-    If k distinct nodes are given, the best node has the prize k, the next k - 1, and the last 1.
-    `relationship_prizes` computes the prizes of the relationships. A relationship costs at most
-    `cost`. The score of a node or relationship is its prize, or 0 if it is in the tree only as a
-    connection. Ties are broken by lower id. If nothing has a prize, the tree is empty. If the graph
-    has no relationships, the tree is the best node.
-    Zhou et al. write "Steiner tree", but their code solves the prize-collecting problem.
+    If k distinct nodes are given, the best node has the prize k, the second k - 1, and so on down
+    to 1. `relationship_prizes` computes the prizes of the relationships. A relationship costs at
+    most `cost`. The nodes and relationships of the tree are also returned as rankings. Their score
+    is the prize, or 0 if they are in the tree only as a connection. Ties are broken by lower id. If
+    nothing has a prize, the tree is empty. If the graph has no relationships, the tree is the best
+    node. Zhou et al. write "Steiner tree", but their code solves the prize-collecting problem.
     Source: G-retriever (He et al. 2024), Section 5.3; Zhou et al. (2025), Section 6.1, "Steiner".
     """
     node_prizes, prizes = np.zeros(graph.n_nodes), np.zeros(graph.n_relationships)
@@ -55,12 +55,13 @@ DECAY = 0.01
 
 
 def relationship_prizes(similarities: FloatArray, n_values: int) -> FloatArray:
-    """Return the prize of each relationship, computed from its similarity, float64 (n,).
+    """Return the Steiner tree prizes of relationships with the given similarities, float64 (n,).
 
-    Relationships with one of the k = `n_values` highest distinct similarities get a prize. All
-    other relationships get 0. Similarities are compared to six decimals. If n_j relationships have
-    the j-th highest similarity (j starts at 0), each gets the prize min((k - j) / n_j, last - c)
-    with c = 0.01. For j = 0, `last` is k. After that, it is (1 - c) times the previous prize.
+    If n_j relationships have the j-th highest distinct similarity, their prize is p_j:
+    p_0 = min(k / n_0, k - c)
+    p_j = min((k - j) / n_j, (1 - c) * p_(j-1) - c)
+    Here j starts at 0, k is `n_values`, and c is 0.01. Relationships beyond the k highest distinct
+    similarities get 0. Similarities are compared to six decimals.
 
     >>> relationship_prizes(np.array([0.9, 0.9, 0.7, 0.2, 0.1]), 3).round(3).tolist()
     [1.5, 1.5, 1.475, 1.0, 0.0]
@@ -84,13 +85,14 @@ def prized_subgraph(
 ) -> tuple[IntArray, IntArray]:
     """Return the nodes and relationships of the prize-collecting Steiner tree, both ascending.
 
-    `node_prizes` has the shape (n_nodes,) and `prizes` the shape (n_relationships,). Each
-    relationship costs 0.995 times the highest prize of a relationship, but at most `cost`. If no
-    relationship has a prize, each costs `cost`. A prize up to the cost is subtracted from the cost.
-    If the prize is higher, the relationship is free and is split by a virtual node, whose prize is
-    the difference between prize and cost. Loops are left out. The cost of the tree plus the prizes
-    outside the tree is at most twice the optimum. Ties are broken by the order of the
-    relationships. If there are no prizes, the tree is empty. The solver is `pcst_fast`.
+    `node_prizes` has the shape (n_nodes,) and `prizes` the shape (n_relationships,). A relationship
+    costs `cost`. If a relationship has a prize, the cost is at most 0.995 times the highest of
+    these prizes. If the prize of a relationship is at most its cost, the prize is subtracted from
+    the cost. If the prize is higher, the relationship costs nothing and is split by a virtual node.
+    The prize of the virtual node is the prize minus the cost. Loops are left out. If there are no
+    prizes, the tree is empty.
+    The solver `pcst_fast` minimises the cost of the tree plus the prizes outside the tree. Its
+    result is at most twice the optimum. Ties are broken by the order of the relationships.
     Source: G-retriever (He et al. 2024), Section 5.3, and its code; Goemans and Williamson (1995);
     Hegde, Indyk and Schmidt (2014).
     """
