@@ -1,13 +1,12 @@
 """The cache file, and the reuse of replies: verdicts, modes, other files."""
 
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
+from dataclasses import replace
+from multiprocessing import get_context
 
 import pytest
 from pydantic import BaseModel
@@ -125,27 +124,20 @@ def _script(path, text):
         connection.executescript(text)
 
 
-def test_stored_rows_are_read_back(path):
-    cache = Cache(path)
-    assert cache.put(REPLY, VECTOR, READING) == 3
-    cache.set_verdict(REPLY.key, "unreadable")
-    cache.close()
-    again = Cache(path, reading=True)
-    assert again.get_many(StoredTagging, ["aaaa", "none"]) == {"aaaa": READING}
-    assert again.get_many(StoredVector, [VECTOR.key]) == {VECTOR.key: VECTOR}
-    stored = again.get(REPLY.key)
-    assert stored is not None and stored.verdict == "unreadable" and stored.text == REPLY.text
-
-
 def test_a_readable_reply_stays_and_an_unreadable_one_is_replaced(path):
     cache = Cache(path)
     other = StoredReply("later", key=REPLY.key, identity="model-a", prompt=b"prompt", verdict="new")
-    assert cache.put(REPLY) == 1
+    assert cache.put(REPLY, READING) == 2
     assert cache.put(other) == 0
-    assert cache.get(REPLY.key) == REPLY
+    assert Cache(path, reading=True).get(REPLY.key) == REPLY
     cache.set_verdict(REPLY.key, "unreadable")
+    assert Cache(path, reading=True).get(REPLY.key) == replace(REPLY, verdict="unreadable")
     assert cache.put(other, VECTOR, VECTOR) == 2
-    assert cache.get(REPLY.key) == other
+    cache.close()
+    again = Cache(path, reading=True)
+    assert again.get(REPLY.key) == other
+    assert again.get_many(StoredTagging, ["aaaa", "none"]) == {"aaaa": READING}
+    assert again.get_many(StoredVector, [VECTOR.key]) == {VECTOR.key: VECTOR}
 
 
 def test_files_of_other_programs_and_versions_are_refused_unchanged(path):
@@ -176,10 +168,12 @@ def test_a_write_error_stops_the_run(path):
 
 
 def test_processes_can_create_the_cache_at_the_same_time(path):
-    script = f"from graphrag_bench.llm.cache import Cache; Cache({str(path)!r})"
-    root = Path(__file__).parents[2]
-    every = [subprocess.Popen([sys.executable, "-c", script], cwd=root) for _ in range(4)]
-    assert [process.wait() for process in every] == [0] * 4
+    every = [get_context("fork").Process(target=Cache, args=[path]) for _ in range(4)]
+    for process in every:
+        process.start()
+    for process in every:
+        process.join()
+    assert [process.exitcode for process in every] == [0] * 4
 
 
 def test_a_signal_while_a_call_is_submitted_waits_for_its_reply(store, chat, monkeypatch):
