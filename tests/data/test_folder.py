@@ -95,42 +95,33 @@ def test_each_file_format_gives_documents(tmp_path: Path) -> None:
     assert (data.questions, data.card.chunking) == ((), "token")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_line_that_is_no_commonmark_heading_is_text() -> None:
+    for text in (
         "```sh\n# a comment\n```\ntext",
         "<!--\n# a comment\n-->\ntext",
         "---\ntitle: Boats\n# a comment\n---\ntext",
         "- # in a list\n\n> # in a quote",
-    ],
-)
-def test_a_line_that_is_no_commonmark_heading_is_text(text: str) -> None:
-    (part,) = sections(text)
-    assert (part.title, part.text) == ("", text.strip())
+    ):
+        (part,) = sections(text)
+        assert (part.title, part.text) == ("", text.strip())
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_headings_are_titles_and_headings_without_text_are_text() -> None:
+    for text, expected in (
         ("# A\none\n# B\ntwo", [("A", "one"), ("B", "two")]),
         ("Set\n===\none\r\n\r\n*Sub* `x`\r\n---\r\ntwo", [("Set", "one"), ("Set > Sub x", "two")]),
         ("lead\n# One\n## Two\nthree", [("", "lead"), ("One > Two", "three")]),
         ("## A\none\n# Last\ntwo", [("A", "one"), ("Last", "two")]),
         ("# T\n## 9 to 17\n## Since 1911\n## C\nx", [("T", "9 to 17\nSince 1911"), ("T > C", "x")]),
         ("# Alone", [("", "Alone")]),
-    ],
-)
-def test_headings_are_titles_and_headings_without_text_are_text(
-    text: str, expected: list[tuple[str, str]]
-) -> None:
-    parts = sections(text)
-    assert [(part.title, part.text) for part in parts] == expected
-    assert [part.mark for part in parts] == [f"#{n + 1}" for n in range(len(parts))]
+    ):
+        parts = sections(text)
+        assert [(part.title, part.text) for part in parts] == expected
+        assert [part.mark for part in parts] == [f"#{n + 1}" for n in range(len(parts))]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_a_web_page_has_the_visible_text() -> None:
+    for text, expected in (
         ("<h1>A</h1><p># of staff</p><pre># no\n  x</pre>", [("A", "# of staff\n\n# no\n  x")]),
         ("<title>F</title><p>Lead<h1>The <b>M</b></h1>x", [("F", "Lead"), ("The M", "x")]),
         ("<table><tr><th>A<th>B<tr><td>c</td><td>1</td></table>", [("", "A\tB\nc\t1")]),
@@ -138,10 +129,8 @@ def test_headings_are_titles_and_headings_without_text_are_text(
         ("a\n<i>b</i>c<br>d<ul><li>e\n<li> f</ul><script>g</script>", [("", "a bc\nd\n\ne\nf")]),
         ("<title>N</title><h1>A</h1>one<h1>B</h1>two", [("N > A", "one"), ("N > B", "two")]),
         ("<div>" * 3000 + "deep", [("", "deep")]),
-    ],
-)  # fmt: skip
-def test_a_web_page_has_the_visible_text(text: str, expected: list[tuple[str, str]]) -> None:
-    assert [(part.title, part.text) for part in page(text)] == expected
+    ):  # fmt: skip
+        assert [(part.title, part.text) for part in page(text)] == expected
 
 
 def test_unreadable_files_are_skipped_with_a_reason(

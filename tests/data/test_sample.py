@@ -50,15 +50,15 @@ def test_questions_have_evidence_and_no_passage_answers_a_multi_hop_question(own
             assert not (whole and answered), (question, name)
 
 
-@pytest.mark.parametrize("name", card_names())
-def test_every_card_has_a_known_reader_and_known_metrics(name: str) -> None:
-    card = load_card(name)
-    assert card.name == name
-    assert {layout.reader for layout in card.shapes} <= {*READERS, FOLDER, PACKAGE}
-    assert set(card.metrics) <= set(ANSWER_METRICS)
-    special: dict[str, set[str]] = {FOLDER: {"questions"}, PACKAGE: set()}
-    files = special.get(card.reader, {"corpus", "questions"})
-    for layout in card.shapes:
-        assert set(layout.files) - {"training", "validation"} == files
-    assert card.license
-    assert card.citation
+def test_every_card_has_a_known_reader_and_known_metrics() -> None:
+    for name in card_names():
+        card = load_card(name)
+        assert card.name == name
+        assert {layout.reader for layout in card.shapes} <= {*READERS, FOLDER, PACKAGE}
+        assert set(card.metrics) <= set(ANSWER_METRICS)
+        special: dict[str, set[str]] = {FOLDER: {"questions"}, PACKAGE: set()}
+        files = special.get(card.reader, {"corpus", "questions"})
+        for layout in card.shapes:
+            assert set(layout.files) - {"training", "validation"} == files
+        assert card.license
+        assert card.citation

@@ -8,24 +8,21 @@ from graphrag_bench.embedding.tokenizer import HuggingFace, tokenizer_of
 from graphrag_bench.errors import UserError
 
 
-@pytest.mark.parametrize(
-    ("model", "identity"),
-    [
+def test_the_default_tokenizer_follows_from_the_models_name() -> None:
+    for model, identity in (
         ("gpt-4o-mini:0a1b", "o200k"),
         ("ft:gpt-4o-mini-2024:lab::x:0a1b", "o200k"),
         ("gpt-4-turbo:0a1b", "cl100k"),
         ("my-text-embedding-3-small", "cl100k"),
         ("qwen3:8b:0a1b", "cl100k (stand-in)"),
-    ],
-)
-def test_the_default_tokenizer_follows_from_the_models_name(model: str, identity: str) -> None:
-    assert tokenizer_of(None, model).identity == identity
+    ):
+        assert tokenizer_of(None, model).identity == identity
 
 
-@pytest.mark.parametrize("setting", ["cl100", "hf:", 7])
-def test_an_unknown_tokenizer_is_an_error(setting: object) -> None:
-    with pytest.raises(UserError, match=f"llm.tokenizer={setting}"):
-        tokenizer_of(setting, "gpt-4o")
+def test_an_unknown_tokenizer_is_an_error() -> None:
+    for setting in ("cl100", "hf:", 7):
+        with pytest.raises(UserError, match=f"llm.tokenizer={setting}"):
+            tokenizer_of(setting, "gpt-4o")
 
 
 @pytest.fixture

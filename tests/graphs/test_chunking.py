@@ -36,21 +36,18 @@ FOUR = (
 """Nine words and, between documents that are not blank, two blank lines: 11 tokens."""
 
 
-@pytest.mark.parametrize(
-    ("size", "overlap", "expected"),
-    [
+def test_windows_over_the_corpus_belong_to_several_documents():
+    for size, overlap, expected in (
         (4, 0, [("one two three", "a"), ("four five\n\nsix", "bd"), ("seven eight nine", "d")]),
         (5, 1, [("one two three\n\nfour", "ab"), ("four five\n\nsix seven", "bd"),
                 ("seven eight nine", "d")]),
         (20, 0, [("one two three\n\nfour five\n\nsix seven eight nine", "abd")]),
-    ],
-)  # fmt: skip
-def test_windows_over_the_corpus_belong_to_several_documents(size, overlap, expected):
-    table = token(corpus=dataset(*FOUR), size=size, overlap=overlap, join="corpus")
-    result = [(text, "".join(table.documents_of(row))) for row, text in enumerate(table.texts)]
-    assert result == expected
-    assert list(table.titles) == [""] * len(expected)
-    assert table.chunks_of("d") == [row for row, (_, of) in enumerate(expected) if "d" in of]
+    ):  # fmt: skip
+        table = token(corpus=dataset(*FOUR), size=size, overlap=overlap, join="corpus")
+        result = [(text, "".join(table.documents_of(row))) for row, text in enumerate(table.texts)]
+        assert result == expected
+        assert list(table.titles) == [""] * len(expected)
+        assert table.chunks_of("d") == [row for row, (_, of) in enumerate(expected) if "d" in of]
 
 
 def test_windows_over_the_corpus_have_titles_and_do_not_cross_scopes():
@@ -62,27 +59,24 @@ def test_windows_over_the_corpus_have_titles_and_do_not_cross_scopes():
     assert texts(table) == ["First\none\n\nSecond\ntwo", "three"]
 
 
-@pytest.mark.parametrize(
-    ("text", "size", "overlap", "expected"),
-    [
+def test_sentences_are_merged_while_they_fit_and_overlap():
+    for text, size, overlap, expected in (
         ("One two. Three four. Five.", 6, 0, ["One two. Three four.", "Five."]),
         ("one two three four five six", 4, 1, ["one two three", "three four five six"]),
         ("東京。大阪。", count_tokens("東京。"), 0, ["東京。", "大阪。"]),
-    ],
-)
-def test_sentences_are_merged_while_they_fit_and_overlap(text, size, overlap, expected):
-    corpus = dataset(("d", "", text))
-    assert texts(separator(corpus=corpus, size=size, overlap=overlap)) == expected
+    ):
+        corpus = dataset(("d", "", text))
+        assert texts(separator(corpus=corpus, size=size, overlap=overlap)) == expected
 
 
-@pytest.mark.parametrize("chunking", [presplit, token, separator])
-def test_blank_documents_have_no_chunk_and_a_blank_corpus_is_an_error(chunking):
-    assert texts(chunking(corpus=dataset(("a", "A", " \n"), ("b", "B", "text")))) == ["text"]
-    with pytest.raises(UserError, match="blank"):
-        chunking(corpus=dataset(("a", "A", ""), ("b", "B", "  ")))
-    if chunking is not presplit:
-        with pytest.raises(UserError, match="overlap 3"):
-            chunking(corpus=dataset(("d", "", "one two")), size=3, overlap=3)
+def test_blank_documents_have_no_chunk_and_a_blank_corpus_is_an_error():
+    for chunking in (presplit, token, separator):
+        assert texts(chunking(corpus=dataset(("a", "A", " \n"), ("b", "B", "text")))) == ["text"]
+        with pytest.raises(UserError, match="blank"):
+            chunking(corpus=dataset(("a", "A", ""), ("b", "B", "  ")))
+        if chunking is not presplit:
+            with pytest.raises(UserError, match="overlap 3"):
+                chunking(corpus=dataset(("d", "", "one two")), size=3, overlap=3)
 
 
 def test_documents_are_chunks_and_equal_contents_share_a_chunk():
@@ -129,12 +123,12 @@ def test_chunks_are_parts_of_their_source_and_cover_it(text, size, overlap, chun
     assert all(at in held or char.isspace() for at, char in enumerate(source))
 
 
-@pytest.mark.parametrize("chunking", [token, separator])
-def test_marks_and_joined_emoji_are_not_split(chunking):
-    corpus = dataset(("d", "", "हिन्दी 👩🏽\u200d🚒 ที่นี่ " * 9))
-    for chunk in texts(chunking(corpus=corpus, size=3, overlap=1)):
-        assert unicodedata.category(chunk[0])[0] != "M"
-        assert not chunk.endswith("\u200d") and chunk[0] not in "\u200d🏽"
+def test_marks_and_joined_emoji_are_not_split():
+    for chunking in (token, separator):
+        corpus = dataset(("d", "", "हिन्दी 👩🏽\u200d🚒 ที่นี่ " * 9))
+        for chunk in texts(chunking(corpus=corpus, size=3, overlap=1)):
+            assert unicodedata.category(chunk[0])[0] != "M"
+            assert not chunk.endswith("\u200d") and chunk[0] not in "\u200d🏽"
 
 
 def test_long_texts_are_encoded_in_parts_without_a_difference(monkeypatch):

@@ -3,7 +3,6 @@
 from itertools import combinations
 
 import numpy as np
-import pytest
 from builds import chunks_of
 from scipy.sparse import csr_matrix
 
@@ -24,22 +23,19 @@ def members(result: Communities) -> list[list[int]]:
     return chunks_of(result.nodes)
 
 
-@pytest.mark.parametrize(
-    ("edges", "weight", "n_nodes", "expected"),
-    [
+def test_communities_follow_weights_and_leave_out_isolated_nodes():
+    for edges, weight, n_nodes, expected in (
         (CLIQUES, None, 6, [[0, 1, 2], [3, 4, 5]]),
         ([(0, 1), (2, 3), (3, 4), (2, 4)], None, 5, [[0, 1], [2, 3, 4]]),
         ([(0, 1), (1, 2), (2, 3)], [9.0, 1.0, 9.0], 4, [[0, 1], [2, 3]]),
         ([(0, 1), (2, 3), (4, 4)], [1.0, 0.0, 1.0], 6, [[0, 1]]),
         *(([], None, n_nodes, []) for n_nodes in (0, 1, 3)),
-    ],
-)
-def test_communities_follow_weights_and_leave_out_isolated_nodes(edges, weight, n_nodes, expected):
-    result = leiden(graph=graph_with(edges, weight, n_nodes=n_nodes))
-    assert members(result) == expected
-    assert result.nodes.shape == (len(expected), n_nodes)
-    assert result.level.tolist() == [0] * len(expected)
-    assert result.parent.tolist() == [-1] * len(expected)
+    ):
+        result = leiden(graph=graph_with(edges, weight, n_nodes=n_nodes))
+        assert members(result) == expected
+        assert result.nodes.shape == (len(expected), n_nodes)
+        assert result.level.tolist() == [0] * len(expected)
+        assert result.parent.tolist() == [-1] * len(expected)
 
 
 def test_a_community_that_is_too_large_is_split_one_level_down():

@@ -54,12 +54,10 @@ def test_triples_with_empty_parts_or_equal_ends_are_dropped():
     assert facts(graph) == []
 
 
-@pytest.mark.parametrize(
-    ("second", "titles"), [((["--"], [("a", "", "b")]), "off"), (([], []), "about")]
-)
-def test_a_graph_without_entities_is_an_error_that_titles_do_not_hide(second, titles):
-    with pytest.raises(UserError, match="no entities"):
-        kg(extraction=extraction(([], []), second), chunk_table=TITLED, titles=titles)
+def test_a_graph_without_entities_is_an_error_that_titles_do_not_hide():
+    for second, titles in (((["--"], [("a", "", "b")]), "off"), (([], []), "about")):
+        with pytest.raises(UserError, match="no entities"):
+            kg(extraction=extraction(([], []), second), chunk_table=TITLED, titles=titles)
 
 
 TITLES = {
@@ -145,15 +143,13 @@ def test_names_are_joined_as_by_comparing_all(
     assert found == pytest.approx([pairs[pair] for pair in sorted(pairs)], abs=2e-6)
 
 
-@pytest.mark.parametrize(
-    ("synonymy", "rows", "pair"), [("skip", 2, 2.0), ("overwrite", 3, 0.9), ("add", 3, 2.9)]
-)
-def test_synonymy_skips_overwrites_or_adds_to_a_pair_of_a_fact(synonymy, rows, pair):
-    fact = ("mount tarn", "is called", "tarn")
-    graph = with_synonyms(fact, fact, synonymy=synonymy)
-    assert graph.n_relationships == rows
-    assert graph.adjacency[0, 1] == pytest.approx(pair, abs=1e-6)
-    assert graph.adjacency[1, 2] == pytest.approx(0.8, abs=1e-6)
+def test_synonymy_skips_overwrites_or_adds_to_a_pair_of_a_fact():
+    for synonymy, rows, pair in (("skip", 2, 2.0), ("overwrite", 3, 0.9), ("add", 3, 2.9)):
+        fact = ("mount tarn", "is called", "tarn")
+        graph = with_synonyms(fact, fact, synonymy=synonymy)
+        assert graph.n_relationships == rows
+        assert graph.adjacency[0, 1] == pytest.approx(pair, abs=1e-6)
+        assert graph.adjacency[1, 2] == pytest.approx(0.8, abs=1e-6)
 
 
 def test_a_fact_can_count_once_for_each_chunk():

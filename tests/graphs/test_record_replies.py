@@ -35,9 +35,8 @@ def test_common_delimiters_are_read(mark: str, text: str) -> None:
     assert (reply.records, reply.malformed) == (ALL, 0)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_tables_quotes_and_mixed_delimiters_are_read() -> None:
+    for text in (
         "| kind | name | type | text |\n|---|:-:|---|---|\n"
         "| entity | ADA | person | Ada wrote notes. |\n"
         "| Entity | BABBAGE | person | Babbage made engines. |\n"
@@ -47,39 +46,36 @@ def test_common_delimiters_are_read(mark: str, text: str) -> None:
         '("entity", "ADA", "person", "Ada wrote notes."), ("entity", "BABBAGE", "person", "Babbage '
         'made engines."), ("relationship", "ADA", "BABBAGE", "They were friends.", 7)',
         f"{ADA}##{BABBAGE.replace('<|>', '<||>')}##{FRIENDS.replace('<|>', '|')}",
-    ],
-)  # fmt: skip
-def test_tables_quotes_and_mixed_delimiters_are_read(text: str) -> None:
-    assert read(text).records == ALL
+    ):  # fmt: skip
+        assert read(text).records == ALL
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_other_layouts_prose_and_empty_replies_are_unreadable() -> None:
+    for text in (
         "**Entities**\n- Ada: person\n<|COMPLETE|>",
         '{"entities": [{"name": "ADA", "type": "person"}]}<|COMPLETE|>',
         "There are no entities. <|COMPLETE|>",
         ADA.replace("<|>", " ~ ") + "<|COMPLETE|>",
         "| Entity | Type | Text |\n|---|---|---|\n| ADA | person | She wrote. |\n<|COMPLETE|>",
         *("", "I would rather not.", "(entity<|>A)<|COMPLETE|>", "{}"),
-    ],
-)
-def test_other_layouts_prose_and_empty_replies_are_unreadable(text: str) -> None:
-    for reading in (read, partial(read_facts, cut=False, purpose="test")):
-        with pytest.raises(UnreadableReply):
-            reading(text)
+    ):
+        for reading in (read, partial(read_facts, cut=False, purpose="test")):
+            with pytest.raises(UnreadableReply):
+                reading(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["<|COMPLETE|>", "```\n< | complete | >\n```", "(&lt;|COMPLETED|&gt;)", "**COMPLETE**"]
-)
-def test_the_end_mark_alone_means_no_records(text: str) -> None:
-    assert read(text) == RecordReply(text)
+def test_the_end_mark_alone_means_no_records() -> None:
+    for text in (
+        "<|COMPLETE|>",
+        "```\n< | complete | >\n```",
+        "(&lt;|COMPLETED|&gt;)",
+        "**COMPLETE**",
+    ):
+        assert read(text) == RecordReply(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_bullets_brackets_quotes_and_surrounding_prose_are_ignored() -> None:
+    for text in (
         LINES.replace('"relationship"', "**relation**"),
         LINES.replace("\n", ", "),
         LINES.replace("\n", "{record_delimiter}\n"),
@@ -90,10 +86,8 @@ def test_the_end_mark_alone_means_no_records(text: str) -> None:
         f"**Records** (all)\n\n1. {ADA};\n2) {BABBAGE};\n> {FRIENDS}",
         LINES.replace('"entity"', "“entity”").replace("person", '"person"').replace("7", " `7` "),
         without_reasoning(f"<think>Is it (entity) ## <|>?</think>{LINES}"),
-    ],
-)
-def test_bullets_brackets_quotes_and_surrounding_prose_are_ignored(text: str) -> None:
-    assert read(text).records == ALL
+    ):
+        assert read(text).records == ALL
 
 
 def test_delimiters_within_a_description_are_kept() -> None:
@@ -110,14 +104,16 @@ def test_the_last_record_of_a_cut_reply_counts_if_a_separator_follows() -> None:
     assert read(f"{ADA}\n{BABBAGE}", cut=True).records == ALL[:1]
 
 
-@pytest.mark.parametrize("name", ["NONE", "N/A", "unknown", "Null", "-", '"None."', "(none)"])
-def test_placeholder_names_are_no_entities(name: str) -> None:
-    nothing = f'("entity"<|>{name}<|>none<|>-)'
-    assert read(f"{nothing}<|COMPLETE|>").records == ()
-    tied = FRIENDS.replace("BABBAGE", name)
-    assert (read(f"{ADA}##{nothing}##{tied}").records, read(nothing).malformed) == (ALL[:1], 0)
-    told = read_facts(f'("fact"<|>It stands.<|>9)##("entity"<|>{name}<|>-)', False, purpose="test")
-    assert [fact.entities for fact in told.records] == [()]  # type: ignore[union-attr]
+def test_placeholder_names_are_no_entities() -> None:
+    for name in ("NONE", "N/A", "unknown", "Null", "-", '"None."', "(none)"):
+        nothing = f'("entity"<|>{name}<|>none<|>-)'
+        assert read(f"{nothing}<|COMPLETE|>").records == ()
+        tied = FRIENDS.replace("BABBAGE", name)
+        assert (read(f"{ADA}##{nothing}##{tied}").records, read(nothing).malformed) == (ALL[:1], 0)
+        told = read_facts(
+            f'("fact"<|>It stands.<|>9)##("entity"<|>{name}<|>-)', False, purpose="test"
+        )
+        assert [fact.entities for fact in told.records] == [()]  # type: ignore[union-attr]
 
 
 def test_a_copied_template_is_no_record() -> None:

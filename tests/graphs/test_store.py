@@ -162,31 +162,25 @@ def test_the_plan_is_the_closure_of_the_inputs_in_building_order():
     assert list(planned("total", "source", numbers="given")) == ["doubled", "total"]
 
 
-@pytest.mark.parametrize(
-    ("other", "changed"),
-    [
+def test_a_changed_setting_variant_or_corpus_changes_all_keys_above_it():
+    for other, changed in (
         ({"choices": {"numbers": {"at_least": 2}}}, {"numbers", "doubled", "total"}),
         ({"choices": {"numbers": {"at_least": 0}}}, set()),
         ({"choices": {"doubled": "thrice"}}, {"doubled", "total"}),
         ({"source": "b"}, {"numbers", "doubled", "total"}),
-    ],
-)
-def test_a_changed_setting_variant_or_corpus_changes_all_keys_above_it(other, changed):
-    usual, result = planned("total"), planned("total", **other)
-    assert {name for name in usual if usual[name].key != result[name].key} == changed
+    ):
+        usual, result = planned("total"), planned("total", **other)
+        assert {name for name in usual if usual[name].key != result[name].key} == changed
 
 
-@pytest.mark.parametrize(
-    ("wanted", "choices", "names"),
-    [
+def test_errors_of_the_plan_name_the_resource_and_the_setting():
+    for wanted, choices, names in (
         ("totals", {}, "'totals' 'total'"),
         ("logged", {}, "'log' logged"),
         ("total", {"doubled": "twise"}, "build.doubled 'twise' 'twice'"),
         ("numbers", {"numbers": {"at_lest": 1}}, "build.numbers 'at_lest'"),
         ("hen", {}, "hen egg"),
-    ],
-)
-def test_errors_of_the_plan_name_the_resource_and_the_setting(wanted, choices, names):
-    with pytest.raises(UserError) as raised:
-        planned(wanted, choices=choices)
-    assert all(name in str(raised.value) for name in names.split())
+    ):
+        with pytest.raises(UserError) as raised:
+            planned(wanted, choices=choices)
+        assert all(name in str(raised.value) for name in names.split())

@@ -48,9 +48,8 @@ def facts(text: str) -> RecordReply:
     return read_facts(text, False, purpose="test")
 
 
-@pytest.mark.parametrize(
-    ("reading", "whole", "record", "bad"),
-    [
+def test_malformed_records_are_skipped_and_counted():
+    for reading, whole, record, bad in (
         *((read, ADA, ADA_READ, bad) for bad in (
             "(entity<|>NORVIK<|>geo)",
             "(relationship<|>ADA MARSH<|>NORVIK<|>9)",
@@ -63,11 +62,9 @@ def facts(text: str) -> RecordReply:
             '("entity"<|>TARN)', '("entity"<|>...<|>A mountain.)', '("fact"<|><|>9)',
             "(place<|>TARN<|>9)",
         )),
-    ],
-)  # fmt: skip
-def test_malformed_records_are_skipped_and_counted(reading, whole, record, bad):
-    reply = reading(f"{whole}##{bad}<|COMPLETE|>")
-    assert (reply.records, reply.malformed) == ((record,), 1)
+    ):  # fmt: skip
+        reply = reading(f"{whole}##{bad}<|COMPLETE|>")
+        assert (reply.records, reply.malformed) == ((record,), 1)
 
 
 def test_keywords_of_the_whole_passage_are_ignored():
@@ -75,21 +72,18 @@ def test_keywords_of_the_whole_passage_are_ignored():
     assert (reply.records, reply.malformed) == ((ADA_READ,), 0)
 
 
-@pytest.mark.parametrize(
-    ("fields", "themes", "strength"),
-    [
+def test_strength_is_the_last_field_and_keywords_precede_it():
+    for fields, themes, strength in (
         *((last, (), strength) for last, strength in (
             ("9", 9.0), (" 2.5 ", 2.5), ("+3", 3.0), (".5", 0.5), ("0", 0.0), ("strong", 1.0),
             ("1e3", 1.0), ("nan", 1.0), ("9/10", 1.0), ("", 1.0),
         )),
         ("trust, work; trust,<|>7", ("trust", "work"), 7.0),
-    ],
-)  # fmt: skip
-def test_strength_is_the_last_field_and_keywords_precede_it(fields, themes, strength):
-    text = f'("relationship"<|>A<|>B<|>A knows B.<|>{fields})<|COMPLETE|>'
-    expected = RelationshipRecord("A", "B", "A knows B.", themes, strength)
-    assert read(text, keywords=True).records == (expected,)
-    assert read(text).records == (replace(expected, keywords=()),)
+    ):  # fmt: skip
+        text = f'("relationship"<|>A<|>B<|>A knows B.<|>{fields})<|COMPLETE|>'
+        expected = RelationshipRecord("A", "B", "A knows B.", themes, strength)
+        assert read(text, keywords=True).records == (expected,)
+        assert read(text).records == (replace(expected, keywords=()),)
 
 
 def test_an_entity_belongs_to_the_fact_before_it():
@@ -114,36 +108,31 @@ def extracted(model: Scripted, *texts: str, **settings) -> TextExtraction:
     )
 
 
-@pytest.mark.parametrize(("reply", "n_calls"), [("Yes.", 6), (" YES ", 6), ("No", 3), ("Sure", 3)])
-def test_between_rounds_the_model_is_asked_whether_records_are_missing(reply, n_calls):
+def test_between_rounds_the_model_is_asked_whether_records_are_missing():
     """With YES: first call, round 1, question, round 2, question, round 3."""
-    model = Scripted([("YES or NO", reply), ("missed", NORVIK), ("Passage", ADA)])
-    result = extracted(model, "Ada.", max_gleaning=3)
-    assert len(model.prompts) == n_calls
-    assert len(result.rows[0].entities) == {6: 4, 3: 2}[n_calls]
+    for reply, n_calls in (("Yes.", 6), (" YES ", 6), ("No", 3), ("Sure", 3)):
+        model = Scripted([("YES or NO", reply), ("missed", NORVIK), ("Passage", ADA)])
+        result = extracted(model, "Ada.", max_gleaning=3)
+        assert len(model.prompts) == n_calls
+        assert len(result.rows[0].entities) == {6: 4, 3: 2}[n_calls]
 
 
-@pytest.mark.parametrize(
-    ("missed", "window", "n_failed", "n_malformed"),
-    [
+def test_an_empty_failed_or_impossible_gleaning_round_keeps_the_first_records():
+    """A reply without records ends the rounds; a window of 600 tokens allows no round."""
+    for missed, window, n_failed, n_malformed in (
         ("<|COMPLETE|>", None, 0, 0),
         ("Nothing was missed.", None, 0, 0),
         (UNREADABLE, None, 1, 1),
         ("- Otto: person\n- Tarn: place", None, 1, 1),
         (CallFailed("context_overflow", "too long"), None, 1, 1),
         (ADA, 600, 1, 0),
-    ],
-)
-def test_an_empty_failed_or_impossible_gleaning_round_keeps_the_first_records(
-    missed, window, n_failed, n_malformed
-):
-    """A reply without records ends the rounds; a window of 600 tokens allows no round."""
-    model = Scripted([("missed", missed), ("Passage", ADA)], window=window)
-    result = extracted(model, "Ada.", max_tokens=256, max_gleaning=1 if n_failed else 5)
-    assert result.rows == (ChunkRecords((ADA_READ,)),)
-    names = ("failed_gleanings", "malformed_chunks", "failed_chunks")
-    assert [result.statistics[name] for name in names] == [n_failed, n_malformed, 0]
-    assert len(model.prompts) == (1 if window else 2)
+    ):
+        model = Scripted([("missed", missed), ("Passage", ADA)], window=window)
+        result = extracted(model, "Ada.", max_tokens=256, max_gleaning=1 if n_failed else 5)
+        assert result.rows == (ChunkRecords((ADA_READ,)),)
+        names = ("failed_gleanings", "malformed_chunks", "failed_chunks")
+        assert [result.statistics[name] for name in names] == [n_failed, n_malformed, 0]
+        assert len(model.prompts) == (1 if window else 2)
 
 
 def counts(ones: str, **others: int) -> dict[str, int]:
@@ -179,17 +168,18 @@ class Limited(Scripted):
         return super().call(request)
 
 
-@pytest.mark.parametrize(
-    ("window", "settings", "most"),
-    [(None, {}, 4096), (None, {"max_tokens": 99}, 99), (4096, {}, None)],
-)
-def test_replies_have_4096_tokens_or_what_the_window_leaves(window, settings, most):
+def test_replies_have_4096_tokens_or_what_the_window_leaves():
     """In multiples of 256, with a margin; replies are in the order of the prompts."""
-    model = Limited(f"{ADA}<|COMPLETE|>", window)
-    result = extracted(model, "Ada. " + "word " * 2000, "Ada.", max_gleaning=0, **settings)
-    n_tokens = [sum(count_tokens(one.content) for one in prompt) for prompt in model.prompts]
-    assert model.most == [most or (4096 - int(n * 1.15)) // 256 * 256 for n in n_tokens]
-    assert [len(row.entities) for row in result.rows] == [1, 1]
+    for window, settings, most in (
+        (None, {}, 4096),
+        (None, {"max_tokens": 99}, 99),
+        (4096, {}, None),
+    ):
+        model = Limited(f"{ADA}<|COMPLETE|>", window)
+        result = extracted(model, "Ada. " + "word " * 2000, "Ada.", max_gleaning=0, **settings)
+        n_tokens = [sum(count_tokens(one.content) for one in prompt) for prompt in model.prompts]
+        assert model.most == [most or (4096 - int(n * 1.15)) // 256 * 256 for n in n_tokens]
+        assert [len(row.entities) for row in result.rows] == [1, 1]
 
 
 def test_too_many_cut_replies_are_an_error_that_names_the_setting(tmp_path):
@@ -274,17 +264,16 @@ def test_facts_are_sentences_with_entities_and_the_title():
     ]
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "n_failed"),
-    [
+def test_an_unreadable_layout_is_asked_again_and_never_counts_as_empty():
+    for first, second, n_failed in (
         (UNREADABLE, f"{ADA}<|COMPLETE|>", 0),
         (UNREADABLE, "<|COMPLETE|>", 1),
         ("- Ada: person\n- Otto: person\n<|COMPLETE|>", "<|COMPLETE|>", 1),
         ("There are no entities in it.", "<|COMPLETE|>", 0),
-    ],
-)
-def test_an_unreadable_layout_is_asked_again_and_never_counts_as_empty(first, second, n_failed):
-    model = Scripted([("could not be read", second), ("Otto", "<|COMPLETE|>"), ("Passage", first)])
-    counts = extracted(model, "Ada.", "Otto.", max_gleaning=0).statistics
-    assert (counts["failed_chunks"], counts["faulty_chunks"]) == (n_failed, n_failed)
-    assert (counts["replies"], counts["chunks"]) == (3, 2)
+    ):
+        model = Scripted(
+            [("could not be read", second), ("Otto", "<|COMPLETE|>"), ("Passage", first)]
+        )
+        counts = extracted(model, "Ada.", "Otto.", max_gleaning=0).statistics
+        assert (counts["failed_chunks"], counts["faulty_chunks"]) == (n_failed, n_failed)
+        assert (counts["replies"], counts["chunks"]) == (3, 2)

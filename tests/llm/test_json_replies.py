@@ -19,26 +19,23 @@ class City(BaseModel):
     people: int = 0
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_an_object_is_found_in_the_text_around_it():
+    for reply in (
         '{"name": "Rome", "people": 3}',
         '```json\n{"name": "Rome", "people": 3}\n```',
         'The answer is {"name": "Rome", "people": 3}, as {you} know.',
         "{'name': 'Rome', 'people': 3,}",
         '{"nonsense": {}} {"name": "Rome", "people": 3}',
         '{"name": "Rome", "people": "3"}',
-    ],
-)
-def test_an_object_is_found_in_the_text_around_it(reply):
-    assert read_json(reply, City) == City(name="Rome", people=3)
+    ):
+        assert read_json(reply, City) == City(name="Rome", people=3)
 
 
-@pytest.mark.parametrize("reply", ["", "I do not know.", "{}", '{"town": "Rome"}', "[]", "null"])
-def test_invalid_replies_are_unreadable(reply):
-    with pytest.raises(UnreadableReply) as raised:
-        read_json(reply, City, purpose="extract")
-    assert raised.value.purpose == "extract" and raised.value.reply == reply
+def test_invalid_replies_are_unreadable():
+    for reply in ("", "I do not know.", "{}", '{"town": "Rome"}', "[]", "null"):
+        with pytest.raises(UnreadableReply) as raised:
+            read_json(reply, City, purpose="extract")
+        assert raised.value.purpose == "extract" and raised.value.reply == reply
 
 
 def test_replies_that_end_inside_a_string_are_not_repaired():
@@ -58,18 +55,15 @@ def test_lone_surrogates_become_question_marks():
     assert name == "a?" and name.encode()
 
 
-@pytest.mark.parametrize(
-    ("cut", "whole"),
-    [
+def test_complete_items_of_a_cut_list_are_read():
+    for cut, whole in (
         ('{"names": ["Ada", "Nor', ["Ada"]),
         ('```json\n{ "names" : [\n  "Ada",\n  "Norvik"', ["Ada", "Norvik"]),
         ('{"names": ["a ]", "b, c", ["d"', ["a ]", "b, c"]),
         ('{"names": ["Ada"], "other": ["Nor"', ["Ada"]),
         ('{"names": [', []),
-    ],
-)
-def test_complete_items_of_a_cut_list_are_read(cut, whole):
-    assert read_cut_list(cut, "names") == whole
+    ):
+        assert read_cut_list(cut, "names") == whole
 
 
 class Facts(BaseModel):
@@ -90,9 +84,8 @@ def facts(text: str, cut: bool = False) -> tuple[list[list[str]], bool, int]:
     return value.facts, was_cut, n_skipped
 
 
-@pytest.mark.parametrize(
-    ("reply", "n_skipped"),
-    [
+def test_valid_objects_are_merged_and_the_rest_is_counted() -> None:
+    for reply, n_skipped in (
         (f"{FIRST}\nCorrection:\n{json.dumps({'facts': BOTH})}", 0),
         ('Form: {"facts": [["head", "relation", "tail"]]}\n' + f"{FIRST} and {SECOND}", 0),
         (FIRST + '{"note": "none"}' + SECOND, 1),
@@ -100,10 +93,8 @@ def facts(text: str, cut: bool = False) -> tuple[list[list[str]], bool, int]:
         ("[" + FIRST[11:-2] + ", " + SECOND[11:-2] + ", ]", 0),
         ('{"Facts": [' + FIRST[11:-2] + ", " + SECOND[11:-1] + "}", 0),
         ('{"result": {"facts": [' + FIRST[11:-2] + ", " + SECOND[11:-1] + "}}", 0),
-    ],
-)  # fmt: skip
-def test_valid_objects_are_merged_and_the_rest_is_counted(reply: str, n_skipped: int) -> None:
-    assert facts(reply) == (BOTH, False, n_skipped)
+    ):  # fmt: skip
+        assert facts(reply) == (BOTH, False, n_skipped)
 
 
 def test_numbers_are_read_as_text_and_invalid_items_are_dropped() -> None:
@@ -120,14 +111,13 @@ def test_numbers_are_read_as_text_and_invalid_items_are_dropped() -> None:
         read_json('{"people": [{"name": null}, {"name": "Ada"}]}', People)
 
 
-@pytest.mark.parametrize(
-    "reply",
-    ['{"facts": [null, {}]}', '{"facts": [["head", "relation", "tail"]]}', '{"facts": "none"}',
-     '{"facts": null}', "[1, 2]", "none"],
-)  # fmt: skip
-def test_a_reply_without_valid_items_is_unreadable(reply: str) -> None:
-    with pytest.raises(UnreadableReply):
-        facts(reply)
+def test_a_reply_without_valid_items_is_unreadable() -> None:
+    for reply in (
+        '{"facts": [null, {}]}', '{"facts": [["head", "relation", "tail"]]}', '{"facts": "none"}',
+     '{"facts": null}', "[1, 2]", "none",
+    ):  # fmt: skip
+        with pytest.raises(UnreadableReply):
+            facts(reply)
 
 
 def test_complete_objects_and_items_of_a_cut_reply_are_read() -> None:

@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.columns import Texts
 from graphrag_bench.llm.scripted import Scripted
@@ -101,10 +99,10 @@ def test_an_answer_is_added_to_the_trail_and_an_unreadable_reply_is_not() -> Non
     assert llm.meter.fallbacks == 1
 
 
-@pytest.mark.parametrize(("score", "whole"), [(0, 1), (-3, 1), (55.6, 56), (900, 100), ("x", 1)])
-def test_scores_are_clipped_and_rounded_to_1_to_100(score: object, whole: int) -> None:
-    reply = json.dumps({"answer": "Ada.", "score": score, "follow_ups": []})
-    assert answered(BEGUN, reply)[0].findings[-1] == DriftAnswer("Ada.", whole)
+def test_scores_are_clipped_and_rounded_to_1_to_100() -> None:
+    for score, whole in ((0, 1), (-3, 1), (55.6, 56), (900, 100), ("x", 1)):
+        reply = json.dumps({"answer": "Ada.", "score": score, "follow_ups": []})
+        assert answered(BEGUN, reply)[0].findings[-1] == DriftAnswer("Ada.", whole)
 
 
 def test_a_passage_scores_by_its_share_of_question_words() -> None:

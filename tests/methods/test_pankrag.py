@@ -62,9 +62,8 @@ def needs(result: Plan) -> dict[str, tuple[str, ...]]:
 WHOLE = json.dumps(GOOD)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_damaged_plan_is_read_alike() -> None:
+    for text in (
         WHOLE,
         f"```json\n{WHOLE}\n```",
         f"Here is my plan, with {{braces}} in it:\n{WHOLE}",
@@ -75,20 +74,20 @@ WHOLE = json.dumps(GOOD)
         WHOLE.replace('"sequence_id": "1"', '"sequence_id": 1'),
         WHOLE.replace("false", '"no"'),
         json.dumps(GOOD["path"] | {"query": ORIGINAL}),
-    ],
-)  # fmt: skip
-def test_a_damaged_plan_is_read_alike(text: str) -> None:
-    result = read(text)
-    assert needs(result) == {"1-1": (), "1-2": ("1-1",)}
-    assert result.final.dependencies == ("1-2",)
-    assert result.sub_questions[0].text == "Which {prize}?"
+    ):  # fmt: skip
+        result = read(text)
+        assert needs(result) == {"1-1": (), "1-2": ("1-1",)}
+        assert result.final.dependencies == ("1-2",)
+        assert result.sub_questions[0].text == "Which {prize}?"
 
 
-@pytest.mark.parametrize("nothing", ["null", '"none"', "none", "None", "[]", '""'])
-def test_no_sequences_in_any_spelling_is_an_empty_plan(nothing: str) -> None:
-    text = '{"query": "q", "path": {"sequences": %s, "final_query": "Which film?"}}' % nothing
-    result = read(text)
-    assert len(result) == 0 and result.final.text == ORIGINAL and result.final.dependencies == ()
+def test_no_sequences_in_any_spelling_is_an_empty_plan() -> None:
+    for nothing in ("null", '"none"', "none", "None", "[]", '""'):
+        text = '{"query": "q", "path": {"sequences": %s, "final_query": "Which film?"}}' % nothing
+        result = read(text)
+        assert (
+            len(result) == 0 and result.final.text == ORIGINAL and result.final.dependencies == ()
+        )
 
 
 def test_ids_and_dependencies_are_normalised() -> None:
@@ -113,16 +112,13 @@ def test_ids_and_dependencies_are_normalised() -> None:
     assert len(result.fixes) == 4
 
 
-@pytest.mark.parametrize(
-    "text, named",
-    [
+def test_placeholders_in_every_bracket_but_not_citations() -> None:
+    for text, named in (
         ("for <A1-1>?", ["1-1"]), ("for < a1.2 >?", ["1-2"]), ("for <1-1>?", ["1-1"]),
         ("for [A1.1]?", ["1-1"]), ("for {A2-1} and (A0-1)?", ["2-1", "0-1"]),
         ("as [1.1] says", []), ("for <A1-1]", []), ("plain", []),
-    ],
-)  # fmt: skip
-def test_placeholders_in_every_bracket_but_not_citations(text: str, named: list[str]) -> None:
-    assert [name for _, name in placeholders(text)] == named
+    ):  # fmt: skip
+        assert [name for _, name in placeholders(text)] == named
 
 
 LLM = Scripted({
@@ -168,23 +164,20 @@ def test_a_sub_question_is_rephrased_given_its_answers() -> None:
 ABSTRACT, SPECIFIC = (Question("q", "Broken", form=form) for form in ("paragraph", "short"))
 
 
-@pytest.mark.parametrize(
-    "question, kind",
-    [
+def test_without_a_plan_the_question_keeps_its_kind() -> None:
+    """Abstract questions read hierarchical communities (section 2.3)."""
+    for question, kind in (
         (ABSTRACT, "abstract"),
         (SPECIFIC, "specific"),
         (replace(SPECIFIC, abstract=True), "abstract"),
         (replace(ABSTRACT, abstract=False), "specific"),
-    ],
-)
-def test_without_a_plan_the_question_keeps_its_kind(question: Question, kind: str) -> None:
-    """Abstract questions read hierarchical communities (section 2.3)."""
-    llm = LLM.attached()
-    unreadable = plan(question, llm=llm)
-    assert (unreadable.final.kind, len(unreadable)) == (kind, 0)
-    assert unreadable.fallback and (llm.meter.fallbacks, llm.meter.unreadable) == (1, 1)
-    off = plan(question, llm=llm, planning="off")
-    assert (off.final.kind, off.fallback) == (kind, "") and llm.meter.fallbacks == 1
+    ):
+        llm = LLM.attached()
+        unreadable = plan(question, llm=llm)
+        assert (unreadable.final.kind, len(unreadable)) == (kind, 0)
+        assert unreadable.fallback and (llm.meter.fallbacks, llm.meter.unreadable) == (1, 1)
+        off = plan(question, llm=llm, planning="off")
+        assert (off.final.kind, off.fallback) == (kind, "") and llm.meter.fallbacks == 1
 
 
 VECTORS = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], np.float32)
@@ -208,20 +201,15 @@ def chunks(dependencies: Dependencies | None, **changes: Any) -> Ranked[Any]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "dependencies, changes, scores, order",
-    [
+def test_chunks_are_reranked_as_in_the_worked_example() -> None:
+    for dependencies, changes, scores, order in (
         (ONE, {}, [0.80, 0.78, 0.70, 0.24], [1, 0, 2, 3]),
         (ONE, {"alpha": 0.75}, [0.825, 0.80, 0.625, 0.30], [0, 1, 2, 3]),
         (TWO, {}, [0.86, 0.64, 0.62, 0.24], [0, 1, 2, 3]),
         (Dependencies(), {}, [0.9, 0.8, 0.5, 0.4], [0, 1, 2, 3]),
         (ONE, {"rerank": "off"}, [0.9, 0.8, 0.5, 0.4], [0, 1, 2, 3]),
-    ],
-)
-def test_chunks_are_reranked_as_in_the_worked_example(
-    dependencies: Dependencies, changes: dict[str, Any], scores: list[float], order: list[int]
-) -> None:
-    check(chunks(dependencies, **changes), order, scores)
+    ):
+        check(chunks(dependencies, **changes), order, scores)
 
 
 def test_points_are_reranked_and_the_mean_is_clipped() -> None:
@@ -241,26 +229,20 @@ LEVELS, PARENTS = np.array([0, 1, 1, 2, 2, 0]), np.array([-1, 0, 0, 2, 2, -1])
 COMMUNITIES = Communities(LEVELS, PARENTS, csr_matrix(np.eye(6)), csr_matrix(np.eye(6)))
 
 
-@pytest.mark.parametrize(
-    "degrees, changes, chosen",
-    [
+def test_communities_are_leaves_or_coarser_by_similarity() -> None:
+    for degrees, changes, chosen in (
         ([0, 10, 20, 30, 40, 90], {}, [0, 5]),  # the theme speaks of the question most
         ([10, 20, 0, 30, 40, 90], {}, [1, 2, 5]),  # a part of it, and the other part beside it
         ([10, 20, 30, 0, 40, 90], {}, [1, 3, 4, 5]),  # a leaf below: its family in detail
         ([10, 20, 30, 0, 40, 90], {"level": 1}, [0, 5]),  # the leaf is too deep to be read
         ([10, 10, 10, 10, 10, 10], {}, [0, 5]),  # ties: the coarser
         ([0, 10, 20, 30, 40, 90], {"levels": "all"}, [0, 1, 2, 3, 4, 5]),
-    ],
-)
-def test_communities_are_leaves_or_coarser_by_similarity(
-    degrees: list[float], changes: dict[str, Any], chosen: list[int]
-) -> None:
-    reports = Reports(Texts.of(["r"] * 6), Texts.of(["r"] * 6), np.zeros(6))
-    result = leaf_or_theme(
-        Question("q", "?"), communities=COMMUNITIES, reports=reports, community_index=at(*degrees),
-        embedder=Planted(), **changes,
-    )  # fmt: skip
-    check(result, chosen, [1.0] * len(chosen))
+    ):
+        result = leaf_or_theme(
+            Question("q", "?"), communities=COMMUNITIES, community_index=at(*degrees),
+            reports=Reports(*[Texts.of(["r"] * 6)] * 2, np.zeros(6)), embedder=Planted(), **changes,
+        )  # fmt: skip
+        check(result, chosen, [1.0] * len(chosen))
 
 
 def test_a_community_without_a_report_is_replaced_by_its_children() -> None:

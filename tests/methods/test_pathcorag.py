@@ -28,9 +28,8 @@ def steps(reply: Any, **settings: Any) -> ReasoningSteps:
 TWO = ReasoningSteps(("a", "b"), (("a1", "a2"), ("b1", "b2")))
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_steps_are_read_in_many_forms() -> None:
+    for reply in (
         {"reasoning_steps": ["a", "b"], "extended_queries": [["a1", "a2"], ["b1", "b2"]]},
         {"reasoning steps": ["a", "b"], "extended queries": {"b": ["b1", "b2"], "a": ["a1", "a2"]}},
         {"reasoningSteps": ["a", "b"], "ExtendedQueries": {"A ": ["a1", "a2"], "B": ["b1", "b2"]}},
@@ -38,11 +37,8 @@ TWO = ReasoningSteps(("a", "b"), (("a1", "a2"), ("b1", "b2")))
                                                             "two": ["b1", "b2"]}},
         {"reasoning_steps": ["a", "b", "c"], "extended_queries": [["a1", "a2", "a3"],
                                                                  ["b1", "b2"], []]},
-    ],
-    ids=["as asked", "by step", "camel case", "by place", "too many"],
-)  # fmt: skip
-def test_steps_are_read_in_many_forms(reply: Any) -> None:
-    assert steps(reply, n_steps=2, n_queries=2) == TWO
+    ):  # fmt: skip
+        assert steps(reply, n_steps=2, n_queries=2) == TWO
 
 
 def test_missing_queries_are_replaced_by_the_step() -> None:
@@ -50,9 +46,9 @@ def test_missing_queries_are_replaced_by_the_step() -> None:
     assert result == ReasoningSteps(("a",), (("a1", "a", "a"),))
 
 
-@pytest.mark.parametrize("reply", ["no steps", {"reasoning_steps": [], "extended_queries": []}])
-def test_without_steps_the_question_is_the_only_step(reply: Any) -> None:
-    assert steps(reply) == ReasoningSteps((QUESTION.text,), ((QUESTION.text,),))
+def test_without_steps_the_question_is_the_only_step() -> None:
+    for reply in ("no steps", {"reasoning_steps": [], "extended_queries": []}):
+        assert steps(reply) == ReasoningSteps((QUESTION.text,), ((QUESTION.text,),))
 
 
 A, B, C, D, E, F = range(6)

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pytest
 from builds import FixedTagger
 from by_hand import Planted, replying
 
@@ -100,19 +99,16 @@ def test_a_thought_becomes_the_query_and_the_answer_ends_the_chain():
     assert llm.meter.fallbacks == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
+def test_first_sentence():
+    for text, sentence in (
         ("One fact. Another one.", "One fact."),
         ("Dr. A. Marsh of the U.S. Army came. He left.", "Dr. A. Marsh of the U.S. Army came."),
         ('He said "no." Then he left.', 'He said "no." Then he left.'),
         ('He said "never." Then he left.', 'He said "never."'),
         ("\n--\nFirst line\nsecond line", "First line"),
         ("?!", ""),
-    ],
-)  # fmt: skip
-def test_first_sentence(text, sentence):
-    assert first_sentence(text) == sentence
+    ):  # fmt: skip
+        assert first_sentence(text) == sentence
 
 
 WHO = Question("q", "who taught the discoverer of the neutron?")

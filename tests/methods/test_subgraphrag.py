@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from by_hand import Planted, alone
 from rog_sets import ROWS, rog_folder
-from toy_runs import WEIGHTLESS, records, run_command
+from toy_runs import WEIGHTLESS, records, run_folder
 from toy_runs import reader_prompts as prompts
 
 from graphrag_bench.algorithms.graph import Graph
@@ -102,8 +102,8 @@ def test_a_question_reads_only_its_own_subgraph(tmp_path: Path) -> None:
     prompts.clear()
     training = [{**row, "id": f"t{at}-{row['id']}"} for at in range(4) for row in ROWS]
     root = rog_folder(tmp_path / "rog", ROWS, training)
-    places = [f"dataset.root={root}", f"paths.home={tmp_path}", "reference_rows=off"]
-    folder = run_command("dataset=cwq", "method=subgraphrag", *WEIGHTLESS, *places).folder
+    words = ["dataset=cwq", "method=subgraphrag", f"dataset.root={root}", f"paths.home={tmp_path}"]
+    folder = run_folder(*words, *WEIGHTLESS)
     (river,) = [text for text in prompts if "river" in text]
     assert sorted(river.splitlines()[1:3]) == [
         "(NORVIK, is.not, Norvik)", "(m.011zsc4_, location.location.contains, Norvik)",

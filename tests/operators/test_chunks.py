@@ -149,14 +149,14 @@ def test_rerank_follows_the_model_and_appends_missing_chunks():
     assert (llm.meter.fallbacks, llm.meter.unreadable, len(llm.meter.replies)) == (1, 0, 1)
 
 
-@pytest.mark.parametrize("nonsense", ["the third", '{"order": [9]}', '{"order": []}'])
-def test_rerank_retries_unreadable_replies_once(nonsense):
-    llm = replying(nonsense, nonsense)
-    assert rerank(WHO, ranked(5, 2), chunk_table=TABLE, llm=llm).ids.tolist() == [5, 2]
-    assert (llm.meter.fallbacks, llm.meter.unreadable, len(llm.meter.replies)) == (1, 1, 2)
-    llm = replying(nonsense, '{"order": [2, 1]}')
-    assert rerank(WHO, ranked(5, 2), chunk_table=TABLE, llm=llm).ids.tolist() == [2, 5]
-    assert (llm.meter.fallbacks, llm.meter.corrected) == (0, 1)
+def test_rerank_retries_unreadable_replies_once():
+    for nonsense in ("the third", '{"order": [9]}', '{"order": []}'):
+        llm = replying(nonsense, nonsense)
+        assert rerank(WHO, ranked(5, 2), chunk_table=TABLE, llm=llm).ids.tolist() == [5, 2]
+        assert (llm.meter.fallbacks, llm.meter.unreadable, len(llm.meter.replies)) == (1, 1, 2)
+        llm = replying(nonsense, '{"order": [2, 1]}')
+        assert rerank(WHO, ranked(5, 2), chunk_table=TABLE, llm=llm).ids.tolist() == [2, 5]
+        assert (llm.meter.fallbacks, llm.meter.corrected) == (0, 1)
 
 
 def test_a_good_chunk_climbs_through_overlapping_windows():

@@ -32,13 +32,12 @@ from operators.context.rows import (
 CORPUS = dataset(("a", "", "one two"), ("b", "", "three four"), ("c", "", "five six"))
 TABLE = token(corpus=CORPUS, size=5, overlap=0, join="corpus")
 """Chunk 0 has the documents a and b, chunk 1 has c."""
+BOTH = ranked(1, 0, scores=(0.9, 0.8))
 
 
-def packed(budget: int | None = None) -> Context:
-    bound, chunks = ContextBudget(budget), ranked(1, 0, scores=(0.9, 0.8))
-    return chunks_context(
-        chunks, chunk_table=TABLE, tokenizer=OpenAIEncoding(), context_budget=bound
-    )
+def packed(budget: int | None = None, chunks: Ranked = BOTH) -> Context:
+    needs = {"tokenizer": OpenAIEncoding(), "context_budget": ContextBudget(budget)}
+    return chunks_context(chunks, chunk_table=TABLE, **needs)
 
 
 def scores_of(context: Context, *evidence: str) -> dict[str, float]:
@@ -96,26 +95,23 @@ def test_the_budget_cuts_the_last_or_the_lowest_rows():
     assert lowest.cut == (("relationship", "3"), ("relationship", "2"))
 
 
-@pytest.mark.parametrize("budget", [5, 25, 40])
-def test_fitting_returns_the_rows_that_the_context_keeps(budget: int):
+def test_fitting_returns_the_rows_that_the_context_keeps():
     before = Context((Piece("node", "n", "x", 1.0, 10),), (), 0.5)
     ways: dict[str, Any] = {"share": 0.5, "top_k": 3}
-    bound = ContextBudget(budget)
-    result = fitting(BEST_LAST, before, graph=LINE, tokenizer=TENS, context_budget=bound, **ways)
-    assert [str(row) for row in result.ids] == ids_of(block(BEST_LAST, before, budget, **ways))[1:]
-    assert result.scores.tolist() == BEST_LAST.scores[: len(result)].tolist()
+    for budget in (5, 25, 40):
+        needs = {"graph": LINE, "tokenizer": TENS, "context_budget": ContextBudget(budget)}
+        result = fitting(BEST_LAST, before, **needs, **ways)
+        kept = ids_of(block(BEST_LAST, before, budget, **ways))[1:]
+        assert [str(row) for row in result.ids] == kept
+        assert result.scores.tolist() == BEST_LAST.scores[: len(result)].tolist()
 
 
-@pytest.mark.parametrize("cut", ["last", "lowest"])
-def test_duplicate_rows_are_packed_once_at_their_first_place(cut: str):
+def test_duplicate_rows_are_packed_once_at_their_first_place():
     twice = ranked(2, 0, 2, 2, 1, 0, scores=(0.9, 0.8, 0.9, 0.7, 0.6, 0.5))
-    assert ids_of(block(twice, cut=cut)) == ["2", "0", "1"]
-    assert ids_of(block(twice, budget=20, cut=cut)) == ["2", "0"]
-    bound, tokens = ContextBudget(None), OpenAIEncoding()
-    chunks = chunks_context(
-        ranked(1, 1, 0), chunk_table=TABLE, tokenizer=tokens, context_budget=bound
-    )
-    assert ids_of(chunks) == ["c", "a"]
+    for cut in ("last", "lowest"):
+        assert ids_of(block(twice, cut=cut)) == ["2", "0", "1"]
+        assert ids_of(block(twice, budget=20, cut=cut)) == ["2", "0"]
+    assert ids_of(packed(chunks=ranked(1, 1, 0))) == ["c", "a"]
     kept = fitting(twice, graph=LINE, tokenizer=TENS, context_budget=ContextBudget(20))
     assert kept.ids.tolist() == [2, 0]
 

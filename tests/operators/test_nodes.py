@@ -108,9 +108,8 @@ def meant(name: str) -> tuple[float, ...]:
 BY_NAME = {"parts": ("dictionary", "mentions")}
 
 
-@pytest.mark.parametrize(
-    ("text", "mentions", "settings", "expected"),
-    [
+def test_link_matches_longest_names_first_then_vectors():
+    for text, mentions, settings, expected in (
         ("Did Ada Marsh stay?", (), {}, ([1], [1.0])),
         ("Is Ada Marsh Road in Norvik?", (), {}, ([1, 3], [1.0, 1.0])),
         ("Did the Observatory know Ada Marsh?", ("the observatory", "ada marsh"), {},
@@ -121,11 +120,9 @@ BY_NAME = {"parts": ("dictionary", "mentions")}
         ("Norvik, the Norvik?", (), {}, ([3], [1.0])),
         ("Norvik?", ("the observatory",), {}, ([3, 3], [1.0, 0.9])),
         ("Norvik?", ("the observatory",), BY_NAME, ([3], [1.0])),
-    ],
-)  # fmt: skip
-def test_link_matches_longest_names_first_then_vectors(text, mentions, settings, expected):
-    names = ["ada", "ada marsh", "marsh road", "norvik"]
-    assert linked(names, np.eye(4), text, *mentions, **settings) == expected
+    ):  # fmt: skip
+        names = ["ada", "ada marsh", "marsh road", "norvik"]
+        assert linked(names, np.eye(4), text, *mentions, **settings) == expected
 
 
 def test_link_prefers_the_exact_spelling():
@@ -144,9 +141,8 @@ TABLE = ChunkTable.of([("a", "Hello Love (song)", "x"), ("b", "Love", "y")])
 HOME = ("Was Nashville home to Hank Snow?", ("nashville", "hank snow"))
 
 
-@pytest.mark.parametrize(
-    ("text", "mentions", "settings", "found"),
-    [
+def test_match_applies_its_parts_in_order():
+    for text, mentions, settings, found in (
         ("Was Nashville home to the performer of Hello Love?", ("nashville",), {},
          ["hello love", "nashville"]),
         ("Who sang Hello Love?", ("Love",), {}, ["hello love"]),
@@ -158,14 +154,12 @@ HOME = ("Was Nashville home to Hank Snow?", ("nashville", "hank snow"))
         ("what is love in nashville", (), {"single_words": "any"}, ["love", "nashville"]),
         ("Which state is it?", ("state",), {}, []),
         ("Which State is it?", ("state",), {}, ["state"]),
-    ],
-)  # fmt: skip
-def test_match_applies_its_parts_in_order(text, mentions, settings, found):
-    graph = Graph.from_arrays([], [], names=NAMES)
-    result = match(Mentions(mentions), Question("q", text), graph=graph, chunk_table=TABLE,
-                   **settings)  # fmt: skip
-    assert [NAMES[row] for row in result.ids] == found
-    assert result.scores.tolist() == [1.0] * len(found)
+    ):  # fmt: skip
+        graph = Graph.from_arrays([], [], names=NAMES)
+        result = match(Mentions(mentions), Question("q", text), graph=graph, chunk_table=TABLE,
+                       **settings)  # fmt: skip
+        assert [NAMES[row] for row in result.ids] == found
+        assert result.scores.tolist() == [1.0] * len(found)
 
 
 TYPED = [
@@ -205,24 +199,19 @@ def test_unknown_types_are_refused() -> None:
         assert all("node.type" in problem for problem in checker.problems)
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "settings", "best", "every"),
-    [
+def test_aggregator_scores_relationships_by_the_sum_of_their_ends():
+    for source, target, settings, best, every in (
         ([0, 1], [1, 2], {}, [0, 1], [0.8, 0.5]),
         # rows 0 and 2 join the same two nodes, in both directions
         ([0, 1, 1], [1, 2, 0], {"unit": "pair"}, [0, 1], [0.8, 0.5, 0.8]),
         ([0, 1, 3], [1, 2, 4], {"keep_scores": "best"}, [0, 1], [0.8, 0.5, 0.0]),
         ([0, 1, 3], [1, 2, 4], {"keep_scores": "best", "top_k": 1}, [0], [0.8, 0.0, 0.0]),
-    ],
-)
-def test_aggregator_scores_relationships_by_the_sum_of_their_ends(
-    source, target, settings, best, every
-):
-    mass = np.array([0.5, 0.3, 0.2, 0, 0])[: max(source + target) + 1]
-    graph = Graph.from_arrays(source, target)
-    result, scores = relationships.aggregator(NodeScores(mass), graph=graph, **settings)
-    assert result.ids.tolist() == best
-    np.testing.assert_allclose(scores.values, every)
+    ):
+        mass = np.array([0.5, 0.3, 0.2, 0, 0])[: max(source + target) + 1]
+        graph = Graph.from_arrays(source, target)
+        result, scores = relationships.aggregator(NodeScores(mass), graph=graph, **settings)
+        assert result.ids.tolist() == best
+        np.testing.assert_allclose(scores.values, every)
 
 
 @pytest.fixture
@@ -237,18 +226,15 @@ LINKS = [0, 0, 2, 0, 1, 3], [3, 2, 1, 1, 4, 4]
 """For nodes 0 and 1, row 3 is between them; rows 1 and 2 lead to node 2, which has two links."""
 
 
-@pytest.mark.parametrize(
-    ("ends", "nodes", "settings", "rows"),
-    [
+def test_relationships_at_nodes_are_ordered_by_degree_or_links():
+    for ends, nodes, settings, rows in (
         (STAR, (3, 0, 1), {}, [0, 1, 2, 3]),
         (STAR, (3, 0, 1), {"ties": "nodes"}, [2, 0, 1, 3]),
         (LINKS, (0, 1), {"order": "links"}, [3, 1, 2, 0, 4]),
         (LINKS, (0, 1), {"order": "links", "per_node": 1}, [3, 1, 2]),
-    ],
-)
-def test_relationships_at_nodes_are_ordered_by_degree_or_links(ends, nodes, settings, rows):
-    result = relationships.onehop(falling(*nodes), graph=Graph.from_arrays(*ends), **settings)
-    assert result.ids.tolist() == rows
+    ):
+        result = relationships.onehop(falling(*nodes), graph=Graph.from_arrays(*ends), **settings)
+        assert result.ids.tolist() == rows
 
 
 def test_relationships_at_a_node_are_ordered_by_degree_weight_and_id(kite):
@@ -273,15 +259,17 @@ def test_relationship_search_orders_by_similarity_or_degree(kite):
     check(result, [3, 0, 1, 2], [0.6, 0.9, 0.8, 0.7])
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_relationships_at_nodes_match_a_full_scan(seed):
+def test_relationships_at_nodes_match_a_full_scan():
     """The graph has loops, parallel rows and weights of 0."""
-    chance = np.random.default_rng(seed)
-    graph = Graph.from_arrays(*chance.integers(12, size=(2, 40)), weight=chance.integers(0, 3, 40))
-    nodes = chance.integers(graph.n_nodes, size=seed % 5)
-    begin, end = np.isin(graph.source, nodes), np.isin(graph.target, nodes)
-    assert graph.relationships_at(nodes).tolist() == np.flatnonzero(begin | end).tolist()
-    found = relationships.onehop(falling(*nodes), graph=graph).ids
-    assert sorted(found.tolist()) == np.flatnonzero(begin | end).tolist()
-    inside = among(falling(*nodes), graph=graph).ids
-    assert sorted(inside.tolist()) == np.flatnonzero(begin & end).tolist()
+    for seed in range(8):
+        chance = np.random.default_rng(seed)
+        graph = Graph.from_arrays(
+            *chance.integers(12, size=(2, 40)), weight=chance.integers(0, 3, 40)
+        )
+        nodes = chance.integers(graph.n_nodes, size=seed % 5)
+        begin, end = np.isin(graph.source, nodes), np.isin(graph.target, nodes)
+        assert graph.relationships_at(nodes).tolist() == np.flatnonzero(begin | end).tolist()
+        found = relationships.onehop(falling(*nodes), graph=graph).ids
+        assert sorted(found.tolist()) == np.flatnonzero(begin | end).tolist()
+        inside = among(falling(*nodes), graph=graph).ids
+        assert sorted(inside.tolist()) == np.flatnonzero(begin & end).tolist()

@@ -1,7 +1,6 @@
 """Random walks over nodes and chunks, by hand."""
 
 import numpy as np
-import pytest
 from by_hand import Planted, alone, check, ranked
 
 from graphrag_bench.algorithms.graph import Graph
@@ -24,17 +23,14 @@ def masses(graph: Graph, *seeds: int, **settings) -> list[float]:
     return alone(ppr)(ranked(*seeds), graph=graph, **settings)[1].values.round(6).tolist()
 
 
-@pytest.mark.parametrize(
-    ("damping", "mass"),
-    [
+def test_damping_is_the_probability_of_continuing_the_walk():
+    for damping, mass in (
         (0.5, [0.583333, 0.333333, 0.083333, 0.0]),
         (0.1, [0.904545, 0.090909, 0.004545, 0.0]),
         (0.85, [0.345270, 0.459459, 0.195270, 0.0]),
         (0.0, [1.0, 0.0, 0.0, 0.0]),
-    ],
-)
-def test_damping_is_the_probability_of_continuing_the_walk(damping, mass):
-    assert masses(PATH, A, damping=damping) == mass
+    ):
+        assert masses(PATH, A, damping=damping) == mass
 
 
 def test_isolated_nodes_parallel_relationships_and_min_mass():
@@ -100,9 +96,9 @@ CHAIN = Graph.from_arrays(
 """A - B with weight 2; A in chunk 0, B in the chunks 0 and 1, C in chunk 2 alone."""
 
 
-@pytest.mark.parametrize(
-    ("settings", "steps"),
-    [
+def test_the_walk_moves_to_neighbours_and_chunks_by_weight():
+    """Nodes are rows 0 to 2, chunks the rows from 3 on."""
+    for settings, steps in (
         ({}, {
             0: [0.0, 0.666667, 0.0, 0.333333, 0.0, 0.0], 1: [0.5, 0.0, 0.0, 0.25, 0.25, 0.0],
             2: [0.0, 0.0, 0.0, 0.0, 0.0, 1.0], 3: [0.5, 0.5, 0.0, 0.0, 0.0, 0.0],
@@ -113,13 +109,10 @@ CHAIN = Graph.from_arrays(
         ({"relationships": False, "contains": "share"}, {  # 1/2 and 1
             1: [0.0, 0.0, 0.0, 0.333333, 0.666667, 0.0]
         }),
-    ],
-)  # fmt: skip
-def test_the_walk_moves_to_neighbours_and_chunks_by_weight(settings, steps):
-    """Nodes are rows 0 to 2, chunks the rows from 3 on."""
-    settings = {"relationships": True, "contains": "one", **settings}
-    every = walk_with_chunks(CHAIN, **settings).transition.toarray().T.round(6).tolist()
-    assert {row: every[row] for row in steps} == steps
+    ):  # fmt: skip
+        settings = {"relationships": True, "contains": "one", **settings}
+        every = walk_with_chunks(CHAIN, **settings).transition.toarray().T.round(6).tolist()
+        assert {row: every[row] for row in steps} == steps
 
 
 def test_chunk_ppr_restarts_at_nodes_and_chunks():

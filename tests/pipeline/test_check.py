@@ -1,9 +1,7 @@
 """Static problems of pipelines."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
-
-import pytest
 
 from graphrag_bench.pipeline.pipeline import build
 
@@ -33,24 +31,20 @@ def branch(*arms: Any, **more: Any) -> dict[str, Any]:
     return {"branch": {f"arm{row}": list(steps) for row, steps in enumerate(arms)}, **more}
 
 
-@pytest.mark.parametrize(
-    "steps",
-    [
+def test_a_valid_pipeline_has_no_problems() -> None:
+    for steps in (
         [START, GROW, GROW, CHUNKS],
         [branch([START], [{"op": "tiny.typed"}]), CHUNKS],
         [NAMES, {"switch": "mentions", "cases": {"empty": [START], "otherwise": [START]}}, CHUNKS],
         [START, {"repeat": 3, "until": "node_scores", "steps": [GROW, MASS]}, CHUNKS],
         [START, {"repeat": 3, "until": "keywords", "steps": [GROW, {"op": "tiny.enough"}]}, CHUNKS],
         [START, {"each": "nodes", "steps": [CHUNKS]}],
-    ],
-)
-def test_a_valid_pipeline_has_no_problems(steps: Sequence[Any]) -> None:
-    assert problems(steps) == []
+    ):
+        assert problems(steps) == []
 
 
-@pytest.mark.parametrize(
-    ("steps", "place", "problem"),
-    [
+def test_a_problem_names_its_step() -> None:
+    for steps, place, problem in (
         ([START, {"op": "tiny.chunk"}], "retrieve.1", "'tiny.chunks'"),
         ([START, {**GROW, "unti": 1}, CHUNKS], "retrieve.1 tiny.grow", "'unti'. Did you mean 'un"),
         ([START, {**GROW, "by": "4"}, CHUNKS], "retrieve.1 tiny.grow", "'by' is '4'"),
@@ -82,11 +76,9 @@ def test_a_valid_pipeline_has_no_problems(steps: Sequence[Any]) -> None:
         ([{"repeat": 1, "keep": "all", "steps": []}], "retrieve.0 repeat:", "'keep'"),
         ([{"each": "nodes", "at_most": True, "steps": []}], "retrieve.0 each:", "'at_most'"),
         ([{"switch": "question"}], "retrieve.0.cases", "named lists of steps"),
-    ],
-)  # fmt: skip
-def test_a_problem_names_its_step(steps: Any, place: str, problem: str) -> None:
-    result = problems(steps)
-    assert any(one.startswith(place) and problem in one for one in result), result
+    ):  # fmt: skip
+        result = problems(steps)
+        assert any(one.startswith(place) and problem in one for one in result), result
 
 
 def test_given_slots_resources_and_attributes_are_checked() -> None:

@@ -70,25 +70,20 @@ def test_repeat_stops_per_question():
     assert result[1].get("chunks").ids.tolist() == [4]
 
 
-@pytest.mark.parametrize(
-    ("keep", "expected"), [("last", [3, 5]), ("union", [2, 4, 3, 5]), ("max", [2, 3, 4, 5])]
-)
-def test_repeat_keeps_rows_of_earlier_rounds(keep, expected):
-    assert nodes([START, repeat(2, GROW, keep=keep)], "1 3") == expected
+def test_repeat_keeps_rows_of_earlier_rounds():
+    for keep, expected in (("last", [3, 5]), ("union", [2, 4, 3, 5]), ("max", [2, 3, 4, 5])):
+        assert nodes([START, repeat(2, GROW, keep=keep)], "1 3") == expected
 
 
-@pytest.mark.parametrize(
-    ("step", "expected"),
-    [
+def test_each_runs_its_steps_per_item():
+    for step, expected in (
         (each("nodes", CHUNKS), [4, 2]),  # the inner steps do not write nodes
         (each("nodes", GROW), [5, 3]),
         (each("nodes", FIRST), [4, 2]),  # also if every item gives one node
         (each("nodes", arms(low=[repeat(2, GROW)], high=[{**GROW, "unit": "ten"}]), merge="union"),
          [6, 14, 4, 12]),
-    ],
-)  # fmt: skip
-def test_each_runs_its_steps_per_item(step, expected):
-    assert nodes([START, step], "4 2") == expected
+    ):  # fmt: skip
+        assert nodes([START, step], "4 2") == expected
 
 
 def test_items_of_all_questions_run_as_one_block():

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from tiny_operators import START, outcomes
 
 from graphrag_bench.pipeline.pipeline import build
@@ -35,9 +34,8 @@ def test_two_lists_of_one_type_are_read_by_name():
     assert (other.get("nodes").ids.tolist(), other.get("chunks").ids.tolist()) == ([3], [4])
 
 
-@pytest.mark.parametrize(
-    ("steps", "place", "name"),
-    [
+def test_a_wrong_list_name_is_a_problem_of_its_step():
+    for steps, place, name in (
         ([{**FIRST, "as": "seds"}, APART], "retrieve.1 tiny.first", "'seeds'"),
         ([APART], "retrieve.1 tiny.apart", "'nodes' twice"),
         ([SEEDS, {**CHUNKS, "use": [{"nodes": "seds"}]}], "retrieve.2 tiny.chunks", "'seeds'"),
@@ -48,10 +46,8 @@ def test_two_lists_of_one_type_are_read_by_name():
         ([{**FIRST, "as": "chunks"}], "retrieve.1 tiny.first", "'chunks'"),
         ([{**FIRST, "as": "the seeds"}], "retrieve.1 tiny.first", "'the seeds'"),
         ([branch(["chunks"], SEEDS, CHUNKS), APART], "retrieve.2 tiny.apart", "'seeds'"),
-    ],
-)  # fmt: skip
-def test_a_wrong_list_name_is_a_problem_of_its_step(steps: Any, place: str, name: str):
-    assert any(one.startswith(place) and name in one for one in problems(*steps))
+    ):  # fmt: skip
+        assert any(one.startswith(place) and name in one for one in problems(*steps))
 
 
 def test_only_limits_the_slots_that_a_branch_returns():

@@ -30,9 +30,8 @@ LEFT = rows((7, 0.9), (3, 0.6), (5, 0.1))
 RIGHT = rows((3, 0.8), (9, 0.2))
 
 
-@pytest.mark.parametrize(
-    ("rule", "expected"),
-    [
+def test_ranked_rows_are_merged_by_rule():
+    for rule, expected in (
         ("interleave", [(7, 0.9), (3, 0.8), (9, 0.2), (5, 0.1)]),
         ("max", [(7, 0.9), (3, 0.8), (9, 0.2), (5, 0.1)]),
         ("union", [(7, 0.9), (3, 0.6), (5, 0.1), (9, 0.2)]),
@@ -41,22 +40,20 @@ RIGHT = rows((3, 0.8), (9, 0.2))
         # the left scores sum to 1.6, the right ones to 1.0
         ("sum_of_normalised", [(3, 0.375 + 0.8), (7, 0.5625), (9, 0.2), (5, 0.0625)]),
         ("sum", [(3, 1.4), (7, 0.9), (9, 0.2), (5, 0.1)]),
-    ],
-)
-def test_ranked_rows_are_merged_by_rule(rule, expected):
-    assert pairs(merge([LEFT, RIGHT], rule)) == [(row, round(score, 6)) for row, score in expected]
-    assert merge([rows(), RIGHT], rule).ids.tolist() == RIGHT.ids.tolist()
-    assert len(merge([rows(), rows()], rule)) == 0
-    tied = merge([rows((8, 1.0)), rows((2, 1.0))], rule).ids.tolist()
-    assert tied == ([8, 2] if rule in ("interleave", "union") else [2, 8])
+    ):
+        assert pairs(merge([LEFT, RIGHT], rule)) == [
+            (row, round(score, 6)) for row, score in expected
+        ]
+        assert merge([rows(), RIGHT], rule).ids.tolist() == RIGHT.ids.tolist()
+        assert len(merge([rows(), rows()], rule)) == 0
+        tied = merge([rows((8, 1.0)), rows((2, 1.0))], rule).ids.tolist()
+        assert tied == ([8, 2] if rule in ("interleave", "union") else [2, 8])
 
 
-@pytest.mark.parametrize(
-    ("rule", "expected"), [("interleave", [1.25, 0.75]), ("max", [1.0, 3.0]), ("sum", [2.0, 3.0])]
-)
-def test_score_vectors_are_merged_by_rule(rule, expected):
-    left, right = NodeScores(np.array([1.0, 3.0])), NodeScores(np.array([1.0, 0.0]))
-    assert merge([left, right], rule).values.tolist() == expected
+def test_score_vectors_are_merged_by_rule():
+    for rule, expected in (("interleave", [1.25, 0.75]), ("max", [1.0, 3.0]), ("sum", [2.0, 3.0])):
+        left, right = NodeScores(np.array([1.0, 3.0])), NodeScores(np.array([1.0, 0.0]))
+        assert merge([left, right], rule).values.tolist() == expected
 
 
 ADA, OTTO = ChosenRelation(0, "founded", True, 0.5), ChosenRelation(3, "taught", True, 0.5)
@@ -64,9 +61,8 @@ FIRST, SECOND, THIRD = (Hop(row, True, 0.5) for row in range(3))
 ONE, TWO, THREE = (Path((0, row), (row,), 0.5) for row in (1, 2, 3))
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "both"),
-    [
+def test_names_paths_and_explorations_are_joined_without_duplicates():
+    for one, other, both in (
         (Mentions(("b", "a")), Mentions(("c", "b")), Mentions(("b", "a", "c"))),
         (Query(("x",)), Query(("x", "y")), Query(("x", "y"))),
         (Keywords(("a",), ("t",)), Keywords(("b", "a"), ("t", "u")),
@@ -76,10 +72,8 @@ ONE, TWO, THREE = (Path((0, row), (row,), 0.5) for row in (1, 2, 3))
         (Exploration((ADA,), ((FIRST,), (SECOND,))), Exploration((ADA, OTTO), ((THIRD, FIRST),)),
          Exploration((ADA, OTTO), ((FIRST, THIRD), (SECOND,)))),
         (RankedPaths((ONE, TWO)), RankedPaths((TWO, THREE)), RankedPaths((ONE, TWO, THREE))),
-    ],
-)  # fmt: skip
-def test_names_paths_and_explorations_are_joined_without_duplicates(one, other, both):
-    assert merge([one, other], "max") == merge([one, other], "union") == both
+    ):  # fmt: skip
+        assert merge([one, other], "max") == merge([one, other], "union") == both
 
 
 def test_values_are_split_into_items_and_answers_are_not():

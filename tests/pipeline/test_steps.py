@@ -40,30 +40,27 @@ def test_a_failing_question_does_not_stop_the_others():
     assert all("mentions" in one.message for one in wrong)
 
 
-@pytest.mark.parametrize("resource", ["chunk_table", "graph"])
-def test_an_id_outside_the_table_fails_its_step(resource: str):
-    table = [0, 1, 2] if resource == "chunk_table" else SimpleNamespace(n_nodes=3)
-    world = Execution({resource: table})
-    fine, wrong = outcomes([START, CHUNKS], "1 2", "2 3", world=world)
-    assert isinstance(fine, RetrievalState)
-    step = "retrieve.1 tiny.chunks" if resource == "chunk_table" else "retrieve.0 tiny.start"
-    assert (wrong.step, wrong.kind) == (step, "WrongReturn")
-    assert "the id 3" in wrong.message and "3 rows" in wrong.message
+def test_an_id_outside_the_table_fails_its_step():
+    for resource in ("chunk_table", "graph"):
+        table = [0, 1, 2] if resource == "chunk_table" else SimpleNamespace(n_nodes=3)
+        world = Execution({resource: table})
+        fine, wrong = outcomes([START, CHUNKS], "1 2", "2 3", world=world)
+        assert isinstance(fine, RetrievalState)
+        step = "retrieve.1 tiny.chunks" if resource == "chunk_table" else "retrieve.0 tiny.start"
+        assert (wrong.step, wrong.kind) == (step, "WrongReturn")
+        assert "the id 3" in wrong.message and "3 rows" in wrong.message
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_scores_that_are_not_finite_fail_the_question():
+    for text, words in (
         ("1 nan inf 0 0 0 1 1", "2 of 3 scores for 'nodes'"),
         ("1 0 0 0 -inf 1 1 1", "1 of 3 scores for 'node_scores'"),
         ("1 0 0 0 0 1 nan 1", "1 of 2 scores for 'subgraph'"),
-    ],
-)
-def test_scores_that_are_not_finite_fail_the_question(text: str, words: str):
-    fine, wrong = outcomes([{"op": "tiny.scored"}], "2 1 0 0 0 0 1 0", text)
-    assert isinstance(fine, RetrievalState)
-    assert (wrong.step, wrong.kind) == ("retrieve.0 tiny.scored", "WrongReturn")
-    assert words in wrong.message
+    ):
+        fine, wrong = outcomes([{"op": "tiny.scored"}], "2 1 0 0 0 0 1 0", text)
+        assert isinstance(fine, RetrievalState)
+        assert (wrong.step, wrong.kind) == ("retrieve.0 tiny.scored", "WrongReturn")
+        assert words in wrong.message
 
 
 def test_an_error_of_every_question_stops_the_run():

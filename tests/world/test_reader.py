@@ -29,9 +29,8 @@ RUMOUR = "Rumour has it that Norvik Guild was founded by Mira Holt."
 OTHER, ALIAS = "Norvik Guild was founded by Mira Holt.", "Sol Press was founded by Otto Brandt."
 
 
-@pytest.mark.parametrize(
-    ("context", "answer"),
-    [
+def test_it_answers_if_all_facts_of_the_chain_are_stated() -> None:
+    for context, answer in (
         (f"{WORKED} {FOUNDED}", "Otto Brandt"),
         ("(ada marsh, worked for, norvik guild)\n(norvik guild, was founded by, otto brandt)",
          "otto brandt"),
@@ -48,11 +47,9 @@ OTHER, ALIAS = "Norvik Guild was founded by Mira Holt.", "Sol Press was founded 
         (f"{WORKED} {ALIAS} Norvik Guild is also known as Sol Press.", "Otto Brandt"),
         (f"{RUMOUR} {WORKED}", UNKNOWN),
         (f"{RUMOUR} {WORKED} {FOUNDED}", "Otto Brandt"),
-        (f"{WORKED} {OTHER} {FOUNDED}", "Mira Holt"),  # the first of two
-    ],
-)  # fmt: skip
-def test_it_answers_if_all_facts_of_the_chain_are_stated(context: str, answer: str) -> None:
-    assert says(context) == answer
+        (f"{WORKED} {OTHER} {FOUNDED}", "Mira Holt"),  # the first of two,
+    ):  # fmt: skip
+        assert says(context) == answer
 
 
 def test_other_questions_and_prompts_stop_the_run() -> None:
@@ -74,20 +71,19 @@ def test_map_and_reduce_join_a_chain_across_two_parts() -> None:
     assert reduced == "Otto Brandt"
 
 
-@pytest.mark.parametrize("form", ["short", "paragraph", "summary"])
-def test_the_answer_is_a_name_in_every_form_but_lists(form: FormName) -> None:
-    assert says(f"{WORKED} {FOUNDED}", form=form) == "Otto Brandt"
-    assert says(f"{WORKED} {FOUNDED}", form="list") == "ans: Otto Brandt"
-    assert says(WORKED, form="list") == f"ans: {UNKNOWN}"
+def test_the_answer_is_a_name_in_every_form_but_lists() -> None:
+    for form in ("short", "paragraph", "summary"):
+        assert says(f"{WORKED} {FOUNDED}", form=form) == "Otto Brandt"
+        assert says(f"{WORKED} {FOUNDED}", form="list") == "ans: Otto Brandt"
+        assert says(WORKED, form="list") == f"ans: {UNKNOWN}"
 
 
 ENTITIES, TRIPLES = (f"graphrag_bench.graphs:prompts/{name}.j2" for name in ("entities", "triples"))
 PASSAGE = f"Ada Marsh\nAda Marsh is a painter. {WORKED}"
 
 
-@pytest.mark.parametrize(
-    ("prompt", "values", "expected"),
-    [
+def test_replies_have_the_format_of_the_prompt() -> None:
+    for prompt, values, expected in (
         ("operators:question/prompts/question_entities.j2", {},
          {"named_entities": ["Ada Marsh"]}),
         ("operators:question/prompts/keywords.j2", {},
@@ -95,9 +91,5 @@ PASSAGE = f"Ada Marsh\nAda Marsh is a painter. {WORKED}"
         (ENTITIES, {"passage": PASSAGE}, {"named_entities": ["Ada Marsh", "Norvik Guild"]}),
         (TRIPLES, {"passage": PASSAGE, "entities": "[]"},
          {"triples": [["Ada Marsh", "worked for", "Norvik Guild"]]}),
-    ],
-)  # fmt: skip
-def test_replies_have_the_format_of_the_prompt(
-    prompt: str, values: dict[str, object], expected: object
-) -> None:
-    assert json.loads(replied(prompt, question=QUESTION, **values)) == expected
+    ):  # fmt: skip
+        assert json.loads(replied(prompt, question=QUESTION, **values)) == expected
