@@ -3,7 +3,7 @@
     import graphrag_bench as gb
     gb.method("hipporag", damping=0.3).run("sample", limit=20).show()
 
-`docs/architecture.md` shows the tree and the layers.
+`docs/architecture.md` describes the packages and their layers.
 """
 
 from importlib import import_module

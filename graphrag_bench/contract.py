@@ -1,12 +1,10 @@
 """Contracts of operators and builders: inputs, resources, settings and outputs.
 
 The contract of a function is its signature. Steps exchange values through slots, and each type of
-value has its own slot. A positional parameter of an operator is read from the slot of its type. The
-return type determines which slots are written.
-
-A keyword-only parameter with a default is a setting, and so is every parameter of the type
-`Prompt`. The other keyword-only parameters are resources, which are found by name. Builders have
-only keyword-only parameters and return an artifact.
+value has its own slot. A positional parameter of an operator is read from the slot of its type, and
+the return type determines which slots are written. A keyword-only parameter with a default is a
+setting, and so is every parameter of the type `Prompt`. The other keyword-only parameters are
+resources, which are found by name. Builders have only keyword-only parameters.
 """
 
 import types
@@ -340,7 +338,7 @@ def _written(
         returns[slot] = inner
         sometimes += [slot] * optional
     if len(returns) < len(parts):
-        raise ContractError(f"{function.__qualname__} returns values for one slot twice")
+        raise ContractError(f"{function.__qualname__} returns two values for the same slot")
     always = tuple(slot for slot in returns if slot not in sometimes)
     return returns, always, tuple(sometimes)
 

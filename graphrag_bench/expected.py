@@ -25,7 +25,7 @@ class Sizes:
 
 
 SHORT_ANSWER_TOKENS = {"short": 16, "choice": 24, "list": 64}
-"""Usual number of tokens of an answer in this form. Other forms have `PROSE_TOKENS` tokens."""
+"""Usual number of tokens of an answer, by its form. Other forms have `PROSE_TOKENS` tokens."""
 PROSE_TOKENS = 300
 REPLY_TOKENS = 150
 """Usual number of tokens of a reply during retrieval, such as keywords, a choice or a thought."""

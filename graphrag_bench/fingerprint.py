@@ -1,4 +1,4 @@
-"""Fingerprints of content and code, which are the parts of every run key and artifact key.
+"""Fingerprints of content and code, which are used in every run key and artifact key.
 
 The fingerprint of a function covers its module and all modules that this module imports directly or
 indirectly, by any form of import and at any place in the code. Modules of installed libraries are
@@ -37,7 +37,7 @@ _IMPORT_FUNCTIONS = _LOADERS | {
     "spec_from_file_location", "SourceFileLoader", "run_path", "run_module", "iter_modules",
     "walk_packages", "resolve_name",
 }  # fmt: skip
-"""Functions that import modules by computed names. Their caller depends on its whole package."""
+"""Functions that import modules by computed names. A caller depends on its whole package."""
 _IGNORED_ATTRIBUTES = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__"}
 _LITERALS = (str, int, float, complex, bool, bytes, type(None), type(...))
 

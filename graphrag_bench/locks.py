@@ -14,13 +14,11 @@ from tempfile import TemporaryFile
 from filelock import AcquireReturnProxy, SoftFileLease, Timeout
 
 LEASE_SECONDS = 300.0
-"""Seconds without a heartbeat after which another machine may acquire the lock.
-
-The time is long, because a compiled function such as Leiden can stop the heartbeat thread.
-"""
+"""Seconds without a heartbeat after which another machine may acquire the lock. The time is long,
+because a compiled function such as Leiden can stop the heartbeat thread."""
 _HEARTBEAT_SECONDS = 15.0
 _SECONDS_EMPTY = 600.0
-"""Age in seconds at which a lock file without an owner is removed. It remains after a kill."""
+"""Age in seconds at which an empty lock file is removed. It may be left by flock or by a kill."""
 _LOCAL = frozenset(
     {"apfs", "bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "hfs", "jfs", "overlay", "ramfs"}
     | {"tmpfs", "xfs", "zfs"}

@@ -32,8 +32,7 @@ class Message:
 class Prompt:
     """A prompt template, named `package:path`, e.g. `methods:tog/prompts/enough.j2`.
 
-    If `folder` has a file of the same name, this file is used instead. The file is read on first
-    use.
+    A file of the same name in `folder` replaces the template. The file is read on first use.
     """
 
     name: str
@@ -129,7 +128,7 @@ Filling = Literal["", "chunk", "node"]
 
 @dataclass(frozen=True)
 class ContextBudget:
-    """A limit on the tokens of a prompt's context, or None for no limit.
+    """A limit on the tokens of a prompt's context. `tokens` is None if there is no limit.
 
     In the mode *equal*, every method gets the same number of tokens, which are filled with chunks
     or nodes (`filling`). In the mode *native*, a method keeps its own top-k and its own budget, up

@@ -37,8 +37,8 @@ class SubQuestion:
 class Plan:
     """Sub-questions in the order of the model's reply, and the final question.
 
-    Dependencies are valid and have no cycles. `fixes` lists the corrections that were made for
-    this. If the plan does not come from the model, `fallback` is the reason.
+    Dependencies are valid and have no cycles. `fixes` lists the corrections that were necessary. If
+    the plan does not come from the model, `fallback` is the reason.
     """
 
     sub_questions: tuple[SubQuestion, ...]

@@ -165,10 +165,8 @@ class _Signs(dict[int, str]):
 
 
 DELETE_PUNCTUATION, PUNCTUATION_TO_SPACES = _Signs(""), _Signs(" ")
-"""Tables for `str.translate` that delete punctuation and symbols, or replace them by spaces.
-
-All scripts are covered. Digits of any script become ASCII digits.
-"""
+"""Tables for `str.translate` that delete punctuation and symbols of any script, or replace them by
+spaces. Digits of any script become ASCII digits."""
 _OF_UNSPACED = (
     "\u0e00-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f\u3005\u3007\u3040-\u30ff"
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua980-\ua9ff\uaa60-\uaadf\uf900-\ufaff"
@@ -249,7 +247,7 @@ def show_briefly(*kinds: type) -> None:
 
 _TOKEN_END = re.compile(r"[^\W\d_](?=[\s.,;:!?\u3001\u3002\uff0c])")
 _AT_ONCE = 50_000
-"""Number of characters encoded at a time. They have at most 200,000 bytes, and thus tokens."""
+"""Number of characters that are encoded at a time, which are at most 200,000 tokens."""
 
 
 @lru_cache(maxsize=2)

@@ -19,10 +19,8 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 DECIMALS = 6
-"""Scores are rounded to this many decimals before ranking.
-
-The last bits of a float depend on the batch and the processor.
-"""
+"""Scores are rounded to this many decimals before ranking, because the last bits of a float depend
+on the batch and the processor."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class Ranked(Generic[T]):
         scores = np.array(self.scores, dtype=np.float64)
         if ids.ndim != 1 or ids.shape != scores.shape:
             raise ValueError(
-                f"ids {ids.shape} and scores {scores.shape} must be vectors of one length"
+                f"ids {ids.shape} and scores {scores.shape} must be vectors of equal length"
             )
         ids.flags.writeable = scores.flags.writeable = False
         object.__setattr__(self, "ids", ids)
@@ -106,10 +104,10 @@ class Ranked(Generic[T]):
 
     @classmethod
     def top(cls, scores: ArrayLike, k: int | None, among: ArrayLike | None = None) -> "Ranked[T]":
-        """Return the `k` rows with the highest scores (all rows for None). Ties: lower id first.
+        """Return the `k` rows with the highest scores. Ties are broken by the lower id.
 
-        `scores` has one score per row. If `among` is given, only these rows are ranked. Scores that
-        are not finite rank last.
+        `scores` has one score per row. If `k` is None, all rows are returned. If `among` is given,
+        only these rows are ranked. Scores that are not finite rank last.
         """
         values = np.asarray(scores, dtype=np.float64)
         rows = np.arange(len(values)) if among is None else np.unique(np.asarray(among, np.int64))
@@ -152,7 +150,7 @@ class RowScores:
 
     @classmethod
     def sparse(cls, rows: IntArray, values: FloatArray, n_rows: int) -> Self:
-        """Return scores of distinct rows. All other of the `n_rows` rows have the score 0."""
+        """Return scores of distinct rows in a table of `n_rows` rows, with 0 for all other rows."""
 
         def read() -> FloatArray:
             dense = np.zeros(n_rows)

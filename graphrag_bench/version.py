@@ -22,8 +22,8 @@ _PACKAGES = (
 def commit() -> str:
     """Return the short commit of the checkout, with `+` if there are uncommitted changes.
 
-    Without a checkout, return the version of the package. The result is cached, because this
-    process runs the code of the first commit that was seen.
+    Without a checkout, return the version of the package. The first result is cached, because the
+    process keeps running the code of this commit.
     """
     root = checkout()
     if root is None or not (root / ".git").exists():

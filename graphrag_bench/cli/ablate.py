@@ -1,10 +1,10 @@
 """Measure what each step of a method contributes.
 
 By default, the method is changed in one place at a time: a step is left out, a setting between 0
-and 1 is set to 0, a switch always takes the same case, or a branch loses one of its arms. The table
-has a row for each change, with the metric, the paired difference from the full method, its interval
-and the p-value. With --set or --drop, only the changes that you name are made, and every metric is
-compared.
+and 1 is set to 0, a switch is fixed to one of its cases, or an arm of a branch is removed. The
+table has a row for each change, with the metric, the paired difference from the full method, its
+interval and the p-value. With --set or --drop, only the changes that you name are made, and every
+metric is compared.
 
 RUN is a stored run. With settings instead of a RUN, the questions are those of the run that the
 settings describe. No answers are generated. Stored artifacts, vectors and replies are reused, and

@@ -40,8 +40,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "judge": "Grade answers with a language model, or compare runs pairwise.",
     },
 }
-"""The commands by group, each with its short help. The docstring of a command's module is its long
-help."""
+"""The commands by group, with their short helps. The docstring of a module is the long help."""
 _HELP = """
 usage: graphrag-bench COMMAND [ARGUMENTS]
 

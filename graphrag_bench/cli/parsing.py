@@ -177,14 +177,14 @@ class Parser(argparse.ArgumentParser):
 
 
 def positive_int(text: str) -> int:
-    """Parse a positive whole number; raises the error that argparse expects."""
+    """Parse a positive integer. Raises the error that argparse expects."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
 def add_settings_help(parser: Parser, usage: str, *, without: Collection[str] = ()) -> None:
-    """Add to the help: the usage, the choices of every group, and all settings of a run."""
+    """Add the usage, the choices of every group and all settings of a run to the help."""
     parser.set_usage(usage)
     groups = [
         (f"{group}=", ", ".join(names(group)) if group != "row" else "PAPER.TABLE.ROW")

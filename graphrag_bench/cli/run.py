@@ -19,8 +19,8 @@ tune a setting on split=dev, and print the command that evaluates it on split=te
     split=dev objective=evidence_recall@5
   graphrag-bench run experiment=tuning method=hipporag 'method.damping=interval(0.1,0.9)'
 
-exit code: 0 if every question was run; 1 if all questions of a run or more than the fraction
-failures.limit of its questions failed, or if a cell of a sweep failed; 2 for wrong input
+exit code: 0 if every question was run; 1 if all questions of a run failed, if more of them failed
+than failures.limit allows, or if a cell of a sweep failed; 2 for wrong input
 """
 
 import logging

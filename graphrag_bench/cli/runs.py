@@ -10,10 +10,10 @@ score computes the metrics of stored answers and contexts again, writes them to 
 prints the table. No model is called. Methods are compared with evaluation.baseline, which must be
 the method of one of the runs. Costs and judged values are kept.
 
-import reads the results of another system from a file: a TREC run file, or JSON (or JSON lines)
-with question ids, ranked passages (ids or texts) and optional answers, or {"retrieved_docs":
-[[TEXT, ...], ...], "answers": [...]} in the order of the questions. White space is ignored when
-texts are compared. Imported runs are scored like other runs and marked `imported`.
+import reads the results of another system from a TREC run file, or from JSON or JSON lines with
+question ids, ranked passages (ids or texts) and optional answers. A JSON file may also be
+{"retrieved_docs": [[TEXT, ...], ...], "answers": [...]}, in the order of the questions. White space
+is ignored when texts are compared. Imported runs are scored like other runs and marked `imported`.
 
 check compares metrics with limits. The exit code is 0 if all conditions hold, else 3. Put each
 condition in quotes, because a shell treats > as a redirection. METRIC is a metric in the table,

@@ -28,16 +28,10 @@ NO_SETTINGS = {"given", "row"}
 LEAST_IN_PROCESSES = 500
 """Minimum number of new texts for which `nlp_workers=auto` starts processes."""
 BUDGETS = {"zhou2025": 7500}
-"""Context budget in tokens, by profile, for methods whose file has no budget.
-
-It is the window of 8,096 tokens minus the answer and the instructions.
-Source: Zhou et al. (2025), Section 7.1.
-"""
+"""Context budget in tokens, by profile, for methods whose file has no budget. It is the window of
+8,096 tokens minus the answer and the instructions. Source: Zhou et al. (2025), Section 7.1."""
 WINDOWS = {"zhou2025": 8096}
-"""Context window in tokens, by profile, for any model.
-
-Source: Zhou et al. (2025), Section 7.1.
-"""
+"""Context window in tokens, by profile, for any model. Source: Zhou et al. (2025), Section 7.1."""
 ANSWER_TOKENS = {"zhou2025": 4096, "paper": 2048, "upstream": 2048}
 """Maximum number of tokens of an open answer, by profile. The value of zhou2025 is from the
 authors' code (4e87938, LLMConfig). The other sources state no limit."""
@@ -67,8 +61,8 @@ class DatasetSettings(_Settings):
 
     model_config = ConfigDict(extra="allow")
     name: str
-    """Name of a card in datasets/. With dataset=beir or dataset=ir_datasets, it is the publisher's
-    name of the data set."""
+    """Name of a card in datasets/, or the publisher's name with dataset=beir or
+    dataset=ir_datasets."""
     card: str = ""
     """Name of the card. The default is dataset.name."""
     split: Text | None = None
@@ -78,8 +72,7 @@ class DatasetSettings(_Settings):
     openie: Text | None = None
     """OpenIE file to use if the folder has several."""
     questions: Text | None = None
-    """File or folder of generated questions, which replace the questions of the data set (see
-    `graphrag-bench questions`)."""
+    """File or folder of generated questions, which replace the questions of the data set."""
 
     @property
     def absolute(self) -> "DatasetSettings":
@@ -129,8 +122,8 @@ class EvaluationSettings(_Settings):
     evidence_tokens: list[PositiveInt] = [500, 1000, 2000]
     """Numbers of context tokens B for the metric evidence_at_tokens@B."""
     normaliser: Literal["unicode", "squad"] = "unicode"
-    """Which punctuation is removed before texts are compared: of every script (`unicode`), or only
-    ASCII punctuation (`squad`)."""
+    """Punctuation that is removed before texts are compared: `unicode` (any script) or `squad`
+    (ASCII)."""
     baseline: str = "vanilla"
     """Method that all other methods are compared with, or `none` for no comparison."""
     compared: list[str] = []
@@ -141,8 +134,7 @@ class CacheSettings(_Settings):
     """Cache of the replies of language models and embedding services."""
 
     mode: Annotated[Literal["write", "read", "off"], ON_OFF] = "write"
-    """Use of the cache: `write` reuses and stores replies, `read` only reuses stored replies, and
-    `off` does neither."""
+    """`write` reuses and stores replies. `read` only reuses stored replies. `off` does neither."""
     path: str | None = None
     """File of the stored replies. The default is HOME/cache/replies.sqlite."""
     batch: str | None = None
@@ -202,18 +194,16 @@ class RunSettings(_Settings):
     limit: PositiveInt | None = None
     """Maximum number of questions, stratified by type."""
     split: Split = "all"
-    """Questions to run: `all`, or the part `dev` or `test`. The part of a question depends on a
-    hash of its id."""
+    """`dev` or `test` runs one part of the questions, which are divided by a hash of their ids."""
     dev_share: Annotated[float, Field(gt=0, lt=1)] = DEV_SHARE
     """Fraction of the questions that are in split=dev."""
     objective: str | None = None
     """Metric by which the best configuration of a sweep is selected, e.g. evidence_recall@5."""
     answer: Switch | PositiveInt = "on"
-    """Whether to answer: `off` retrieves without answering, and a number N answers only the first N
-    questions."""
+    """`off` retrieves without answering. A number N answers only the first N questions."""
     answers: Literal["auto"] | FormName = "auto"
-    """Form of the answers. `auto` uses the form on the data set's card. `free` uses free text
-    instead of short answers, and otherwise the form on the card."""
+    """Form of the answers. `auto` is the form on the data set's card. `free` only replaces short
+    answers by free text."""
     answer_tokens: Literal["auto"] | PositiveInt = "auto"
     """Maximum number of tokens of an open answer (with regime=published, of any answer), within the
     model's window. `auto` means 512 tokens by default, 4,096 with profile=zhou2025, and 2,048 with
@@ -228,23 +218,23 @@ class RunSettings(_Settings):
         BeforeValidator(lambda value: "native" if value is None else value),
     ] = "auto"
     """Number of context tokens, which every method fills unless method.top_k=N is set. With
-    regime=published, the number is only a maximum. `auto` is the number of tokens for 4 chunks, at
-    least 2,400, within the model's window; with a profile, it means the method's own budget.
-    `native` always means the method's own budget."""
+    regime=published, it is only a maximum. `auto` means enough tokens for 4 chunks, at least 2,400,
+    within the model's window; with a profile, it means the method's own budget, as `native` always
+    does."""
     repeats: PositiveInt = 1
     """Number of answers to each question. The table has their mean and standard deviation."""
     reference_rows: Switch = "on"
     """Also run closed-book, BM25, VanillaRAG and oracle, unless the baseline is a chosen method."""
     trace: Annotated[Literal["ids", "off"], ON_OFF] = "ids"
-    """`ids` stores the ids, scores and texts that each step returns. `off` stores no trace or
-    context."""
+    """`ids` stores the ids, scores and texts that each step returns. `off` stores no trace and no
+    context texts."""
     seed: int = 0
     """Random seed."""
     workers: PositiveInt = 4
     """Number of questions that are answered in parallel."""
     nlp_workers: Literal["auto"] | PositiveInt = "auto"
-    """Number of tagging processes. `auto` starts one process per core if spaCy runs on a CPU and
-    there are at least 500 new texts. Otherwise, it starts a single one."""
+    """Number of tagging processes. `auto` starts one per core if spaCy runs on a CPU and has at
+    least 500 new texts, else a single process."""
     parallel: Literal["local", "ray"] = "local"
     """Backend for tagging and embedding texts in parallel: local processes or Ray."""
     shard: Annotated[str, Field(pattern=r"^[1-9]\d*/[1-9]\d*$")] | None = None

@@ -28,7 +28,7 @@ from graphrag_bench.run.windows import CHARACTERS_A_TOKEN, ROW, ContextWindow, r
 from graphrag_bench.text import count_tokens
 
 FEWEST_TOKENS = 50
-"""Assumed minimum length of a chunk. With a budget of N tokens, N / 50 chunks are retrieved."""
+"""Assumed minimum length of a chunk. For a budget of N tokens, N / 50 chunks are retrieved."""
 _OWN = "method.budget"
 _SLOTS: Mapping[Filling, str] = {"chunk": "chunks", "node": "nodes"}
 
@@ -56,17 +56,17 @@ def context_budget(
 ) -> ContextBudget:
     """Return the context budget of a run, which is unbounded if the pipeline packs no context.
 
-    An equal budget is filled with additional retrieved items unless the user set the number of
-    items, as in `method.top_k=8`. `file` is the method's file, which shows which steps use this
-    parameter. If the user set a number of tokens, raises UserError if the number exceeds the
-    window, if `method.budget` is set too, or (unless `swept`) if no step packs a context.
+    An equal budget is filled with additional items unless the user set the number of items, as in
+    `method.top_k=8`. `file` is the content of the method's file. If the user set a number of
+    tokens, raises UserError if the number exceeds the window, if `method.budget` is set too, or
+    (unless `swept`) if no step packs a context.
     """
     wish, own = settings.budget_context, settings.method.get("budget")
     number = wish if isinstance(wish, int) else None
     if not packers(pipeline):
         if number is not None and not swept:
             name = settings.method["name"]
-            raise UserError(f"budget_context={wish}: no step of '{name}' packs a context.")
+            raise UserError(f"budget_context={wish}: the method '{name}' never packs a context.")
         return UNBOUNDED
     if number is not None and settings.answering:
         window.require(number)
@@ -74,7 +74,7 @@ def context_budget(
         bounds = [n for n in (own_budget(settings), number, window.tokens_left) if n is not None]
         return ContextBudget(min(bounds, default=None))
     if number is not None and _OWN in settings.given and own is not None:
-        raise UserError(f"{_OWN}={own} and budget_context={wish} both set the budget; set one.")
+        raise UserError(f"Both {_OWN}={own} and budget_context={wish} set the budget. Remove one.")
     filling = _filling(pipeline)
     if settings.given and _item_numbers(pipeline, file or {}).intersection(settings.given):
         filling = ""
@@ -82,7 +82,7 @@ def context_budget(
 
 
 def own_budget(settings: RunSettings) -> int | None:
-    """Return the token budget of the method's settings, else of the profile, else None."""
+    """Return the token budget that is set for the method, else the profile's budget, else None."""
     own: int | None = settings.method.get("budget")
     return own or BUDGETS.get(settings.profile)
 
@@ -258,7 +258,8 @@ def empty_blocks(
 ) -> str:
     """Return a message that suggests a larger budget if no chunk fits into any prompt, else "".
 
-    The result is also "" if the user set the budget (`asked`) and prompts have other items as well.
+    The result is also "" if the user set the budget (`asked`) and a prompt has items other than
+    chunks.
     """
     every = context_blocks(pipeline, budget, window.chunk.typical)
     chunks = [block for block in every if block.whole is not None]

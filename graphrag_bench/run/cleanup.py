@@ -17,7 +17,7 @@ _UNFINISHED = (".scratch", ".new")
 
 
 class Garbage(NamedTuple):
-    """A file or folder that can be removed. `kind` is the reason."""
+    """A file or folder that can be removed. `kind` is the reason why it can be removed."""
 
     path: Path
     kind: str
@@ -75,8 +75,8 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     """Return the unused files below HOME/artifacts and HOME/runs, and notes on kept artifacts.
 
     Unused files are artifacts and unfinished builds that no stored run needs, and other unfinished
-    files that are older than an hour. If the artifacts of a run are unknown, all artifacts of its
-    data set are kept.
+    files that are older than an hour. If it is unknown which artifacts a run uses, all artifacts of
+    its data set are kept.
     """
     used: set[str] = set()
     whole_sets: dict[str, str] = {}

@@ -1,6 +1,6 @@
-"""The runs of one command: the cells of a sweep, the reference rows, and checks of settings.
+"""Prepare, check and run the experiments of one command.
 
-A cell is a run with one combination of the settings of a sweep.
+A cell is a run of a sweep, i.e. one combination of the settings of the sweep.
 """
 
 import time
@@ -31,7 +31,7 @@ _READ_AS = {
     "graph.checkpoint_revision": "checkpoint",
     "dataset.openie": "openie",
 }
-"""The resource that uses each of these settings. No other resource uses the setting."""
+"""Settings that affect only one resource, with the name of this resource."""
 _PAUSE = 0.5
 """Seconds between two attempts to lock a run."""
 
@@ -83,7 +83,7 @@ class Command:
     def cells(
         self, cells: Sequence[Sequence[str]], name: str = PRIMARY
     ) -> Iterator[tuple[Sequence[str], Experiment | UserError]]:
-        """Yield the overrides of each cell with its experiment, or with the error in its values."""
+        """Yield the overrides of each cell with its experiment, or with its error."""
         settings: list[Mapping[str, Any]] = []
         wrong: list[str] = []
         for number, overrides in enumerate(cells, 1):
@@ -135,9 +135,9 @@ class Command:
 def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[RunSettings]:
     """Return the settings of the reference methods, i.e. of the built-in methods with a `role`.
 
-    Reference methods keep their own parameters; the rest is as in the experiment. The list is empty
-    if the baseline is in `asked`, the methods of the command. It has only baselines if the run does
-    not answer, and ceilings only if questions have gold evidence.
+    They keep their own parameters and share all other settings with the experiment. The list is
+    empty if the baseline is in `asked`, the methods of the command. It has only baselines if the
+    run does not answer, and ceilings only if questions have gold evidence.
     """
     settings = experiment.settings
     if settings.reference_rows == "off" or settings.evaluation.baseline in asked:

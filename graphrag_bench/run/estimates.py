@@ -58,7 +58,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Expected and maximum (`most`) cost of a step. `stage` is `build` if it builds an artifact."""
+    """Expected and maximum (`most`) cost of a step. Building an artifact has `stage` "build"."""
 
     stage: str
     step: str
@@ -90,7 +90,7 @@ def estimate_head(name: str) -> str:
 
 
 def estimate_line(name: str, expected: Load, most: Load) -> str:
-    """Return a row of a table: the expected calls, tokens and cost, the maximum calls and cost."""
+    """Return a row of a table of estimates, with the expected and the maximum cost."""
     usd = ["–" if load.usd is None else f"{load.usd:.4f}" for load in (expected, most)]
     numbers = (expected.calls, expected.prompt_tokens, expected.completion_tokens, most.calls)
     calls, prompt, completion, at_most = map("{:,}".format, numbers)
@@ -124,9 +124,9 @@ def estimates(
 ) -> list[Estimate]:
     """Return the estimate of each step and artifact that calls a model.
 
-    `n_early` questions are retrieved for, and `n_answers` questions are answered. If `unpaid` is
-    true, stored artifacts cost nothing. Expected costs are derived from the size of the corpus and
-    the averages in `expected.py`.
+    `n_early` is the number of questions to retrieve for, and `n_answers` is the number of questions
+    to answer. If `unpaid` is true, stored artifacts cost nothing. Expected costs are derived from
+    the size of the corpus and the averages in `expected.py`.
     """
     rows = list(_building(experiment, unpaid=unpaid))
     lengths = cache(partial(_lengths, experiment.dataset.questions))

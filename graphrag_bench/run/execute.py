@@ -177,7 +177,7 @@ def _run_block(
 
 
 def start_state(experiment: Experiment, question: Question, table: ChunkTable) -> RetrievalState:
-    """Return the state before the first step. For an oracle method it has the gold passages."""
+    """Return the state before the first step. For an oracle method, it has the gold passages."""
     state = RetrievalState(question)
     if experiment.method.keys.given != "gold_chunks":
         return state

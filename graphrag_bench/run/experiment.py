@@ -133,11 +133,11 @@ class Experiment:
 
     @cached_property
     def plan(self) -> list[PlannedArtifact]:
-        """The artifacts of the run. An artifact follows its inputs."""
+        """The artifacts of the run, sorted so that inputs come first."""
         return self.plan_for(self.models)
 
     def plan_for(self, models: Models) -> list[PlannedArtifact]:
-        """Return the artifacts for the corpus of `models`. An artifact follows its inputs."""
+        """Return the artifacts for the corpus of `models`, sorted so that inputs come first."""
         identities = {name: partial(models.identity_of, name) for name in Models.NAMES}
         try:
             return plan(self.needed_artifacts, self.choices, identities)

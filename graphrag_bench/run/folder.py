@@ -107,7 +107,7 @@ class RunFolder:
         append_lines(self.file("journal"), [row])
 
     def finish(self, order: Sequence[str]) -> None:
-        """Merge the journal into the records, which are sorted in question `order`, and delete it.
+        """Merge the journal into the records, sorted in question `order`, and delete the journal.
 
         A shard merges only its own files. An unsharded run merges the files of all shards.
         """

@@ -8,12 +8,9 @@ from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 from graphrag_bench.run.folder import Row, RunFolder, read_lines
 
 JUDGED = "judged.jsonl"
-"""File with a row for each question, metric and judge.
-
-`value` is a number from 0 to 1, or null; a row with null also has `missing` and `reason`. `judge`
-is the identity of the model, `how` is a digest of the prompts, and `of` is a digest of the judged
-texts.
-"""
+"""File with a row for each question, metric and judge. `value` is a number from 0 to 1, or null
+with the fields `missing` and `reason`. `judge` is the identity of the model. `how` is a digest of
+the prompts, and `of` is a digest of the judged texts."""
 
 
 def judged_rows(folder: Path) -> list[Row]:

@@ -34,7 +34,7 @@ class MethodKeys(BaseModel):
 
     `title` is the method's name in tables. `page` is the method's folder in methods/, by default
     `name`. A method with a `role` is a reference method, which other methods are compared with.
-    `given` is a slot that is filled before the first step. `prompts` is a folder of files that
+    `given` names the values that exist before the first step. `prompts` is a folder of files that
     replace the method's prompts. `verified` is true if the method was checked against its paper or
     code.
     """
@@ -88,7 +88,7 @@ class Method:
 
     @property
     def role(self) -> str:
-        """The role as a reference method (`floor`, `baseline` or `ceiling`), or ""."""
+        """The role as reference method: `floor`, `baseline`, `ceiling`, or "" for no role."""
         return "" if self.edits else self.keys.role or ""
 
 
@@ -161,7 +161,7 @@ def unresolved(config: Mapping[str, Any]) -> list[str]:
 
 
 def check_prompts(folder: Path, pipeline: Pipeline) -> None:
-    """Raise UserError unless a folder has at least one file named like a prompt of the pipeline."""
+    """Raise UserError if no file in a folder has the name of a prompt file of the pipeline."""
     if not folder.is_dir():
         raise UserError(f"method.prompts: there is no folder '{folder}'.")
     values = [value for op in pipeline.operators() for value in op.settings.values()]
@@ -177,7 +177,7 @@ def check_prompts(folder: Path, pipeline: Pipeline) -> None:
 
 
 def check_parameters(file: Mapping[str, Any], config: Mapping[str, Any]) -> None:
-    """Raise UserError for parameters in `config` that no step uses or the method's file lacks."""
+    """Raise UserError for parameters in `config` that are unused or not in the method's file."""
     stages, name = unknown_stages(file), file["name"]
     parameters = [key for key in file if key not in RESERVED and key not in stages]
     problems = [

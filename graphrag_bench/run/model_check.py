@@ -45,7 +45,7 @@ class City(BaseModel):
 class Check:
     """A check of the model with the role `part`.
 
-    `text` is the observation of a passed check, or the way to fix the problem of a failed check.
+    `text` says what was observed if the check passed, or what to fix if it failed.
     """
 
     part: str

@@ -291,7 +291,7 @@ class Models(Mapping[str, Any]):
         return str(model.identity)
 
     def identity_of(self, name: str) -> str:
-        """Return the identity of a model for keys. For a class of the user it covers the code."""
+        """Return the identity of a model for keys. For a user's class, it also covers the code."""
         return identity_of(self.unwrapped(name)) if name in _CODED else self.identity(name)
 
 
@@ -305,7 +305,7 @@ class ProcessCache:
         self._kinds: dict[str, _Recent[Any]] = {}
 
     def dataset(self, settings: RunSettings) -> Dataset:
-        """Return the data set of a run. Raises UserError if it is invalid, except in its gold."""
+        """Return the data set of a run. Raises UserError if anything except its gold is invalid."""
         name = dataset_key(settings.dataset, settings.paths.home)
         known = self.datasets.get(name)
         if not isinstance(known, Dataset):

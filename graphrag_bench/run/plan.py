@@ -32,7 +32,7 @@ from graphrag_bench.values import Question
 
 
 def describe(experiment: Experiment) -> str:
-    """Return the plan as text: artifacts to build or reuse, steps, open questions, model calls."""
+    """Return the plan as text: artifacts to build or reuse, steps, remaining questions, calls."""
     parts = (_method_lines, _artifact_lines, _step_lines, _extent)
     blocks = ["\n".join(lines(experiment)) for lines in parts]
     settings, tokens = experiment.settings, experiment.context_budget.tokens

@@ -1,6 +1,6 @@
 """The stored result of a question: its row in `records.jsonl`, its timing and its context.
 
-The row has no retries, cache hits or seconds, so that equal configurations give equal bytes.
+The row has no retries, cache hits or seconds, so that a configuration always gives the same bytes.
 """
 
 from collections import Counter
@@ -161,7 +161,7 @@ def timing_rows(finished: QuestionResult, workers: int = 1) -> Iterator[Row]:
 
 
 def context_rows(finished: QuestionResult, chunk_table: ChunkTable | None) -> list[Row]:
-    """Return a list with one row, the texts in a question's context, or [] without a context."""
+    """Return a list that has one row with the texts of the question's context, if there are any."""
     outcome = finished.outcome
     context = None if isinstance(outcome, Failure) else outcome.get("context")
     if not isinstance(context, Context):

@@ -84,7 +84,8 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
 def _still_valid(experiment: Experiment, n_rows: int, n_answered: int) -> Mapping[str, Any]:
     """Return the stored metrics if questions and code are unchanged, else an empty mapping.
 
-    They replace values that need a tokenizer. Loading it takes a third of a finished run's time.
+    Values that need a tokenizer are copied from them, because loading a tokenizer takes a third of
+    a finished run's time.
     """
     stored = experiment.folder.metrics()
     same = {"commit": commit(), "n": n_rows, "answered": n_answered}

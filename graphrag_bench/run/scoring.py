@@ -25,7 +25,7 @@ from graphrag_bench.run.record import context_texts, documents_in, is_imported
 
 @dataclass(frozen=True)
 class Scoring:
-    """How answers and evidence are scored: the answer `metrics`, and the cutoffs k (`cuts`).
+    """How questions are scored: the answer `metrics`, and the cutoffs `cuts` of evidence metrics.
 
     Three fields are mappings by question id. `questions` has the text of a question. `texts` has
     the texts of its context, or None for an unknown text. `judged` has its judged values by metric,
@@ -71,7 +71,7 @@ def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = Tr
 
 
 Datasets = dict[str, Dataset | UserError]
-"""The data sets in memory by `dataset_key`. A data set that cannot be read has its error here."""
+"""The data sets in memory, or the errors of reading them, by `dataset_key`."""
 
 
 def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
@@ -249,10 +249,10 @@ def _most_first(names: Iterable[str]) -> dict[str, int]:
 
 
 def contexts(rows: Iterable[Row]) -> dict[str, Any]:
-    """Return a digest of all contexts, and the number of pieces that fit, or {} without contexts.
+    """Return a digest of all contexts, and the number of texts that fit, or {} without contexts.
 
-    `digest` covers the kind, id and tokens of each piece. `room` has, for each kind of piece, the
-    mean number of pieces in the contexts from which a piece of this kind was dropped.
+    `digest` covers the kind, id and tokens of each text. `room` has, for each kind of text, the
+    mean number of such texts in the contexts from which a text of this kind was dropped.
     """
     identities: list[tuple[str, list[tuple[str, str, int]]]] = []
     room: dict[str, list[int]] = {}
@@ -283,10 +283,8 @@ def _lengths(rows: Sequence[Row], gold: Mapping[str, Gold], scoring: Scoring) ->
 
 
 LONG, A_SENTENCE, UNSHARED = 3, 20, 0.3
-"""A run gets a warning if its answers are long and its accuracy exceeds its F1 by at least 0.3.
-
-Long answers have more than 20 words and more than 3 times the words of the gold, on average.
-"""
+"""A run gets a warning if its accuracy exceeds its F1 by at least 0.3 and its answers have, on
+average, more than 20 words and more than 3 times the words of the gold."""
 
 
 def _flags(metrics: Mapping[str, Any], lengths: Mapping[str, float]) -> list[str]:

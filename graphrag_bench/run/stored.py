@@ -395,7 +395,7 @@ def _check_gold(runs: Sequence[StoredRun]) -> None:
                 run.require_dataset()
             keys = ", ".join(of[0].folder.path.name for of in by_gold.values())
             raise UserError(
-                f"{dataset}: these runs were scored by different gold ({keys}). Score them again: "
+                f"{dataset}: the runs were scored with different gold ({keys}). Score them again: "
                 "graphrag-bench runs score RUN ..."
             )
 

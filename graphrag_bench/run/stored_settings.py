@@ -19,10 +19,8 @@ _ASIDE = re.compile(
     r"\.(_target_|base_url|api_key_env|limits|timeout|retries|parallel|threads|n_gpu_layers)(\..*)?"
     r"|(?!method\.(convert|retrieve|generate)\.).*\.\d+(\..*)?"
 )
-"""Settings that are not compared.
-
-They have no effect on results, are columns of every table, or are inside a list of steps.
-"""
+"""Settings that are not compared, because they have no effect on results, are columns of every
+table, or are inside a list of steps."""
 
 
 def settings_of(run: StoredRun) -> dict[str, Any]:

@@ -171,7 +171,7 @@ def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
 
 
 def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
-    """Return distinct runs, scored by the same rule, from folders, key prefixes or methods.
+    """Find runs by folder, key prefix or method, and score them by the same rule.
 
     For the folder of a sweep, the runs of its table are returned. For any other folder, all runs
     below it are returned. Raises UserError for a name without runs.

@@ -20,17 +20,14 @@ from graphrag_bench.text import count_tokens
 LEAST = 2400
 """Minimum of `budget_context=auto`, so that 4 passages of 200 tokens fit a third of the context."""
 CHUNKS, SHARE = 4, 0.33
-"""With `budget_context=auto`, 4 chunks fit into a third of the context.
-
-A third is the part that methods with tables leave for chunks.
-Source: Zhou et al. (2025), Section 7.1 (4 chunks).
-"""
+"""With `budget_context=auto`, 4 chunks fit into a third of the context, which is the part that
+methods with tables leave for chunks. Source: Zhou et al. (2025), Section 7.1 (4 chunks)."""
 ASSUMED_WINDOW = 8192
 """Window in tokens if it is not known from a setting, a server or a price list."""
 RESERVED = 600
 """Tokens of the window that are reserved for the instructions and the question."""
 ROW = 1.05
-"""A chunk has this many times more tokens in a prompt, because of its row number and quotes."""
+"""Ratio of a chunk's tokens in a prompt, with row number and quotes, to its tokens alone."""
 _SAMPLE = 200
 CHARACTERS_A_TOKEN = 8
 
