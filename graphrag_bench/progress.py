@@ -34,7 +34,6 @@ class Progress:
     stream: TextIO | None = None
     part: str = ""
     _next: float | None = field(default=None, init=False, repr=False)
-    """Time at which the next line is due."""
 
     @contextmanager
     def task(self, label: str, total: int) -> Iterator[Advance]:

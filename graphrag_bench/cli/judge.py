@@ -51,7 +51,6 @@ from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.run.sweep import find_runs
 
 _SETTINGS = ("llm_judge", "embedder", "cache", "budget", "failures", "seed")
-"""Groups of settings that the command accepts."""
 _DEFAULT_CRITERIA = "zhou2025"
 _CRITERIA = (
     "pairwise criteria: comprehensiveness, diversity, empowerment, logicality, relevance, "

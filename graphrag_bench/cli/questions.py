@@ -32,7 +32,6 @@ _SETTINGS = (
     "dataset", "method", "llm", "llm_build", "embedder", "nlp", "chunking", "build", "graph",
     "profile", "fidelity", "seed", "cache", "budget", "failures", "paths", "plugins", "experiment",
 )  # fmt: skip
-"""Groups of settings that the command accepts."""
 _OWN = ("kind", "n", "hops", "wording", "out")
 _DEFAULT_N = {"abstract": abstract.MAX_QUESTIONS, "specific": 60}
 """The default number of questions of each kind. For abstract questions, it is also the maximum."""
@@ -42,13 +41,11 @@ def declare(parser: Parser) -> None:
     parser.set_usage("dataset=NAME kind=abstract|specific [SETTING=VALUE ...]")
     parser.add_word("words", "WORD", f"settings of a run: {', '.join(_SETTINGS)}", "*")
     parser.add_settings([
-        ("kind", "|".join(_DEFAULT_N), None, "`abstract` questions are about the whole corpus, and "
-         "follow the protocol of the papers (description, users, tasks, questions per task). "
-         "`specific` questions are about chains of facts in a graph that is built without a "
-         "language model, and have answers and gold documents"),
-        ("n", "N", None, "the maximum number of questions (default: "
-         f"{_DEFAULT_N['specific']} specific questions, or {_DEFAULT_N['abstract']} abstract "
-         "questions: 5 users with 5 tasks of 5 questions)"),
+        ("kind", "|".join(_DEFAULT_N), None, "`abstract` questions are about the whole corpus, "
+         "and follow the papers' protocol (users, tasks, questions per task). `specific` questions "
+         "are about chains of facts in a graph, and have answers and gold documents"),
+        ("n", "N", None, f"the maximum number (default: {_DEFAULT_N['specific']} specific, or "
+         f"{_DEFAULT_N['abstract']} abstract questions: 5 users with 5 tasks of 5 questions)"),
         ("hops", "1,2,3", "1,2,3", "the lengths of the chains, which are equally frequent"),
         ("wording", "llm|template", "llm", "what words specific questions, a model or a template"),
         ("out", "FOLDER", None, "the new folder (default: HOME/questions/<dataset>/<kind>-<key>)"),

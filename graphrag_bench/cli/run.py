@@ -71,7 +71,6 @@ T = TypeVar("T")
 _OPTIONS = ("--help", "--hydra-help", "--version", "--cfg", "--resolve", "--package", "--run",
             "--multirun", "--config-path", "--config-name", "--config-dir", "--info",
             "--experimental-rerun", "--shell-completion")  # fmt: skip
-"""The long options of Hydra."""
 _CALLBACK = "hydra.callbacks.results._target_"
 
 

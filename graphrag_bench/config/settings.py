@@ -115,8 +115,7 @@ class EvaluationSettings(_Settings):
     cuts: list[PositiveInt] = [2, 5, 10]
     """Cutoffs k of evidence_recall@k, all_evidence@k and ndcg@k."""
     containment: Literal["substring", "token_boundary"] = "substring"
-    """How accuracy searches an answer for the gold answer: as a `substring`, or only as whole words
-    (`token_boundary`)."""
+    """How a gold answer is found in an answer: `substring`, or `token_boundary` for whole words."""
     metrics: list[str] = []
     """Answer metrics in addition to the metrics on the data set's card, e.g. [rouge_l,meteor]."""
     evidence_tokens: list[PositiveInt] = [500, 1000, 2000]
@@ -209,9 +208,9 @@ class RunSettings(_Settings):
     model's window. `auto` means 512 tokens by default, 4,096 with profile=zhou2025, and 2,048 with
     any other profile."""
     regime: Regime = "house"
-    """Conditions of the comparison. With `house`, every method has the same context budget, every
-    prompt has the same instruction for a context without the answer, and all prose is written with
-    the same prompt. With `published`, each method has its own prompt and its own top-k, and
+    """Conditions of the comparison. With `house`, every method has the same context budget, all
+    answer prompts have the same instruction for a context without the answer, and prose is written
+    with the same prompt. With `published`, each method has its own prompt and its own top-k, and
     budget_context=N is only an upper limit."""
     budget_context: Annotated[
         PositiveInt | Literal["auto", "native"],
@@ -219,15 +218,14 @@ class RunSettings(_Settings):
     ] = "auto"
     """Number of context tokens, which every method fills unless method.top_k=N is set. With
     regime=published, it is only a maximum. `auto` means enough tokens for 4 chunks, at least 2,400,
-    within the model's window; with a profile, it means the method's own budget, as `native` always
-    does."""
+    within the model's window. With a profile, `auto` means the method's own budget, as `native`
+    always does."""
     repeats: PositiveInt = 1
     """Number of answers to each question. The table has their mean and standard deviation."""
     reference_rows: Switch = "on"
     """Also run closed-book, BM25, VanillaRAG and oracle, unless the baseline is a chosen method."""
     trace: Annotated[Literal["ids", "off"], ON_OFF] = "ids"
-    """`ids` stores the ids, scores and texts that each step returns. `off` stores no trace and no
-    context texts."""
+    """`ids` stores what each step returns. `off` stores no trace and no context texts."""
     seed: int = 0
     """Random seed."""
     workers: PositiveInt = 4

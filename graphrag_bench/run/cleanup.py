@@ -64,7 +64,6 @@ def remove_run(folder: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Remove a folder. Also remove its parent and grandparent if they are left empty."""
     shutil.rmtree(path)
     for folder in (path.parent, path.parent.parent):
         if not any(folder.iterdir()):

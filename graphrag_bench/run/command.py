@@ -33,7 +33,6 @@ _READ_AS = {
 }
 """Settings that affect only one resource, with the name of this resource."""
 _PAUSE = 0.5
-"""Seconds between two attempts to lock a run."""
 
 
 def cell_identity(experiment: Experiment) -> str:
@@ -58,9 +57,9 @@ def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
 class Command:
     """The experiments of one command. Each experiment is prepared only once.
 
-    If `sized` is true and a data set of a paper's table is not on disk, a stand-in of the size that
-    the paper states replaces it. Pickling a command drops its experiments, because each worker of a
-    launcher prepares its own experiments.
+    If `sized` is true, a data set of a paper's table that is not on disk is replaced by a stand-in
+    of the size that the paper states. Pickling a command drops its experiments, because each worker
+    of a launcher prepares its own.
     """
 
     shared: ProcessCache = field(default_factory=process_cache)

@@ -38,10 +38,9 @@ class StoredRun:
 
     `loaded` is the run's data set if it is in memory. `read` caches the data sets of several runs.
     If the run is scored by a rule other than the stored rule, `scored_as` names the stored rule.
-
     Cells of a sweep (its combinations of settings) share a folder if they differ only in the
-    settings in `EXTENT`, such as `limit` or `evaluation`. `extent` has the values of these settings
-    for one cell. `varied` has the overrides of the cell, or None for a single run.
+    settings in `EXTENT`, such as `limit`. `extent` has the values of these settings for one cell.
+    `varied` has the overrides of the cell, or None for a single run.
     """
 
     folder: RunFolder
