@@ -66,7 +66,7 @@ def read_yaml(text: str, where: str) -> object:
         place = f", line {mark.line + 1}" if mark else ""
         problem = ", ".join(part for part in (error.context, error.problem) if part)
         raise UserError(f"{where}{place}: {problem}.") from None
-    except (yaml.YAMLError, ValueError) as error:  # an invalid number or character: ValueError
+    except (yaml.YAMLError, ValueError) as error:  # ValueError for an invalid number or character
         problem = " ".join(str(error).split())
         raise UserError(f"{where} cannot be read as YAML: {problem}.") from None
 

@@ -156,7 +156,7 @@ class ReachedCode:
             return repr(value)
         if id(value) in self._seen:
             return ["again", [*self._seen].index(id(value))]
-        self._seen[id(value)] = value  # a reference, so that the id is not used again
+        self._seen[id(value)] = value  # keep a reference, so that the id is not reused
         if isinstance(value, ModuleType):
             self.module(value.__name__)
             return value.__name__
@@ -184,7 +184,7 @@ class ReachedCode:
         if file is None or Path(function.__code__.co_filename).resolve() != file:
             yield self._instructions(function.__code__, function)
         elif "<locals>" not in function.__qualname__:
-            return  # the module covers it
+            return  # the digest of the module covers the function
         cells = [_cell_value(cell) for cell in function.__closure__ or ()]
         yield self.value((function.__defaults__, function.__kwdefaults__, *cells))
 

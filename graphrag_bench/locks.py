@@ -40,7 +40,7 @@ def lock(path: Path, seconds: float = -1) -> AcquireReturnProxy[SoftFileLease]:
             path.unlink()
     lease = lease_of(path)
     if lease.is_locked:
-        raise Timeout(lease.lock_file)  # by this thread
+        raise Timeout(lease.lock_file)  # this thread holds the lock already
     return lease.acquire(timeout=seconds)
 
 

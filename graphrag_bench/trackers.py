@@ -100,7 +100,7 @@ class MLflow(Callback):
         from mlflow import MlflowClient
 
         files = None
-        if self.tracking_uri.startswith(_SQLITE):  # by default, MLflow uses the working directory
+        if self.tracking_uri.startswith(_SQLITE):  # otherwise MLflow uses the working directory
             folder = Path(self.tracking_uri.removeprefix(_SQLITE)).resolve().parent
             folder.mkdir(parents=True, exist_ok=True)
             files = (folder / "artifacts").as_uri()

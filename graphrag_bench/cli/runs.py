@@ -146,16 +146,14 @@ def _export(options: Namespace) -> None:
         raise UserError("`runs export` needs --trec, --beir, --inspect or --result.")
     data, gold = run.dataset, run.folder.metrics().get("gold")
     if data and gold not in (None, data.gold_digest) and (options.trec or options.beir):
-        Progress().say(
-            "! The gold has changed since the run was scored. The qrels have the new gold."
-        )
+        Progress().say("! The gold changed after the run was scored. The qrels have the new gold.")
     if options.trec is not None:
         n = imported.export_trec(run, Path(options.trec))
         qrels = imported.QRELS
         print(f"{Path(options.trec, imported.TREC)}{f', {qrels}' * bool(data)}: {n} questions")
         if not data:
             why = f"the data set of {run.folder.path} cannot be read"
-            Progress().say(f"! {qrels} was not written, because {why}.")
+            Progress().say(f"! No {qrels} was written, because {why}.")
     if options.beir is not None:
         n = imported.export_beir(run, Path(options.beir))
         print(f"{options.beir}: {n} questions; read it: dataset=beir dataset.root={options.beir}")

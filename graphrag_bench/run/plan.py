@@ -64,7 +64,7 @@ def _method_lines(experiment: Experiment) -> Iterator[str]:
     sources = f"regime {settings.regime}, profile {settings.profile}, fidelity {settings.fidelity}"
     yield f"method {method.name} on {experiment.dataset.name} ({sources})"
     if experiment.dataset.name.endswith(SIZES):
-        yield "  ! the data set is not on disk: sizes are from papers, keys differ from the run's"
+        yield "  ! The data set is not on disk. Its size is from papers, and the run has another key."
     yield from (f"  method.{name} = {value}" for name, value in method.parameters.items())
     yield from (f"  pooling.{name} = {value}" for name, value in (settings.pooling or {}).items())
 
@@ -81,7 +81,7 @@ def _artifact_lines(experiment: Experiment) -> Iterator[str]:
         if item.trained_on:
             yield f"         trained on {item.trained_on}"
         if item.builder.calls and item.settings.get("max_tokens", 0) is None:
-            yield f"         replies: at most {MOST_TOKENS:,} tokens, or what the window leaves"
+            yield f"         replies: at most {MOST_TOKENS:,} tokens, within the window"
     yield from _embedder_lines(experiment)
 
 
@@ -118,9 +118,9 @@ def _extent(experiment: Experiment) -> Iterator[str]:
         yield from _reader(experiment, forms_of(answering))
     yield from context_lines(experiment)
     if selected:
-        of = "right answers" if experiment.settings.answering else "questions with all evidence"
+        of = "correct answers" if experiment.settings.answering else "questions with all evidence"
         least = detectable_share(len(selected))
-        yield f"detectable: a difference of {least:.3f} between two methods' shares of {of}"
+        yield f"detectable difference of two methods in the fraction of {of}: {least:.3f}"
         yield "  (power 80 %, alpha 5 %, if the methods disagree on half of the questions)"
     yield from estimate_lines(experiment, estimates(experiment, n, n_answers))
     if not experiment.dataset.questions:
@@ -141,7 +141,7 @@ def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
     if regime == "house":
         yield from dict.fromkeys(f'  "{answer_form(form).licence}"' for form in forms)
         for name in reader_prompts.prompts_without_licence(pipeline.operators()):
-            yield f"  no clause, because the prompt has no variable 'licence': {name}"
+            yield f"  not in {name}, which has no variable 'licence'"
 
 
 def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[str]:
@@ -151,7 +151,7 @@ def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[st
         own = [op.settings.get("max_tokens") for op in answering_steps(pipeline)]
         limits = sorted({form.max_tokens if limit is None else int(limit) for limit in own})
         most = ", ".join(f"{limit:,}" for limit in limits)
-        most += " tokens" + (" or what the window leaves" if form.max_tokens > MIN_REPLY else "")
+        most += " tokens" + (", within the window" if form.max_tokens > MIN_REPLY else "")
         yield f"answers: {name} ({n:,} of {len(questions):,} questions, at most {most})"
         yield f'  "{form.manner}"'
 
@@ -165,16 +165,16 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
         return
     yield f"context: {_budget(experiment)}"
     if chunk.typical:
-        yield f"  a chunk takes {chunk.typical:,} tokens in context (median; 90 %: {chunk.long:,})"
+        yield f"  tokens per chunk in the context: median {chunk.typical:,}, 90 % {chunk.long:,}"
     for block in blocks:
         yield f"  {block.op.operator.name:<24} {', '.join(_block_notes(experiment, block))}"
     for op in budgets.map_steps(pipeline):
         each = "one report or chunk each"
         if (own := op.settings)["group"] == "packed":
             each = f"{own['group_tokens']:,} tokens each, in the order {own['order']}"
-        yield f"  {op.operator.name:<24} reads at most {own['max_groups']:,} groups, {each}"
+        yield f"  {op.operator.name:<24} at most {own['max_groups']:,} groups, {each}"
     if budgets.holds_corpus(experiment.dataset, pipeline, budget):
-        yield "  ! the whole corpus fits into the context: retrieval makes no difference"
+        yield "  ! The whole corpus fits into the context, so that retrieval makes no difference."
     if reason := budgets.empty_blocks(pipeline, budget, experiment.window):
         yield f"  ! {reason}"
 
@@ -200,7 +200,7 @@ def _budget(experiment: Experiment) -> str:
     bound = f"at most {budget.tokens:,} tokens"
     window = f"an assumed window of {windows.ASSUMED_WINDOW:,} (set llm.window)"
     if reader.tokens:
-        window = f"the reader's window of {reader.tokens:,}"
+        window = f"the model's window of {reader.tokens:,}"
     if budget.mode == "native":
         whole = budgets.own_budget(experiment.settings)
         own = f"the method's own {whole:,} tokens" if whole else "no budget"
@@ -209,7 +209,7 @@ def _budget(experiment: Experiment) -> str:
         return f"{bound}: {own}{cap}, within {window}"
     if budget.tokens != reader.auto:
         return f"{bound} (budget_context)"
-    reason = f"for {windows.CHUNKS} whole chunks in every method"
+    reason = f"for {windows.CHUNKS} chunks in every method"
     wanted = f"{reader.wanted:,} {'(minimum)' if reader.wanted == windows.LEAST else reason}"
     return f"{bound} (budget_context=auto: {wanted}, within {window})"
 
