@@ -64,7 +64,7 @@ def _method_lines(experiment: Experiment) -> Iterator[str]:
     sources = f"regime {settings.regime}, profile {settings.profile}, fidelity {settings.fidelity}"
     yield f"method {method.name} on {experiment.dataset.name} ({sources})"
     if experiment.dataset.name.endswith(SIZES):
-        yield "  ! The data set is not on disk. Its size is from papers, and the run has another key."
+        yield "  ! The data set is not on disk. Its size is from papers. Keys of the run will differ."
     yield from (f"  method.{name} = {value}" for name, value in method.parameters.items())
     yield from (f"  pooling.{name} = {value}" for name, value in (settings.pooling or {}).items())
 
@@ -141,7 +141,7 @@ def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
     if regime == "house":
         yield from dict.fromkeys(f'  "{answer_form(form).licence}"' for form in forms)
         for name in reader_prompts.prompts_without_licence(pipeline.operators()):
-            yield f"  not in {name}, which has no variable 'licence'"
+            yield f"  not in this prompt, because it has no variable 'licence': {name}"
 
 
 def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[str]:
