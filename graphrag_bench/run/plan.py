@@ -64,7 +64,7 @@ def _method_lines(experiment: Experiment) -> Iterator[str]:
     sources = f"regime {settings.regime}, profile {settings.profile}, fidelity {settings.fidelity}"
     yield f"method {method.name} on {experiment.dataset.name} ({sources})"
     if experiment.dataset.name.endswith(SIZES):
-        yield "  ! The data set is not on disk. Its size is from papers. Keys of the run will differ."
+        yield "  ! The data set is not on disk. Its size is from papers. The keys will differ."
     yield from (f"  method.{name} = {value}" for name, value in method.parameters.items())
     yield from (f"  pooling.{name} = {value}" for name, value in (settings.pooling or {}).items())
 
