@@ -251,22 +251,22 @@ def _card_facts(card: Card) -> Iterator[str]:
         sums = {one.sha256 for one in card.source.downloads} or {"unknown"}
         known = "unknown" if sums == {"unknown"} else "in the card"
         place = f"<{card.source.url}> (revision {card.source.revision})"
-        yield f"The source is {place}. The checksums are {known}."
+        yield f"The files of `{card.name}` come from {place}. Their checksums are {known}."
     if card.checked:
         checked = "was checked" if card.verified else "was not checked on the publisher's files"
-        yield f"The layout {checked}: {card.checked}."
+        yield f"The layout of `{card.name}` {checked}: {card.checked}."
     for shape in card.shapes:
         files = _listed([f"`{file}`" for file in dict.fromkeys(shape.files.values())])
         if files:
-            yield f"The reader `{shape.reader}` reads {files}{shape.note and ', ' + shape.note}."
+            yield f"The reader `{shape.reader}` reads {files}{shape.note and ': ' + shape.note}."
     if card.answers != "short":
         forms = card.answers if isinstance(card.answers, dict) else {"all": card.answers}
         which = [
             f"`{form}` {_WHICH.get(kind, f'for the type {kind}')}" for kind, form in forms.items()
         ]
-        yield f"The answer form is {_listed(which)}."
+        yield f"The answer form of `{card.name}` is {_listed(which)}."
     if card.counts_from:
-        yield f"The counts are from {card.counts_from}."
+        yield f"The document and question counts of `{card.name}` are from {card.counts_from}."
     yield from card.known_problems
     if card.contamination:
         yield card.contamination
