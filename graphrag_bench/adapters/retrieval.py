@@ -41,8 +41,7 @@ def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float
 
     The score of a document is the score of the first ranked chunk that contains it. Documents that
     first occur in the same chunk share a score. All other scores are made distinct and decreasing
-    by lowering them to the next smaller float where necessary, so that sorting by score keeps the
-    order.
+    by lowering them to the next smaller float if necessary, so that sorting keeps the order.
     """
     scores: dict[str, float] = {}
     lowest = np.float32(np.inf)

@@ -177,8 +177,7 @@ def str_scores(
 
     A sub-answer is found if the normalised answer contains one of its aliases. `strrec` is the
     fraction of sub-answers that are found. `strem` is 1 if all are found, and `strhit` is 1 if any
-    is found. The code of Zhou et al. calls STRREC `str_em` and STREM `str_hit`, and does not have
-    STRHIT.
+    is found. The code of Zhou et al. calls STRREC `str_em` and STREM `str_hit`.
     Source: ALCE (Gao et al. 2023), on the short answers of ASQA; Zhou et al. 2025.
 
     >>> str_scores("A. Marsh left in 1914.", [["Ada Marsh", "A. Marsh"], ["Lund"]])

@@ -129,8 +129,7 @@ def read_option(answer: str, options: Sequence[str], matching: Matching = DEFAUL
     option, normalised; (6) it has a letter before "." or at the end; (7) it has a capital letter.
     The following letters are ignored: "A" and "I" before a word, letters in the text of an option,
     and rejected options ("not A", "A and C are wrong"). If options are joined by "or", "and" or
-    "/", only rules 1 to 3 apply. Zhou et al. ask a language model to read the letter if a rule
-    fails.
+    "/", only rules 1 to 3 apply. In the paper, a language model decides if rules fail.
     Source: Zhou et al. 2025, section 7.1.
 
     >>> read_option("I think it was Lyon.", ["Paris", "Lyon"])

@@ -265,8 +265,7 @@ def detectable_share(n_questions: int) -> float:
     """Return the minimum detectable difference between two accuracies, to plan a run.
 
     It is (z_0.975 + z_0.8) * sqrt(`DISCORDANT` / n), but at most 1. The variance under the null
-    hypothesis, which is the larger one, is used in both terms. Raises ValueError if `n_questions`
-    is below 1.
+    hypothesis, which is the larger one, is used in both terms. Raises ValueError for no questions.
     Source: Connor 1987; Miller 2024 (arXiv 2411.00640), section 5.
 
     >>> detectable_share(100)

@@ -55,8 +55,7 @@ _OF_THE_GRAPH = frozenset({
 class EvidenceDocument:
     """A gold document of a question.
 
-    `passed` tells for each stage whether the document passed it. It is None for a stage without
-    data.
+    `passed` tells for each stage whether the document passed it; None if there are no data.
     """
 
     question: str

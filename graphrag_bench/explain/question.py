@@ -102,8 +102,7 @@ class RunQuestions:
     def calls(self, question: str) -> list[Plain]:
         """Return the model calls of a question in order, with the fields of the call ledger.
 
-        If the reply of a call is in the cache, its messages (`prompt`) and its `reply` are
-        included.
+        If a reply is in the cache, the messages (`prompt`) and the `reply` are included.
         """
         calls = []
         for line in self._lines.get(question, ()):
@@ -127,8 +126,7 @@ def explanation(
     """Return the answer, fallbacks, context, usage and steps of a question, with names for ids.
 
     The result starts with the fields of `head`. `texts` has the text of each context item, or None
-    if it is unknown. `cut` in the result has the kind and the id of each item that exceeds the
-    budget.
+    if it is unknown. `cut` in the result lists the items that exceed the budget.
     """
     context = row.get("context") or {}
     pieces = context.get("pieces", [])

@@ -98,8 +98,7 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
 class StoredVerdicts:
     """Verdicts stored in a home folder.
 
-    Verdicts on pairs of answers are in comparisons/. Verdicts on single answers are in the folder
-    of the judged run.
+    Verdicts on pairs of answers are in comparisons/, and those on single answers in runs/.
     """
 
     home: Path
@@ -123,8 +122,7 @@ class StoredVerdicts:
         """Return the win rate of the first run of each key, in 0..1; None without verdicts.
 
         A win in only one order counts half. Questions that were judged in only one order are left
-        out. Several comparisons (criteria, seeds) are averaged by question. The bootstrap resamples
-        scopes.
+        out. Several comparisons (criteria, seeds) are averaged by question.
         """
         points: dict[str, list[float]] = {}
         for one in compared:

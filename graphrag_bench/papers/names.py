@@ -112,8 +112,7 @@ class PrintedMetric(_Entry):
     For the kind `metric`, the value can be `a|b`; the first of these metrics that a run has is
     used. `judged` is the mean win rate over the `criteria`. `time` is measured over all steps, and
     `seconds` and `tokens` over one stage or operator. `layers` is the fraction of retrieved nodes
-    in one `layer` of a tree. For the kind `none`, the value explains why the metric cannot be
-    measured.
+    in one `layer` of a tree. For `none`, the value explains why there is no measurement.
     """
 
     kind: Literal[

@@ -43,8 +43,7 @@ class PrintedCell:
     """One cell of a paper's table; `shown` is its text, or "" for a dash.
 
     `setting` lists settings as printed, such as `triples=50`. In a table of win rates, the value is
-    the percentage of questions that `method` wins against `versus`. If the value is `suspicious`,
-    `note` says why.
+    the percentage of questions that `method` wins. `note` says why a value is `suspicious`.
     """
 
     dataset: str

@@ -67,8 +67,7 @@ def runs_by_corpus(
 ) -> dict[str, dict[str, list[RunMetrics]]]:
     """Group the runs by data set and corpus, and keep the data sets with several corpora.
 
-    Runs with an unknown corpus are left out. If `of_each_set` is false, all runs form one data set
-    "".
+    Runs with an unknown corpus are left out. If `of_each_set` is false, all form one data set "".
     """
     known = [run for run in runs if run.get("corpus")]
     sets = group_by(known, lambda run: str(run["dataset"]) * of_each_set)

@@ -184,8 +184,7 @@ def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
 
     This is `metric`, or else the usual metric that has values for the largest number of questions.
     Ties are broken in this order: accuracy, F1, Hit@1, list F1, evidence recall at 5 or at the
-    largest k. If the context of a run has no chunks, evidence in context comes before evidence
-    recall.
+    largest k. If a context has no chunks, evidence in context comes before evidence recall.
     """
     if metric:
         return metric

@@ -1,8 +1,7 @@
 """Export a stored run as an entry of the results board, and check such an entry.
 
 An entry consists of a small JSON file and a CSV file. The CSV file has the metrics of each
-question, and the check recomputes the means from it. An entry contains no corpus texts, paths,
-addresses or API keys.
+question, from which the check recomputes the means. Entries have no texts, paths or API keys.
 """
 
 import csv

@@ -70,9 +70,7 @@ def difference(cell: PrintedCell, filled: Cells) -> str:
 _TIMES = ("time", "seconds")
 _SERIAL = "seconds need a run with workers=1 cache.mode=off"
 _WITHOUT_ANSWERS = ("count", "graph", "build")
-"""Kinds of metrics that do not depend on answers. Runs are selected separately for each of these
-kinds.
-"""
+"""Kinds of metrics that do not depend on answers. Each kind has its own selection of runs."""
 _SHARES = ("judged", "judged_answer", "metric", "layers")
 """Kinds of metrics with values in 0..1, which papers print in percent."""
 

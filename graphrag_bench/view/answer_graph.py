@@ -48,8 +48,7 @@ class ProbableWalks:
         """Return the walks that start at the nodes `seeds`; ids that are not nodes are ignored.
 
         A walk follows relationships in both directions, with probabilities in proportion to their
-        weights. It ends at a chunk. If `through_chunks` is true, it continues from the chunk to any
-        of its nodes.
+        weights. It ends at a chunk. If `through_chunks` is true, it continues to any of its nodes.
         """
         from scipy.sparse.csgraph import dijkstra
 
