@@ -107,22 +107,18 @@ def test_an_interrupted_fetch_continues_with_the_missing_files(
     assert [path for path in server.requests if path.startswith("/datasets")] == [gone]
 
 
-@pytest.mark.parametrize(
-    ("name", "address", "offline", "named"),
-    [
+def test_an_unavailable_set_is_an_error_with_instructions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, address, offline, named in (
         ("novelqa", "http://127.0.0.1:9", False, "NovelQA"),
         ("popqa", "http://127.0.0.1:9", False, "HF_ENDPOINT"),
         ("popqa", "http://[bad", False, "HF_ENDPOINT"),
         ("popqa", "http://127.0.0.1:9", True, "HF_HUB_OFFLINE"),
-    ],
-)
-def test_an_unavailable_set_is_an_error_with_instructions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    name: str, address: str, offline: bool, named: str,
-) -> None:  # fmt: skip
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", offline)
-    with pytest.raises(UserError, match=named):
-        fetch(load_card(name), tmp_path, endpoint=address, progress=QUIET)
+    ):
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", offline)
+        with pytest.raises(UserError, match=named):
+            fetch(load_card(name), tmp_path, endpoint=address, progress=QUIET)
 
 
 def card_of(url: str, sha256: str = UNKNOWN, size: int | None = None) -> Card:
@@ -190,17 +186,12 @@ def test_members_stay_inside_the_folder_and_links_are_skipped(tmp_path: Path) ->
         unpack(tmp_path / "a.tar", {"*dev.json": ""}, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("content", "named"),
-    [
+def test_an_archive_without_the_wanted_members_is_an_error(tmp_path: Path) -> None:
+    for content, named in (
         (zipped({"a/x.json": "1", "b/x.json": "2"}), "'x.json'"),
         (zipped({"a/x.txt": "1"}), "a/x.txt"),
         (b"no archive", "a.zip"),
-    ],
-)
-def test_an_archive_without_the_wanted_members_is_an_error(
-    tmp_path: Path, content: bytes, named: str
-) -> None:
-    (tmp_path / "a.zip").write_bytes(content)
-    with pytest.raises(UserError, match=named):
-        unpack(tmp_path / "a.zip", {"*.json": ""}, tmp_path)
+    ):
+        (tmp_path / "a.zip").write_bytes(content)
+        with pytest.raises(UserError, match=named):
+            unpack(tmp_path / "a.zip", {"*.json": ""}, tmp_path)

@@ -109,9 +109,8 @@ def test_compressed_files_and_judgements_in_json_lines_are_the_same_set(tmp_path
         read_dataset("beir", folder)
 
 
-@pytest.mark.parametrize(
-    ("files", "split", "named"),
-    [
+def test_a_faulty_beir_set_is_refused_with_the_line(tmp_path: Path) -> None:
+    for files, split, named in (
         ({}, "tset", "tset.*'test'"),
         ({"qrels/test.tsv": JUDGED}, "test", "test.tsv, line 1.*query-id.*corpus-id.*'q1"),
         ({"qrels/test.tsv": "q1 0 7 1\n"}, "test", "line 1.*query-id.*'q1 0 7 1'"),
@@ -122,17 +121,13 @@ def test_compressed_files_and_judgements_in_json_lines_are_the_same_set(tmp_path
         ({"qrels/test.tsv": HEAD + "q9\t7\t1\n"}, "test", "test.tsv"),
         ({"corpus.jsonl": [*CORPUS, CORPUS[1]]}, "test", "corpus.jsonl, line 4.*'7'.*document 2"),
         ({"queries.jsonl": [{"_id": "q1"}]}, "test", "queries.jsonl, line 1.*'text'"),
-    ],
-)
-def test_a_faulty_beir_set_is_refused_with_the_line(
-    tmp_path: Path, files: dict[str, object], split: str, named: str
-) -> None:
-    folder = beir_set(tmp_path, **files)
-    if not named:
-        assert read_dataset("beir", folder).gold["q1"].evidence == ("7",)
-        return
-    with pytest.raises(UserError, match=named):
-        read_dataset("beir", folder, settings={"split": split})
+    ):
+        folder = beir_set(tmp_path, **files)
+        if not named:
+            assert read_dataset("beir", folder).gold["q1"].evidence == ("7",)
+            continue
+        with pytest.raises(UserError, match=named):
+            read_dataset("beir", folder, settings={"split": split})
 
 
 def test_a_set_without_place_split_or_name_is_refused(tmp_path: Path) -> None:

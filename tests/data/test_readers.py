@@ -46,9 +46,8 @@ def test_aliases_enter_the_digest_only_if_present(tmp_path: Path) -> None:
     assert without.corpus_digest == digest([["a", "Tarn", "a", None], ["b", "", "b", None]])
 
 
-@pytest.mark.parametrize(
-    ("fields", "answers", "evidence"),
-    [
+def test_jsonl_accepts_the_field_names_of_other_tools(tmp_path: Path) -> None:
+    for fields, answers, evidence in (
         ({"golden_answers": ["x", "y"]}, ("x", "y"), ()),
         ({"answer": "x", "answer_aliases": ["y", "x"]}, ("x", "y"), ()),
         ({"answer": {"text": ["x"], "answer_start": [3]}}, ("x",), ()),
@@ -59,19 +58,18 @@ def test_aliases_enter_the_digest_only_if_present(tmp_path: Path) -> None:
         ({"gold_docs": "Isk"}, (), ("Isk",)),
         ({"retrieval_gt": [["c"], ["a"]], "generation_gt": ["x"]}, ("x",), ("c", "a")),
         ({"retrieval_gt": [["c", "d"]]}, (), ("c or d",)),
-    ],
-)
-def test_jsonl_accepts_the_field_names_of_other_tools(
-    tmp_path: Path, fields: dict[str, object], answers: tuple[str, ...], evidence: tuple[str, ...]
-) -> None:
-    row = {"_id": "q1", "question": "Which?", "question_type": "bridge", **fields}
-    data = read_dataset("jsonl", write_set(tmp_path, FOUND, [row]))
-    assert data.documents[:2] == (Document("a", "Tarn", "The Tarn."), Document("b", "", "A river."))
-    gold = data.gold["q1"]
-    assert (data.questions[0].text, gold.type) == ("Which?", "bridge")
-    assert (gold.answers, gold.evidence) == (answers, evidence)
-    several = evidence in (("Isk",), ("c or d",))
-    assert gold.parts == (((evidence[0], ("c", "d")),) if several else ())
+    ):
+        row = {"_id": "q1", "question": "Which?", "question_type": "bridge", **fields}
+        data = read_dataset("jsonl", write_set(tmp_path, FOUND, [row]))
+        assert data.documents[:2] == (
+            Document("a", "Tarn", "The Tarn."),
+            Document("b", "", "A river."),
+        )
+        gold = data.gold["q1"]
+        assert (data.questions[0].text, gold.type) == ("Which?", "bridge")
+        assert (gold.answers, gold.evidence) == (answers, evidence)
+        several = evidence in (("Isk",), ("c or d",))
+        assert gold.parts == (((evidence[0], ("c", "d")),) if several else ())
 
 
 def test_parquet_files_are_read_in_place_of_json_lines(tmp_path: Path) -> None:
@@ -107,9 +105,8 @@ def test_grades_belong_to_evidence_and_enter_the_digest_only_above_1(tmp_path: P
     assert plain[1] == digest([["q1", binary]])
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
+def test_an_error_of_a_question_names_its_line(tmp_path: Path) -> None:
+    for fields, message in (
         ({"evidence": ["a"], "grades": [0]}, "line 1.*'grades.0'"),
         ({"evidence": ["a"], "grades": [1, 2]}, "line 1.*q1.*2 grades for 1"),
         ({"supporting_facts": [["Tarnum", 0]]}, "line 1.*Tarnum"),
@@ -117,15 +114,11 @@ def test_grades_belong_to_evidence_and_enter_the_digest_only_above_1(tmp_path: P
         ({"question_type": ["bridge"]}, "line 1.*'question_type'"),
         ({"golden_answers": [None]}, "line 1.*'golden_answers.0'"),
         ({"evidence": ["e", "f"], "scope": "s"}, "line 1: question 'q1'.*'f'"),
-    ],
-)
-def test_an_error_of_a_question_names_its_line(
-    tmp_path: Path, fields: dict[str, object], message: str
-) -> None:
-    scoped = [{"id": "e", "text": "e", "scope": "s"}, {"id": "f", "text": "f", "scope": "t"}]
-    row = {"id": "q1", "text": "Which?", **fields}
-    with pytest.raises(UserError, match=message):
-        read_dataset("jsonl", write_set(tmp_path, [*FOUND, *scoped], [row]))
+    ):
+        scoped = [{"id": "e", "text": "e", "scope": "s"}, {"id": "f", "text": "f", "scope": "t"}]
+        row = {"id": "q1", "text": "Which?", **fields}
+        with pytest.raises(UserError, match=message):
+            read_dataset("jsonl", write_set(tmp_path, [*FOUND, *scoped], [row]))
 
 
 def test_warnings_list_ignored_fields_and_missing_gold(
@@ -138,12 +131,12 @@ def test_warnings_list_ignored_fields_and_missing_gold(
     assert "gold, metadata, question" in fields and "gold" in gold
 
 
-@pytest.mark.parametrize("value", ["NaN", "-Infinity", "null"])
-def test_nan_and_null_are_no_answers(tmp_path: Path, value: str) -> None:
-    folder = written(tmp_path, {"corpus.jsonl": '{"id": "a", "text": "A"}\n'})
-    written(folder, {"questions.jsonl": f'{{"id": "q", "text": "Q", "answers": [{value}]}}'})
-    with pytest.raises(UserError, match=r"questions.jsonl, line 1: field 'answers"):
-        read_dataset("jsonl", root=folder)
+def test_nan_and_null_are_no_answers(tmp_path: Path) -> None:
+    for value in ("NaN", "-Infinity", "null"):
+        folder = written(tmp_path, {"corpus.jsonl": '{"id": "a", "text": "A"}\n'})
+        written(folder, {"questions.jsonl": f'{{"id": "q", "text": "Q", "answers": [{value}]}}'})
+        with pytest.raises(UserError, match=r"questions.jsonl, line 1: field 'answers"):
+            read_dataset("jsonl", root=folder)
 
 
 def test_the_openie_file_of_a_folder_is_found_or_chosen(tmp_path: Path) -> None:

@@ -46,15 +46,15 @@ def identity(folder: Path) -> str:
     return SentenceEmbedder(str(folder)).identity
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_each_file_of_a_model_changes_its_identity(folder: Path, name: str) -> None:
-    before = identity(folder)
-    stored = (folder / name).read_text()
-    other = CHANGED.get(name) or stored[:-1] + "x"  # as long as before
-    (folder / name).write_text(other)
-    assert identity(folder) != before
-    (folder / name).write_text(stored)
-    assert identity(folder) == before
+def test_each_file_of_a_model_changes_its_identity(folder: Path) -> None:
+    for name in FILES:
+        before = identity(folder)
+        stored = (folder / name).read_text()
+        other = CHANGED.get(name) or stored[:-1] + "x"  # as long as before
+        (folder / name).write_text(other)
+        assert identity(folder) != before
+        (folder / name).write_text(stored)
+        assert identity(folder) == before
 
 
 def test_the_identity_does_not_depend_on_the_path(

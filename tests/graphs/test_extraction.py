@@ -66,21 +66,18 @@ def test_malformed_triples_are_skipped_and_counted(openie):
     assert result.statistics == {"triples": 2, "skipped_triples": 4}
 
 
-@pytest.mark.parametrize(
-    ("content", "place"),
-    [
+def test_an_invalid_file_is_an_error_that_names_the_place(openie):
+    for content, place in (
         ([passage(OTTO)], "1 of 1"),
         (["{not json"], "line 1"),
         (["[]"], "'docs'"),
         ([{"passage": ADA, "extracted_triples": None}], "docs 0: the field 'extracted_triples'"),
-    ],
-)
-def test_an_invalid_file_is_an_error_that_names_the_place(openie, content, place):
-    file = openie(*content)
-    with pytest.raises(UserError) as raised:
-        openie_file(chunk_table=table(ADA), openie=file)
-    assert str(file) in str(raised.value)
-    assert place in str(raised.value)
+    ):
+        file = openie(*content)
+        with pytest.raises(UserError) as raised:
+            openie_file(chunk_table=table(ADA), openie=file)
+        assert str(file) in str(raised.value)
+        assert place in str(raised.value)
 
 
 def sentence(*names: str, phrases=(), relations=(), pronouns=(), label="PERSON") -> Sentence:

@@ -112,20 +112,17 @@ def test_a_plain_graph_has_ids_as_names_and_keeps_parallel_edges(file):
     assert facts(graph) == [("ada", "taught", "otto", 1.0), ("otto", "thanked", "ada", 1.0)]
 
 
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
+def test_invalid_graphml_is_an_error_that_names_the_place(file):
+    for text, place in (
         ("<graphml>", "g.graphml"),
         ("<svg/>", "'svg'"),
         ('<graphml><graph><edge source="a" target="b"/></graph></graphml>', "edge 1"),
         (lightrag("?", "?").replace("9.0", "-9"), "edge 1: weight is '-9'"),
         ("<graphml><graph/></graphml>", "node"),
-    ],
-)
-def test_invalid_graphml_is_an_error_that_names_the_place(file, text, place):
-    with pytest.raises(UserError) as raised:
-        graphml(columns=TKG, import_from=file("g.graphml", text), chunk_table=CHUNKS)
-    assert place in str(raised.value)
+    ):
+        with pytest.raises(UserError) as raised:
+            graphml(columns=TKG, import_from=file("g.graphml", text), chunk_table=CHUNKS)
+        assert place in str(raised.value)
 
 
 def test_a_graph_survives_export_to_graphml_and_networkx_reads_it(tmp_path):
@@ -280,8 +277,8 @@ def test_the_run_key_depends_on_the_content_not_the_path(file):
     assert prepared(file("one.graphml", PLAIN.replace("taught", "led"))).key != first
 
 
-@pytest.mark.parametrize("setting", ["graph=kg", "extraction=nlp"])
-def test_settings_that_contradict_the_imported_graph_are_errors(file, setting):
-    name, _, value = setting.partition("=")
-    with pytest.raises(UserError, match=f"build.{name}"):
-        prepared(file("g.graphml", PLAIN), build={name: value})
+def test_settings_that_contradict_the_imported_graph_are_errors(file):
+    for setting in ("graph=kg", "extraction=nlp"):
+        name, _, value = setting.partition("=")
+        with pytest.raises(UserError, match=f"build.{name}"):
+            prepared(file("g.graphml", PLAIN), build={name: value})

@@ -3,7 +3,6 @@
 import time
 from email.utils import formatdate
 
-import pytest
 from urllib3 import HTTPResponse, ProxyManager
 
 from graphrag_bench.llm import http
@@ -12,27 +11,24 @@ from graphrag_bench.llm.http import Retries, connection_pool
 FAR = "https://far.example/v1"
 
 
-@pytest.mark.parametrize(
-    ("address", "variables", "proxy"),
-    [
+def test_the_proxy_comes_from_the_environment(monkeypatch):
+    for address, variables, proxy in (
         (FAR, {"https_proxy": "http://p.example:3128"}, "http://p.example:3128"),
         (FAR, {"https_proxy": "p.example:3128"}, "http://p.example:3128"),
         (FAR, {"all_proxy": "http://me:word@p.example:1"}, "http://me:word@p.example:1"),
         (FAR, {"https_proxy": "http://p.example:1", "no_proxy": "far.example"}, None),
         (FAR, {"http_proxy": "http://p.example:1"}, None),
         ("http://127.0.0.1:8000/v1", {"http_proxy": "http://p.example:1"}, None),
-    ],
-)
-def test_the_proxy_comes_from_the_environment(monkeypatch, address, variables, proxy):
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    pool = connection_pool(address, 5.0, 2)
-    assert (pool.proxy.url if isinstance(pool, ProxyManager) else None) == proxy
-    if "@" in str(proxy):
-        assert pool.proxy_headers == {"proxy-authorization": "Basic bWU6d29yZA=="}
+    ):
+        for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+            monkeypatch.delenv(name, raising=False)
+            monkeypatch.delenv(name.upper(), raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        pool = connection_pool(address, 5.0, 2)
+        assert (pool.proxy.url if isinstance(pool, ProxyManager) else None) == proxy
+        if "@" in str(proxy):
+            assert pool.proxy_headers == {"proxy-authorization": "Basic bWU6d29yZA=="}
 
 
 def test_a_retry_waits_as_long_as_the_server_asks_up_to_two_minutes(monkeypatch):

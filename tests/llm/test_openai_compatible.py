@@ -57,13 +57,13 @@ def test_concurrency_is_limited_over_all_callers(fake, chat):
     assert 2 <= fake.stats(url).most_at_once <= 3
 
 
-@pytest.mark.parametrize("window", ["window", "silent_window"])
-def test_a_prompt_longer_than_the_window_fails_alone_and_once(fake, chat, window):
-    url = fake.scenario(**{window: 512})
-    prompts = [chat("word " * 2000), chat("word " * 400)]
-    failed, fine = client(url).complete(prompts, max_tokens=5)
-    assert failed.reason == "context_overflow" and fine.prompt_tokens == 400
-    assert fake.stats(url).requests == 2
+def test_a_prompt_longer_than_the_window_fails_alone_and_once(fake, chat):
+    for window in ("window", "silent_window"):
+        url = fake.scenario(**{window: 512})
+        prompts = [chat("word " * 2000), chat("word " * 400)]
+        failed, fine = client(url).complete(prompts, max_tokens=5)
+        assert failed.reason == "context_overflow" and fine.prompt_tokens == 400
+        assert fake.stats(url).requests == 2
 
 
 def test_reasoning_is_removed_and_mentions_of_tags_stay():
@@ -120,22 +120,19 @@ def test_a_dialect_drops_and_renames_request_fields(fake, chat):
     assert not {"temperature", "seed", "max_tokens", "stop"} & set(body)
 
 
-@pytest.mark.parametrize(
-    ("field", "setting"),
-    [
+def test_an_unsupported_field_stops_the_run_at_the_first_call(fake, chat):
+    for field, setting in (
         ("max_tokens", "llm.dialect.length=max_completion_tokens"),
         ("temperature", "llm.dialect.temperature=false"),
         ("seed", "llm.dialect.seed=false"),
         ("json_schema", "llm.dialect.schema_as"),
         ("top_k", "llm.decoding.extra"),
-    ],
-)
-def test_an_unsupported_field_stops_the_run_at_the_first_call(fake, chat, field, setting):
-    url = fake.scenario(refuse=[field])
-    model = client(url, decoding={"extra": {"top_k": 3}})
-    with pytest.raises(RunStopped, match=f"{field}.*{setting}"):
-        ask(model, chat("x"), stop=["\n"], schema=SCHEMA)
-    assert fake.stats(url).requests == 1
+    ):
+        url = fake.scenario(refuse=[field])
+        model = client(url, decoding={"extra": {"top_k": 3}})
+        with pytest.raises(RunStopped, match=f"{field}.*{setting}"):
+            ask(model, chat("x"), stop=["\n"], schema=SCHEMA)
+        assert fake.stats(url).requests == 1
 
 
 def test_unsupported_fields_are_read_from_messages_and_a_wrong_value_fails_a_call(fake, chat):
@@ -147,13 +144,13 @@ def test_unsupported_fields_are_read_from_messages_and_a_wrong_value_fails_a_cal
     assert failure(client(url), chat("x")).reason == "refused"
 
 
-@pytest.mark.parametrize(("form", "kind"), [("json_object", "json_object"), ("words", None)])
-def test_a_schema_is_written_into_the_prompt_for_other_dialects(fake, chat, form, kind):
-    url = fake.scenario()
-    ask(client(url, dialect={"schema_as": form}), chat("x"), schema=SCHEMA)
-    (body,) = fake.stats(url).bodies
-    assert (body.get("response_format") or {}).get("type") == kind
-    assert '"answer"' in body["messages"][-1]["content"]
+def test_a_schema_is_written_into_the_prompt_for_other_dialects(fake, chat):
+    for form, kind in (("json_object", "json_object"), ("words", None)):
+        url = fake.scenario()
+        ask(client(url, dialect={"schema_as": form}), chat("x"), schema=SCHEMA)
+        (body,) = fake.stats(url).bodies
+        assert (body.get("response_format") or {}).get("type") == kind
+        assert '"answer"' in body["messages"][-1]["content"]
 
 
 def test_tokens_are_estimated_without_valid_server_counts(fake, chat):

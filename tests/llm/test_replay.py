@@ -43,15 +43,15 @@ def recorded(tmp_path, chat):
     return tmp_path / "replies.sqlite", model.identity, outcome
 
 
-@pytest.mark.parametrize("name", ["shared.jsonl", "shared.jsonl.gz", None])
-def test_a_replay_repeats_replies_and_failures(recorded, tmp_path, chat, name):
-    store, identity, outcome = recorded
-    path = tmp_path / name if name else store
-    if name:
-        assert export_rows(store, path) == 5
-    replay = Replay(str(path))
-    assert replay.identity == identity
-    assert everything(replay, chat) == outcome
+def test_a_replay_repeats_replies_and_failures(recorded, tmp_path, chat):
+    for name in ("shared.jsonl", "shared.jsonl.gz", None):
+        store, identity, outcome = recorded
+        path = tmp_path / name if name else store
+        if name:
+            assert export_rows(store, path) == 5
+        replay = Replay(str(path))
+        assert replay.identity == identity
+        assert everything(replay, chat) == outcome
 
 
 def test_an_unknown_prompt_stops_the_run(recorded, chat):

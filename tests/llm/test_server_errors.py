@@ -71,20 +71,17 @@ def test_calls_fail_after_the_last_retry(fake, chat):
     assert "4 attempts" in str(failed) and "HTTP 500" in str(failed)
 
 
-@pytest.mark.parametrize(
-    ("scenario", "message"),
-    [
+def test_errors_of_account_model_and_address_stop_the_run(fake, chat):
+    for scenario, message in (
         ({"models": ["other"]}, "'fake'.*base_url"),
         ({"raw_status": 402, "raw_body": '{"error": "pay first"}'}, "quota.*pay first"),
         ({"raw_status": 200, "raw_body": "<html>hello</html>"}, "web page.*hello.*base_url.*/v1"),
         ({"raw_status": 200, "raw_body": '{"error": {"code": 401, "message": "no"}}'}, "HTTP 401"),
-    ],
-)
-def test_errors_of_account_model_and_address_stop_the_run(fake, chat, scenario, message):
-    url = fake.scenario(**scenario)
-    with pytest.raises(RunStopped, match=message):
-        ask(client(url), chat("x"))
-    assert fake.stats(url).requests == 1
+    ):
+        url = fake.scenario(**scenario)
+        with pytest.raises(RunStopped, match=message):
+            ask(client(url), chat("x"))
+        assert fake.stats(url).requests == 1
 
 
 def test_a_missing_server_stops_the_run(chat):

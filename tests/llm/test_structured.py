@@ -21,23 +21,19 @@ def ask_city(llm, prompt, **more):
     return ask(llm, prompt, City, max_tokens=20, purpose="city", **more)
 
 
-@pytest.mark.parametrize(
-    ("reply", "problem"),
-    [
+def test_an_unreadable_reply_is_requested_once_more_with_the_problem(chat):
+    for reply, problem in (
         ('{"town": "Rome"}', "field 'name'"),
         (Completion('{"name": "Ro', finish="length"), "shorter"),
-    ],
-    ids=["another field", "cut"],
-)
-def test_an_unreadable_reply_is_requested_once_more_with_the_problem(chat, reply, problem):
-    model = Scripted([(CORRECTION, '{"name": "Rome"}'), ("Italy", reply)])
-    assert ask_city(model, chat("Italy")) == City(name="Rome")
-    meter = model.meter
-    assert (meter.usage.calls, meter.corrected, meter.unreadable) == (2, 1, 0)
-    assert meter.usage.truncated == isinstance(reply, Completion)
-    first, shown, correction = model.prompts[-1]
-    assert first.content == "Italy" and shown.content == getattr(reply, "text", reply)
-    assert problem in correction.content and '"additionalProperties"' in correction.content
+    ):
+        model = Scripted([(CORRECTION, '{"name": "Rome"}'), ("Italy", reply)])
+        assert ask_city(model, chat("Italy")) == City(name="Rome")
+        meter = model.meter
+        assert (meter.usage.calls, meter.corrected, meter.unreadable) == (2, 1, 0)
+        assert meter.usage.truncated == isinstance(reply, Completion)
+        first, shown, correction = model.prompts[-1]
+        assert first.content == "Italy" and shown.content == getattr(reply, "text", reply)
+        assert problem in correction.content and '"additionalProperties"' in correction.content
 
 
 def test_after_two_unreadable_replies_the_fallback_or_an_error_follows(chat):

@@ -31,22 +31,19 @@ def graph() -> Graph:
     return Graph.from_arrays([ADA, NORVIK], [NORVIK, TARN], node_chunk=named, n_nodes=4)
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
+def test_a_chunk_scores_by_the_inverse_frequency_of_its_entities(graph):
+    """Weights: Ada and Norvik 1/2, Tarn 1; with scores 2, -1 and -1 they are 1, -1/2 and -1."""
+    for settings, expected in (
         ({}, {2: 1.5, 1: 1.0, 0: 0.5}),
         ({"inverse": False}, {1: 2.0, 2: 2.0, 0: 1.0}),
         ({"scored": True}, {0: 1.0, 1: 0.5, 2: -1.5}),
         ({"scored": True, "inverse": False}, {0: 2.0, 1: 1.0, 2: -2.0}),
         ({"top_k": 1}, {2: 1.5}),
-    ],
-)
-def test_a_chunk_scores_by_the_inverse_frequency_of_its_entities(graph, settings, expected):
-    """Weights: Ada and Norvik 1/2, Tarn 1; with scores 2, -1 and -1 they are 1, -1/2 and -1."""
-    nodes = Ranked.of({ADA: 2.0, NORVIK: -1.0, TARN: -1.0, LONELY: -3.0})
-    result = by_entities(nodes, graph=graph, **settings)
-    assert dict(result.items()) == expected
-    assert result.ids.tolist() == list(expected)
+    ):
+        nodes = Ranked.of({ADA: 2.0, NORVIK: -1.0, TARN: -1.0, LONELY: -3.0})
+        result = by_entities(nodes, graph=graph, **settings)
+        assert dict(result.items()) == expected
+        assert result.ids.tolist() == list(expected)
 
 
 PLAIN = NetworkShape(text=2, hidden=2, layers=2, layer_norm=False)
@@ -144,21 +141,16 @@ def test_a_file_that_would_run_code_is_refused(tmp_path: Path, capsys) -> None:
     assert "never" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
+def test_another_embedder_is_refused_unless_only_its_length_is_checked(tmp_path: Path) -> None:
+    for name, message in (
         ("sentence-transformers/all-mpnet-base-v2", r"embedder\.model=sentence"),
         ("hash", "hash'"),
         ("", r"names no embedder.*embedder_check=length"),
-    ],
-)
-def test_another_embedder_is_refused_unless_only_its_length_is_checked(
-    tmp_path: Path, name: str, message: str
-) -> None:
-    folder = checkpoint(tmp_path, settings=config(name))
-    with pytest.raises(UserError, match=message):
-        read(folder)
-    assert read(folder, embedder_check="length").shape == SHAPE
+    ):
+        folder = checkpoint(tmp_path, settings=config(name))
+        with pytest.raises(UserError, match=message):
+            read(folder)
+        assert read(folder, embedder_check="length").shape == SHAPE
 
 
 def test_vectors_of_another_length_are_refused(tmp_path: Path) -> None:
@@ -170,20 +162,17 @@ def test_vectors_of_another_length_are_refused(tmp_path: Path) -> None:
         entity_scorer(**own, embedder=Hashing(16), progress=QUIET)
 
 
-@pytest.mark.parametrize(
-    ("network", "message"),
-    [
+def test_parameters_that_do_not_fit_the_configuration_are_refused(tmp_path):
+    for network, message in (
         ({"message_func": "rotate"}, "message_func: Input should be 'distmult'"),
         ({"hidden_dims": [4, 8]}, r"\[4, 8\]"),
         ({"hidden_dims": [4, 4, 4]}, r"entity_model\.layers\.2"),
         ({"input_dim": 8, "hidden_dims": [8, 8]}, r"rel_mlp\.weight"),
         ({"layer_norm": False}, "layer_norm"),
-    ],
-)
-def test_parameters_that_do_not_fit_the_configuration_are_refused(tmp_path, network, message):
-    folder = checkpoint(tmp_path, settings=config(**network))
-    with pytest.raises(UserError, match=message):
-        read(folder)
+    ):
+        folder = checkpoint(tmp_path, settings=config(**network))
+        with pytest.raises(UserError, match=message):
+            read(folder)
 
 
 WORDS = Hashing(64)

@@ -108,7 +108,7 @@ def likeness(graph: Graph, like: np.ndarray):
     return of
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(world=likenesses(), k=st.integers(1, 5), most=st.none() | st.integers(1, 7))
 def test_the_shortest_paths_are_the_first_of_all_simple_paths(world, k, most):
     """By hops, then by similarity up to four hops, then by nodes."""

@@ -55,7 +55,7 @@ graphs = st.integers(2, 9).flatmap(
 thetas = st.sampled_from([0.0, 0.01, 0.03, 0.05, 0.1, 0.3])
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(
     graph=graphs, theta=thetas, hops=st.integers(1, 5), out=st.booleans(),
     expand=st.booleans(), count_start=st.booleans(), node_set=st.booleans(),

@@ -78,23 +78,23 @@ WORDS = Hashing(128)
 
 @pytest.fixture(scope="module")
 def world() -> Dataset:
-    return read_dataset("world", settings={"size": 300, "n_questions": 40})
+    return read_dataset("world", settings={"size": 100, "n_questions": 40})
 
 
 @pytest.fixture(scope="module")
 def examples(world: Dataset) -> Examples:
-    return examples_of(training_worlds(world).read(60), WORDS, QUIET, "")
+    return examples_of(training_worlds(world).read(36), WORDS, QUIET, "")
 
 
 @pytest.fixture(scope="module")
 def weights(examples: Examples) -> MlpWeights:
-    learnt, chosen_by = (examples.some(np.arange(*rows)) for rows in ((50,), (50, 60)))
+    learnt, chosen_by = (examples.some(np.arange(*rows)) for rows in ((30,), (30, 36)))
     return train(learnt, chosen_by, np.random.default_rng(0), QUIET, epochs=4)
 
 
 def test_training_raises_held_out_recall(examples, weights) -> None:
     before = initial_weights(128, np.random.default_rng(0))
-    held_out = examples.some(np.arange(50, 60))
+    held_out = examples.some(np.arange(30, 36))
     assert weights.statistics["recall"] > measure(before, held_out)[0] + 0.1
 
 

@@ -70,20 +70,17 @@ def test_relnode_scores_ends_by_best_or_mean(star):
     check(relnode(rows, graph=star, score="mean"), [C, D, A], [0.65, 0.9, 0.4])
 
 
-@pytest.mark.parametrize(
-    ("score", "expected"),
-    [
+def test_expand_scores_neighbours_by_sum_best_or_degree(star):
+    """C (0.9) is adjacent to A and D, B (0.5) to A. Degrees: A 3, B 1, C 2, D 2."""
+    for score, expected in (
         ("sum", [(A, 0.9 + 0.5), (D, 0.9)]),
         ("best", [(A, 0.9), (D, 0.9)]),
         ("degree", [(A, 2.0 + 3.0), (D, 2.0 + 2.0)]),
-    ],
-)
-def test_expand_scores_neighbours_by_sum_best_or_degree(star, score, expected):
-    """C (0.9) is adjacent to A and D, B (0.5) to A. Degrees: A 3, B 1, C 2, D 2."""
-    result = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score)
-    check(result, [node for node, _ in expected], [value for _, value in expected])
-    equal = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score, equal_scores=True)
-    assert equal.items() == [(A, 1.0), (D, 1.0)]
+    ):
+        result = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score)
+        check(result, [node for node, _ in expected], [value for _, value in expected])
+        equal = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score, equal_scores=True)
+        assert equal.items() == [(A, 1.0), (D, 1.0)]
 
 
 TITLED = ChunkTable.of([("a", "Ada (person)", "x"), ("b", "Norvik", "y")])

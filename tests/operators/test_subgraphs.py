@@ -33,20 +33,17 @@ SQUARE = Graph.from_arrays([A, A, C, B], [C, B, D, D])
 PARALLEL = Graph.from_arrays([B, A, B], [C, B, A])
 
 
-@pytest.mark.parametrize(
-    ("graph", "nodes", "walks"),
-    [
+def test_a_path_continues_to_the_nearest_unvisited_node(line):
+    for graph, nodes, walks in (
         (None, (C, A, D), [(C, D)]),  # starts at the first node
         (None, (D, A, C), [(D, C, B, A)]),
         (None, (A, E), []),
         (STAR, (A, E, D), [(A, D, E)]),  # nearest first, ties by lower id
         (STAR, (A, C, B), [(A, B, A, C)]),
-        (SQUARE, (A, D), [(A, B, D)]),  # ties on the way by lower id
-    ],
-)
-def test_a_path_continues_to_the_nearest_unvisited_node(line, graph, nodes, walks):
-    result = khop_path(falling(*nodes), graph=graph or line)
-    assert [path.nodes for path in result.paths] == walks
+        (SQUARE, (A, D), [(A, B, D)]),  # ties on the way by lower id,
+    ):
+        result = khop_path(falling(*nodes), graph=graph or line)
+        assert [path.nodes for path in result.paths] == walks
 
 
 def test_path_lengths_match_networkx():
@@ -79,22 +76,19 @@ def test_steiner_connects_and_ranks_prized_nodes(line):
     assert subgraph == Subgraph((D, A, B, C), (0, 1, 2))
 
 
-@pytest.mark.parametrize(
-    ("graph", "node_prizes", "prizes", "expected"),
-    [
+def test_the_steiner_tree_weighs_prizes_against_costs(line):
+    for graph, node_prizes, prizes, expected in (
         (None, [2, 0, 1, 0, 0], [0, 0, 0], ([A, B, C], [0, 1])),
         # C - D has a virtual node with the prize 1.99 - 0.5
         (None, [0] * 5, [0, 0, 1.99], ([C, D], [2])),
         # a row costs about 0.5, more than the prize of B; a prize of 0.4 lowers it to 0.1
         (None, [5, 0.2, 0, 0, 0], [0, 0, 0.5], ([A], [])),
         (None, [5, 0.2, 0, 0, 0], [0.4, 0, 0.5], ([A, B], [0])),
-        (PARALLEL, [1, 1, 0], [0, 0, 0.9], ([A, B], [2])),  # the row with a prize
-    ],
-)
-def test_the_steiner_tree_weighs_prizes_against_costs(line, graph, node_prizes, prizes, expected):
-    given = np.array(node_prizes, float), np.array(prizes, float)
-    nodes, rows = prized_subgraph(graph or line, *given, cost=0.5)
-    assert (nodes.tolist(), rows.tolist()) == expected
+        (PARALLEL, [1, 1, 0], [0, 0, 0.9], ([A, B], [2])),  # the row with a prize,
+    ):
+        given = np.array(node_prizes, float), np.array(prizes, float)
+        nodes, rows = prized_subgraph(graph or line, *given, cost=0.5)
+        assert (nodes.tolist(), rows.tolist()) == expected
 
 
 def chosen(line, reply, **inputs):
