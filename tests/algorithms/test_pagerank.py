@@ -1,6 +1,7 @@
 """Random walks, and forward push compared with the exact solution."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -43,18 +44,18 @@ def solved(walk: Walk, reset: np.ndarray, damping: float) -> np.ndarray:
     return np.linalg.solve(np.eye(len(walk)) - damping * step, (1 - damping) * reset)
 
 
-@pytest.mark.parametrize("error", [1e-2, 1e-3, 1e-5])
-@pytest.mark.parametrize("damping", [0.0, 0.5, 0.85, 0.99])
-@pytest.mark.parametrize("seed", range(2))
-def test_no_mass_is_off_by_more_than_the_bound(seed, damping, error):
-    walk = random_walk(seed)
-    assert len(walk.isolated)
-    rows = np.array([0, 1, 150, walk.isolated[0]])
-    reset = np.zeros(len(walk))
-    reset[rows] = [0.4, 0.3, 0.2, 0.1]
-    result = pushed_pagerank(walk, Reset(rows, 5 * reset[rows]), damping, 2, error=error)
-    off = np.abs(dense(result, len(walk)) - solved(walk, reset, damping))
-    assert (off <= error * walk.strength / walk.strength.mean() + 1e-12).all()
+def test_no_mass_is_off_by_more_than_the_bound():
+    for seed, damping in product(range(2), (0.0, 0.5, 0.85, 0.99)):
+        walk = random_walk(seed)
+        assert len(walk.isolated)
+        rows = np.array([0, 1, 150, walk.isolated[0]])
+        reset = np.zeros(len(walk))
+        reset[rows] = [0.4, 0.3, 0.2, 0.1]
+        exact = solved(walk, reset, damping)
+        for error in (1e-2, 1e-3, 1e-5):
+            result = pushed_pagerank(walk, Reset(rows, 5 * reset[rows]), damping, 2, error=error)
+            off = np.abs(dense(result, len(walk)) - exact)
+            assert (off <= error * walk.strength / walk.strength.mean() + 1e-12).all()
 
 
 @pytest.mark.parametrize("damping", [0.0, 0.5, 0.85])

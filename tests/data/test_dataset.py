@@ -1,19 +1,11 @@
-"""A set's chunks, and its dev and test part."""
+"""The dev and test part of a set."""
 
 import pytest
 
-from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import is_dev, within_split
 from graphrag_bench.values import Question
 
 QUESTIONS = [Question(f"question {number}", "Who?") for number in range(2000)]
-
-
-def test_equal_documents_share_a_chunk_and_chunks_are_in_table_order() -> None:
-    rows = [("a", "one"), ("a", "two"), ("b", "three"), ("c", "one"), ("b", "two")]
-    table = ChunkTable.of([(document, "", text) for document, text in rows])
-    assert [table.chunks_of(name) for name in "abcd"] == [[0, 1], [1, 2], [0], []]
-    assert table.documents_of(0) == ["a", "c"]
 
 
 def test_a_question_is_in_dev_if_its_hash_is_below_the_share() -> None:

@@ -63,7 +63,7 @@ def test_the_clustered_test_holds_its_level():
 
 
 @pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.parametrize(("seed", "ways"), [(0, 99), (1, 1000), (2, 1000)])
+@pytest.mark.parametrize(("seed", "ways"), [(0, 99), (1, 1000)])
 def test_p_is_that_of_scipys_null_distribution_to_the_last_bit(exact, seed, ways):
     """All sign flips of up to 6 differences, or random ones of more than 9, for two columns."""
     rng = np.random.default_rng(seed)

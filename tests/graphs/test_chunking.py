@@ -86,6 +86,7 @@ def test_documents_are_chunks_and_equal_contents_share_a_chunk():
     assert texts(table) == ["same", long.strip(), "same"]
     assert table.passage(2) == "S\nsame"
     assert table.documents_of(0) == ["a", "c"]
+    assert [table.chunks_of(name) for name in "acdx"] == [[0], [0], [2], []]
     assert list(table.ranked_documents([1, 0])) == ["b", "a", "c"]
     one = token(corpus=dataset(("d", "", "go go go go")), size=2, overlap=0)
     assert (texts(one), one.documents_of(0)) == (["go go"], ["d"])

@@ -226,12 +226,12 @@ def test_graph_communities_and_reports_are_imported_from_the_tables(index):
         )
 
 
-@pytest.mark.parametrize("name", ["nothing.graphml", "graph.xml", "folder"])
-def test_a_path_without_a_graph_is_an_error_that_lists_valid_files(tmp_path, name):
+def test_a_path_without_a_graph_is_an_error_that_lists_valid_files(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "graph.xml").write_text(PLAIN)
-    with pytest.raises(UserError, match=r"entities\.parquet"):
-        variants_for(tmp_path / name)
+    for name in ("nothing.graphml", "graph.xml", "folder"):
+        with pytest.raises(UserError, match=r"entities\.parquet"):
+            variants_for(tmp_path / name)
 
 
 def test_the_digest_of_a_folder_covers_the_imported_tables_only(index):
@@ -261,7 +261,7 @@ def prepared(import_from: Path, **settings) -> Experiment:
     )
 
 
-def test_an_imported_graph_replaces_the_extraction(file):
+def test_an_imported_graph_replaces_the_extraction_and_its_content_is_in_the_key(file):
     experiment = prepared(file("g.graphml", PLAIN))
     assert {item.resource: item.builder.name for item in experiment.plan} == {
         "chunk_table": "chunk_table.presplit", "chunk_index": "chunk_index",
@@ -269,16 +269,9 @@ def test_an_imported_graph_replaces_the_extraction(file):
         "node_index": "node_index.name",
     }  # fmt: skip
     assert experiment.extraction == "graphml"
-
-
-def test_the_run_key_depends_on_the_content_not_the_path(file):
-    first = prepared(file("one.graphml", PLAIN)).key
-    assert prepared(file("two.graphml", PLAIN)).key == first
-    assert prepared(file("one.graphml", PLAIN.replace("taught", "led"))).key != first
-
-
-def test_settings_that_contradict_the_imported_graph_are_errors(file):
-    for setting in ("graph=kg", "extraction=nlp"):
-        name, _, value = setting.partition("=")
+    assert prepared(file("other.graphml", PLAIN)).key == experiment.key
+    changed = file("g.graphml", PLAIN.replace("taught", "led"))
+    assert prepared(changed).key != experiment.key, "the content, not the path"
+    for name, value in {"graph": "kg", "extraction": "nlp"}.items():
         with pytest.raises(UserError, match=f"build.{name}"):
-            prepared(file("g.graphml", PLAIN), build={name: value})
+            prepared(changed, build={name: value})

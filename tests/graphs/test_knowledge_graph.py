@@ -1,5 +1,8 @@
 """Knowledge graphs of triples by hand: facts, titles, synonyms."""
 
+from functools import partial
+from itertools import product
+
 import numpy as np
 import pytest
 from builds import QUIET, chunks_of, dense, extraction, facts, texts
@@ -114,33 +117,29 @@ def test_nearest_names_from_the_threshold_on_are_joined_once(few, monkeypatch):
         assert graph.n_relationships == n
 
 
-@pytest.mark.parametrize(("per_node", "threshold"), [(3, 0.8), (40, 0.6), (1, 0.05)])
-@pytest.mark.parametrize("at_once", [16, 1000])
-@pytest.mark.parametrize("few", [100, 0])
-@pytest.mark.parametrize("device", ["", "cpu"])
-def test_names_are_joined_as_by_comparing_all(
-    device, few, at_once, per_node, threshold, monkeypatch
-):
-    monkeypatch.setattr(knowledge_graph, "_FEW", few)
-    monkeypatch.setattr(knowledge_graph, "_at_once", lambda n: at_once)
-    if device:  # torch on the processor stands for the GPU
-        monkeypatch.setattr(knowledge_graph, "LEAST_PRODUCTS", 0)
-        monkeypatch.setattr(knowledge_graph, "rows_on_gpu", lambda rows: DeviceRows(rows, device))
+def test_names_are_joined_as_by_comparing_all(monkeypatch):
     rng = np.random.default_rng(0)
     near = rng.standard_normal((20, 32)).repeat(10, axis=0) + 0.6 * rng.standard_normal((200, 32))
     vectors = (near / np.linalg.norm(near, axis=1, keepdims=True)).astype(np.float32)
     cosines = np.round(vectors.astype(float) @ vectors.T.astype(float), 6)
     np.fill_diagonal(cosines, -2.0)
-    nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :per_node]
-    pairs = {
-        (min(row, other), max(row, other)): cosines[row, other]
-        for row in range(200)
-        for other in nearest[row].tolist()
-        if cosines[row, other] >= threshold
-    }
-    codes, found = synonym_pairs(vectors, per_node, threshold, QUIET)
-    assert [divmod(code, 200) for code in codes.tolist()] == sorted(pairs)
-    assert found == pytest.approx([pairs[pair] for pair in sorted(pairs)], abs=2e-6)
+    ways = product(("", "cpu"), (100, 0), (16, 1000), ((3, 0.8), (40, 0.6), (1, 0.05)))
+    for device, few, at_once, (per_node, threshold) in ways:
+        monkeypatch.setattr(knowledge_graph, "_FEW", few)
+        monkeypatch.setattr(knowledge_graph, "_at_once", lambda n, at_once=at_once: at_once)
+        if device:  # torch on the processor stands for the GPU
+            monkeypatch.setattr(knowledge_graph, "LEAST_PRODUCTS", 0)
+            monkeypatch.setattr(knowledge_graph, "rows_on_gpu", partial(DeviceRows, device=device))
+        nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :per_node]
+        pairs = {
+            (min(row, other), max(row, other)): cosines[row, other]
+            for row in range(200)
+            for other in nearest[row].tolist()
+            if cosines[row, other] >= threshold
+        }
+        codes, found = synonym_pairs(vectors, per_node, threshold, QUIET)
+        assert [divmod(code, 200) for code in codes.tolist()] == sorted(pairs)
+        assert found == pytest.approx([pairs[pair] for pair in sorted(pairs)], abs=2e-6)
 
 
 def test_synonymy_skips_overwrites_or_adds_to_a_pair_of_a_fact():

@@ -25,7 +25,7 @@ from graphrag_bench.llm.calls import Completion, ServerFailed
 from graphrag_bench.llm.vllm import Vllm
 from graphrag_bench.run.model_check import check_models
 
-NAME, TOKEN = "own/model", "hf_planted0123456789"
+NAME = "own/model"
 Starts = Callable[[], list[dict[str, Any]]]
 
 
