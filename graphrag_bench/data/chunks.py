@@ -1,4 +1,4 @@
-"""The table of all chunks, which also records which documents contain each chunk."""
+"""Table of all chunks of a corpus, which also records the documents that contain each chunk."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,14 +14,16 @@ from graphrag_bench.values import IntArray
 
 @dataclass(frozen=True, eq=False)
 class ChunkTable(Columns):
-    """Table of all chunks of the corpus; a chunk is identified by its row number.
+    """Table of all chunks of a corpus. A chunk is identified by its row number.
 
     `titles` and `texts` have one row for each chunk, and `documents` holds the ids of all
     documents. `chunk_document` is a boolean CSR matrix of shape (n_chunks, n_documents). It marks
     the documents that contain each chunk.
 
     >>> rows = [("d1", "Isk", "A river."), ("d2", "Isk", "A river."), ("d3", "", "The sea.")]
+
     >>> table = ChunkTable.of(rows)
+
     >>> len(table), table.documents_of(0)
     (2, ['d1', 'd2'])
     """
@@ -35,13 +37,13 @@ class ChunkTable(Columns):
         return len(self.texts)
 
     def passage(self, row: int) -> str:
-        """Return the title and the text of a chunk on separate lines."""
+        """Return the title and the text of a chunk, on separate lines."""
         title = self.titles[row]
         return f"{title}\n{self.texts[row]}" if title else self.texts[row]
 
     @property
     def passages(self) -> list[str]:
-        """The title and text of every chunk, in the format of `passage`."""
+        """The title and the text of every chunk, on separate lines."""
         return [self.passage(row) for row in range(len(self))]
 
     def documents_of(self, row: int) -> list[str]:
@@ -49,7 +51,7 @@ class ChunkTable(Columns):
         return self.documents.take(row_ids(self.chunk_document, row))
 
     def chunks_of(self, document: str) -> list[int]:
-        """Return the chunks of a document in table order, or [] if the document is unknown."""
+        """Return the chunks of a document in table order. An unknown document has no chunks."""
         row = self._document_rows.get(document)
         return [] if row is None else row_ids(self._document_chunk, row).tolist()
 
@@ -62,15 +64,16 @@ class ChunkTable(Columns):
         return sorted_csr(self.chunk_document.T)
 
     def ranked_documents(self, rows: IntArray) -> dict[str, int]:
-        """Convert a ranking of chunks into a ranking of documents, as {document id: rank from 1}.
+        """Convert a ranking of chunks to a ranking of documents, as {document id: rank from 1}.
 
-        Documents that first occur with the same chunk share a rank.
+        The rank of a document is given by the first chunk that it contains. If several documents
+        contain this chunk, they share a rank.
         """
         return shared_ranks(self.documents_of(int(row)) for row in rows)
 
     @classmethod
     def of(cls, rows: list[tuple[str, str, str]]) -> "ChunkTable":
-        """Make a chunk table from (document id, title, text) rows, and merge equal passages."""
+        """Make a chunk table from (document id, title, text) rows. Equal passages are merged."""
         contents: dict[tuple[str, str], int] = {}
         names: dict[str, int] = {}
         pairs = {
@@ -90,7 +93,7 @@ class ChunkTable(Columns):
 
 
 def shared_ranks(groups: Iterable[Iterable[str]]) -> dict[str, int]:
-    """Rank names by the first group that contains them; the names of one group share a rank.
+    """Rank names by the first group that contains them. New names in the same group share a rank.
 
     >>> shared_ranks([["a"], ["a", "b", "c"], ["d"]])
     {'a': 1, 'b': 2, 'c': 2, 'd': 3}

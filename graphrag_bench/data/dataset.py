@@ -1,4 +1,4 @@
-"""A data set: its documents, questions, gold answers (hidden from operators), and card."""
+"""A data set: its documents, questions, gold answers (hidden from operators), and description."""
 
 import hashlib
 from collections import defaultdict
@@ -21,15 +21,15 @@ from graphrag_bench.values import Question
 QUESTIONS = "questions.jsonl"
 """The name of a questions file in the project's own format."""
 UNKNOWN = "unknown"
-"""The value in a card that means "not known" for a checksum or a revision."""
+"""Value in the card of a data set for a checksum or a revision that is not known."""
 DEFAULT_FORM = "default"
 ABSTRACT = "abstract"
-"""The type of questions about a whole corpus, such as `graphrag-bench questions` generates."""
+"""Type of questions about a whole corpus. `graphrag-bench questions` can generate them."""
 COLLECTIONS = {"beir": ("name", "split"), "ir_datasets": ("name",)}
-"""Cards that describe a collection of data sets, and the settings that choose one data set."""
+"""Cards that describe a collection of data sets, and the settings that choose one of them."""
 Split = Literal["all", "dev", "test"]
 DEV_SHARE = 0.5
-"""The default fraction of the questions that belong to the dev split."""
+"""The default fraction of the questions that belong to the development split."""
 
 
 class _Part(BaseModel):
@@ -37,12 +37,13 @@ class _Part(BaseModel):
 
 
 class Download(_Part):
-    """A file to download: `path` in a data set on the Hugging Face hub, or `url`.
+    """A file to download, given as `path` in a data set on the Hugging Face hub or as `url`.
 
-    `path` may be a pattern. `hub` names the hub's data set if it differs from that of the `Source`.
-    `to` is the file name on disk (default: the published name), or a folder if it ends with a
-    slash. `size` (in bytes) and `sha256` are checked. For an archive, `members` maps patterns of
-    member names to file names on disk, where "" stands for the last part of the member's name.
+    `path` may be a pattern. If the data set on the hub is not the one in `Source`, `hub` is its
+    name. `to` is the file name on disk, or a folder if it ends with a slash. By default, the file
+    keeps its published name. `size` (in bytes) and `sha256` are checked. For an archive, `members`
+    maps patterns of member names to file names on disk, where "" stands for the last part of the
+    member's name.
     """
 
     path: str = ""
@@ -90,8 +91,8 @@ class Card(_Part):
     `counts` are the expected numbers of documents and questions, and `counts_from` is their source.
     `answers` is the answer form of all questions, or a mapping from question types to answer forms
     with an entry `default`. `abstract` says whether the questions are about the whole corpus. If it
-    is None and all questions have the same answer form, they count as abstract if this form is
-    prose.
+    is None and all questions have the same answer form, the form decides: prose means that they
+    are.
     """
 
     name: str
@@ -124,13 +125,13 @@ class Card(_Part):
         return value
 
     def form_of(self, question_type: str) -> FormName:
-        """Return the answer form of a question type; by default, `abstract` means a paragraph."""
+        """Return the answer form of a question type. For `abstract`, the default is a paragraph."""
         forms = self.answers if isinstance(self.answers, dict) else {DEFAULT_FORM: self.answers}
         by_type: dict[str, FormName] = {ABSTRACT: "paragraph", **forms}
         return by_type.get(question_type, by_type[DEFAULT_FORM])
 
     def abstract_type(self, question_type: str) -> bool | None:
-        """Return whether a question type is abstract; None means that the answer form decides."""
+        """Return whether a question type is abstract. None means that the answer form decides."""
         if question_type == ABSTRACT:
             return True
         if self.abstract is None and isinstance(self.answers, str):
@@ -139,18 +140,18 @@ class Card(_Part):
 
     @property
     def shapes(self) -> list[Layout]:
-        """The possible layouts of the files, main layout first; [] for a synthetic data set."""
+        """The possible layouts of the files, main layout first. A synthetic data set has none."""
         own = Layout(reader=self.reader, files=self.files)
         return [] if self.made_by else [own, *self.layouts]
 
 
 def card_names() -> list[str]:
-    """Return the sorted names of all data sets that have a card."""
+    """Return the names of all data sets that have a card, in alphabetical order."""
     return sorted(path.parent.name for path in project_folder("datasets").glob("*/card.yaml"))
 
 
 def load_card(name: str) -> Card:
-    """Return the card of a data set, or raise UserError if it does not exist or is invalid."""
+    """Read the card of a data set. Raises UserError if it does not exist or is invalid."""
     path = project_folder("datasets").resolve() / name / "card.yaml"
     if not path.is_file():
         raise unknown("dataset", name, card_names())
@@ -175,7 +176,7 @@ class Document:
 
     @property
     def passage(self) -> str:
-        """The title and the text on separate lines, or only the text if there is no title."""
+        """The title and the text on separate lines. If there is no title, only the text."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
@@ -184,12 +185,12 @@ class Gold:
     """The gold answers and the gold evidence of a question.
 
     Each text in `answers` is a correct answer. `evidence` holds the ids of the gold documents, and
-    `grades` holds their relevance (1 or more; if empty, every grade is 1). Instead of a document,
-    `evidence` may name a file, and then any document of this file counts as the evidence. `parts`
-    maps such files to their documents. `spans` are sentences of the corpus that state the answer,
-    and `statements` are sentences that paraphrase the evidence. A multiple-choice question has
-    `options`, and `correct` is the index of the correct option. If an answer has several required
-    parts, `sub_answers` lists the aliases of each part. For a question over a graph,
+    `grades` holds their relevance (1 or more). If `grades` is empty, every grade is 1. Instead of a
+    document, `evidence` may name a file. Then any document of this file counts as the evidence, and
+    `parts` maps the file to its documents. `spans` are sentences of the corpus that state the
+    answer, and `statements` are sentences that paraphrase the evidence. A multiple-choice question
+    has `options`, and `correct` is the index of the correct option. If an answer has several
+    required parts, `sub_answers` lists the aliases of each part. For a question over a graph,
     `answer_entities` are the answer nodes, and `in_graph` says whether the question's subgraph
     contains an answer node.
     """
@@ -211,7 +212,7 @@ class Gold:
 
     @property
     def graded(self) -> dict[str, int]:
-        """The relevance grade of each evidence item."""
+        """The relevance grade of each gold document or file, as {evidence: grade}."""
         return dict(zip(self.evidence, self.grades or [1] * len(self.evidence), strict=True))
 
 
@@ -226,9 +227,9 @@ def evidence_name(gold: Gold, document: str) -> str:
 
 
 def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
-    """Return the evidence items for a list of documents, in the same order.
+    """Replace retrieved documents by the evidence files that contain them, and keep the order.
 
-    The first document of an evidence file is replaced by the name of the file. Any further
+    Only the first document of an evidence file is replaced by the name of the file. All further
     documents of this file keep their own ids.
     """
     names: dict[str, None] = {}
@@ -240,7 +241,7 @@ def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set: its documents, its questions, and the gold of each question.
+    """A data set: its documents, its questions, and the gold answers and evidence of each question.
 
     `settings` are the non-default settings of a synthetic data set, or the settings that chose a
     data set from a collection. `subgraphs` holds the triples of the documents. `training` and
@@ -266,7 +267,7 @@ class Dataset:
 
     @property
     def question_set(self) -> str:
-        """The name of the questions file or its folder, or the split in a collection."""
+        """Name of the questions file, of its folder, or of the split in a collection."""
         file = self.questions_file
         if file is None:
             return str(self.settings.get("split", ""))
@@ -274,12 +275,12 @@ class Dataset:
 
     @property
     def corpus_name(self) -> str:
-        """The name of the data set without its question set."""
+        """Name of the data set without the name of its set of questions."""
         return self.name.removesuffix(f"-{self.question_set}") if self.question_set else self.name
 
     @property
     def synthetic(self) -> bool:
-        """Whether the data set is generated from settings."""
+        """Whether the data set is synthetic, i.e. generated from settings."""
         return bool(self.card.made_by)
 
     @cached_property
@@ -294,7 +295,7 @@ class Dataset:
 
     @cached_property
     def questions_digest(self) -> str:
-        """Digest of the questions without their gold."""
+        """Digest of the questions without their gold answers and evidence."""
         return digest([
             [row.id, row.text, row.scope, *([list(row.entities)] if row.entities else ()),
              *([row.abstract] if row.abstract is not None else ())]
@@ -303,7 +304,7 @@ class Dataset:
 
     @cached_property
     def gold_digest(self) -> str:
-        """Digest of the gold, which affects the scores but not the answers."""
+        """Digest of the gold answers and evidence, which affect the scores but not the answers."""
         return digest([
             [name, {part: value for part, value in vars(gold).items() if part != "grades" or value}]
             for name, gold in sorted(self.gold.items())
@@ -328,13 +329,12 @@ class Dataset:
     def in_form(
         self, form: FormName | None, open_tokens: int | None = None, *, published: bool = False
     ) -> "Dataset":
-        """Return the data set with the given answer form for all questions.
+        """Return the data set with the given answer form, e.g. `short`, for all questions.
 
         If `form` is None, a question with options has the form `choice`, and any other question has
         the form that the card gives for its type. The form `free` only replaces the form `short`.
-        `open_tokens` is the token limit of answers in open forms, or in all forms if `published` is
-        true. If it is None, each form has its own limit. If the card says which questions are
-        abstract, this does not change.
+        `open_tokens` is the token limit of answers in open forms. If `published` is true, it is the
+        limit in all forms. If `open_tokens` is None, each form has its own limit.
         """
 
         def formed(question: Question) -> Question:
@@ -350,16 +350,16 @@ class Dataset:
         return replace(self, questions=tuple(map(formed, self.questions)))
 
     def scopes(self) -> list[str | None]:
-        """Return the distinct scopes of the questions, sorted; without scopes, return [None]."""
+        """Return the sorted scopes of the questions (parts of the corpus), or else [None]."""
         return sorted({question.scope for question in self.questions}, key=lambda s: s or "")
 
     def within(self, scope: str | None) -> "Dataset":
-        """Return the data set of one scope, or raise UserError if the scope has no documents."""
+        """Return the part of the data set in one scope. Raises UserError if it has no documents."""
         documents = tuple(row for row in self.documents if row.scope == scope)
         if not documents:
             raise UserError(
-                f"Data set '{self.name}': no document has the scope {scope!r} of a question. "
-                "graph.per=all builds one graph of the whole corpus."
+                f"Data set '{self.name}': a question has scope {scope!r}, but no document has it. "
+                "Set graph.per=all to build one graph of the whole corpus."
             )
         questions = tuple(row for row in self.questions if row.scope == scope)
         return replace(self, documents=documents, questions=questions)
@@ -368,9 +368,9 @@ class Dataset:
 def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
     """Return whether a question belongs to the development split.
 
-    The decision depends only on the question's id, so increasing `dev_share` only adds questions to
-    the split. A question belongs to it if the first 8 bytes of the SHA-256 of the id, divided by
-    2**64, are below `dev_share`.
+    The first 8 bytes of the SHA-256 of the question's id, divided by 2**64, are compared with
+    `dev_share`. If they are lower, the question belongs to the split. Therefore, increasing
+    `dev_share` only adds questions to the split.
 
     >>> [is_dev(f"q{n}") for n in range(4)]
     [True, False, False, True]
@@ -382,7 +382,7 @@ def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
 def within_split(
     questions: Sequence[Question], split: Split, dev_share: float = DEV_SHARE
 ) -> list[Question]:
-    """Return the questions of a split, in the given order."""
+    """Return the questions that belong to a split (`all`, `dev` or `test`), in the given order."""
     if split == "all":
         return list(questions)
     return [one for one in questions if is_dev(one.id, dev_share) == (split == "dev")]

@@ -17,16 +17,16 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.terminal import refuse_secrets
 
 HUB = "https://huggingface.co"
-"""The address of the Hugging Face hub. The environment variable HF_ENDPOINT sets a mirror."""
+"""Address of the Hugging Face hub. The environment variable HF_ENDPOINT sets a mirror."""
 MANIFEST = "fetched.json"
 STAGING = ".fetching"
-"""The folder that holds downloaded files, sorted by commit, until the data set is complete."""
+"""Folder that holds downloaded files, sorted by commit, until the data set is complete."""
 _TRIES, _SECONDS = 3, 30.0
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A downloaded file, and the names under which its contents are stored.
+    """A downloaded file, and the names of the files on disk that hold its content.
 
     `checked` says where the expected sha256 was published: "card", "hub", or "" if it was not
     published. `holds` is the file's name on disk, or the names of the files extracted from it.
@@ -46,7 +46,7 @@ def fetch(
     endpoint: str = HUB,
     progress: Progress = Progress(),  # noqa: B008 (stateless)
 ) -> list[Fetched]:
-    """Download a data set into a folder, unless the folder is complete, and return its files.
+    """Download a data set into a folder and return its files. A complete folder is not changed.
 
     Raises UserError if the data set cannot be downloaded automatically or if a download fails. The
     next call resumes a failed download.
@@ -92,10 +92,10 @@ def fetch(
 
 
 def beir_card(card: Card, name: str) -> Card:
-    """Return a copy of the card that downloads a data set in BEIR's layout from the hub.
+    """Return a copy of the card for one of the data sets in BEIR's layout on the Hugging Face hub.
 
-    `name` is `OWNER/NAME`; the owner BeIR can be left out (`scifact`). The owner BeIR keeps the
-    relevance judgements in a separate data set. Other owners keep them in the folder `qrels`.
+    `name` is `OWNER/NAME`. The owner BeIR can be left out, as in `scifact`. The owner BeIR keeps
+    the relevance judgements in a separate data set. Other owners keep them in the folder `qrels`.
     """
     owner, _, short = name.rpartition("/")
     of_beir = owner.lower() in ("", "beir")
@@ -134,7 +134,7 @@ def _listing(source: Source, hub: str, endpoint: str) -> tuple[str, dict[str, tu
 def _remotes(
     wanted: Download, hub: str, commit: str, listed: Mapping[str, tuple[str, str]]
 ) -> Iterator[Fetched]:
-    """Yield each file of a download, with its expected sha256 or "" if this is unknown."""
+    """Yield each file of a download and its expected sha256. An unknown sha256 is ""."""
     stated = "" if wanted.sha256 == UNKNOWN else wanted.sha256
     files = [listed[path] for path in sorted(listed) if fnmatchcase(path, wanted.path)]
     if not files and not wanted.url:
@@ -207,14 +207,14 @@ def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]
 
 
 def read_manifest(folder: Path) -> list[Fetched]:
-    """Return the files that an earlier `fetch` downloaded into a folder, or [] without one."""
+    """Return the files that an earlier call of `fetch` downloaded into a folder."""
     file = folder / MANIFEST
     rows = json.loads(file.read_text(encoding="utf-8"))["files"] if file.is_file() else []
     return [Fetched(**{**row, "holds": tuple(row["holds"])}) for row in rows]
 
 
 def differences(dataset: Dataset) -> list[str]:
-    """Describe how a data set differs from its card in its numbers of rows and in some ids."""
+    """Describe how a data set differs from its card in the numbers of its rows and in their ids."""
     ids = {
         "documents": [row.id for row in dataset.documents],
         "questions": [row.id for row in dataset.questions],

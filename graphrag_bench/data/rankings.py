@@ -1,4 +1,4 @@
-"""Read the rankings of another retrieval system from a TREC run, JSON or JSON lines."""
+"""Read rankings of another retrieval system from a TREC run, a JSON file or JSON lines."""
 
 import math
 from collections import defaultdict
@@ -20,16 +20,16 @@ from graphrag_bench.llm.openai_compatible import without_reasoning
 from graphrag_bench.text import without_spaces
 
 NO_PASSAGE = "no-passage-found"
-"""The placeholder in a TREC run for a question without any retrieved passage."""
+"""Placeholder in a TREC run for a question without any retrieved passage."""
 _TREC = "question Q0 passage rank score tag"
 _JSON = (
     '{"QUESTION": [PASSAGE, ...] or {PASSAGE: SCORE, ...}, ...}, rows {"question": ..., '
     '"documents": [PASSAGE, ...], "answer": ...}, or {"retrieved_docs": [[PASSAGE, ...], ...]}'
 )
 RankGroups = Sequence[Sequence[str]]
-"""The passages at each rank; passages with equal scores share a rank."""
+"""The passages at each rank. Passages with equal scores share a rank."""
 RankingRow = tuple[str, str, RankGroups, object]
-"""A place in the file, a question, its passages at each rank, and its answer."""
+"""A place in the file for error messages, a question, its passages at each rank, and its answer."""
 
 
 class _Row(FileRow):
@@ -58,7 +58,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Rankings:
-    """Rankings of a file by question id, and the passages that are not in the corpus."""
+    """Rankings of a file, keyed by question id, and the passages that are not in the corpus."""
 
     of: Mapping[str, Ranking]
     n_passages: int
@@ -66,14 +66,14 @@ class Rankings:
 
 
 def read_rankings(path: Path, dataset: Dataset) -> Rankings:
-    """Read the rankings of a TREC or JSON file, and match them with the documents and questions.
+    """Read rankings from a TREC or JSON file, and match them with the documents and questions.
 
     A passage is given as a document id, an evidence item, or a text. A text stands for all
-    documents with this text, with or without their title; white space is ignored. If a document
+    documents with this text, with or without their title. White space is ignored. If a document
     occurs several times, its best rank counts. A passage that does not belong to the corpus keeps
     its rank. A question is given by its id or its text. Raises UserError if a question is unknown
-    or repeated, or if an answer is not a text (or a list of texts, for questions that require a
-    list).
+    or repeated. Raises UserError if an answer is not a text. For questions that require a list, it
+    may be a list of texts.
     """
     matcher = _Matcher(dataset)
     if not (first := read_text(path).lstrip()[:1]):
@@ -112,7 +112,7 @@ def _trec(path: Path) -> Iterator[RankingRow]:
         rows.sort(key=itemgetter(0, 1))
         if any(one[1] > other[1] for one, other in pairwise(rows)):
             raise UserError(
-                f"{path}: question '{question}': the ranks must follow the scores, highest first."
+                f"{path}: question '{question}': the ranks must increase as the scores decrease."
             )
         tied = groupby(rows, key=itemgetter(0, 1))
         groups = [[one for *_, one in group if one != NO_PASSAGE] for _, group in tied]
@@ -197,7 +197,7 @@ class _Matcher:
             self._questions[without_spaces(question.text)].append(question.id)
 
     def documents(self, passage: str) -> Sequence[str]:
-        """Return the ids of the documents that match a passage; without a match, make up an id."""
+        """Return the ids of the documents that match a passage, or else a made-up id."""
         self.n_passages += 1
         if passage in self.ids:
             return [passage]

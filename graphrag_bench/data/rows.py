@@ -1,4 +1,4 @@
-"""Read the rows of published files (JSON, JSON lines, TSV, parquet), and collect a data set.
+"""Read the rows of published files (JSON, JSON lines, TSV, parquet) into a data set.
 
 Every row comes with its place for error messages, for example `corpus.jsonl, line 3`.
 """
@@ -26,9 +26,9 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.values import Question
 
 _BATCH = 64
-"""The number of rows of a parquet file that are converted to Python objects at a time."""
+"""Number of rows of a parquet file that are converted to Python objects at a time."""
 _HINTED = 20_000
-"""The maximum number of ids that are compared with an unknown id to suggest a similar id."""
+"""Maximum number of ids that are compared with an unknown id to suggest a similar id."""
 
 
 class FileRow(BaseModel):
@@ -43,7 +43,7 @@ OneOrSeveral = Annotated[
 ]
 """Type of a field that is a text or a list of texts."""
 Place = str
-"""A file and a line, an item or a row in it, for error messages."""
+"""A file and a line, an item or a row in this file, for error messages."""
 
 
 def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
@@ -56,9 +56,9 @@ class Rows:
     """Documents, questions and gold of a data set that is being read, each stored by id.
 
     `places` has the place of each question in the files. `absent` is the set of evidence items that
-    may be missing from the corpus; they count as not retrieved. `subgraphs` holds the triples of
-    the documents. If a file was split into several documents, `files` maps it to their ids, and a
-    question may name it as evidence. `notes` are shown with the results.
+    may be missing from the corpus. They count as not retrieved. `subgraphs` holds the triples of
+    the documents. If a file was split into several documents, `files` maps the file to their ids,
+    and a question may name the file as evidence. `notes` are shown with the results.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -71,20 +71,20 @@ class Rows:
     notes: list[str] = field(default_factory=list)
 
     def add_document(self, place: Place, document: Document) -> None:
-        """Add a document, or raise UserError if its id already exists."""
+        """Add a document. Raises UserError if its id already exists."""
         if document.id in self.documents:
             number = [*self.documents].index(document.id) + 1
             raise UserError(f"{place}: the id '{document.id}' occurs twice (document {number}).")
         self.documents[document.id] = document
 
     def add_numbered(self, place: Place, title: str, text: str) -> str:
-        """Add a document, and return its id, which is its row number."""
+        """Add a document whose id is its row number, and return this id."""
         number = str(len(self.documents))
         self.add_document(place, Document(number, title, text))
         return number
 
     def add_question(self, place: Place, question: Question, gold: Gold) -> None:
-        """Add a question; raise UserError if the id already exists, or if a text is blank."""
+        """Add a question. Raises UserError if its id already exists or a text is blank."""
         if before := self.places.get(question.id):
             first = before.rpartition(", ")[2]
             raise UserError(f"{place}: the id '{question.id}' occurs twice ({first}).")
@@ -97,7 +97,7 @@ class Rows:
         self.gold[question.id] = replace(gold, grades=()) if {*gold.grades} <= {1} else gold
 
     def gold_error(self, corpus: Path) -> str:
-        """Return a description of the first error in the gold evidence, or "" if there is none.
+        """Return a description of the first error in the gold evidence. Without an error, it is "".
 
         Evidence must be in the corpus and in the scope of its question. If evidence names a file,
         its documents are added to the gold as `Gold.parts`. `corpus` is the corpus file or folder.
@@ -127,7 +127,7 @@ class Rows:
         for document in self.files.get(evidence, [evidence]):
             other = self.documents[document].scope
             if scope is not None and other is not None and scope != other:
-                return f"has the scope '{scope}', but its evidence '{document}' has '{other}'."
+                return f"has scope '{scope}', but its evidence '{document}' has scope '{other}'."
         return ""
 
 
@@ -144,10 +144,12 @@ def with_options(question: str, options: Sequence[str]) -> str:
 
 
 def choice_gold(place: Place, options: Sequence[str], correct: int | None, type_: str = "") -> Gold:
-    """Return the gold of a multiple-choice question; `correct` is the index of the right option."""
+    """Return the gold of a multiple-choice question. `correct` is the correct option's index."""
     if correct is not None and not 0 <= correct < len(options):
         n = len(options)
-        raise UserError(f"{place}: option {correct + 1} is correct, but there are {n} options.")
+        raise UserError(
+            f"{place}: option {correct + 1} is marked as correct, but there are only {n}."
+        )
     answers = () if correct is None else (options[correct],)
     return Gold(answers, type=type_, options=tuple(options), correct=correct)
 
@@ -159,7 +161,7 @@ def warn(text: str) -> None:
 
 
 def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
-    """Yield each row of a file as its place and an object of the class `shape`."""
+    """Yield each row of a file as its place and an object of the pydantic class `shape`."""
     for place, content in objects(path):
         yield place, checked_row(place, content, shape)
 
@@ -169,7 +171,7 @@ def objects(path: Path) -> Iterator[tuple[Place, object]]:
 
     The suffix of the file determines its format. A .parquet file is read in batches. A .json file
     has a list, an object, or JSON lines. A .tsv file has a header. Any other file is read as JSON
-    lines. If the suffix .gz follows, the file is decompressed.
+    lines. If the file name ends in .gz, the file is decompressed.
     """
     readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):
@@ -178,7 +180,7 @@ def objects(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def n_records(path: Path) -> int:
-    """Return the number of rows in the parquet or JSON lines files at a path."""
+    """Return the number of rows in a parquet or JSON lines file, or in all files of a pattern."""
 
     def n_rows(file: Path) -> int:
         if file.suffix == ".parquet":
@@ -190,11 +192,12 @@ def n_records(path: Path) -> int:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the file or folder at a path, or else the sorted files that match it as a pattern.
+    """Return the file or folder at a path. If there is none, return the files that match the path.
 
-    If nothing matches `test.json`, the compressed file `test.json.gz` is returned, or else
-    `test.parquet` or the shards `test-00000-of-00002-...`. Parquet files are also searched in the
-    subfolder `data`. Raises UserError if no file is found.
+    The path is then a pattern, and the files are sorted. If nothing matches `test.json`, the
+    compressed file `test.json.gz` is returned, or else `test.parquet` or the shards
+    `test-00000-of-00002-...`. Parquet files are also searched in the subfolder `data`. Raises
+    UserError if no file is found.
     """
     if files := _files_of(path):
         return files
@@ -219,12 +222,12 @@ def _files_of(path: Path) -> list[Path]:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file, or raise UserError if the file is missing or not UTF-8."""
+    """Return the text of a file. Raises UserError if the file is missing or not UTF-8."""
     return _text(_content(path), path)
 
 
 def json_file(path: Path) -> object:
-    """Return the content of a JSON file, or raise a UserError that names the invalid line."""
+    """Return the content of a JSON file. Raises a UserError that names an invalid line."""
     return _parsed(_content(path), path)
 
 
@@ -258,7 +261,7 @@ def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def json_line_objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield the place and the content of each row of a JSON lines file; skip blank lines."""
+    """Yield the place and the content of each row of a JSON lines file. Blank lines are skipped."""
     for number, line in _lines(path):
         if line.strip():
             yield f"{path}, line {number}", _parsed(line, path, number)
@@ -278,7 +281,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             yield from enumerate(file, start=1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise UserError(f"{path}: damaged gzip file ({error}).") from None
+        raise UserError(f"{path}: the gzip file is damaged ({error}).") from None
 
 
 def _text(content: bytes, path: Path, line: int = 0) -> str:
@@ -286,11 +289,13 @@ def _text(content: bytes, path: Path, line: int = 0) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = line or content.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{path}, line {line}: not UTF-8 (byte {error.start}).") from None
+        raise UserError(
+            f"{path}, line {line}: the text is not UTF-8 (byte {error.start})."
+        ) from None
 
 
 def _parsed(content: bytes, path: Path, line: int = 0) -> object:
-    """Parse a JSON file or line; NaN and Infinity become None."""
+    """Parse a JSON file or line. NaN and Infinity become None."""
     text = _text(content, path, line)
     try:
         parsed: object = json.loads(text, parse_constant=lambda _: None)
@@ -298,7 +303,7 @@ def _parsed(content: bytes, path: Path, line: int = 0) -> object:
             json.dumps(parsed, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         place = f"{path}, line {line or error.lineno}"
-        raise UserError(f"{place}: not JSON ({error.msg}).") from None
+        raise UserError(f"{place}: the text is not JSON ({error.msg}).") from None
     except UnicodeEncodeError:  # a text was cut in the middle of a character
         raise UserError(f"{path}, line {line}: a text has a lone surrogate.") from None
     return parsed
@@ -316,7 +321,7 @@ def _table_rows(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
-    """Yield the place and the content of each row of a parquet file; raises UserError."""
+    """Yield the place and the content of each row of a parquet file. Raises UserError."""
     parquet = pyarrow("pyarrow.parquet")
     number = 0
     try:
@@ -331,7 +336,7 @@ def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
 
 
 def pyarrow(module: str) -> Any:
-    """Import a module of pyarrow, or raise UserError if pyarrow is not installed."""
+    """Import a module of pyarrow. Raises UserError if pyarrow is not installed."""
     try:
         return import_module(module)
     except ModuleNotFoundError:
@@ -342,9 +347,9 @@ def pyarrow(module: str) -> Any:
 def checked_row(
     place: Place, content: Any, shape: type[R], written: Mapping[str, str] = MappingProxyType({})
 ) -> R:
-    """Convert a row to an object of the class `shape`, or raise UserError if a field is invalid.
+    """Convert a row of a file to a pydantic object. Raises UserError if a field is invalid.
 
-    `written` maps a field to its name in the file if the two names differ.
+    If the name of a field differs in the file, `written` maps the field to this name.
     """
     if not isinstance(content, dict):
         names = ", ".join(of.alias or name for name, of in shape.model_fields.items())

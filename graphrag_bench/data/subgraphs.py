@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from graphrag_bench.values import IntArray
 
 NO_TRIPLES = "(no triples)"
-"""The text of a document without triples. It is not blank, because a blank text has no chunk."""
+"""Text of a document without triples. It is not blank, because a blank text would have no chunk."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Subgraphs:
 
     @classmethod
     def of(cls, documents: Iterable[tuple[str, Sequence[Sequence[str]]]]) -> "Subgraphs":
-        """Make subgraphs from (document id, triples) pairs, which may come from an iterator."""
+        """Make subgraphs from pairs of a document id and the triples of this document."""
         names: dict[str, int] = {}
         relations: dict[str, int] = {}
         place: dict[str, int] = {}
@@ -60,7 +60,7 @@ class Subgraphs:
         return len(self.head)
 
     def rows(self, document: str) -> slice:
-        """Return the rows of a document's triples; the slice of an unknown document is empty."""
+        """Return the row numbers of a document's triples. An unknown document has no rows."""
         at = self.place.get(document)
         return slice(0, 0) if at is None else slice(int(self.starts[at]), int(self.starts[at + 1]))
 

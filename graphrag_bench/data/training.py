@@ -1,4 +1,4 @@
-"""Training questions for scorers, which must not be among the questions of the run."""
+"""Training questions for trained scorers. They must not be among the questions of the run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from graphrag_bench.fingerprint import digest, file_digest
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Training questions for a scorer; the files are read only when they are needed.
+    """Training questions for a scorer. The files are read only when they are needed.
 
     `identity` is a digest of the files and becomes part of the keys of trained artifacts. `read(n)`
-    returns the first n questions (None: all questions), and `size()` returns the number of
-    questions. `validation()` returns the questions for model selection; it is None if there are
-    none.
+    returns the first n questions, or all questions if n is None. `size()` returns the number of
+    questions. `validation()` returns the questions for model selection. If there are none,
+    `validation` is None.
     """
 
     identity: str

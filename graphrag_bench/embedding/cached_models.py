@@ -1,4 +1,4 @@
-"""An embedder and a tagger that cache their results, so that each text is processed only once."""
+"""Embedder and tagger with a cache, so that each text is embedded or tagged only once."""
 
 import json
 import zlib
@@ -20,7 +20,7 @@ _SENTENCES, _NAMES = TypeAdapter(list[Sentence]), TypeAdapter(list[str])
 
 
 class CachedEmbedder(EmbedderWrapper):
-    """Embedder that only encodes the texts without a vector in the cache.
+    """Embedder with a cache. Only texts without a vector in the cache are encoded.
 
     The cache key of a vector consists of the identity of the embedder, the kind of text (question
     or passage), and the text. For a plug-in, it also includes a digest of the embedder's code.
@@ -53,13 +53,13 @@ class CachedEmbedder(EmbedderWrapper):
 
 
 def vectors_of(rows: Sequence[StoredVector]) -> Vectors:
-    """Return the vectors in these rows of the cache as one float32 array (n, dimension)."""
+    """Return the vectors in some rows of the cache as one float32 array (n, dimension)."""
     numbers = b"".join(row.numbers for row in rows)
     return np.frombuffer(numbers, np.float32).reshape(len(rows), -1).copy()
 
 
 class CachedTagger:
-    """Tagger with a cache, whose keys consist of the identity of the tagger and the text."""
+    """Tagger with a cache. The cache key consists of the identity of the tagger and the text."""
 
     def __init__(self, inner: Nlp, cache: Cache) -> None:
         self.inner = inner
@@ -75,7 +75,7 @@ class CachedTagger:
         return identity_of(self.inner)
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """Yield the sentences of each text; a batch is cached before the next batch starts."""
+        """Yield the sentences of each text. Texts are tagged and cached in batches."""
         size = _ON_GPU if isinstance(self.inner, Spacy) and self.inner.on_gpu else _BATCH_SIZE
         if isinstance(self.inner, ParallelTagger):
             size = self.inner.batch_size

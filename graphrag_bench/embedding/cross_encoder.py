@@ -14,14 +14,14 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray
 
 _AT_ONCE = 256
-"""Number of pairs per batch on a GPU. On a CPU, a batch has 32 pairs."""
+"""Number of (question, passage) pairs per batch on a GPU. On a CPU, a batch has 32 pairs."""
 
 
 class CrossEncoder:
     """Cross-encoder that scores pairs of a question and a passage. It is loaded on first use.
 
-    There is no default `model`. If a pair of texts exceeds the window, tokens are removed from the
-    longer text until the pair fits.
+    There is no default `model`. If a pair does not fit the window, tokens are removed from the
+    longer of the two texts.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class CrossEncoder:
         trust_remote_code: bool = False,
         model_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
-        """Set the model; `model_kwargs` are arguments of `from_pretrained`, for example `dtype`."""
+        """Set the model. `model_kwargs` are arguments of `from_pretrained`, for example `dtype`."""
         self.model = model
         self.revision = revision
         self.window = window
@@ -60,10 +60,11 @@ class CrossEncoder:
     def scores(
         self, questions: Sequence[str], passages: Sequence[Sequence[str]]
     ) -> list[FloatArray]:
-        """Return the logits of the passages, one float64 array (n_passages,) per question.
+        """Return the logits of the passages of each question, as float64 arrays (n_passages,).
 
-        Logits are not converted to probabilities, because rounding would create ties. On a GPU, the
-        questions share batches, so the last digits of a score may depend on the other questions.
+        Logits are not converted to probabilities, because rounding would create ties. On a GPU,
+        pairs of different questions are in the same batch, so the last digits of a score may depend
+        on the other questions.
         """
         pairs = [
             [(question, passage) for passage in texts]

@@ -1,4 +1,4 @@
-"""The protocol of embedders, an embedder for tests, and a function that encodes texts in blocks."""
+"""The protocol of embedders, an embedder for tests, and the encoding of texts in blocks."""
 
 import hashlib
 import time
@@ -17,13 +17,13 @@ from graphrag_bench.text import words
 
 TextKind = Literal["question", "passage"]
 FIRST_BLOCK = 50_000
-"""Number of characters in the first block of texts."""
+"""Number of characters in the first block of texts that is encoded."""
 _LARGEST_BLOCK = 1_000_000
 _QUICK_SECONDS = 5.0
 
 
 class Embedder(Protocol):
-    """Model that encodes texts as unit vectors."""
+    """Model that encodes texts as vectors of length 1."""
 
     @property
     def identity(self) -> str:
@@ -32,15 +32,15 @@ class Embedder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """Number of components of a vector."""
+        """Number of components of each vector."""
         ...
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
-        """Count the passages that are longer than the window; this does not load the model."""
+        """Count the passages that are longer than the window. The model is not loaded."""
         return TextLengths(None, None, len(texts))
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return one unit vector per text; a vector must not depend on the other texts."""
+        """Return one unit vector per text. The vector must not depend on the other texts."""
         ...
 
 
@@ -66,7 +66,7 @@ class EmbedderWrapper:
 
 @dataclass(eq=False)
 class Hashing(Embedder):
-    """Embedder for tests that hashes words and letter trigrams, so it needs no model.
+    """Embedder for tests that hashes words and letter trigrams. It needs no model.
 
     >>> Hashing(4).encode(["Ada", "ada"], kind="passage").shape
     (2, 4)
@@ -80,7 +80,7 @@ class Hashing(Embedder):
         return f"hashing:{self.dimension}"
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return unit vectors; a text without letters and digits gives the first basis vector."""
+        """Return one unit vector per text, or a basis vector if it has no letters or digits."""
         rows = np.zeros((len(texts), self.dimension), np.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in words(text):
@@ -98,11 +98,11 @@ class Hashing(Embedder):
 def encode_in_blocks(
     texts: Sequence[str], embedder: Embedder, advance: Advance = no_advance
 ) -> Vectors:
-    """Return one vector per passage as a float32 array (n, dimension); encode equal passages once.
+    """Encode passages in blocks of similar length, as one float32 array (n, dimension).
 
-    Passages are sorted by length and encoded in blocks, so that a cached embedder can store each
-    finished block. If encoding a block took less than 5 s, the next block is twice as large, up to
-    a limit. After each block, `advance` is called with the number of passages in the block.
+    Equal passages are encoded once. A cached embedder can store each finished block. If encoding a
+    block took less than 5 s, the next block is twice as large, up to a limit. After each block,
+    `advance` is called with the number of passages in the block.
     """
     distinct = sorted(set(texts), key=lambda text: (len(text), text))
     row_of = {text: row for row, text in enumerate(distinct)}
@@ -129,7 +129,7 @@ def encode_in_blocks(
 def blocks(
     texts: Iterable[str], most: int, weight: Callable[[str], int] = len, n_texts: float = inf
 ) -> Iterator[list[str]]:
-    """Yield blocks of consecutive texts.
+    """Divide texts into blocks of consecutive texts.
 
     A block has at most `n_texts` texts, and the sum of their weights is at most `most`. By default,
     the weight of a text is its length. A text that is heavier than `most` is a block of its own.

@@ -25,11 +25,12 @@ _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"
 
 @dataclass(frozen=True)
 class TextLengths:
-    """Number of texts that are longer than an embedder's window, and the length of the longest.
+    """Number of texts that are longer than the window of an embedder, and the maximum length.
 
-    `window` is None if it is unknown. `long_texts` says how long texts are treated, and is None if
-    the embedder accepts texts of any length. Lengths are in tokens of the embedder (of cl100k if
-    its tokenizer is unknown) and include the prefix and special tokens.
+    If the window is unknown, `window` is None. `long_texts` says whether long texts are truncated
+    or split into windows. If the embedder accepts texts of any length, it is None. Lengths are in
+    tokens of the embedder, or of cl100k if its tokenizer is unknown. They include the prefix and
+    special tokens.
     """
 
     window: int | None
@@ -40,7 +41,7 @@ class TextLengths:
 
     @property
     def description(self) -> str:
-        """Text that states the window, and how longer texts are embedded."""
+        """Text that states the window of the embedder, and how longer texts are embedded."""
         if self.long_texts is None:
             return "texts of any length"
         if self.window is None:
@@ -48,7 +49,7 @@ class TextLengths:
         return f"window of {self.window:,} tokens; longer texts {_TREATMENT[self.long_texts]}"
 
     def message(self, what: str) -> str:
-        """Return a sentence with the number of texts that are longer than the window.
+        """Describe in one sentence how many texts are longer than the window.
 
         If there are no texts, or if the window is unknown or unlimited, the result is "".
 
@@ -80,11 +81,12 @@ class TextLengths:
 
 @dataclass(frozen=True)
 class WindowEncoder:
-    """Encoder of texts of any length for a model with a window of `size` tokens (None: no limit).
+    """Encoder of texts of any length, for a model with a window of `size` tokens.
 
-    The window includes the prefix and special tokens. If `mode` is `cut`, the model truncates long
-    texts. If `mode` is `windows`, each part of a long text contributes to its vector.
-    Deviation: the papers do not say what happens to a passage longer than the window. Here, the
+    `size=None` means that the window is unlimited. The window includes the prefix and special
+    tokens. If `mode` is `cut`, the model truncates long texts. If `mode` is `windows`, each part of
+    a long text contributes to its vector.
+    Deviation: The papers do not say what happens to a passage longer than the window. Here, the
     default mode is `windows`.
     """
 
@@ -107,7 +109,7 @@ class WindowEncoder:
         return TextLengths(self.size, self.mode, len(texts), n_long, max(lengths, default=0))
 
     def encode(self, texts: Sequence[str], prefix: str, embed: Embed) -> Vectors:
-        """Return one unit vector per text; `embed` encodes a list of texts with their prefixes.
+        """Return one unit vector per text. `embed` encodes a list of texts with their prefixes.
 
         In mode `windows`, a long text is split into windows. Its vector is the normalised mean of
         the unit vectors of the windows, weighted by the number of tokens in each window.
@@ -146,9 +148,10 @@ class WindowEncoder:
 def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
     """Split a text into overlapping windows of at most `room` tokens, and yield their positions.
 
-    `begins` marks the tokens that begin a word. If possible, a window ends at a word boundary in
-    its second half. Two consecutive windows share an eighth of `room`, or up to a quarter if the
-    second window can then begin with a word. A position is a pair (start, end) of token numbers.
+    A position is a pair (start, end) of token numbers. `begins` says of each token whether it
+    begins a word. If possible, a window ends at a word boundary in its second half. Two consecutive
+    windows share an eighth of `room`. If the second window can then begin with a word, they may
+    share up to a quarter of `room`.
 
     >>> list(token_windows([True] * 20, room=8))
     [(0, 8), (7, 15), (14, 20)]

@@ -1,4 +1,4 @@
-"""Create models from their settings, and read window, dimension and tokenizer from their files."""
+"""Create models from settings, and find window, dimension and tokenizer in the files of a model."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from graphrag_bench.registry import signature_of
 _CONFIG, _TOKENIZER_CONFIG, _MODULES = "config.json", "tokenizer_config.json", "modules.json"
 TOKENIZER, WEIGHTS = "tokenizer.json", "model.pth"
 _NO_BOUND = 1_000_000
-"""A `model_max_length` above this value means that there is no limit."""
+"""If `model_max_length` in the files of a model is above this value, there is no limit."""
 _READ = (".json", ".txt", ".model", ".safetensors", ".bin", ".pt", ".py", ".jinja")
 """Suffixes of the files in the digest of a model folder: weights, tokenizer, settings and code."""
 _OFFSET_BY_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
@@ -23,7 +23,7 @@ _OFFSET_BY_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet", "longforme
 
 
 def dimension_in_files(folder: Path) -> int | None:
-    """Return the vector dimension from the files of a model, or None if it is not stated."""
+    """Return the vector dimension that the files of a model state. If no file does, return None."""
     for name, key in (("1_Pooling/config.json", "word_embedding_dimension"),
                       (_CONFIG, "hidden_size")):  # fmt: skip
         stated = _json(folder / name).get(key)
@@ -33,9 +33,9 @@ def dimension_in_files(folder: Path) -> int | None:
 
 
 def window_in_files(folder: Path) -> int | None:
-    """Return the window of a model in tokens (with special tokens), or None if no file states it.
+    """Return the window of a model, including special tokens. If no file states it, return None.
 
-    It is the minimum of `max_seq_length`, `model_max_length` and the number of positions.
+    The window is the minimum of `max_seq_length`, `model_max_length` and the number of positions.
     """
     stated = [n_positions(folder)]
     for part in _parts(folder):
@@ -47,7 +47,7 @@ def window_in_files(folder: Path) -> int | None:
 
 
 def n_positions(folder: Path) -> int | None:
-    """Return the number of position embeddings of a model, or None if no file states it."""
+    """Return the number of position embeddings of a model. If no file states it, return None."""
     for part in _parts(folder):
         config = _json(part / _CONFIG)
         if (stated := finite(config.get("max_position_embeddings"))) is not None:
@@ -57,13 +57,13 @@ def n_positions(folder: Path) -> int | None:
 
 
 def tokenizer_file(folder: Path) -> Path | None:
-    """Return the path of the file `tokenizer.json` of a model, or None if it does not exist."""
+    """Return the path of `tokenizer.json` of a model. If it does not exist, return None."""
     files = (part / TOKENIZER for part in _parts(folder))
     return next((file for file in files if file.is_file()), None)
 
 
 def cached_folder(name: str, revision: str) -> Path | None:
-    """Return the folder of a hub model in the local cache, or None if it is not cached."""
+    """Return the folder of a hub model in the local cache. If it is not cached, return None."""
     from huggingface_hub import try_to_load_from_cache
 
     try:
@@ -74,15 +74,15 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
 
 def hub_file(setting: str, name: str, file: str, revision: str = "") -> Path:
-    """Return the path of a file of a hub model, and download the file if it is not cached."""
+    """Return the path of a file of a hub model. The file is downloaded if it is not cached."""
     from huggingface_hub import hf_hub_download
 
     try:
         return Path(hf_hub_download(name, file, revision=revision or None))
     except (OSError, ValueError) as error:  # base classes of the hub's errors
         raise UserError(
-            f"{setting}: '{name}' is not a folder with a file {file}, and the model hub does not "
-            f"provide the file: {first_line(error)}"
+            f"{setting}: '{name}' is not a folder with a file {file}, and the file is not on the "
+            f"model hub either: {first_line(error)}"
         ) from None
 
 
@@ -95,7 +95,7 @@ class Checkpoint:
 
     @property
     def identity(self) -> str:
-        """Folder name and digest of its files, or name and revision of a model on the hub."""
+        """Name and digest of the model folder. For a model on the hub, its name and revision."""
         if not self.model:
             raise UserError("To use published weights, set graph.checkpoint=FOLDER_OR_NAME.")
         folder = Path(self.model).expanduser()
@@ -106,14 +106,14 @@ class Checkpoint:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """Content of `config.json`; raises UserError unless it is a JSON object."""
+        """Content of the file `config.json`. Raises UserError if it is not a JSON object."""
         path = self.file(_CONFIG)
         if not isinstance(config := read_json(path), dict):
             raise UserError(f"{path}: expected a JSON object.")
         return config
 
     def file(self, name: str) -> Path:
-        """Return the path of a file of the model, and download it from the hub if necessary."""
+        """Return the path of a file of the model, which is downloaded if necessary."""
         folder = Path(self.model).expanduser()
         if not folder.is_dir():
             return hub_file("graph.checkpoint", self.model, name, self.revision)
@@ -123,12 +123,12 @@ class Checkpoint:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error's message, or its class name if the message is empty."""
+    """Return the first line of an error's message, or the class name if there is no message."""
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def finite(stated: Any) -> int | None:
-    """Return the window that a file states, or None if it is missing or unlimited."""
+    """Return the window that a file states. If it is missing or unlimited, return None."""
     return int(stated) if isinstance(stated, int | float) and 0 < stated < _NO_BOUND else None
 
 
@@ -146,7 +146,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file, or None if the file does not exist."""
+    """Return the content of a JSON file. If the file does not exist, return None."""
     if not path.is_file():
         return None
     try:
@@ -170,10 +170,10 @@ def model_name(model: str, revision: str) -> str:
 
 
 def make_model(group: str, config: Mapping[str, Any]) -> Any:
-    """Create an instance of the class that `_target_` names, with the other settings as arguments.
+    """Create a model from its settings. The setting `_target_` names the class.
 
-    Raises UserError if the class or a setting does not exist, or if a setting is missing or
-    invalid.
+    All other settings are arguments of the class. Raises UserError if the class or a setting does
+    not exist, or if a setting is missing or invalid.
     """
     target = str(config.get("_target_", ""))
     module_name, _, name = target.rpartition(".")

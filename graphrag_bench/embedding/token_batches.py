@@ -1,6 +1,6 @@
 """Encode texts with a sentence-transformers model in batches of fixed shapes, on all CPU cores.
 
-The shape of the batch for a text only depends on the length of the text, and each batch is computed
+The shape of the batch for a text depends only on the length of the text, and each batch is computed
 by a single thread. Therefore, other texts do not change the vector of a text, not even by rounding.
 """
 
@@ -27,7 +27,7 @@ _Batch = tuple[int, bool, list[int]]
 
 
 def padded_length(n_tokens: int, window: int) -> int:
-    """Return the number of tokens to which a text of `n_tokens` is padded.
+    """Return the number of tokens to which a text of `n_tokens` tokens is padded.
 
     >>> [padded_length(n, window=256) for n in (5, 17, 33, 65, 250)]
     [5, 18, 40, 80, 256]
@@ -37,11 +37,12 @@ def padded_length(n_tokens: int, window: int) -> int:
 
 
 def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Batch]:
-    """Yield each batch as (padded length, whether no text is padded, positions of the texts).
+    """Divide texts into batches, given their lengths in tokens, and start with the longest texts.
 
-    The longest texts come first. The texts of a batch have at most `n_tokens` tokens in total,
-    including padding. A longer text is a batch of its own. Texts with and without padding are in
-    separate batches, because models ignore an attention mask that only has ones.
+    A batch is a tuple (padded length, whether no text is padded, positions of the texts). The texts
+    of a batch have at most `n_tokens` tokens in total, including padding. A longer text is a batch
+    of its own. Texts with and without padding are in separate batches, because models ignore an
+    attention mask that only has ones.
     """
     groups: dict[tuple[int, bool], list[int]] = {}
     for row, length in enumerate(lengths):
@@ -54,10 +55,11 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
 
 
 def by_length(lengths: Sequence[int], window: int | None, n_tokens: int) -> Iterator[list[int]]:
-    """Sort texts by length, longest first, and yield the positions of the texts in each batch.
+    """Divide texts into batches by length, and yield the positions of the texts in each batch.
 
-    The texts of a batch have at most `n_tokens` tokens in total, including padding. A longer text
-    is a batch of its own. No text counts as longer than the window, because it is truncated.
+    The longest texts come first. The texts of a batch have at most `n_tokens` tokens in total,
+    including padding. A longer text is a batch of its own. A text longer than the window counts as
+    long as the window, because it is truncated.
 
     >>> list(by_length([3, 9, 2, 4], window=8, n_tokens=8))
     [[1], [3, 0], [2]]
@@ -71,7 +73,7 @@ def by_length(lengths: Sequence[int], window: int | None, n_tokens: int) -> Iter
 
 
 class TokenBatches:
-    """Encoder that runs a model on batches of texts, tokenised by the model's fast tokenizer."""
+    """Encoder that tokenises texts with a fast tokenizer and runs the model on batches."""
 
     def __init__(self, model: Any, window: int, precision: NumberFormat) -> None:
         self.tokens = FastTokenizer(model.tokenizer.backend_tokenizer.to_str)
@@ -94,7 +96,7 @@ class TokenBatches:
                     module.to(torch.bfloat16)
 
     def encode(self, texts: list[str], *, single: bool = False) -> Vectors:
-        """Return one unit vector per text as a float32 array (n, dimension); truncate long texts.
+        """Return one unit vector per text, float32 (n, dimension). Long texts are truncated.
 
         If `single` is true, each batch has a single text, which is faster for a question.
         """
@@ -150,7 +152,7 @@ class TokenBatches:
 
 
 def takes_tokens(model: Any) -> bool:
-    """Return whether a model only needs the tokens of its fast tokenizer as input."""
+    """Return whether a model needs nothing but the tokens of its fast tokenizer as input."""
     first = model[0]
     own = type(first).__module__.startswith("sentence_transformers.")
     text_alone = list(getattr(first, "modality_config", {"text": None})) == ["text"]
@@ -164,7 +166,7 @@ def takes_tokens(model: Any) -> bool:
 
 
 def autocast(device: str, precision: NumberFormat) -> AbstractContextManager[Any]:
-    """Return a context manager that sets the precision of matrix products; sums remain float32."""
+    """Return a context manager that sets the number format of matrix products, but not of sums."""
     import torch
 
     if precision == "float32":

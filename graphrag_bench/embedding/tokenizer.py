@@ -1,4 +1,4 @@
-"""Tokenizers of models, from a `tokenizer.json` file or an encoding of OpenAI's models."""
+"""Tokenizers of models, from a file `tokenizer.json` or from an encoding of OpenAI's models."""
 
 import os
 import re
@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 
 class OpenAIEncoding:
-    """Tokenizer of OpenAI's models. For other models, its token counts are estimates."""
+    """Tokenizer of OpenAI's models. For all other models, its token counts are estimates."""
 
     n_special = 0
 
@@ -34,7 +34,7 @@ class OpenAIEncoding:
         return f"{self.encoding} (stand-in)" if self.is_estimate else self.encoding
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of a text; special tokens are read as plain text."""
+        """Return the number of tokens of a text. Special tokens are read as plain text."""
         return count_tokens(text, self.encoding)
 
     def counts(self, texts: Sequence[str]) -> list[int]:
@@ -47,9 +47,9 @@ class OpenAIEncoding:
 
 
 class FastTokenizer:
-    """Fast tokenizer without a length limit.
+    """Fast tokenizer of a model, which never truncates texts.
 
-    `read` returns the content of its `tokenizer.json`, and is called on first use.
+    `read` is called on first use and returns the content of `tokenizer.json`.
     """
 
     is_estimate = False
@@ -120,7 +120,7 @@ class HuggingFace(FastTokenizer):
 
     @cached_property
     def file(self) -> Path:
-        """Path of `tokenizer.json`, which is downloaded if needed."""
+        """Path of `tokenizer.json`. The file is downloaded if necessary."""
         path = Path(self.name).expanduser()
         if path.is_file():
             return path
@@ -134,7 +134,7 @@ Tokenizer = OpenAIEncoding | HuggingFace
 
 
 def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
-    """Return the tokenizer for a setting or, if the setting is None, the default for a model.
+    """Return the tokenizer for a setting. If the setting is None, return the default for a model.
 
     The default tokenizer is o200k or cl100k for OpenAI's models. For all other models, the default
     is cl100k, and token counts are estimates. Raises UserError if the setting is unknown.

@@ -16,15 +16,15 @@ from graphrag_bench.values import DECIMALS, IntArray, Ranked
 
 _EXTRA_CANDIDATES = 16
 _MAX_CANDIDATES = 2**22
-"""Number of candidates per block of queries. At 50 bytes per candidate, they need 200 MB."""
+"""Number of candidates per block of queries. They need 200 MB, 50 bytes per candidate."""
 LEAST_PRODUCTS = 2**28
-"""Minimum number of multiplications for a GPU. For fewer, starting the GPU takes longer."""
+"""Minimum number of multiplications for which a GPU is used. Starting the GPU also takes time."""
 _AT_ONCE = 2**26
 """Maximum number of products in memory at the same time (256 MB)."""
 
 
 class DeviceRows:
-    """Copy of vectors, float32 (n, dimension), on a torch device, for searching candidates."""
+    """Copy of the vectors of an index on a torch device, on which candidates are searched."""
 
     def __init__(self, rows: Vectors, device: str = "cuda") -> None:
         import torch
@@ -32,7 +32,7 @@ class DeviceRows:
         self._rows: Any = torch.tensor(rows, dtype=torch.float32, device=device)
 
     def nearest(self, queries: Vectors, k: int) -> tuple[Vectors, IntArray]:
-        """Return the `k` largest inner products of each query, in order, and their row numbers.
+        """For each query, return the `k` largest inner products, in order, and their row numbers.
 
         Both arrays have the shape (n_queries, k). Ties at rank `k` are broken arbitrarily.
         """
@@ -51,7 +51,7 @@ class DeviceRows:
         return best.cpu().numpy(), ids.cpu().numpy()
 
     def at_least(self, queries: Vectors, least: float, most: int) -> tuple[IntArray, ...] | None:
-        """Return query and row numbers of all products >= `least`, or None if more than `most`."""
+        """Return query and row numbers of products >= `least`. If more than `most`, return None."""
         import torch
 
         wanted = torch.tensor(queries, dtype=torch.float32, device=self._rows.device)
@@ -62,7 +62,7 @@ class DeviceRows:
 
 
 def rows_on_gpu(rows: Vectors) -> DeviceRows | None:
-    """Copy vectors to a GPU; return None if there is no suitable GPU or if torch uses TF32."""
+    """Copy vectors to a GPU. If there is no suitable GPU or torch uses TF32, return None."""
     if not has_cuda():
         return None
     import torch
@@ -74,9 +74,9 @@ def rows_on_gpu(rows: Vectors) -> DeviceRows | None:
 
 @dataclass(frozen=True, eq=False)
 class VectorIndex(Columns):
-    """Index of unit vectors, float32 (n, dimension), one for each row of the indexed table.
+    """Index of unit vectors, float32 (n, dimension), with one vector for each row of a table.
 
-    `statistics` has the number of texts that exceed the embedder's window; {} for a loaded index.
+    `statistics` has the number of texts that exceed the embedder's window. A loaded index has none.
     """
 
     vectors: Vectors
@@ -86,16 +86,18 @@ class VectorIndex(Columns):
         return len(self.vectors)
 
     def search(self, queries: Vectors, k: int) -> list[Ranked[Any]]:
-        """Return the `k` rows with the highest cosine, in [-1, 1], for each query.
+        """For each query, return the `k` rows of the index with the highest cosine (-1..1).
 
         Ties are broken by the lower row number. The results of a query do not depend on the other
         queries in the batch, although batched products are rounded differently. To achieve this,
-        faiss or a GPU only proposes candidates (more than `k`), and the score of each candidate is
+        faiss or a GPU only proposes more than `k` candidates, and the score of each candidate is
         computed separately. If rounding might hide a better row, the query is searched again with
         more candidates.
 
         >>> index = VectorIndex(np.eye(3, dtype=np.float32))
+
         >>> (ranked,) = index.search(np.array([[0.6, 0.8, 0.0]], np.float32), k=2)
+
         >>> ranked.ids.tolist()
         [1, 0]
         """
@@ -115,7 +117,7 @@ class VectorIndex(Columns):
         return results
 
     def scores(self, query: Vectors) -> Vectors:
-        """Return the cosine of each vector of the index with one query vector, float32 (n,)."""
+        """Return the cosine between one query vector and each vector of the index, float32 (n,)."""
         return np.asarray(self.vectors @ query, np.float32)
 
     @cached_property
@@ -147,7 +149,7 @@ class VectorIndex(Columns):
 def index_texts(
     texts: Sequence[str], embedder: Embedder, progress: Progress, what: str
 ) -> VectorIndex:
-    """Embed texts and return an index of the vectors; report the number of long texts."""
+    """Embed texts and return an index of the vectors. The number of long texts is reported."""
     with progress.task(f"embedding {what}", len(set(texts))) as advance:
         vectors = encode_in_blocks(texts, embedder, advance)
     lengths = embedder.text_lengths(texts)
@@ -159,8 +161,8 @@ def index_texts(
 def products(queries: Vectors, rows: Vectors, ids: IntArray) -> Vectors:
     """Return the inner products of each query with selected rows, float32 (n_queries, k).
 
-    `ids` has the shape (n_queries, k) and selects the rows of each query. Each product is computed
-    separately, so it only depends on its query and its row.
+    `ids` has the shape (n_queries, k) and selects the rows for each query. Each product is computed
+    separately, so it depends only on its query and its row.
     """
     import faiss
 

@@ -1,4 +1,4 @@
-"""Tag and embed texts in worker processes, which run on this machine or on a Ray cluster."""
+"""Tag and embed texts in worker processes, on this machine or on a Ray cluster."""
 
 import json
 import os
@@ -26,11 +26,11 @@ T = TypeVar("T")
 R = TypeVar("R")
 Backend = Literal["local", "ray"]
 TEXTS_PER_BLOCK = 32
-"""Number of texts that a worker tags at a time. They form a block."""
+"""Number of texts in a block, i.e. the texts that a worker tags at a time."""
 BLOCKS_PER_WORKER = 16
-"""Number of blocks per worker in a batch. With fewer blocks, workers are idle for longer."""
+"""Number of blocks per worker in a batch. If it is lower, workers are idle for longer."""
 MIN_CHARACTERS = 20_000
-"""Passages with fewer characters in total are embedded without workers."""
+"""Passages with fewer characters in total are embedded without worker processes."""
 _MIN_BLOCK = 10_000
 
 
@@ -46,7 +46,7 @@ class Workers:
 
     @property
     def size(self) -> int:
-        """Number of workers. Counting the CPUs of a Ray cluster connects to the cluster."""
+        """Number of workers. To count the CPUs of a Ray cluster, this connects to the cluster."""
         if self.count is not None:
             return self.count
         if self.backend == "local":
@@ -89,7 +89,7 @@ def _register_ray() -> None:
 
 @dataclass(frozen=True)
 class WorkerModel:
-    """Settings from which a worker creates a model, and the identity that the model must have."""
+    """Settings from which a worker process creates a model, and the identity that it must have."""
 
     group: str
     settings: str
@@ -97,25 +97,25 @@ class WorkerModel:
 
     @classmethod
     def of(cls, group: str, settings: Mapping[str, Any], model: Any) -> "WorkerModel":
-        """Return the settings with the identity of `model`, which was created from them."""
+        """Return the settings of `model`, together with its identity."""
         return cls(group, json.dumps(dict(settings), sort_keys=True), model.identity)
 
 
 @lru_cache(maxsize=4)
 def model_of(how: WorkerModel) -> Any:
-    """Create the model of a worker, or raise UserError if its identity is not `how.identity`."""
+    """Create the model of a worker process. Raises UserError if it has another identity."""
     model = make_model(how.group, json.loads(how.settings))
     if model.identity != how.identity:
         raise UserError(
             f"A worker has the {how.group} '{model.identity}', but the run has '{how.identity}'. "
-            "Install the same packages and files on all machines, and set the device and the "
-            "precision to the same values on all of them."
+            "Install the same packages and files, and set the same device and precision, on all "
+            "machines."
         )
     return model
 
 
 class ParallelTagger:
-    """Tagger that processes lists of at least `min_texts` texts in worker processes."""
+    """Tagger that uses worker processes for lists of at least `min_texts` texts."""
 
     def __init__(self, inner: Nlp, workers: Workers, how: WorkerModel, min_texts: int) -> None:
         self.inner = inner
@@ -125,12 +125,12 @@ class ParallelTagger:
 
     @property
     def identity(self) -> str:
-        """Identity of the tagger that runs in the workers."""
+        """Identity of the tagger that runs in the worker processes."""
         return self.inner.identity
 
     @property
     def batch_size(self) -> int:
-        """Number of texts per call that keeps all workers busy."""
+        """Number of texts per call that keeps all worker processes busy."""
         return TEXTS_PER_BLOCK * BLOCKS_PER_WORKER * self.workers.size
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
@@ -145,7 +145,7 @@ class ParallelTagger:
             yield from sentences
 
     def entities(self, text: str) -> list[str]:
-        """Return the named entities of a text, which is tagged without workers."""
+        """Return the named entities of a text, which is tagged without worker processes."""
         return self.inner.entities(text)
 
 

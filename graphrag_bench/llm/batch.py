@@ -1,7 +1,7 @@
 """Batch files of requests and replies, in the format of OpenAI's batch API and `vllm run-batch`.
 
-The `custom_id` of a request is its cache key. The cache stores the request as a failed call until
-the reply is imported.
+The `custom_id` of a request is its cache key. Until the reply is imported, the cache stores the
+request as a failed call.
 """
 
 import json
@@ -23,13 +23,13 @@ from graphrag_bench.llm.settings import Prices, provider_facts
 from graphrag_bench.prompts import Message
 
 _AGAIN = (WAITING, "retries_exhausted", "malformed")
-"""Reasons of failures for which the request is always written again."""
+"""Failed requests with these reasons are always written to the file again."""
 _HEAD = 100
-"""Number of lines at the beginning of a file that are searched for a request or a reply."""
+"""Number of lines at the beginning of a file in which a request or a reply is searched."""
 
 
 class BatchFile:
-    """File for the requests that have no stored reply.
+    """Batch file to which the requests without a stored reply are written.
 
     An existing file of requests is overwritten. Any other file that is not empty raises UserError.
     If the file exists but is empty, the previous command found no new requests. In this case,
@@ -47,7 +47,7 @@ class BatchFile:
         self.path.write_text("")
 
     def __call__(self, llm: ChatModel, requests: Sequence[Request]) -> None:
-        """Write the requests without a stored reply; raise RequestsWritten if there are any."""
+        """Write the requests without a stored reply. Raises RequestsWritten if there are any."""
         if not isinstance(llm, OpenAICompatible) or llm.cache is None or llm.cache.reading:
             raise UserError("A batch needs llm=openai_compatible and cache.mode=write.")
         asked = {reply_key(llm.identity, one): one for one in requests}
@@ -82,7 +82,7 @@ class BatchFile:
 
 
 def is_batch(file: str | Path, field: str = "custom_id") -> bool:
-    """Return whether the first JSON object in a file has this field; only requests have `url`."""
+    """Return whether the first JSON object in a file has this field. Only requests have `url`."""
     with suppress(OSError), Path(file).open(encoding="utf-8-sig", errors="replace") as lines:
         for line in islice(lines, _HEAD):
             with suppress(ValueError, RecursionError):
@@ -92,7 +92,7 @@ def is_batch(file: str | Path, field: str = "custom_id") -> bool:
 
 
 def import_replies(file: str | Path, cache: str | Path) -> str:
-    """Store the replies of a batch, and return the number of lines of each kind as a text.
+    """Store the replies of a batch, and describe how many lines of each kind the file has.
 
     `failed` lines have an error or an unusable reply, and can be replaced by a later import.
     `known` lines were already imported. `foreign` lines do not belong to a request in this cache.
@@ -129,7 +129,7 @@ def import_replies(file: str | Path, cache: str | Path) -> str:
 
 
 class _Answered(ChatModel):
-    """Model that returns the reply in one line of a batch, at the price without batch discount."""
+    """Model that returns the reply in a line of a batch file, at the price without discount."""
 
     identity = ""
 

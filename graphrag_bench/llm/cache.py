@@ -1,4 +1,4 @@
-"""SQLite cache of replies, vectors and taggings, which threads and processes can share.
+"""SQLite cache of replies, vectors and tagger outputs, which threads and processes can share.
 
 The table `cache` has one row per value: its kind, its key, the identity of the model, the value as
 bytes, and other fields as JSON. Each call of a method is committed before it returns. Rows are
@@ -31,12 +31,12 @@ from graphrag_bench.locks import is_network_drive, lock
 
 Verdict = Literal["new", "valid", "corrected", "unreadable", "failed"]
 WAITING = "waiting"
-"""Failure reason of a request that waits for its reply in a batch."""
+"""Failure reason of a request that waits for its reply from a batch."""
 VERDICTS = (*get_args(Verdict), WAITING)
 VECTORS = "vectors"
 KEY_DIGITS = 32
 VERSION = 4
-"""Version of the file format. Files with another version raise UserError."""
+"""Version of the format of cache files. Files with another version raise UserError."""
 APPLICATION = 0x47524247
 """SQLite application id of cache files, `GRBG`."""
 FORMAT = {"format": "graphrag-bench replies", "version": 1}
@@ -70,9 +70,9 @@ _STRICT = ConfigDict(extra="forbid", strict=True, val_json_bytes="base64")
 class StoredReply(Completion):
     """A stored reply of a model, or a stored failure with its `reason` and its message as `text`.
 
-    The `verdict` is `new` (not parsed yet), `valid`, `unreadable`, `corrected` (unreadable, but a
-    corrective retry gave a readable reply), or `failed`. `prompt` is the request as compressed
-    JSON.
+    The `verdict` is `new` (not parsed yet), `valid`, `unreadable`, `corrected` or `failed`.
+    `corrected` means that the reply is unreadable, but a corrective retry gave a readable reply.
+    `prompt` is the request as compressed JSON.
     """
 
     __pydantic_config__: ClassVar = _STRICT
@@ -87,7 +87,7 @@ class StoredReply(Completion):
 
     @property
     def completion(self) -> Completion:
-        """The reply as a cached completion; raises CallFailed if a failure is stored."""
+        """The reply as a cached completion. Raises CallFailed if a failure is stored."""
         if self.verdict == "failed":
             raise CallFailed(self.reason, self.text)
         values = {field.name: getattr(self, field.name) for field in fields(Completion)}
@@ -96,7 +96,7 @@ class StoredReply(Completion):
 
 @dataclass(frozen=True)
 class StoredVector:
-    """Stored vector of a text, as float32 numbers, with its price if a server computed it."""
+    """Stored vector of a text, as float32 numbers, and its price if a server computed it."""
 
     __pydantic_config__: ClassVar = _STRICT
     KIND: ClassVar = "vector"
@@ -132,9 +132,10 @@ _KINDS: Mapping[str, type[Any]] = {
 
 
 class Cache:
-    """Cache file of replies, vectors and taggings. If `reading` is true, the file is not changed.
+    """Cache file of replies, vectors and tagger outputs.
 
-    Raises UserError if the file cannot be opened or belongs to another program or version.
+    If `reading` is true, the file is not changed. Raises UserError if the file cannot be opened or
+    belongs to another program or version.
     """
 
     def __init__(self, path: str | Path, *, reading: bool = False) -> None:
@@ -157,7 +158,7 @@ class Cache:
             raise UserError(f"The cache {path} cannot be opened: {error}.{hint}") from None
 
     def _needs_lease(self) -> bool:
-        """Return whether the file is on a network drive, or was created on a network drive.
+        """Return whether the cache file is on a network drive, or was created on a network drive.
 
         The write-ahead log of SQLite needs shared memory, and file locks are not reliable on a
         network drive. Therefore, each transaction holds a lease, opens the file, and writes a
@@ -218,7 +219,7 @@ class Cache:
             raise RunStopped(f"The cache {self.path} cannot be {verb}: {error}.") from None
 
     def get_many(self, kind: type[CacheRowT], keys: Iterable[str]) -> dict[str, CacheRowT]:
-        """Return the stored replies, vectors or taggings with these keys, as {key: row}."""
+        """Return the stored replies, vectors or tagger outputs with these keys, as {key: row}."""
         condition = "key IN (SELECT value FROM json_each(?))"
         with self._transaction("read") as connection:
             values = kind.KIND, json.dumps(list(keys))
@@ -226,14 +227,15 @@ class Cache:
         return {row.key: row for row in starmap(_row, rows)}
 
     def get(self, key: str) -> StoredReply | None:
-        """Return the stored reply or failure with this key, or None."""
+        """Return the stored reply or failure with this key. If there is none, return None."""
         return self.get_many(StoredReply, [key]).get(key)
 
     def put(self, *rows: CacheRow) -> int:
-        """Store replies, vectors or taggings in one transaction, and return how many were stored.
+        """Store replies, vectors or tagger outputs, and return the number of stored rows.
 
-        Only unreadable and failed replies are replaced. All other existing rows are kept. If
-        `reading` is true, nothing is stored. Raises RunStopped if the file cannot be written.
+        All rows are stored in one transaction. Existing rows are kept, except unreadable and failed
+        replies. If `reading` is true, nothing is stored. Raises RunStopped if the file cannot be
+        written.
         """
         if self.reading:
             return 0
@@ -248,24 +250,24 @@ class Cache:
         return n_stored
 
     def set_verdict(self, key: str, verdict: Verdict) -> None:
-        """Set the verdict of a stored reply."""
+        """Set the verdict of a stored reply, e.g. `valid` or `unreadable`."""
         if not self.reading:
             with self._transaction("written") as connection:
                 connection.execute(_SET_VERDICT, (verdict, key))
 
     def lock(self, key: str) -> threading.Lock:
-        """Return the lock of a key, so that two threads do not request the same reply."""
+        """Return the lock of a key, which prevents two threads from requesting the same reply."""
         with self._lock:
             return self._key_locks.setdefault(key, threading.Lock())
 
     def rows(self) -> Iterator[CacheRow]:
-        """Yield all stored replies, then all vectors, then all taggings, sorted by key."""
+        """Yield all stored replies, then all vectors, then all tagger outputs, sorted by key."""
         with self._transaction("read") as connection:
             for kind in _KINDS:
                 yield from starmap(_row, connection.execute(f"{_SELECT} ORDER BY key", [kind]))
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the cache file."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -286,7 +288,7 @@ def vector_key(identity: str, kind: str, text: str) -> str:
 
 
 def row_key(*parts: object) -> str:
-    """Return the cache key of some values, which is a prefix of the sha256 of their JSON."""
+    """Return the cache key of some values. It is a prefix of the sha256 of their JSON."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:KEY_DIGITS]
 
 
@@ -300,10 +302,10 @@ def reply_key(identity: str, request: Request) -> tuple[str, bytes]:
 
 
 def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
-    """Count the rows in a cache or an exported file, for each identity of a model.
+    """Count the rows of a cache or an exported file, as one Counter for each identity of a model.
 
-    There are counts of replies for each verdict, and counts of vectors, prompt tokens, completion
-    tokens, US dollars (`usd`), and truncated replies (`cut`).
+    Replies are counted for each verdict. Vectors, prompt tokens, completion tokens, US dollars
+    (`usd`) and truncated replies (`cut`) are also counted.
     """
     models: dict[str, Counter[str]] = {}
     for row in rows_in(path):
@@ -342,9 +344,10 @@ def export_rows(cache: str | Path, file: str | Path) -> int:
 
 
 def import_rows(file: str | Path, cache: str | Path) -> int:
-    """Add the rows of an exported file or another cache to a cache, and return the number of rows.
+    """Add the rows of an exported file or another cache to a cache, and return their number.
 
-    If an error occurs, no row is added. Existing readable rows of `cache` are not replaced.
+    If an error occurs, no row is added. If `cache` already has a readable row with the same key,
+    this row is kept.
     """
     rows = list(rows_in(file))  # a damaged file must not create a cache
     with closing(Cache(cache)) as target:
@@ -353,7 +356,7 @@ def import_rows(file: str | Path, cache: str | Path) -> int:
 
 
 def rows_in(path: str | Path) -> Iterator[CacheRow]:
-    """Yield the rows of a cache or an exported file; raises UserError for any other file."""
+    """Yield the rows of a cache or an exported file. Raises UserError for any other file."""
     file = Path(path)
     if not file.is_file():
         raise UserError(f"There is no cache and no export '{file}'.")

@@ -1,4 +1,4 @@
-"""Requests to language models, replies, and errors."""
+"""Requests to language models, their replies, and the errors of calls."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Request:
-    """Request to a model. All its fields are part of the cache key.
+    """Request to a language model. All its fields are part of the cache key.
 
-    `trial` is 0 for the first run, and the number of the repetition for a repeated run.
+    If a run is repeated, `trial` is the number of the repetition. It is 0 for the first run.
     """
 
     prompt: Chat
@@ -27,11 +27,11 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCall:
-    """Usage of a call to a model. Tokens are counted by the server.
+    """Tokens, price and time of a call to a model. Tokens are counted by the server.
 
-    `seconds` is the time of the last attempt, and 0 for a cached reply. `fingerprint` identifies
+    `seconds` is the time of the last attempt. For a cached reply it is 0. `fingerprint` identifies
     the server's configuration. `reasoning_tokens` are included in `completion_tokens`. `key` is the
-    cache key, or "" without a cache.
+    cache key. If there is no cache, it is "".
     """
 
     model: str = ""
@@ -48,7 +48,7 @@ class ModelCall:
 
 @dataclass(frozen=True)
 class Completion(ModelCall):
-    """Reply of a model with its usage. `finish` is `stop`, or `length` for a truncated reply."""
+    """Reply of a model, with its tokens and price. `finish` is `stop`, or `length` if truncated."""
 
     text: str
     finish: str = "stop"
@@ -56,7 +56,7 @@ class Completion(ModelCall):
 
 
 class CallFailed(Exception):
-    """A call failed, but the run can continue.
+    """A call to a model failed, but the run can continue.
 
     `reason` is `content_filter`, `context_overflow`, `unreadable`, `retries_exhausted`,
     `malformed`, `refused` or `empty`. If the server charged for an unusable reply, `paid` is this
@@ -78,7 +78,7 @@ class CallFailed(Exception):
 
 
 class RunStopped(UserError):
-    """The run stops, because no further call can succeed."""
+    """The run stops, because no further call to the model can succeed."""
 
     exit_code = 1
 
@@ -90,15 +90,15 @@ class NotAccepted(RunStopped):
 
 
 class BudgetSpent(RunStopped):
-    """The remaining budget is too small for the next call."""
+    """The remaining budget is too small for the next call to a model."""
 
 
 class ServerFailed(RunStopped):
-    """The server or the network failed; a later run may succeed."""
+    """The run stops, because the server or the network failed. A later run may succeed."""
 
 
 class RequestsWritten(RunStopped):
-    """Requests without a stored reply were written to a batch file instead of being sent."""
+    """The run stops, because requests were written to a batch file instead of being sent."""
 
 
 CallOutcome = Completion | CallFailed

@@ -1,4 +1,4 @@
-"""Chat models, which reply to lists of prompts, with a cache, a budget and threads."""
+"""Base class of language models, with a cache, a budget and several calls at the same time."""
 
 import copy
 import threading
@@ -31,9 +31,9 @@ CompletedCalls = Generator[tuple[int, CallOutcome], None, None]
 Log = Callable[[CallOutcome, str], None]
 TOKENS_PER_MESSAGE = 8
 ESTIMATE_RATIO = 1.2
-"""Upper estimate of the ratio of a model's tokens to cl100k tokens, for the cost of a call."""
+"""For the cost of a call, each cl100k token counts as this many tokens of the model."""
 TOKENIZER_RATIO = 1.15
-"""Upper estimate of the ratio of a model's tokens to cl100k tokens, for the length of a prompt."""
+"""For the length of a prompt, each cl100k token counts as this many tokens of the model."""
 MIN_REPLY = 512
 _MIN_SHARE, _STEP = 16, 256
 
@@ -46,7 +46,7 @@ class ChatModel(ABC):
     """
 
     window: int | None = None
-    """Context window in tokens, which the prompt and the reply share; None if it is unknown."""
+    """Context window in tokens, shared by prompt and reply. If it is unknown, it is None."""
     concurrency: int = 1
     """Maximum number of calls at the same time."""
     prices: Prices = Prices()
@@ -75,7 +75,7 @@ class ChatModel(ABC):
 
     @cached_property
     def meter(self) -> Meter:
-        """Outcomes of the calls of this object."""
+        """Replies and failures of the calls that were made with this object."""
         return Meter()
 
     @property
@@ -96,13 +96,14 @@ class ChatModel(ABC):
         gate: FailureGate | None = None,
         stop_on_outage: bool = False,
     ) -> Self:
-        """Return a copy with a new meter and with the given cache, budget, log or other parts.
+        """Return a copy of the model with the given cache, budget, log or other parts.
 
-        Parts that are not given are kept. `trial` is the number of the repetition. Each repetition
-        has its own cache rows and seed, but the same identity. `log` is called with each outcome
-        and its item, in any thread. `gate` limits the failure rate of a step. If `stop_on_outage`
-        is true and the server failed for a prompt, ServerFailed is raised after the whole list of
-        prompts. Raises UserError if the budget is in dollars and the model has no prices.
+        Parts that are not given are kept, but the copy has a new meter. `trial` is the number of
+        the repetition. Each repetition has its own cache rows and seed, but the same identity.
+        `log` is called in any thread, with each reply or failure and its item. `gate` limits the
+        failure rate of a step. If `stop_on_outage` is true and the server failed for a prompt,
+        ServerFailed is raised after the whole list of prompts. Raises UserError if the budget is in
+        dollars and the model has no prices.
         """
         other = copy.copy(self)
         other._original = self._root
@@ -125,7 +126,7 @@ class ChatModel(ABC):
         schema: Schema | None = None,
         items: Sequence[str] = (),
     ) -> list[Completion | CallFailed]:
-        """Return the reply or the failure for each prompt; raises RunStopped.
+        """Return, for each prompt, the reply or the failure of the call. Raises RunStopped.
 
         `items` names the subject of each prompt in the ledger, e.g. a chunk id.
         """
@@ -146,11 +147,11 @@ class ChatModel(ABC):
         schema: Schema | None = None,
         items: Sequence[str] = (),
     ) -> CompletedCalls:
-        """Yield (position of the prompt, outcome) pairs in the order in which the outcomes arrive.
+        """Yield (position of the prompt, reply or failure) in the order in which replies arrive.
 
-        The caller must pass each outcome to `report`. If RunStopped is raised or the generator is
-        closed, waiting calls are cancelled. Running calls are completed, and their replies are
-        stored.
+        The caller must pass each reply or failure to `report`. If RunStopped is raised or the
+        generator is closed, waiting calls are cancelled. Running calls are completed, and their
+        replies are stored.
         """
         calls = [
             (Request(prompt, max_tokens, tuple(stop), schema, self.trial), item)
@@ -197,13 +198,13 @@ class ChatModel(ABC):
                     pass
 
     def report(self, ok: bool, outcome: CallOutcome) -> None:
-        """Count a call for the limit on failures; raises RunStopped after too many failures."""
+        """Count a call as successful or failed. Raises RunStopped after too many failures."""
         if self.gate is not None:
             sample = outcome.text if isinstance(outcome, Completion) else str(outcome)
             self.gate.count(ok, sample, of_server=outcome.of_server)
 
     def set_verdict(self, reply: Completion, verdict: Verdict) -> None:
-        """Store a verdict, for example `valid`, for a cached reply."""
+        """Store in the cache whether a reply is readable, for example as the verdict `valid`."""
         if self.cache is not None and reply.key:
             self.cache.set_verdict(reply.key, verdict)
 
@@ -219,11 +220,11 @@ class ChatModel(ABC):
         return outcome
 
     def _reply(self, request: Request, store: Cache | None) -> Completion:
-        """Return the stored reply, or request a reply and store it.
+        """Return the stored reply to a request. If there is none, request a reply and store it.
 
-        If the request has a schema, the reply is stored as `new`, and its parser sets the verdict
-        later. An unreadable reply is requested again in the next run. A truncated reply is not
-        requested again, because the same request would be truncated again.
+        If the request has a schema, the reply is stored with the verdict `new`, and its parser sets
+        the verdict later. An unreadable reply is requested again in the next run. A truncated reply
+        is not requested again, because the same request would be truncated again.
         """
         if store is None:
             return self._within_budget(request)
@@ -276,7 +277,7 @@ def reply(
     stop: Sequence[str] = (),
     schema: Schema | None = None,
 ) -> Completion:
-    """Return the reply to one prompt; raises CallFailed if the call fails."""
+    """Return the reply of a model to one prompt. Raises CallFailed if the call fails."""
     outcome = llm.complete([prompt], max_tokens=max_tokens, stop=stop, schema=schema)[0]
     if isinstance(outcome, CallFailed):
         raise outcome
@@ -284,7 +285,7 @@ def reply(
 
 
 def reserved_tokens(most: int, window: int | None) -> int:
-    """Return the number of tokens that are reserved for a reply, independent of the prompt.
+    """Return how many tokens of the context window are reserved for a reply, for any prompt.
 
     It is a sixteenth of the window, but at least 512 and at most `most`. If the window is unknown,
     it is `most`.
@@ -293,7 +294,7 @@ def reserved_tokens(most: int, window: int | None) -> int:
 
 
 def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
-    """Return the token limit of a reply: `most`, or less if the prompt leaves less of the window.
+    """Return the token limit of a reply. It is `most`, unless the prompt leaves less of the window.
 
     The rest of the window is rounded down to a multiple of 256, but is at least `reserved_tokens`.
     """

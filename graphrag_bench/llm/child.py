@@ -1,6 +1,6 @@
 """Run a command until standard input ends: `python child.py COMMAND...`.
 
-Standard input is a pipe from the parent process, so it ends when the parent process ends.
+Standard input is a pipe from the parent process, so the command ends with the parent process.
 """
 
 import os

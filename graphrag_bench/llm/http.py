@@ -1,4 +1,4 @@
-"""HTTP with urllib3: a pool of connections to one server, and the waits between attempts."""
+"""HTTP connections to one server with urllib3, and the waits between attempts."""
 
 import re
 import time
@@ -14,7 +14,7 @@ from graphrag_bench.terminal import is_local, pause
 
 CONNECT_SECONDS = 10.0
 LONGEST_WAIT = 120.0
-"""Longest wait in seconds that a server may ask for; a longer wait is ignored."""
+"""Longest wait in seconds that a server may ask for. If it asks for more, this is ignored."""
 _RETRIED = frozenset({408, 409, 429, *range(500, 600)})
 _BACKOFF, _LONGEST_BACKOFF, _JITTER = 0.5, 8.0, 0.25
 _WAIT = re.compile(
@@ -28,7 +28,7 @@ _UNITS = {"ms": 0.001, "milli": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0
 
 
 def stated_wait(text: str) -> float | None:
-    """Return the seconds after which an error message asks to retry; None if it states no time.
+    """Return the wait in seconds for which an error message asks. If there is none, return None.
 
     >>> stated_wait("Rate limit reached. Please try again in 1m2.5s. Visit billing.")
     62.5
@@ -40,14 +40,14 @@ def stated_wait(text: str) -> float | None:
 
 
 class Retries(Retry):
-    """Retries of one request, which wait as long as the server asks, and stop at a signal."""
+    """Retries of one request. They wait as long as the server asks, and stop at a signal."""
 
     began = 0.0
-    """Start of the last attempt, on the monotonic clock."""
+    """Start of the last attempt, in seconds of the monotonic clock."""
 
     @classmethod
     def up_to(cls, n: int) -> "Retries":
-        """Return the retries of a request that begins now; `n` is their largest number."""
+        """Return up to `n` retries for a request that begins now."""
         retries = cls(
             n, allowed_methods=None, status_forcelist=_RETRIED, raise_on_status=False,
             backoff_factor=_BACKOFF, backoff_max=_LONGEST_BACKOFF, backoff_jitter=_JITTER,
@@ -56,7 +56,7 @@ class Retries(Retry):
         return retries
 
     def get_retry_after(self, response: BaseHTTPResponse) -> float | None:
-        """Return the wait in seconds from a response: its headers, or the message of a 429."""
+        """Return the wait in seconds for which the headers of a response, or a 429, ask."""
         for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
             try:
                 return float(response.headers[name]) * unit
@@ -71,7 +71,7 @@ class Retries(Retry):
         return date
 
     def sleep(self, response: BaseHTTPResponse | None = None) -> None:
-        """Wait before the next attempt; raises KeyboardInterrupt if a signal arrives."""
+        """Wait before the next attempt. Raises KeyboardInterrupt if a signal arrives."""
         asked = None if response is None else self.get_retry_after(response)
         if asked is None or not 0 < asked <= LONGEST_WAIT:
             asked = self.get_backoff_time() or _BACKOFF  # urllib3's first wait is 0
@@ -80,9 +80,10 @@ class Retries(Retry):
 
 
 def connection_pool(address: str, seconds: float, n_connections: int) -> PoolManager:
-    """Return a pool of connections to a server; `seconds` limits the wait for a part of a reply.
+    """Return a pool of connections to a server, directly or through the proxy of the environment.
 
-    The proxy comes from the environment; a server on this machine is reached without a proxy.
+    `seconds` limits the wait for a part of a reply. A server on this machine is reached without a
+    proxy.
     """
     parts = urlsplit(address)
     timeout = Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds)

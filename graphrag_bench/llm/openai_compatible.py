@@ -78,10 +78,10 @@ class OpenAICompatible(ChatModel):
         limits: Limits | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
     ) -> None:
-        """Set the server; `api_key_env` names the environment variable that holds the API key.
+        """Set the server. `api_key_env` names the environment variable that holds the API key.
 
-        The key is read at the first call (None: no key). `timeout` is the number of seconds per
-        attempt.
+        If `api_key_env` is None, no key is sent. The key is read at the first call. `timeout` is
+        the number of seconds per attempt.
         """
         self.model = model
         self.decoding = parse_settings(Decoding, decoding)
@@ -113,7 +113,7 @@ class OpenAICompatible(ChatModel):
 
     @cached_property
     def prices(self) -> Prices:  # type: ignore[override]
-        """Prices from the settings, or else from a list of known models; 0 for an unknown model."""
+        """Prices from the settings or a list of known models. An unknown model costs 0."""
         return prices_of(self.model, self.server.address, self._prices)
 
     @cached_property
@@ -141,7 +141,7 @@ class OpenAICompatible(ChatModel):
 
 
 def body(model: str, request: Request, decoding: Decoding, dialect: Dialect) -> dict[str, Any]:
-    """Return the JSON body of a request."""
+    """Return the JSON body of a request to a model."""
     prompt, seed = request.prompt, decoding.seed
     fields: dict[str, Any] = {
         "temperature": decoding.temperature if dialect.temperature else None,
@@ -239,7 +239,7 @@ def _until(text: str, stop: Sequence[str]) -> str:
 
 
 def without_reasoning(text: str) -> str:
-    """Remove the reasoning from a reply; the result is "" if the reply ends inside the reasoning.
+    """Remove the reasoning from a reply. If the reply ends inside the reasoning, the result is "".
 
     Reasoning is enclosed in tags at the beginning of a reply. Some chat templates write the opening
     tag in the prompt, so the reply only has the closing tag. A closing tag is recognised on its own

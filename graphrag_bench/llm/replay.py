@@ -1,4 +1,4 @@
-"""A model that returns the stored replies of another model."""
+"""A model that returns the stored replies of another model, without calling it."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -38,7 +38,7 @@ class Replay(ChatModel):
 
     @cached_property
     def identity(self) -> str:
-        """Identity of the recorded model; raises UserError if there are several models."""
+        """Identity of the recorded model. Raises UserError if the file has several models."""
         if self._root is not self:
             return self._root.identity
         there = sorted({row.identity for row in self._rows.values()})
@@ -53,7 +53,7 @@ class Replay(ChatModel):
         return self._identity or there[0]
 
     def call(self, request: Request) -> Completion:
-        """Return the stored reply. Raises the stored failure, or NotAccepted if there is none."""
+        """Return the stored reply, or raise the stored failure. Otherwise, raise NotAccepted."""
         key, _ = reply_key(self.identity, request)
         if (row := self._rows.get(key)) is None:
             shown = request.prompt[-1].content[:200] if request.prompt else ""

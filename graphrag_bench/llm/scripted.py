@@ -17,11 +17,12 @@ class Scripted(ChatModel):
     """Test model that gives planned replies, and counts words as tokens.
 
     `replies` maps patterns to replies. A pattern is a substring, or a regular expression if it
-    begins with `re:`. The first pattern that matches the last user message determines the reply,
-    which is a text, a Completion, or a CallFailed to raise. If no pattern matches, `answer(chat)`
-    returns the reply or None. `prompts` lists all prompts in order of arrival.
+    begins with `re:`. The first pattern that matches the last user message determines the reply.
+    The reply is a text, a Completion, or a CallFailed to raise. If no pattern matches,
+    `answer(chat)` returns the reply or None. `prompts` lists all prompts in order of arrival.
 
     >>> from graphrag_bench.llm.chat import reply
+
     >>> reply(Scripted({"Italy": "Rome"}), (Message("user", "Italy?"),), max_tokens=5).text
     'Rome'
     """
@@ -49,7 +50,7 @@ class Scripted(ChatModel):
         return f"scripted:{digest(plan, code(self.answer) if self.answer else '')}"
 
     def call(self, request: Request) -> Completion:
-        """Return the planned reply; raises RunStopped if no reply is planned for the prompt."""
+        """Return the planned reply. Raises RunStopped if no reply is planned for the prompt."""
         with self._lock:
             self.prompts.append(request.prompt)
         n_words = sum(len(message.content.split()) for message in request.prompt)
@@ -83,5 +84,5 @@ class Scripted(ChatModel):
 
 
 def last_user_message(prompt: Sequence[Message]) -> str:
-    """Return the text of the last message with the role `user`, or "" if there is none."""
+    """Return the text of the last message with the role `user`. If there is none, return ""."""
     return next((message.content for message in reversed(prompt) if message.role == "user"), "")

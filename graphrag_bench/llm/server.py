@@ -25,7 +25,7 @@ from graphrag_bench.version import __version__
 Body = Mapping[str, Any]
 OPENAI = "https://api.openai.com/v1"
 LIST_SECONDS = 3.0
-"""Time limit of the request for a server's list of models."""
+"""Time limit in seconds of the request for a server's list of models."""
 _FIRST_RETRIES = 2
 _SECONDS_OF_A_STOP = 5.0
 OVERFLOW = re.compile(
@@ -65,7 +65,7 @@ class RateLimiter:
         self._admitted: deque[tuple[float, int]] = deque()
 
     def admit(self, n_tokens: int) -> None:
-        """Wait until a request of `n_tokens` fits the limits; raises CallFailed if it never can."""
+        """Wait until a request of `n_tokens` fits the limits. Raises CallFailed if it never can."""
         if n_tokens > self.tokens:
             problem = f"{n_tokens} tokens are more than limits.tokens_per_minute={self.tokens}."
             raise CallFailed("refused", f"Prompt and max_tokens: {problem}")
@@ -89,7 +89,7 @@ class Server:
     """
 
     windows_file: Path | None = None
-    """File that stores the context window that a server reported for each model."""
+    """File with the context window that a server reported for each model."""
 
     def __init__(
         self,
@@ -102,9 +102,9 @@ class Server:
         retries: int,
         group: str = "llm",
     ) -> None:
-        """Check the address, and raise UserError if it is invalid; the first call connects.
+        """Check the address without connecting to it. Raises UserError if it is invalid.
 
-        `group` is the group of settings that error messages name.
+        `group` is the group of settings that error messages name, e.g. `llm`.
         """
         check_server(f"{group}.base_url", base_url)
         check_variable(api_key_env)
@@ -124,19 +124,19 @@ class Server:
 
     @cached_property
     def key(self) -> SecretStr:
-        """API key from the environment, hidden in a repr; raises UserError if it is not set."""
+        """API key from the environment, hidden in a repr. Raises UserError if it is not set."""
         if self.api_key_env is None:
             return SecretStr("no-key-needed")
         if not (key := os.environ.get(self.api_key_env, "").strip()):
             raise UserError(
-                f"The environment variable {self.api_key_env} is not set. It holds the API key: "
-                f"export {self.api_key_env}=..., or {self.group}.api_key_env=null for a server "
-                "that needs none."
+                f"The environment variable {self.api_key_env} is not set. Set it to the API key: "
+                f"export {self.api_key_env}=... If the server needs no key, set "
+                f"{self.group}.api_key_env=null."
             )
         if not (key.isascii() and key.isprintable()):
             raise UserError(
-                f"The environment variable {self.api_key_env} holds no API key: it has "
-                "characters that a header cannot have."
+                f"The environment variable {self.api_key_env} does not hold an API key, because it "
+                "contains characters that are not allowed in a header."
             )
         return SecretStr(key)
 
@@ -153,14 +153,14 @@ class Server:
         return {**key, **accepted, "content-type": "application/json", "user-agent": agent}
 
     def _request(self, method: str, path: str, body: Body | None = None, **how: Any) -> Any:
-        """Return the response to a request; raises urllib3's HTTPError if there is none."""
+        """Return the response to a request. Raises urllib3's HTTPError if there is none."""
         sent = None if body is None else json.dumps(body, ensure_ascii=False).encode()
         url = self.address.rstrip("/") + path
         return self._connections.request(method, url, body=sent, headers=self._headers(), **how)
 
     @cached_property
     def window(self) -> int | None:
-        """Context window in tokens, from a list of known models or the server; None if unknown.
+        """Context window in tokens, from a list of known models or the server, or else None.
 
         The window that the server reports is stored in a file, so that cache keys do not change
         when the server is down.
@@ -200,10 +200,10 @@ class Server:
         return (named or rows)[0] if named or len(rows) == 1 else {}
 
     def post(self, path: str, body: Body, *, n_tokens: int = 0) -> tuple[Body, int, float]:
-        """Return the response body, the number of retries, and the seconds of the last attempt.
+        """Send a request. Return the response body, the retries, and the last attempt's seconds.
 
-        `n_tokens` is the largest number of tokens that the call may use. Raises CallFailed for a
-        rejected request or after the last retry; RunStopped when no call can succeed.
+        `n_tokens` is the largest number of tokens that the call may use. Raises CallFailed if the
+        request is rejected or the last retry fails. Raises RunStopped if no call can succeed.
         """
         with self._slots:
             if not self._proven:
@@ -213,7 +213,7 @@ class Server:
             return self._send(path, body, n_tokens, self.retries)
 
     def _first_call(self, path: str, body: Body, n_tokens: int) -> tuple[Body, int, float]:
-        """Send with few retries, so that a missing server is reported soon."""
+        """Send the first request with few retries, so that a missing server is reported soon."""
         if self._stop and time.monotonic() < self._stopped_at + _SECONDS_OF_A_STOP:
             raise type(self._stop)(str(self._stop))
         try:
@@ -308,7 +308,7 @@ class Server:
         if status in (404, 405):
             return NotAccepted(
                 f"{self.address} has no model '{self.model}', or no API at this path: {at_fault}. "
-                f"Check {self.group}.model and {self.group}.base_url (it ends in /v1)."
+                f"Check {self.group}.model and {self.group}.base_url, which usually ends in /v1."
             )
         if (field := unsupported_field(message, sent)) is not None:
             setting = _SETTINGS.get(field, f"decoding.extra without '{field}'")
@@ -330,10 +330,10 @@ def _no_answer(n_retries: int, problem: str) -> CallFailed:
 
 
 def unsupported_field(message: str, sent: Body) -> str | None:
-    """Return the field of a request that an error message calls unsupported, or None.
+    """Return the request field that an error message calls unsupported, or else None.
 
     If the message names several fields, the field after its key `param` comes first, then fields in
-    quotes, then other fields.
+    quotes, then all other fields.
 
     >>> unsupported_field("Unsupported value: 'seed' does not stop here", {"seed": 1, "stop": []})
     'seed'
@@ -350,6 +350,6 @@ def unsupported_field(message: str, sent: Body) -> str | None:
 
 
 def token_count(usage: object, name: str) -> int | None:
-    """Return the count called `name` in a server's `usage`; None if missing or invalid."""
+    """Return the count called `name` in a server's `usage`. If missing or invalid, return None."""
     count = usage.get(name) if isinstance(usage, Mapping) else None
     return count if type(count) is int and count >= 0 else None

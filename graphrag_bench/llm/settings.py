@@ -1,4 +1,4 @@
-"""Settings of API models, and a list of providers with prices and context windows."""
+"""Settings of models behind an API, and a list of providers with prices and context windows."""
 
 import re
 from collections.abc import Mapping
@@ -77,7 +77,7 @@ GroupT = TypeVar("GroupT", bound=_Group)
 
 
 def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None) -> GroupT:
-    """Check settings; raise UserError if a name is unknown or a value is invalid."""
+    """Check settings. Raises UserError if a name is unknown or a value is invalid."""
     if isinstance(values, kind):
         return values
     try:
@@ -92,7 +92,7 @@ def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None
 
 
 def check_variable(variable: str | None) -> None:
-    """Raise UserError if a text is not a valid variable name; the message hides the text."""
+    """Raise UserError if a text is not a valid name of a variable. The text is not shown."""
     if variable is not None and not _VARIABLE.fullmatch(variable):
         raise UserError(
             "api_key_env must be the name of the environment variable that holds the API key, e.g. "
@@ -101,12 +101,12 @@ def check_variable(variable: str | None) -> None:
 
 
 _TOKENS = 1000
-"""Number of tokens of the call from which prices are computed. Longer prompts may cost more."""
+"""Prices are those of a call with this many tokens. Longer prompts may cost more."""
 
 
 @cache
 def provider_facts(model: str, base_url: str) -> tuple[int | None, Prices | None]:
-    """Return the context window and the current prices of a provider's model, or None if unknown.
+    """Return the context window and the prices of a provider's model. Unknown values are None.
 
     Source: the package genai-prices.
     """
@@ -126,7 +126,7 @@ def provider_facts(model: str, base_url: str) -> tuple[int | None, Prices | None
 
 
 def prices_of(model: str, base_url: str, settings: Prices | Mapping[str, Any] | None) -> Prices:
-    """Return prices from the settings, or else from the list of known models, or else 0."""
+    """Return prices from the settings or the list of known models. An unknown model costs 0."""
     if settings is not None:
         return parse_settings(Prices, settings)
     return provider_facts(model, base_url)[1] or Prices()

@@ -1,4 +1,4 @@
-"""Parse replies into pydantic models.
+"""Ask a language model, and parse its replies into pydantic models.
 
 An unreadable reply is requested once more, with a description of the problem in the prompt. If the
 new reply is also unreadable, a fallback is used or an error is raised.
@@ -31,8 +31,9 @@ class ReplyFormat(Generic[T]):
 
     `read(text, cut)` returns the parsed value or raises UnreadableReply. `cut` is true if the reply
     reached `max_tokens`. `purpose` names the kind of prompt in error messages, e.g.
-    `extract_triples`. `denies(value, text)` returns True if the value from a corrective retry lacks
-    content that the text of the first reply has. The corrective retry then counts as unreadable.
+    `extract_triples`. `denies(value, text)` compares the value from a corrective retry with the
+    text of the first reply. It returns True if the value lacks content of this text. The corrective
+    retry then counts as unreadable.
     """
 
     purpose: str
@@ -52,7 +53,7 @@ def json_format(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
 
 @dataclass(frozen=True)
 class ListReply(Generic[ModelT]):
-    """Parsed reply with lists.
+    """Parsed reply that consists of lists of items.
 
     `cut` is true if the reply ends inside a list. `skipped` is the number of invalid items.
     """
@@ -63,7 +64,7 @@ class ListReply(Generic[ModelT]):
 
 
 def list_format(model: type[ModelT], field: str, purpose: str) -> ReplyFormat[ListReply[ModelT]]:
-    """Return the format of replies that are JSON objects with lists, parsed by `read_lists`."""
+    """Return the format of replies that are JSON objects with lists. `read_lists` parses them."""
 
     def read(text: str, cut: bool) -> ListReply[ModelT]:
         return ListReply(*read_lists(text, model, field, cut=cut, purpose=purpose))
@@ -81,17 +82,18 @@ def ask(
     fallback: ModelT | None = None,
     retry: bool = True,
 ) -> ModelT:
-    """Return the reply to one prompt as an instance of `model`, or else the `fallback`.
+    """Send one prompt to a model, and return the reply parsed as an instance of `model`.
 
-    If `fallback` is None, UnreadableReply is raised for a reply that is unreadable even after a
-    corrective retry, and CallFailed if there is no reply. RunStopped is raised in any case.
+    If there is no readable reply, even after a corrective retry, `fallback` is returned. If
+    `fallback` is None, UnreadableReply is raised for an unreadable reply, and CallFailed if there
+    is no reply. RunStopped is raised in any case.
     """
     (one,) = ask_each(llm, [chat], json_format(model, purpose), max_tokens=max_tokens, retry=retry)
     return or_fallback(llm, one, fallback)
 
 
 def or_fallback(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
-    """Return a parsed reply, or the fallback if the reply is a failure.
+    """Return a parsed reply. If the reply is a failure, return the fallback instead.
 
     Each use of the fallback is counted. If the fallback is None, the failure is raised.
     """
@@ -114,7 +116,7 @@ def ask_about(
     max_tokens: int,
     retry: bool = True,
 ) -> list[R]:
-    """Ask a model about each item, and return one result per item.
+    """Ask a model about each item of a list, and return one result per item.
 
     `chat` returns the prompt for an item, and `fit` converts the parsed reply and the item to a
     result. If the reply is unreadable or `fit` raises UnreadableReply, `fallback` returns the
@@ -146,7 +148,7 @@ def ask_each(
     retry: bool = True,
     advance: Advance = no_advance,
 ) -> list[T | UnreadableReply | CallFailed]:
-    """Return the parsed reply, or the failure, for each prompt.
+    """Send prompts to a model, and return the parsed reply or the failure for each prompt.
 
     After all replies have arrived, unreadable replies are requested once more, with a description
     of the problem in the prompt. Replies that remain unreadable count as failures. The cache stores

@@ -32,19 +32,19 @@ from graphrag_bench.text import short
 
 _PORTS, _POLL, _FAILURE_HOLDS, _FIRST_LINE, _BETWEEN_LINES = 3, 0.25, 5.0, 3.0, 30.0
 _RESOURCES = ("--gpu-memory-utilization", "--tensor-parallel-size", "--max-num-seqs")
-"""Flags that are not part of the identity, because they only change how numbers are rounded."""
+"""Flags of vLLM that are not part of the identity, because they only change the rounding."""
 _PREFIX = re.compile(r"^(\([^()]*pid=\d+\)\s*)?([A-Z]+ [^\]]*\]\s*)?")
 _PORT_TAKEN = "address already in use"
 _CAUSES = {
     "Failed to infer device type|No CUDA GPUs are available|Found no NVIDIA driver":
-        "No GPU is found: `nvidia-smi` must list one. Or name a server: llm=openai_compatible.",
+        "No GPU is found. Check that `nvidia-smi` lists one, or set llm=openai_compatible.",
     "CUDA out of memory|less than desired GPU memory":
         "End other programs on the GPU (nvidia-smi), lower llm.args=[--gpu-memory-utilization=0.9],"
         " or use a smaller or quantised model.",
     "No available memory for the cache|larger than the maximum number of tokens|KV cache is needed":
         "Lower llm.window, or raise llm.args=[--gpu-memory-utilization=0.9].",
     "Repository Not Found|not a valid model identifier|Invalid repository ID|Repo id must":
-        "Check llm.model: there is no such folder, and no such model on the hub for this HF_TOKEN.",
+        "Check llm.model. It is neither a folder nor a hub model that this HF_TOKEN can access.",
     "gated repo": "Accept the licence at https://huggingface.co/{}, and export HF_TOKEN=...",
     "than the derived max_model_len": "Lower llm.window to the model's window.",
     _PORT_TAKEN: "", "Error.*:": "", "": "",
@@ -56,8 +56,8 @@ class Vllm(ChatModel):
     """Model from a folder or the Hugging Face hub. The first call starts the server `vllm serve`.
 
     The server ends with this process. `window` is in tokens, and `timeout` is in seconds. `args`
-    are further flags of the server. `version` is the version of vLLM. If it is given, vLLM need not
-    be installed to plan a run or to use stored replies.
+    are further flags of the server. `version` is the version of vLLM. If it is given, vLLM does not
+    have to be installed to plan a run or to use stored replies.
     """
 
     folder: Path | None = None
@@ -107,7 +107,7 @@ class Vllm(ChatModel):
         return (shown.stdout.split() or ["unknown"])[-1]
 
     def call(self, request: Request) -> Completion:
-        """Return the reply to a request; raises ServerFailed if the server has ended."""
+        """Return the reply to a request. Raises ServerFailed if the server has ended."""
         with self._lock:
             client = self._client = self._client or self._start()
         try:
@@ -147,7 +147,7 @@ class Vllm(ChatModel):
         raise UserError(self._failure)
 
     def _serves(self, address: str) -> bool:
-        """Start the server, and return whether this server responds at the address."""
+        """Start the server. Return whether this server, not another program, responds."""
         _end(self._process)
         port = address.rpartition(":")[2]
         proof = f"child-of-{os.getpid()}-at-{port}"
@@ -189,7 +189,7 @@ class Vllm(ChatModel):
 
 
 def _get(address: str) -> str:
-    """Return the status and the body of a response, or "" if there is no response."""
+    """Return the status and the body of a response. If there is no response, return ""."""
     from http.client import HTTPException
     from urllib.request import ProxyHandler, build_opener
 
@@ -209,7 +209,7 @@ def _ended(process: "subprocess.Popen[bytes] | None") -> bool:
 
 
 def _end(process: "subprocess.Popen[bytes] | None") -> None:
-    """Close the input of a child process, which ends the server, and wait until it has ended."""
+    """End a child process by closing its input, and wait until it has ended."""
     if process is not None and process.stdin is not None:
         process.stdin.close()
         _ended(process)

@@ -1,4 +1,4 @@
-"""Generate abstract questions: a model invents users, tasks of each user, and questions.
+"""Generate abstract questions: a model invents users of a corpus, their tasks, and questions.
 
 There are up to 125 questions: 5 users with 5 tasks each, and 5 questions for each task.
 Source: Edge et al. 2024 (GraphRAG), section 4; Guo et al. 2024 (LightRAG), appendix; Zhou et al.
@@ -34,7 +34,7 @@ class Items(BaseModel):
 
 
 def describe(dataset: Dataset) -> str:
-    """Describe a data set by its title and the titles of up to 25 documents."""
+    """Describe a data set to the model by its title and the titles of up to 25 documents."""
     step = max(1, len(dataset.documents) // _N_TITLES)
     names = [(row.title or row.text)[:100].strip() for row in dataset.documents[::step][:_N_TITLES]]
     listed = "\n".join(f"- {' '.join(name.split())}" for name in names if name)
@@ -42,11 +42,11 @@ def describe(dataset: Dataset) -> str:
 
 
 def abstract_questions(llm: ChatModel, description: str, n: int = MAX_QUESTIONS) -> list[QA]:
-    """Return up to `n` questions (at most 125), beginning with the first question of each task.
+    """Generate up to `n` questions (at most 125) about the described corpus.
 
-    If a reply has too few users, tasks or questions, the model is asked for more, up to two times.
-    Raises UserError if there is no readable user, task or question, and RunStopped if calls keep
-    failing.
+    The first question of each task comes first, then the second questions, and so on. If a reply
+    has too few users, tasks or questions, the model is asked for more, up to two times. Raises
+    UserError if there is no readable user, task or question, and RunStopped if calls keep failing.
     """
     n = min(n, MAX_QUESTIONS)
     about = {"description": description}

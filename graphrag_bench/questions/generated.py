@@ -1,4 +1,4 @@
-"""Generated questions, and the files that store them as a data set."""
+"""Generated questions, and functions that store them as a data set."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from graphrag_bench.text import normalise_name, words
 
 @dataclass(frozen=True)
 class QA:
-    """Generated question with gold answers and gold documents.
+    """Generated question with its gold answers and gold documents.
 
     `origin` has the user and the task of an abstract question, or the facts of a specific question.
     """
@@ -50,12 +50,12 @@ def is_english(texts: Iterable[str]) -> bool:
 
 
 def distinct(questions: Iterable[QA]) -> list[QA]:
-    """Remove questions with the same wording as an earlier question."""
+    """Remove each question that has the same wording as an earlier question."""
     return list({normalise_name(one.text): one for one in reversed(list(questions))}.values())[::-1]
 
 
 def write_set(folder: Path, dataset: Dataset, questions: Sequence[QA]) -> None:
-    """Write the corpus and the questions; raise UserError if the folder has other questions."""
+    """Write corpus and questions to a folder. Raises UserError if it has other questions."""
     rows = [
         {"id": f"{one.type}-{number:04d}"} | {k: v for k, v in asdict(one).items() if v is not None}
         for number, one in enumerate(questions, 1)

@@ -1,4 +1,4 @@
-"""Generate specific questions about chains of facts with a unique answer."""
+"""Generate specific questions, each about a chain of facts that leads to a unique answer."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -47,20 +47,20 @@ class Chains:
         self._equal_names = _equal_names(graph.names)
 
     def nodes(self, rows: Sequence[int]) -> list[int]:
-        """Return the nodes along a chain of facts, given the rows of the facts."""
+        """Return the nodes along a chain of facts, given the row numbers of the facts."""
         return [int(self.graph.source[rows[0]]), *(int(self.graph.target[row]) for row in rows)]
 
     def relations(self, rows: Sequence[int]) -> tuple[str, ...]:
-        """Return the names of the relations along a chain of facts."""
+        """Return the relations along a chain of facts, given the row numbers of the facts."""
         return tuple(self.graph.relations[row] for row in rows)
 
     def sample(self, hops: int, n: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
         """Return a random sample of up to `n` distinct chains with `hops` facts each.
 
-        The nodes of a chain are distinct, and there is no single fact between its ends. Following
-        the relations of the chain from its first node only leads to its last node, so the question
-        has a unique answer. Two names, or two relations, count as equal if one contains the words
-        of the other.
+        The nodes of a chain are distinct, and no single fact joins its first and last node. The
+        last node is the only node that is reached from the first node along the relations of the
+        chain, so the question has a unique answer. Two names count as equal if one name contains
+        the words of the other. The same holds for relations.
         """
         chains: dict[tuple[int, tuple[str, ...]], tuple[int, ...]] = {}
         for first in rng.permutation(self.rows).tolist():
@@ -175,11 +175,12 @@ def specific_questions(
     llm: ChatModel | None,
     seed: int = 0,
 ) -> tuple[list[QA], int]:
-    """Return up to `n` questions, split evenly over `hops`, and the number of rejected wordings.
+    """Generate up to `n` questions, in equal numbers for each number of `hops`.
 
-    If `llm` is None, questions are phrased by a template. A question by `llm` is rejected if it is
-    unreadable, or if it contains the answer or the name of an intermediate node. It is then
-    replaced by a question about another chain, if there is one.
+    The number of rejected wordings is also returned. If `llm` is None, questions are phrased by a
+    template. A question phrased by `llm` is rejected if it is unreadable, or if it contains the
+    answer or the name of an intermediate node. If possible, it is replaced by a question about
+    another chain.
     """
     chains = Chains(graph)
     questions: list[QA] = []
