@@ -25,8 +25,9 @@ def normalise(text: str, form: NormalForm = "unicode") -> str:
     `squad` converts the text to lower case, and deletes ASCII punctuation ("well-known" becomes
     "wellknown") and English articles. `unicode` gives the same result for ASCII text. It also
     applies NFKC and case folding, deletes punctuation and symbols of all scripts, and treats each
-    character of a script without spaces as a word. Accents are kept. `raw` only strips punctuation
-    around words. It is used for texts that are empty in the other forms.
+    character of a script without spaces as a word. Accents are kept. `raw` keeps articles and
+    symbols, and only strips punctuation around words. It is used for texts that are empty in the
+    other forms.
     Source: the SQuAD evaluation script (Rajpurkar et al. 2016); Zhou et al. 2025, section 7.1; MLQA
     (Lewis et al. 2020).
 

@@ -40,10 +40,10 @@ def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, f
     r"""Return Hit@1, Hit, precision, recall and F1 of the `ans:` lines of an answer, in 0..1.
 
     A line matches a gold answer if it contains the gold answer after normalisation. If the question
-    asks for example "when" or "where", a line also matches if the gold answer contains the line. If
-    the question asks for a time, 2014-05-01 counts as 2014. For precision and recall, each line is
-    matched with at most one gold answer, and the longest gold answers and lines are matched first.
-    All values are 0 if there is no `ans:` line.
+    contains a word such as "when" or "where", a line also matches if the gold answer contains the
+    line. If the question asks for a time, 2014-05-01 counts as 2014. For precision and recall, each
+    line is matched with at most one gold answer, and the longest gold answers and lines are matched
+    first. All values are 0 if there is no `ans:` line.
     Source: SubgraphRAG (Li et al., ICLR 2025); path pooling (Wang et al. 2025, section 4.1).
 
     >>> list_scores("ans: Ostra\nans: Norvik", ["Norvik"], "Which towns did she see?")["hit@1"]

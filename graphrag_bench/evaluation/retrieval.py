@@ -163,7 +163,7 @@ def spans_within(
 def answer_within(
     items: Sequence[ContextItem], answers: Sequence[Sequence[str]], matching: Matching
 ) -> float | None:
-    """Return the fraction of gold answers that an item contains as whole words, in 0..1.
+    """Return the fraction of gold answers that occur in some item as whole words, in 0..1.
 
     `answers` has the aliases of each gold answer. Yes, no and empty answers are left out. Returns
     None if no answer remains.
