@@ -351,8 +351,7 @@ def stored_runs(home: str | Path = ".") -> "pandas.DataFrame":
     """Return a data frame with a row for each question of each stored run.
 
     The columns are the run, the answer, the metrics (if the data set is available), and every
-    setting that differs between the runs. Such a column is named by the path of the setting, e.g.
-    `method.damping`.
+    setting that differs between the runs, named by its path (e.g. `method.damping`).
 
     >>> settings = {"embedder": "hashing", "llm": "scripted", "paths": {"home": "two"}}
     >>> for top_k in (1, 4):

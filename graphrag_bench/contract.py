@@ -121,8 +121,7 @@ class Operator(Registered):
     def required(self, settings: Mapping[str, Any]) -> frozenset[str]:
         """Return the graph attributes that the operator requires with these settings.
 
-        A setting named `types` requires node types. A setting named `attributes` requires node
-        attributes.
+        The settings `types` and `attributes` require node types and node attributes.
         """
         kinds = {"types": "node.type", "attributes": "node.attributes"}
         return self.requires | {kinds[name] for name in kinds if settings.get(name)}

@@ -55,10 +55,7 @@ class ErrorCollector:
 
 
 def result_or_error(work: Callable[[], T]) -> T | Exception:
-    """Return the result of `work`, or the error that it raised, e.g. in the code of a plug-in.
-
-    A UserError is raised, not returned.
-    """
+    """Return the result of `work`, or the error that it raised. A UserError is raised instead."""
     try:
         return work()
     except UserError:

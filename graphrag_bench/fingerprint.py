@@ -71,10 +71,7 @@ def file_digest(path: Path) -> str:
 
 
 def stored_digest(path: Path) -> str:
-    """Return the `file_digest` of a file from the user's cache.
-
-    The file is read again only if its size or its times change.
-    """
+    """Return the `file_digest` of a file, which is cached until its size or its times change."""
     stat = path.stat()
     return _cached_digest(path.resolve(), (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
 

@@ -50,10 +50,7 @@ class Plan:
         return len(self.sub_questions)
 
     def layers(self) -> list[list[SubQuestion]]:
-        """Return the sub-questions in layers.
-
-        A sub-question only depends on sub-questions in earlier layers.
-        """
+        """Return the sub-questions in layers. A layer depends only on earlier layers."""
         sorter = TopologicalSorter({one.id: one.dependencies for one in self.sub_questions})
         sorter.prepare()
         layers = []

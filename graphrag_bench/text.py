@@ -136,10 +136,7 @@ def _pairs(word: str) -> Iterator[str]:
 
 
 def join_unspaced(text: str) -> str:
-    """Remove spaces next to characters of scripts without spaces, e.g. Chinese.
-
-    The text is returned in Unicode's normal form NFC.
-    """
+    """Remove spaces next to characters of scripts without spaces, and return the text in NFC."""
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", _NEXT_TO_UNSPACED.sub("", text))
@@ -224,10 +221,7 @@ def short(text: str, n_characters: int = 60) -> str:
 
 
 def brief(value: object) -> str:
-    """Return a short `repr` of a dataclass.
-
-    Long texts are cut. A collection is shown as its number of items, e.g. `<3>`.
-    """
+    """Return a short `repr` of a dataclass. Long texts are cut, and collections are counted."""
     every = tuple(getattr(value, "__dataclass_fields__", ()))
     parts = ", ".join(f"{name}={_part(getattr(value, name))}" for name in every)
     return short(f"{type(value).__name__}({parts})", 280)

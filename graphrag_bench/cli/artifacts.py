@@ -94,10 +94,9 @@ def _health(options: Namespace) -> None:
     heads = ("measure", "n", "of", "share")
     notes = (
         f"largest hubs, with their links: {largest}",
-        "The links of a node are its neighbours, or its chunks if there are no relationships. The "
-        "largest hubs are 1 % of the nodes.",
-        "A part is connected by relationships and shared chunks. Facts are relationships other "
-        "than synonymy edges.",
+        "Links are the neighbours of a node, or its chunks if there are no relationships.",
+        "The largest hubs are 1 % of the nodes. Facts are relationships without synonymy edges.",
+        "Parts are connected by relationships and shared chunks.",
     )
     if options.json:
         values = [dict(zip(heads, row, strict=True)) for row in measured]

@@ -25,7 +25,6 @@ from graphrag_bench.run.plan import describe, plan_values, remaining
 
 
 def declare(parser: Parser) -> None:
-    """Accept the groups and settings of `run`, and `--json`."""
     application.declare(parser)
     parser.add_json()
 

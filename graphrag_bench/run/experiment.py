@@ -276,10 +276,7 @@ def _checked_pipeline(
 def _checked_inputs(
     values: Mapping[str, Any] | RunSettings, dataset: Dataset | None, shared: ProcessCache
 ) -> tuple[RunSettings, Dataset, dict[str, Any] | None]:
-    """Import plug-ins. Return the checked settings, the data set and the method's file.
-
-    If there is any error, the steps are checked here as well, so that one message lists all errors.
-    """
+    """Import plug-ins. Return the checked settings, the data set and the method's file."""
     errors = ErrorCollector()
     if isinstance(values, RunSettings):
         settings: RunSettings | None = values

@@ -14,10 +14,7 @@ the prompts, and `of` is a digest of the judged texts."""
 
 
 def judged_rows(folder: Path) -> list[Row]:
-    """Return the last row of each combination of question, metric, judge and set of prompts.
-
-    The rows are in file order.
-    """
+    """Return the last row of each combination of question, metric, judge and set of prompts."""
     latest: dict[tuple[object, ...], Row] = {}
     for row in read_lines(folder / JUDGED):
         key = tuple(row.get(name) for name in ("question", "metric", "judge", "how"))
@@ -27,10 +24,7 @@ def judged_rows(folder: Path) -> list[Row]:
 
 
 def judged_values(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Return the judged values by judge, metric and question.
-
-    The value is None if the judge's reply could not be read.
-    """
+    """Return judged values by judge, metric and question, or None for an unreadable reply."""
     judges: dict[str, dict[str, dict[str, float | None]]] = {}
     for row in rows:
         of_judge = judges.setdefault(row["judge"], {})

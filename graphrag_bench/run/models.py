@@ -52,10 +52,7 @@ _CODED = ("llm", "llm_build", "embedder", "nlp", "cross_encoder")
 
 
 class Models(Mapping[str, Any]):
-    """The models, the corpus and the files to import of a run, by name.
-
-    Each value is loaded when it is first used.
-    """
+    """The models, the corpus and the files to import of a run. They are loaded on first use."""
 
     NAMES = (
         "corpus", "openie", "import_from", "training", "embedder", "nlp",
@@ -239,10 +236,7 @@ class Models(Mapping[str, Any]):
 
     @property
     def training(self) -> TrainingSet:
-        """Training questions with gold, which are not questions of the run.
-
-        Raises UserError if the data set has no training questions.
-        """
+        """Training questions with gold, none from the run. Raises UserError if there are none."""
         return (training_worlds if self.corpus.synthetic else training_set)(self.corpus)
 
     @property

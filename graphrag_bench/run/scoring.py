@@ -60,10 +60,7 @@ def scoring_of(
 
 
 def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = True) -> Dataset:
-    """Read the data set that the settings name.
-
-    If `scored` is false, faults in the gold of the data set raise no error.
-    """
+    """Read the data set that the settings name. If not `scored`, faults in its gold are ignored."""
     return read_dataset(
         settings.card or settings.name, settings.root, settings.openie, settings.own,
         home=home, questions=settings.questions, scored=scored,
