@@ -14,23 +14,23 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 
 MOST_TOKENS = 4096
-"""Token limit of a reply by default. Source: Zhou et al. 2025, code 4e87938 (LLMConfig)."""
+"""Default token limit of a reply. Source: Zhou et al. 2025, code 4e87938 (LLMConfig)."""
 REPLIES, CUT = "replies", "truncated_replies"
-"""Names of two statistics: the number of replies, and of replies cut at the token limit."""
+"""Names of two statistics: the number of replies, and the number cut at the token limit."""
 _MOST_OF_TEXTS = 32_768
 _BESIDE_TEXTS = 200
 """Tokens reserved for the names in a prompt and for differences between tokenizers."""
 T = TypeVar("T")
 Result: TypeAlias = T | UnreadableReply | CallFailed
-"""A parsed reply, or the reason why there is none."""
+"""A parsed reply, or the error that explains why no reply could be parsed."""
 
 
 @dataclass
 class Extractor:
-    """Client for the model that builds a graph, with counts of its replies.
+    """Client for the language model that builds a graph. It counts the replies.
 
-    If `max_tokens` is None, a reply has at most 4,096 tokens. The limit is lower if the prompt
-    leaves less of the context window. `n_cut` is the number of replies that reached the limit.
+    If `max_tokens` is None, a reply has at most 4,096 tokens, or fewer if the prompt does not leave
+    enough room in the context window. `n_cut` is the number of replies that were cut at this limit.
     """
 
     llm: ChatModel
@@ -44,7 +44,7 @@ class Extractor:
         return self.max_tokens or reply_tokens(self.llm, chat, MOST_TOKENS)
 
     def fits(self, chat: Chat) -> bool:
-        """Return whether prompt and reply fit the context window. True if the window is unknown."""
+        """Return whether prompt and longest reply fit the context window, if its size is known."""
         n_tokens = sum(count_tokens(one.content) for one in chat)
         return (window := self.llm.window) is None or n_tokens + self.limit(chat) <= window
 
@@ -57,10 +57,11 @@ class Extractor:
         *,
         retry: bool = True,
     ) -> list[Result[T]]:
-        """Send the prompts to the model, and return the parsed reply or the failure for each.
+        """Send prompts to the model, and return the parsed reply or the error of each prompt.
 
-        `reading` parses the replies. `items` says what each prompt is about, for messages. If all
-        replies failed and `advice` is given, a UserError with this advice is raised.
+        `reading` parses the replies. `items` names the subject of each prompt, e.g. a chunk, for
+        messages. If all replies failed and `advice` is given, raises a UserError that ends with the
+        advice.
         """
 
         def read(text: str, cut: bool) -> T:
@@ -92,9 +93,10 @@ class Extractor:
         advice: str,
         is_valid: Callable[[str], bool] = bool,
     ) -> list[str | None]:
-        """Return the text of each reply, or None if the call failed or the text is invalid.
+        """Send prompts to the model, and return the text of each reply.
 
-        Each None is counted as a fallback. Raises UserError if there is no valid text.
+        The result is None if a call failed or if `is_valid` rejects the text. Each None is counted
+        as a fallback. Raises UserError if no reply is valid.
         """
 
         def read(text: str, cut: bool) -> str:
@@ -130,10 +132,10 @@ def chunk_faults(
 def list_faults(
     n_chunks: int, *readings: Mapping[int, ListReply[Any]], malformed: Set[int] = frozenset()
 ) -> dict[str, float]:
-    """Return the statistics of `chunk_faults` for replies that are lists.
+    """Return the statistics of `chunk_faults` for replies that are lists of items.
 
-    Each of the `readings` maps chunks to replies. A chunk has failed if it is missing in a mapping.
-    It is malformed if an item of a reply was skipped, or if the chunk is in `malformed`.
+    A chunk has failed if one of the `readings`, which map chunks to replies, lacks it. It is
+    malformed if an item of its replies was skipped, or if it is in `malformed`.
     """
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
     return chunk_faults(
@@ -155,7 +157,7 @@ def failures(results: Sequence[object]) -> list[UnreadableReply | CallFailed]:
 
 
 def require_any_success(step: str, failures: Sequence[object], n_replies: int, advice: str) -> None:
-    """Raise UserError if all replies of a step failed. It shows the last failure and the advice."""
+    """Raise UserError with the last failure and some advice if all replies of a step failed."""
     if n_replies and len(failures) == n_replies:
         raise UserError(
             f"Step '{step}': none of {n_replies} replies (0%) could be used. Last failure: "
@@ -164,7 +166,7 @@ def require_any_success(step: str, failures: Sequence[object], n_replies: int, a
 
 
 def text_budget(llm: ChatModel, prompt: Prompt, max_tokens: int) -> int:
-    """Return the number of tokens that prompt and reply leave for texts in the context window."""
+    """Return how many tokens of text fit the context window with the prompt and its reply."""
     if (window := llm.window) is None:
         return _MOST_OF_TEXTS
     reserve = count_tokens(prompt.text) + max_tokens + _BESIDE_TEXTS

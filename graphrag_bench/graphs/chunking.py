@@ -20,7 +20,7 @@ _SEPARATORS = re.compile(r"(?<=[\n。．！？.!?\u3000\u200b\t])|(?= )")
 _BETWEEN_DOCUMENTS = "\n\n"
 
 ChunkRow = tuple[str, str, str]
-"""Document id, title and text of a chunk. There is one row for each document of the chunk."""
+"""Document id, title and text of a chunk. A chunk of several documents has one row for each."""
 
 
 @artifact("chunk_table.presplit")
@@ -42,10 +42,11 @@ def token(
     """Split the corpus into windows of `size` tokens that overlap by `overlap` tokens.
 
     A window starts every `size - overlap` tokens, so the last window may lie inside the previous
-    window. If `join` is "document", each document is split on its own. If `join` is "corpus", the
-    documents of each scope are first concatenated in corpus order. Each document is then written as
-    title, newline and text, and a blank line separates documents. These chunks have no title, and
-    belong to every document that they overlap. Raises UserError if `overlap` is not below `size`.
+    window. If `join` is "document", each document is split separately. If `join` is "corpus", the
+    documents are first concatenated in corpus order. If the data set has several scopes (e.g.
+    books), this is done for each scope. Title, newline and text of each document are concatenated,
+    and a blank line separates documents. The resulting chunks have no title, and belong to every
+    document that they overlap. Raises UserError if `overlap` is not below `size`.
     Source: Zhou et al. 2025, section 7.1 and Exp.5, and the authors' code (overlap of 100 tokens).
     """
     _refuse(size, overlap)
@@ -62,12 +63,12 @@ def token(
 def separator(
     *, corpus: Dataset, size: PositiveInt = 1200, overlap: NonNegativeInt = 100
 ) -> ChunkTable:
-    """Split each document at separators, into chunks of up to `size` tokens.
+    """Split each document at separators into chunks of up to `size` tokens.
 
-    Separators are newlines, spaces, and sentence ends of Latin and CJK scripts. A chunk starts with
-    the last `overlap` tokens of the previous chunk. Tokens are counted separately for each part
-    between separators, so a chunk may exceed `size` by a token or two. Raises UserError if
-    `overlap` is not below `size`.
+    Separators are spaces, newlines, and the punctuation marks that end sentences in Latin and CJK
+    scripts. A chunk starts with the last `overlap` tokens of the previous chunk. It may exceed
+    `size` by a token or two, because the tokens between two separators are counted separately.
+    Raises UserError if `overlap` is not below `size`.
     """
     _refuse(size, overlap)
     return _table(
@@ -78,7 +79,7 @@ def separator(
 
 
 def windows(tokens: Sequence[int], size: int, overlap: int) -> Iterator[Sequence[int]]:
-    """Yield windows of `size` tokens that overlap by `overlap` tokens."""
+    """Yield windows of `size` tokens. Consecutive windows overlap by `overlap` tokens."""
     return (tokens[start : start + size] for start in range(0, len(tokens), size - overlap))
 
 

@@ -14,12 +14,12 @@ from graphrag_bench.contract import artifact
 MAX_CLUSTER_SIZE = 10
 """Larger communities are split again. Source: Zhou et al. 2025, code 4e87938."""
 CommunityRow = tuple[int, int, Sequence[int]]
-"""The level of a community, the row of its parent community (-1 if it has none), and its nodes."""
+"""The level of a community, the row of its parent (-1 if there is none), and its nodes."""
 
 
 @artifact("communities.leiden")
 def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
-    """Find communities by weighted modularity with the hierarchical Leiden algorithm.
+    """Find communities with the hierarchical Leiden algorithm, which maximises weighted modularity.
 
     At level 0, the coarsest level, each connected component of two or more nodes is partitioned. A
     community of more than 10 nodes is partitioned again at the next level, until its parts are
@@ -28,7 +28,7 @@ def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
     Source: Traag et al. 2019; Edge et al. 2024 (GraphRAG), section 3.1.4; Zhou et al. 2025, section
     5.
     Deviation: the authors' code of Zhou et al. uses only the largest component. We use all
-    components, because textual graphs have thousands.
+    components, because textual graphs have thousands of components.
     """
     return split_by_leiden(graph, seed, MAX_CLUSTER_SIZE)
 
@@ -36,7 +36,11 @@ def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
 def split_by_leiden(
     graph: Graph, seed: int, max_cluster_size: int, resolution: float = 1.0
 ) -> Communities:
-    """Return communities as `leiden` does, for any maximum size and resolution."""
+    """Return the hierarchical Leiden communities of a graph.
+
+    A community of more than `max_cluster_size` nodes is partitioned again at the next level. A
+    higher `resolution` gives smaller communities.
+    """
     view, pairs = graph.igraph.copy(), graph.pairs
     view.delete_edges(np.flatnonzero((pairs.weight <= 0) | (pairs.source == pairs.target)).tolist())
     waiting = sorted(sorted(part) for part in view.connected_components() if len(part) > 1)
@@ -55,10 +59,7 @@ def split_by_leiden(
 
 
 def communities_of(rows: Sequence[CommunityRow], graph: Graph) -> Communities:
-    """Make the communities of a graph from rows (level, parent, nodes).
-
-    The chunks of a community are the chunks of its nodes.
-    """
+    """Make the communities of a graph from their levels, parents and nodes."""
     nodes = incidence((members for _, _, members in rows), graph.n_nodes)
     chunks = sorted_csr(nodes @ graph.node_chunk.astype(bool, copy=False))
     level, parent = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))

@@ -1,4 +1,4 @@
-"""Builders that extract entities and triples from an OpenIE file, with spaCy or with a model."""
+"""Builders that extract entities and triples with spaCy or a model, or read them from a file."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -30,8 +30,8 @@ from graphrag_bench.text import is_placeholder_name, without_spaces
 ENTITIES = Prompt("graphrag_bench.graphs:prompts/entities.j2")
 TRIPLES = Prompt("graphrag_bench.graphs:prompts/triples.j2")
 ADVICE = (
-    "The model may be too small for extraction, or its window may cut the prompt. "
-    "To build without a model, set build.extraction=nlp."
+    "The model may be too small for extraction, or its context window may be too short for the "
+    "prompt. To build without a model, set build.extraction=nlp."
 )
 CO_OCCURS = "occurs with"
 
@@ -79,10 +79,10 @@ class Triples(BaseModel):
 def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
     """Read entities and triples from a file in HippoRAG's OpenIE format.
 
-    Each chunk is matched with the passage that has the same title and text, ignoring white space.
-    Items that are not lists of three texts are skipped and counted. If the first element of an item
-    is itself a list, this inner list is used. Raises UserError if a chunk has no passage in the
-    file.
+    A chunk gets the entities and triples of the passage that has the same title and text. White
+    space is ignored in this comparison. Items that are not lists of three texts are skipped and
+    counted. If the first element of an item is itself a list, this inner list is used. Raises
+    UserError if the file lacks the passage of a chunk.
     """
     by_passage: dict[str, Any] = {}
     for document in _documents(openie):
@@ -93,9 +93,9 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
     if None in documents:
         example = chunk_table.passages[documents.index(None)][:80].replace("\n", " / ")
         raise UserError(
-            f"{openie}: {documents.count(None)} of {len(documents)} passages are not in the file. "
-            f"The first is {example!r}. Use a file of this corpus with chunking=presplit, or "
-            "set build.extraction=nlp, which needs no file."
+            f"{openie} lacks {documents.count(None)} of the {len(documents)} passages of the "
+            f"corpus. The first missing passage is {example!r}. Set chunking=presplit, and use a "
+            "file that was made from this corpus. To build without a file, set build.extraction=nlp."
         )
     rows, skipped = [], 0
     for document in documents:
@@ -130,13 +130,13 @@ def _triple(item: Any) -> Triple | None:
 
 @artifact("extraction.nlp")
 def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> Extraction:
-    """Extract entities, noun phrases and relations from each sentence with spaCy.
+    """Extract entities, noun phrases and triples from each sentence with spaCy.
 
-    Relations are subject-verb-object triples. In a sentence of at most 8 distinct named entities, a
-    co-occurrence relation joins every two entities without such a triple. The title of a passage
-    replaces he, she, it and they as a subject, and co-occurs with the named entities of sentences
-    that do not contain the title. `statistics["relation_share"]` is the fraction of sentences with
-    a subject-verb-object triple, 0..1.
+    A triple is the subject, verb and object of a clause. If a sentence has at most 8 distinct named
+    entities, every two of them without such a triple are joined by a co-occurrence triple. The
+    title of a passage replaces he, she, it and they as a subject. A co-occurrence triple joins it
+    with each named entity in the sentences that do not contain it. `statistics["relation_share"]`
+    is the fraction (0..1) of sentences with a subject, verb and object.
     """
     rows, n_sentences, n_related = [], 0, 0
     for title, sentences in read_chunks(chunk_table, nlp, progress):
@@ -223,7 +223,7 @@ def llm_extraction(
 
 
 def valid_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
-    """Return the valid triples. Blank parts, and placeholders such as "N/A", are not valid."""
+    """Return the triples whose parts are not blank and whose head and tail are not e.g. "N/A"."""
     rows = (row for row in written if len(row) == 3 and all(map(str.strip, row)))
     return tuple(
         Triple(head, relation, tail)

@@ -44,14 +44,14 @@ def hypergraph(
 ) -> Graph:
     """Build a hypergraph of facts, stored as a bipartite graph of entities and hyperedges.
 
-    The entities are normalised names. An entity is described by its name and its descriptions in
-    the extraction, in order of first mention, up to `description_tokens` tokens. The first
-    description is always included. If `description_tokens` is None, there is no limit. If it is 0,
-    there is only the name. The hyperedges are distinct facts, described by their texts, and each is
-    joined to its entities. Facts without entities are left out. The weight of an edge is the
-    completeness of its fact divided by 10, summed over the mentions of the fact, but at least 0.1.
-    Entities come before hyperedges, each in order of first mention. Raises UserError if there are
-    no facts.
+    The entities are distinct normalised names, and the hyperedges are distinct facts. Each fact is
+    joined to its entities. Facts without entities are left out. All entities come before all
+    hyperedges, both in order of first mention. A hyperedge is described by the text of its fact. An
+    entity is described by its name and by as many extracted descriptions as fit into
+    `description_tokens` tokens. The first description is used even if it is longer. If
+    `description_tokens` is None, all descriptions are used. If it is 0, only the name is used. The
+    weight of an edge is the sum of the completeness scores (0..10) of all mentions of its fact,
+    divided by 10. The lowest weight is 0.1. Raises UserError if there are no facts.
     Source: HyperGraphRAG (Luo et al. 2025), and the authors' code.
     """
     return _FactMerger(fact_extraction).graph(len(chunk_table), description_tokens)
@@ -68,11 +68,12 @@ def hypergraph_synonymy(
     synonyms_per_node: PositiveInt = 10,
     synonymy_threshold: Annotated[float, Field(gt=0, le=1)] = 0.8,
 ) -> Graph:
-    """Build a hypergraph with synonymy edges between entities of similar names.
+    """Build a hypergraph with synonymy edges between entities that have similar names.
 
-    Each entity is compared with its `synonyms_per_node` nearest names. A pair whose cosine is at
-    least `synonymy_threshold` gets an edge. The weight of the edge is the cosine, and the edge has
-    no chunk. Everything else is as in `graph.hypergraph`.
+    The hypergraph is built as in `graph.hypergraph`. Each entity name is compared with its
+    `synonyms_per_node` nearest names by the cosine of their embeddings. Two entities whose cosine
+    is at least `synonymy_threshold` are joined by an edge, and the cosine is its weight. The edge
+    belongs to no chunk.
     Source: PropRAG (Wang and Han 2025), and the authors' code.
     """
     facts = _FactMerger(fact_extraction)
@@ -102,7 +103,8 @@ class _FactMerger:
         if not self.facts:
             raise UserError(
                 "The hypergraph has no fact with an entity. The model may be too small for "
-                "extraction, its window may cut the prompt, or the texts may have no names. "
+                "extraction, its context window may be too short for the prompt, or the model may "
+                "find no names in these texts. "
                 "To build without a model, set build.fact_extraction=nlp."
             )
 

@@ -29,9 +29,9 @@ from graphrag_bench.text import normalise_name
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 FactCount = Literal["read", "chunk"]
-"""`read` counts every extraction of a fact, and `chunk` counts a fact once for each chunk."""
+"""The weight of a fact: its number of extractions (`read`) or its number of chunks (`chunk`)."""
 Titles = Literal["off", "about"]
-"""With `about`, the title of a passage is an entity, joined with all entities of the passage."""
+"""If `about`, the title of a passage is an entity joined with the passage's other entities."""
 KG_ATTRIBUTES = frozenset({"node.name", "relationship.name", "relationship.weight"})
 SYNONYM = "synonym of"
 
@@ -40,11 +40,12 @@ SYNONYM = "synonym of"
 def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off") -> Graph:
     """Build a knowledge graph of the extracted triples.
 
-    Nodes are normalised names of entities and of the ends of triples, in order of first appearance.
-    A relationship is a distinct triple (head, relation, tail), weighted by the number of times it
-    was extracted. Triples with an empty part or equal ends are dropped. If `titles` is "about", the
-    title of each passage becomes an entity and is joined with the other entities of the passage.
-    This option was added by this project. Raises UserError if nothing was extracted.
+    The nodes are the distinct normalised names of entities, including heads and tails of triples,
+    in order of first appearance. Each distinct triple (head, relation, tail) is a relationship, and
+    its weight is the number of times it was extracted. Triples with an empty part, and triples
+    whose head is also the tail, are dropped. If `titles` is "about", the title of each passage
+    becomes an entity and is joined with the other entities of the passage. This option was added by
+    this project. Raises UserError if nothing was extracted.
     Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2.
     """
     return fact_graph(with_titles(extraction, chunk_table, titles), len(chunk_table))
@@ -80,11 +81,11 @@ def _merged(extraction: Extraction, counted: FactCount, signs: bool) -> Merger:
 
 
 def with_titles(extraction: Extraction, chunk_table: ChunkTable, titles: Titles) -> Extraction:
-    """Return the extraction with the title of each chunk as an additional entity.
+    """Add the title of each chunk to the entities that were extracted from the chunk.
 
-    The title becomes the first entity of the chunk. A triple joins the title with each entity that
-    has no triple with the title yet. The extraction stays as it is if `titles` is "off", or if
-    nothing was extracted.
+    The title becomes the first entity of its chunk. A new triple joins it with each other entity of
+    the chunk, unless an extracted triple already joins the two. If `titles` is "off", or if nothing
+    was extracted, the extraction is returned unchanged.
     """
     if titles == "off" or not any(row.entities or row.triples for row in extraction.rows):
         return extraction
@@ -122,7 +123,7 @@ def name_index(
     titles: Titles = "off",
     signs: bool = True,
 ) -> VectorIndex:
-    """Embed the names of the nodes that `graph.kg` builds with these settings, in node order."""
+    """Embed the node names of the knowledge graph that an extraction gives, in node order."""
     merger = _merged(with_titles(extraction, chunk_table, titles), "read", signs)
     return index_texts(list(merger.nodes), embedder, progress, "node names")
 
@@ -141,15 +142,17 @@ def kg_synonymy(
     counted: FactCount = "read",
     signs: bool = True,
 ) -> Graph:
-    """Build a knowledge graph with synonymy edges between nodes of similar names.
+    """Build a knowledge graph with synonymy edges between nodes that have similar names.
 
-    Each node is compared with its `synonyms_per_node` nearest names. A pair whose cosine is at
-    least `synonymy_threshold` gets an edge without chunks, and its weight is the cosine. If a fact
-    already joins the pair, `synonymy` decides: the pair gets no edge (`skip`), the edge replaces
-    the weight of the facts (`overwrite`), or the edge is added (`add`). If `counted` is "chunk",
-    the weight of a fact is its number of chunks, and otherwise the number of times it was
-    extracted. If `signs` is false, only letters and digits of names are kept, so that C++ becomes
-    C, as in the authors' code. `titles` has the same meaning as in `graph.kg`.
+    Each node is compared with the `synonyms_per_node` nodes whose names are nearest by the cosine
+    of their embeddings. If the cosine is at least `synonymy_threshold`, a synonymy edge joins the
+    two nodes. Its weight is the cosine, and it belongs to no chunk. `synonymy` determines what
+    happens if a fact already joins the two nodes. If it is `skip`, no edge is added. If it is
+    `overwrite`, the edge is added and the weights of the facts become 0. If it is `add`, the edge
+    is added. If `counted` is "chunk", the weight of a fact is its number of chunks. Otherwise it is
+    the number of times the fact was extracted. If `signs` is false, only letters and digits of
+    names are kept, as in the authors' code. For example, C++ becomes C. If `titles` is "about",
+    titles of passages become entities, as in `graph.kg`.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and appendix B.
     """
     rows = with_titles(extraction, chunk_table, titles)
@@ -175,9 +178,10 @@ def synonym_pairs(
 ) -> tuple[IntArray, FloatArray]:
     """Return the pairs of vectors whose cosine is at least `threshold`, and the cosines.
 
-    Each vector has length 1 and is compared with the `per_node` vectors nearest to it. Ties are
-    broken by the lower row. A pair is returned as the number lower row * n + higher row, where n is
-    the number of vectors. These numbers are ascending. Cosines are rounded to 6 decimals.
+    Each vector has length 1. It is compared only with the `per_node` vectors that have the highest
+    cosine to it. Ties are broken by the lower row. The pair of rows i < j is returned as the number
+    `i * n + j`, where n is the number of vectors. These numbers are ascending. Cosines are rounded
+    to six decimals.
     """
     import faiss
 
@@ -217,18 +221,19 @@ def synonym_pairs(
 _SLACK = 1e-5
 """A number larger than the rounding error of a cosine."""
 _FEW = 100
-"""Cosines are computed one by one if there are at most this many pairs for each vector."""
+"""Cosines are computed one by one if there are at most this many candidate pairs per vector."""
 
 
 def _at_once(n: int) -> int:
-    """Return the number of vectors to compare at once. Their products take at most 128 MB."""
+    """Return how many vectors to compare with all others at once, using at most 128 MB."""
     return int(max(16, 2**25 // max(n, 1)))
 
 
 def _shortened(vectors: Vectors) -> Vectors:
-    """Return shorter vectors whose products are upper bounds of the original products.
+    """Return shorter vectors whose inner products are upper bounds of the original inner products.
 
-    They keep a quarter of the dimensions. Their last component is the length of the omitted part.
+    A shorter vector has a quarter of the dimensions, and the length of the omitted part as its last
+    component.
     """
     main = np.linalg.eigh(vectors.T @ vectors)[1][:, -(vectors.shape[1] // 4) :]
     inside = vectors @ main
@@ -250,7 +255,7 @@ def _cosines(vectors: Vectors, rows: IntArray, others: IntArray) -> Vectors:
 def add_relationships(
     graph: Graph, source: IntArray, target: IntArray, weight: FloatArray, relation: str
 ) -> Graph:
-    """Return the graph with additional relationships, all named `relation`.
+    """Return a copy of the graph with additional relationships, all named `relation`.
 
     The new relationships belong to no chunk. If the name is `SYNONYM`, they are synonymy edges.
     """
@@ -272,19 +277,19 @@ def add_relationships(
 
 @artifact("graph.subgraphs", provides=KG_ATTRIBUTES)
 def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
-    """Build a knowledge graph of the triples that come with the documents of the data set.
+    """Build a knowledge graph of the triples that the data set contains for its documents.
 
-    Names and relations are not normalised. Nodes are names, and relationships are distinct triples
-    (head, relation, tail), both in order of first appearance. A relationship belongs to the chunks
-    of the documents that have the triple, and its weight is the number of these chunks. Triples
-    with a blank part are left out. Raises UserError if there are no triples, or if a document does
-    not have exactly one chunk.
+    The nodes are the distinct names, and the relationships are the distinct triples (head,
+    relation, tail). Both are in order of first appearance. Names and relations are not normalised.
+    A relationship belongs to the chunks of all documents with this triple, and its weight is the
+    number of these chunks. Triples with a blank part are left out. Raises UserError if there are no
+    triples, or if a document does not have exactly one chunk.
     """
     subgraphs, chunk = _subgraphs(corpus), _chunks(corpus, chunk_table)
     rows, of_chunk = _rows(subgraphs, chunk)
     head, relation, tail = (getattr(subgraphs, part)[rows] for part in ("head", "relation", "tail"))
     if not len(head):
-        raise UserError(f"Data set '{corpus.name}': every subgraph is empty.")
+        raise UserError(f"Data set '{corpus.name}': no document has a complete triple.")
     used, ends = _first_seen(np.stack([head, tail], axis=1).ravel().astype(np.int64))
     n_relations = len(subgraphs.relations)
     codes = (ends[0::2] * n_relations + relation) * len(used) + ends[1::2]
@@ -305,9 +310,10 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
 
 @artifact("extraction.subgraphs")
 def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extraction:
-    """Use the triples that come with the data set as an extraction, without a model.
+    """Return the triples that the data set contains for its documents as an extraction.
 
-    Raises UserError if there are no triples, or if a document does not have exactly one chunk.
+    No model is used. Raises UserError if there are no triples, or if a document does not have
+    exactly one chunk.
     """
     subgraphs = _subgraphs(corpus)
     triples: dict[int, dict[tuple[str, str, str], None]] = {}
@@ -332,8 +338,8 @@ def _chunks(corpus: Dataset, chunk_table: ChunkTable) -> dict[str, int]:
         chunks = chunk_table.chunks_of(document.id)
         if len(chunks) != 1:
             raise UserError(
-                f"Document '{document.id}' has {len(chunks)} chunks, but a document used as "
-                "a subgraph must have exactly one chunk. Set chunking=presplit."
+                f"Document '{document.id}' has {len(chunks)} chunks, but its triples can be "
+                "used only if it has exactly one chunk. Set chunking=presplit."
             )
         chunk[document.id] = chunks[0]
     return chunk

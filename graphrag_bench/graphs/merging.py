@@ -14,19 +14,19 @@ from graphrag_bench.columns import Texts, bool_csr
 from graphrag_bench.text import count_tokens, normalise_name, unsigned_name
 
 NO_ENTITIES = (
-    "The graph has no entities. The model may be too small for extraction, its window may cut the "
-    "prompt, or the texts may have no names or be in another language. "
+    "The graph has no entities. The model may be too small for extraction, its context window may "
+    "be too short for the prompt, or the model may find no names in these texts. "
 )
 
 
 class Merger:
-    """Collector of mentions of entities and relationships, which builds a graph from them.
+    """Builder of a graph from mentions of entities and relationships.
 
-    Each distinct normalised name becomes a node. If `signs` is false, only letters and digits of
-    names are kept. If `named` is true, each distinct triple (head, relation, tail) becomes a
-    relationship. Otherwise, each unordered pair of related nodes does. `nodes` maps names to rows,
-    and `relationships` maps triples or pairs to rows. `keywords` has pairs (row of a relationship,
-    keyword).
+    All entities with the same normalised name become one node. If `signs` is false, only letters
+    and digits of names are kept. If `named` is true, equal triples (head, relation, tail) become
+    one relationship. Otherwise, all mentions that relate the same two nodes become one
+    relationship, whatever its direction. `nodes` maps each name to its node. `relationships` maps
+    each triple or pair to its relationship. `keywords` has pairs (relationship, keyword).
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:
@@ -49,7 +49,7 @@ class Merger:
     def node(
         self, name: str, kind: str = "", description: str = "", chunks: Sequence[int] = ()
     ) -> int | None:
-        """Add a mention of an entity and return its node, or None if its name normalises to ""."""
+        """Add a mention of an entity and return its node, or return None if the name is empty."""
         if not (normal := self.normalised(name)):
             return None
         row = self.nodes.setdefault(normal, len(self.nodes))
@@ -71,7 +71,7 @@ class Merger:
         weight: float = 1.0,
         chunks: Sequence[int] = (),
     ) -> None:
-        """Add a mention of a relationship and of its nodes. Loops and empty names are ignored."""
+        """Add a mention of a relationship and its entities. Loops and empty names are ignored."""
         if not self.normalised(source) or not self.normalised(target):
             return
         head, tail = self.node(source, chunks=chunks), self.node(target, chunks=chunks)
@@ -90,13 +90,13 @@ class Merger:
         self.keywords += [(row, keyword) for keyword in keywords]
 
     def attribute(self, node: str, name: str, value: str, chunks: tuple[int, ...] = ()) -> None:
-        """Add an attribute of a node. Empty names and values are ignored."""
+        """Add an attribute of a node. Nothing is added if a name or the value is empty."""
         whole = self.normalised(name) and self.normalised(value)
         if whole and (row := self.node(node, chunks=chunks)) is not None:
             self._stated.append((row, name, value, chunks))
 
     def normalised(self, name: str) -> str:
-        """Return the normalised form of a name from a cache."""
+        """Return the normalised form of a name. The result is cached."""
         if name not in self._normal:
             self._normal[name] = self._normalise(name)
         return self._normal[name]
@@ -109,15 +109,16 @@ class Merger:
         attributes: bool = False,
         most_tokens: int | None = None,
     ) -> Graph:
-        """Return the graph of all mentions.
+        """Return the graph of all mentions that were added.
 
         If `keywords` is true, relationships have keywords. If `attributes` is true, nodes have
-        attributes and types. Unless relationships are `named`, the graph also has node types, and
-        descriptions of nodes and relationships. The type of a node is its most frequent type, and
-        ties are broken by the first mention. A description consists of the first distinct
-        descriptions in the mentions, sorted and joined, with at most `most_tokens` tokens but at
-        least one description. Keywords are joined by ", " in order of first mention. Weights are
-        summed, and the first mention gives the direction.
+        types and attributes. If the merger is not `named`, nodes have types, and nodes and
+        relationships have descriptions. The type of a node is its most frequent type. Ties are
+        broken by the first mention. A description joins the distinct descriptions of all mentions
+        in alphabetical order. If they have more than `most_tokens` tokens, only the first mentions
+        that fit are used, but at least one. Keywords are joined by ", " in order of first mention.
+        The weights of all mentions are added. The direction of a relationship is that of its first
+        mention.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         ends, described = np.array(self._ends, np.int64).reshape(-1, 2), not self.named
@@ -147,7 +148,7 @@ class Merger:
 
 
 def group_by_row(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
-    """Return a list of texts for each row, given pairs (row, text)."""
+    """Group texts by row: return a list of the texts of each row, given pairs (row, text)."""
     groups: list[list[str]] = [[] for _ in range(n_rows)]
     for row, text in notes:
         groups[row].append(text)

@@ -20,7 +20,7 @@ from graphrag_bench.values import IntArray
 
 PASSAGE_ATTRIBUTES = frozenset({"node.description", "relationship.name", "relationship.weight"})
 MAX_DF = 500
-"""Default of `max_df`, which matters only for large corpora."""
+"""Default of `max_df`. It has an effect only in large corpora."""
 
 
 @artifact("graph.passage", provides=PASSAGE_ATTRIBUTES)
@@ -29,12 +29,13 @@ def passage(
 ) -> Graph:
     """Build a graph of passages, with an edge between two passages that share an entity.
 
-    The nodes are the chunks in order, and their texts are the descriptions. The entities of a
-    passage are its title and its named entities, without numbers and dates. They are compared by
-    normalised name. An edge is named after the shared entities in order of first appearance, and
-    its weight is the number of these entities. Entities in more than `max_df` passages are ignored,
-    because an entity of m passages gives m (m - 1) / 2 edges. If `max_df` is None, no entity is
-    ignored. The statistics count all entities and the ignored entities.
+    The nodes are the chunks, and the description of a node is the text of its chunk. The entities
+    of a passage are its title and the named entities in its text, except numbers and dates.
+    Entities are equal if their normalised names are equal. The name of an edge lists the shared
+    entities in order of first appearance, and its weight is the number of these entities. Entities
+    in more than `max_df` passages are ignored, because an entity in m passages joins m (m - 1) / 2
+    pairs of passages. If `max_df` is None, no entity is ignored. The statistics have the number of
+    all entities and the number of ignored entities.
     Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 4, and their report, section B.8.
     Deviation: entities are found by spaCy and linked if their names are equal. The authors' code
     asks the web service WAT for Wikipedia titles with a prior probability above 0.8.
@@ -62,9 +63,10 @@ def passage(
 
 
 def chunks_as_nodes(n: int, ends: IntArray, weight: ArrayLike, relations: Texts) -> Graph:
-    """Return the graph whose node i is chunk i, with one edge for each pair of chunks in `ends`.
+    """Return a graph whose nodes are chunks, given the pairs of chunks that edges join.
 
-    `ends` has the shape (2, number of edges). An edge belongs to both chunks that it joins.
+    Node i is chunk i. `ends`, with the shape (2, n_edges), has the two chunks of each edge. An edge
+    belongs to both of these chunks.
     """
     every, m = np.arange(n), ends.shape[1]
     of_edges = bool_csr(np.repeat(np.arange(m), 2), ends.T.ravel(), (m, n))

@@ -1,4 +1,4 @@
-"""Parse model replies in which entities, relationships and facts are delimited records.
+"""Parse model replies that list entities, relationships and facts as records.
 
 An example of a record is `("entity"<|>Ada Marsh<|>person<|>The founder of the observatory.)`.
 """
@@ -14,7 +14,7 @@ from graphrag_bench.text import is_placeholder_name, normalise_name
 from graphrag_bench.values import unique
 
 _COMPLETE = 10.0
-"""Highest completeness of a fact. It is also the default."""
+"""Highest completeness score of a fact. It is also the default."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _ECHOES = frozenset({"description", "entity_description", "relationship_description"})
 """Field names of the template in the prompt. A model may copy them into a record."""
@@ -28,7 +28,7 @@ _FIELD = (
 )
 """The delimiter `<|>` and its common variants: `<||>`, `<|#|>`, `< | >`, `＜｜＞`, `&lt;|&gt;`."""
 _WEAK = {"|": r"(?<!\\)[|｜│¦]", "\t": r"\t", r"\t": r"\\t", ",": r","}
-"""Weak delimiters. They count only in a record whose kind is followed by a weak delimiter."""
+"""Other delimiters. A record is split at one of them only if it also follows the record's kind."""
 _END = re.compile(
     rf"{_OPEN}{_S}{_BAR}*{_S}complet\w*{_S}{_BAR}*{_S}{_CLOSE}|\{{completion_delimiter\}}"
     r"|(?m:^[\s*(]*completed?[\s*).]*$)",
@@ -57,10 +57,11 @@ Record = EntityRecord | RelationshipRecord | FactRecord
 
 @dataclass(frozen=True)
 class RecordReply:
-    """The records of a model's reply.
+    """Records that were parsed from a model's reply.
 
-    `malformed` is the number of records that cannot be parsed, and `negative` is the number of
-    relationships with a strength below 0. `cut` is true if the reply ended at its token limit.
+    `text` is the whole reply. `malformed` is the number of records that cannot be parsed.
+    `negative` is the number of relationships with a strength below 0. `cut` is true if the reply
+    ended at its token limit.
     """
 
     text: str
@@ -71,15 +72,16 @@ class RecordReply:
 
 
 def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> RecordReply:
-    """Parse the entity and relationship records of a reply.
+    """Parse the records of entities and relationships in a model's reply.
 
-    A record starts with its kind and a delimiter, e.g. `("entity"<|>`, in brackets or at the start
-    of a line. Common variants of the delimiter are accepted. An entity has at least 4 fields, and a
-    relationship at least 5, including the kind. If `keywords` is true and a relationship has 6 or
-    more fields, the fifth field has its keywords. The strength of a relationship is its last field,
-    or 1 if the field is not a decimal number. Negative strengths become 0. Entities named "NONE" or
-    "N/A", and the unfinished last record of a `cut` reply, are ignored. Raises UnreadableReply if a
-    reply has no records, unless it says that there are none.
+    A record starts with its kind and a delimiter, e.g. `("entity"<|>`. It is in brackets or at the
+    start of a line. Common variants of the delimiter are accepted. The fields of an entity are
+    kind, name, type and description. The fields of a relationship are kind, source, target,
+    description and strength. If `keywords` is true, a field with keywords may precede the strength.
+    A strength that is not a decimal number becomes 1, and a negative strength becomes 0. Entities
+    named "NONE" or "N/A" are ignored. If the reply was `cut`, an unfinished last record is also
+    ignored. Raises UnreadableReply if the reply has no valid record, unless it says that there are
+    none.
     Source: the authors' code of Zhou et al. 2025 (4e87938), and nano-graphrag.
     """
     records: list[Record] = []
@@ -111,11 +113,13 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
 
 
 def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
-    """Parse the facts of a reply, in the record format of `read_records`.
+    """Parse the records of facts, and of the entities of each fact, in a model's reply.
 
-    A fact has a text and a completeness. The completeness is the last field, clipped to 0..10, or
-    10 if there is no number. An entity has a name and a description, and belongs to the fact before
-    it. An entity before the first fact is malformed. Raises UnreadableReply as `read_records` does.
+    The format of the records is described in `read_records`. A fact has a text and a completeness
+    score. The score is the last field, clipped to 0..10. If this field is not a number, the score
+    is 10. An entity has a name and a description, and belongs to the last fact before it. An entity
+    before the first fact is counted as malformed. Raises UnreadableReply if the reply has no valid
+    record, unless it says that there are none.
     Source: the authors' code of HyperGraphRAG (Luo et al. 2025), extraction prompt.
     """
     facts: list[FactRecord] = []
@@ -136,12 +140,12 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
 
 
 def drops_records(reply: RecordReply, earlier: str) -> bool:
-    """Return whether a reply lost its records when it was corrected."""
+    """Return whether a corrected reply has lost the records of the `earlier` reply."""
     return not reply.records and not resembles_no_record(earlier)
 
 
 def resembles_no_record(text: str) -> bool:
-    """Return whether a reply is a single line that contains nothing like a record."""
+    """Return whether a text is a single line without anything that looks like a record."""
     words = _END.sub("", text).strip()
     like = r"[|｜{}\t]|&lt;|\\t|[(\[\"'“]\s*(entity|relation|fact)"
     return "\n" not in words and not re.search(like, words, re.IGNORECASE)
@@ -163,7 +167,7 @@ def _is_echo(fields: list[str]) -> bool:
 
 
 def _records(text: str, cut: bool) -> Iterator[list[str]]:
-    """Yield the kind and fields of each record. The kind is "" if only a delimiter was found."""
+    """Yield the kind and the fields of each record. The kind of a stray delimiter is ""."""
     heads = [head for head in _HEAD.finditer(text) if _begins(text, head)]
     starts = [head.start() for head in heads] + [len(text)]
     if re.search(_FIELD, text[: starts[0]], re.IGNORECASE):
@@ -196,8 +200,8 @@ def _begins(text: str, head: re.Match[str]) -> bool:
 def _inside(segment: str, opening: str) -> tuple[str, str]:
     """Return the content of a record, and the text after its closing bracket.
 
-    The closing bracket is followed by a separator, a bullet or the end of the line. If there is no
-    such bracket, the last bracket is used.
+    This bracket is the first that is followed by a separator, a bullet or the end of the line. If
+    there is no such bracket, the last bracket closes the record.
     """
     depth, last = 0, -1
     opens, closes = tuple(_CLOSING.get(opening, "()"))

@@ -1,4 +1,4 @@
-"""Builders of community reports, from central sentences or with a language model."""
+"""Builders of community reports, which a language model writes or which quote central sentences."""
 
 import csv
 import io
@@ -55,16 +55,16 @@ def extractive(
 ) -> Reports:
     """Make a report of each community from the most central sentences about its members.
 
-    The title has the names of the three most connected members. At most 20 candidate sentences are
-    taken from the descriptions of members and of relationships within the community. The most
-    connected members come first. For a relationship without a description, its head, relation and
-    tail are used. The summary consists of the most central candidates, up to 150 tokens. Each of
-    the five most connected members has a finding with the most central candidates about this
-    member, up to 80 tokens. The rating (0..10) is 5 c + 5 m, where c is the number of chunks and m
-    is ln(1 + members). Both are divided by their largest value over all communities.
+    The title has the names of the three members with the most neighbours. At most 20 candidate
+    sentences are taken from the descriptions of the members and of the relationships between them.
+    Members with more neighbours come first. If a relationship has no description, the text "head
+    relation tail" is used. The summary has the most central candidates, up to 150 tokens. A finding
+    for each of the five members with the most neighbours has the most central candidates about the
+    member, up to 80 tokens. The rating (0..10) of a community is `5 * c + 5 * m`, where c is its
+    number of chunks and m is the logarithm of 1 plus its number of members. Both numbers are
+    divided by their maxima over all communities.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Erkan and Radev 2004.
-    Deviation: reports are extracted and rated by coverage. In `reports.llm` a model writes and
-    rates the reports.
+    Deviation: no model writes and rates the reports, as it does in `reports.llm`.
     """
     contents, rows = Contents(graph, communities), range(len(communities))
     about = [contents.sentences(row, MAX_SENTENCES) for row in rows]
@@ -100,7 +100,7 @@ def _chunks(graph: Graph, communities: Communities, texts: Sequence[str]) -> Any
 
 
 def report_text(blocks: Sequence[tuple[str, str]]) -> str:
-    """Return a report as one text, given pairs (heading, text)."""
+    """Return a report as one text, given a pair (heading, text) for each section."""
     lines = []
     for number, (heading, text) in enumerate(blocks):
         lines += [f"{'##' if number else '#'} {heading}", text]
@@ -170,16 +170,16 @@ def llm_reports(
     report_prompt: Prompt = REPORT,
     max_tokens: PositiveInt = 1500,
 ) -> Reports:
-    """Write a report of each community with the build model, in one call each.
+    """Write a report of each community with the build model, in one call for each community.
 
-    The prompt has tables of the members and of the relationships that touch them. The tables have
-    at most 12,000 tokens, and at most 0.6 of the model's context window. An unknown window is
-    assumed to have 8,192 tokens. The finest communities come first, so that their reports can
-    replace rows in the prompt of a larger community. A prompt depends only on the members of its
-    community, so unchanged communities reuse their stored replies after a change of the corpus. If
-    a reply cannot be parsed after a second call, it becomes the summary of a report with rating 0,
-    and `fallback` marks the report. After a failed call the community has no report. Both cases are
-    counted. Raises UserError if all replies are unusable.
+    The prompt has tables of the members of the community and of their relationships. The tables
+    have at most 12,000 tokens, and at most 0.6 of the model's context window. A window of unknown
+    size is assumed to have 8,192 tokens. Small communities are processed before the larger
+    communities that contain them. Their reports can then replace rows in the prompts of the larger
+    communities. If a community does not change when the corpus changes, its cached reply is used
+    again. If a reply cannot be parsed after a second call, it becomes the summary of a report with
+    rating 0, and `fallback` marks the report. If a call fails, the community has no report. Both
+    cases are counted. Raises UserError if all replies are unusable.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.
     """
     window = _UNKNOWN_WINDOW if llm_build.window is None else llm_build.window
@@ -208,7 +208,8 @@ def llm_reports(
     n_failed = int(np.count_nonzero(failed))
     require_any_success(
         STEP, [last] * n_failed, n,
-        "The model may be too small to write JSON, or its window may cut the prompt. "
+        "The model may be too small to write JSON, or its context window may be too short for "
+        "the prompt. "
         "To write reports without a model, set build.reports=extractive.",
     )  # fmt: skip
     if n_failed:
@@ -254,7 +255,7 @@ class Contents:
         return sorted(members, key=lambda node: (-self.degree[node], self.names[node]))
 
     def relationships(self, community: int) -> list[int]:
-        """Return the relationships that touch a community by descending rank, and then by text."""
+        """Return the relationships of a community's members by descending rank and then by text."""
         nodes = row_ids(self.communities.nodes, community)
         members = set(nodes.tolist())
 
@@ -265,17 +266,18 @@ class Contents:
         return sorted(self.graph.relationships_at(nodes).tolist(), key=place)
 
     def rank(self, row: int, members: set[int]) -> int:
-        """Return the rank of a relationship: the summed degrees of its ends that are `members`."""
+        """Return the rank of a relationship: the total degree of its nodes that are `members`."""
         return sum(self.degree[end] for end in self.ends[row] if end in members)
 
     def title(self, community: int) -> str:
-        """Return the names of the three most connected members of a community, joined by commas."""
+        """Return the names of the three members with the most neighbours, joined by commas."""
         return ", ".join(self.names[node] for node in self.members(community)[:_IN_TITLE])
 
     def sentences(self, community: int, most: int) -> list[tuple[int, str]]:
         """Return at most `most` sentences about a community, as pairs (member, sentence).
 
-        Each turn takes a sentence from each member's description and from the inner relationships.
+        In each turn, the next sentence of every member's description is taken, and then the next
+        sentence about a relationship between members.
         """
         members = self.members(community)
         inside = set(members)
@@ -295,14 +297,15 @@ class Contents:
 def report_tables(
     contents: Contents, community: int, texts: Sequence[str], ratings: FloatArray, budget: int
 ) -> str:
-    """Return the tables of entities and relationships for a report prompt.
+    """Return the tables of entities and relationships for the prompt that asks for a report.
 
-    Entities are sorted by degree, and relationships by rank. Each table gets half of the budget of
-    tokens, and includes only whole rows. If not all rows fit, a table with the reports of child
-    communities is added, and the other tables get the rest of the budget. Rows about the reported
-    communities then come last. `texts` and `ratings` are the reports of all communities. As many
-    reports as fit are included, sorted by importance. The importance of a child community is its
-    number of chunks divided by the number of chunks of its parent, and ties are broken by text.
+    Entities are sorted by degree, and relationships by rank. Each of the two tables gets half of
+    the token budget, and has only whole rows. If some rows do not fit, a third table has the
+    reports of child communities, as many as fit. `texts` and `ratings` are the reports of all
+    communities. The two tables then share the rest of the budget, and rows about the reported
+    communities come last in them. Reports are sorted by importance. The importance of a child
+    community is its number of chunks divided by the number of chunks of its parent. Ties are broken
+    by text.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; nano-graphrag.
     Deviation: nano-graphrag numbers reports by community, divides the number of chunks by the
     largest number of all communities, and counts neighbours outside the community in a rank.

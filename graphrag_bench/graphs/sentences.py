@@ -27,7 +27,7 @@ _SAME = 0.9
 def read_chunks(
     chunk_table: ChunkTable, nlp: Nlp, progress: Progress
 ) -> Iterator[tuple[str, list[Sentence]]]:
-    """Yield the title of each chunk and its sentences, tagged by spaCy."""
+    """Yield the title of each chunk, and the sentences of the chunk as spaCy tags them."""
     texts = list(chunk_table.texts)
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
@@ -36,15 +36,15 @@ def read_chunks(
 
 
 def named_entities(sentence: Sentence) -> list[str]:
-    """Return the named entities of a sentence in order, without numbers, amounts and dates."""
+    """Return the named entities of a sentence in order, except numbers, amounts and dates."""
     return [name for name, label in sentence.entities if label not in NUMERIC]
 
 
 def co_occurring(names: Sequence[str], title: str) -> list[tuple[str, str]]:
     """Return the pairs of entities that are related because they occur in the same sentence.
 
-    `names` are the distinct entities of the sentence. If there are at most 8, all pairs are
-    returned. If the sentence does not contain `title`, the title is also paired with each entity.
+    `names` are the distinct entities of the sentence. If there are at most 8, each two of them are
+    a pair. If the sentence does not contain `title`, the title is also paired with each entity.
     """
     pairs = list(combinations(names, 2)) if len(names) <= _MOST_TOGETHER else []
     if title and title not in names:
@@ -53,7 +53,7 @@ def co_occurring(names: Sequence[str], title: str) -> list[tuple[str, str]]:
 
 
 def relations_between(sentence: Sentence, subject: str, names: set[str]) -> Iterator[Triple]:
-    """Yield the relations of a sentence between `names`. Pronouns are replaced by `subject`."""
+    """Yield the triples between `names` in a sentence. Pronouns are first replaced by `subject`."""
     for relation in sentence.relations:
         head, tail = (
             subject if part in sentence.pronouns else part
@@ -66,7 +66,8 @@ def relations_between(sentence: Sentence, subject: str, names: set[str]) -> Iter
 def split_sentences(text: str) -> list[str]:
     """Split a text into sentences, and remove line breaks within sentences.
 
-    A sentence ends at a blank line, or after . ! ? and a space, but not after "Dr." or an initial.
+    A sentence ends at a blank line, or at one of . ! ? before a space. It does not end after an
+    initial or an abbreviation such as "Dr.".
 
     >>> split_sentences("Dr. Holt left. He came back.")
     ['Dr. Holt left.', 'He came back.']
@@ -76,7 +77,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def vectors_of(texts: Sequence[str], embedder: Embedder, progress: Progress, label: str) -> Vectors:
-    """Return the embeddings of texts, float32 (n, dimension), and show the progress."""
+    """Return the embeddings of texts, float32 (n, dimension). `label` names the progress bar."""
     with progress.task(label, len(set(texts))) as advance:
         return encode_in_blocks(texts, embedder, advance)
 
@@ -100,7 +101,8 @@ class Sentences:
     ) -> "Sentences":
         """Return the distinct sentences in order, each with the embedding of its first 48 words.
 
-        If `among` is given, sentences that are not in `among` have zero vectors.
+        If `among` is given, only the sentences in `among` are embedded. The others have zero
+        vectors.
         """
         distinct = tuple(dict.fromkeys(texts))
         rows = [row for row, text in enumerate(distinct) if among is None or text in among]
@@ -110,12 +112,13 @@ class Sentences:
         return cls(distinct, vectors, tuple(count_tokens(text) for text in distinct))
 
     def central(self, rows: Sequence[int], max_tokens: int) -> list[int]:
-        """Return the most central of the given sentences, with at most `max_tokens` in total.
+        """Return the most central sentences among `rows`, with at most `max_tokens` tokens in all.
 
-        If all sentences fit, all are returned. Otherwise at least one is returned, and the order is
-        kept. The centrality of a sentence is its mean cosine to the given sentences. Ties are
+        If all sentences fit, all are returned. Otherwise at least one is returned. Their order is
+        kept. The centrality of a sentence is its mean cosine to all given sentences. Ties are
         broken by order. Sentences of fewer than four words are skipped, unless all sentences are
-        that short. A sentence is also skipped if its cosine to a selected sentence is 0.9 or more.
+        that short. A sentence is also skipped if its cosine to a more central selected sentence is
+        0.9 or more.
         Source: Erkan and Radev 2004 (LexRank), section 3.
         """
         distinct = list(dict.fromkeys(rows))
@@ -135,7 +138,7 @@ class Sentences:
         return [pool[place] for place in sorted(chosen)]
 
     def summary(self, texts: Sequence[str], max_tokens: int) -> str:
-        """Return the most central of the given sentences as a text of at most `max_tokens`."""
+        """Return the most central of some sentences as a text of at most `max_tokens` tokens."""
         rows = self.central([self._row_of[text] for text in texts], max_tokens)
         return self.joined(rows, max_tokens)
 
@@ -144,17 +147,14 @@ class Sentences:
         return {text: row for row, text in enumerate(self.texts)}
 
     def joined(self, rows: Sequence[int], max_tokens: int) -> str:
-        """Return sentences as one text, cut at `max_tokens` tokens."""
+        """Return the sentences in `rows` as one text, cut after `max_tokens` tokens."""
         text = " ".join(self.texts[row] for row in rows)
         fits = sum(self.n_tokens[row] for row in rows) <= max_tokens
         return text if fits else first_tokens(text, max_tokens)
 
 
 def over_limit(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
-    """Return the sentences of all groups that have too many tokens.
-
-    A group is a pair (sentences, maximum number of tokens). A repeated sentence counts once.
-    """
+    """Return the sentences of all groups whose number of tokens exceeds the group's maximum."""
     return frozenset(
         text
         for texts, max_tokens in groups
@@ -173,7 +173,7 @@ def sentence_chunks(read: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
 
 
 def chunks_of(text: str, known: Mapping[str, Collection[int]]) -> list[int]:
-    """Return the chunks that the sentences of a text come from, in ascending order."""
+    """Return the chunks of a text's sentences, ascending, given the chunks of each sentence."""
     return sorted({chunk for one in split_sentences(text) for chunk in known.get(one, ())})
 
 

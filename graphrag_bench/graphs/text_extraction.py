@@ -1,4 +1,4 @@
-"""Builders that extract entities, relationships and facts, with spaCy or with a language model."""
+"""Builders that extract entities, relationships and facts with spaCy or with a language model."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -45,22 +45,25 @@ CONTINUE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_continue.j2")
 MORE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_more.j2")
 FACT_STEP = "extract facts"
 _YES_TOKENS = 8
-_TOO_SMALL = "The model may be too small for the format, or its window may cut the prompt"
+_TOO_SMALL = (
+    "The model may be too small for this format, "
+    "or its context window may be too short for the prompt"
+)
 
 
 @artifact("text_extraction.nlp")
 def nlp_text_extraction(
     *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, keywords: bool = True
 ) -> TextExtraction:
-    """Extract the entities and relationships of each sentence with spaCy.
+    """Extract entities and relationships from each sentence with spaCy.
 
-    Entities and relationships are described by their sentences. The type of an entity is its NER
-    label, or "" for a title without a label. Dates, amounts and counts are not entities. Two
-    entities are related if they are the subject and the object of a verb, or if their sentence has
-    at most 8 distinct entities. The keywords of a relationship are the lemmas of its sentence, and
-    its strength is 1. The title of a passage replaces he, she, it and they as a subject, and is
-    related to the entities of sentences that do not contain the title. It is described by the
-    sentences that contain it, or else by the first sentence.
+    The description of an entity or relationship is its sentence. Dates, amounts and counts are not
+    entities. The type of an entity is its NER label. Two entities are related if they are the
+    subject and the object of a verb, or if their sentence has at most 8 distinct entities. The
+    keywords of a relationship are the lemmas of its sentence, and its strength is 1. The title of a
+    passage is an entity too. It replaces he, she, it and they as a subject, and is related to the
+    entities of each sentence that does not contain it. It is described by the sentences that
+    contain it, or else by the first sentence. Its type is "", unless it is a named entity.
     """
     read = read_chunks(chunk_table, nlp, progress)
     return TextExtraction.of([_records(some, title, keywords) for title, some in read], {})
@@ -114,11 +117,11 @@ def llm_text_extraction(
 ) -> TextExtraction:
     """Extract the entities and relationships of each chunk with the build model.
 
-    After the first call, up to `max_gleaning` rounds ask for missed records in the same
-    conversation. Before every round except the first, the model is asked whether records are
-    missing. The chunk is done unless the model says yes. A chunk needs at most 2 n calls for n
-    rounds. If `keywords` is true, the model is also asked for the themes of each relationship.
-    Raises UserError if no chunk has a readable reply.
+    After the first reply, the model is asked up to `max_gleaning` times for missed records, in the
+    same conversation. From the second time on, the model is first asked whether records are
+    missing. The conversation ends unless it says yes. A chunk needs at most 2 n calls if
+    `max_gleaning` is n > 0. If `keywords` is true, the model is also asked for the themes of each
+    relationship. Raises UserError if no chunk has a readable reply.
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; nano-graphrag.
     """
     read = partial(records.read_records, keywords=keywords, purpose=STEP)
@@ -143,10 +146,10 @@ def llm_text_extraction(
 
 @artifact("fact_extraction.nlp")
 def nlp_facts(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> FactExtraction:
-    """Make a fact of each sentence, with the named entities that spaCy finds in it.
+    """Make a fact of each sentence. Its entities are the named entities that spaCy finds.
 
     The sentence is also the description of its entities. Dates, amounts and counts are not
-    entities. The title of a passage is the first entity of each sentence. If a sentence does not
+    entities. The title of the passage is the first entity of every fact. If a sentence does not
     contain the title, the text of the fact is "title: sentence". Sentences without entities are
     left out.
     Source: this project.
@@ -182,10 +185,11 @@ def llm_facts(
     continue_prompt: Prompt = CONTINUE_FACTS,
     more_prompt: Prompt = MORE_FACTS,
 ) -> FactExtraction:
-    """Extract the facts of each chunk, and all entities of each fact, with the build model.
+    """Extract the facts of each chunk, and the entities that each fact links, with the build model.
 
-    The model is called as in `text_extraction.llm`. The completeness of a fact is in 0..10. Facts
-    without entities are left out and counted. The prompts were written for this project.
+    The model is called as in `text_extraction.llm`. It rates the completeness of each fact from 0
+    to 10. Facts without entities are left out and counted. The prompts were written for this
+    project.
     Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction, and the authors' code.
     """
     read = partial(records.read_facts, purpose=FACT_STEP)
@@ -208,7 +212,7 @@ def llm_facts(
 
 
 class _Prompts(NamedTuple):
-    """Prompts that ask for records, for missed records, and whether records are missing."""
+    """Three prompts. They ask for records, for missed records, and whether records are missing."""
 
     extract: Prompt
     missed: Prompt

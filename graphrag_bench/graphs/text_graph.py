@@ -1,4 +1,4 @@
-"""Builders of textual and rich knowledge graphs, which describe nodes and relationships."""
+"""Builders of knowledge graphs whose nodes and relationships have descriptions."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,10 +25,7 @@ RKG_ATTRIBUTES = TKG_ATTRIBUTES | {"relationship.keywords"}
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/description_summary.j2")
 STEP = "summarise descriptions"
 SUMMARY_FROM = 500
-"""Descriptions of at least this number of tokens are summarised.
-
-Source: Zhou et al. 2025, code 4e87938.
-"""
+"""Descriptions of this many tokens or more are summarised. Source: Zhou et al., code 4e87938."""
 _AS_READ = {"llm_build": None, "max_tokens": 500, "summary_prompt": SUMMARY}
 
 
@@ -56,17 +53,18 @@ def text_kg(
 ) -> Graph:
     """Build a textual knowledge graph (`tkg`), or a rich knowledge graph with keywords (`rkg`).
 
-    Nodes are normalised names in order of first appearance. The type of a node is its most frequent
-    type, and ties are broken by the first appearance. A relationship is an unordered pair of nodes,
-    and its weight is the sum of the strengths. Loops are dropped. Distinct descriptions are sorted
-    and joined by a space. Distinct keywords are joined by ", " in order of first appearance. Raises
-    UserError if nothing was extracted, or if an `rkg` has no keywords.
+    The nodes are the distinct normalised names of entities, in order of first appearance. The type
+    of a node is its most frequent type. Ties are broken by the first appearance. A relationship
+    joins each pair of related nodes. Its direction is ignored, and its weight is the sum of the
+    extracted strengths. Relationships between a node and itself are dropped. A description joins
+    the distinct extracted descriptions in alphabetical order. Keywords are joined by ", " in order
+    of first appearance. Raises UserError if nothing was extracted, or if an `rkg` has no keywords.
 
-    In `tkg_llm` and `rkg_llm`, the build model summarises each description of 500 tokens or more.
-    The summary has at most `max_tokens` tokens. A description is cut if it does not fit the context
-    window or has more than 32,768 tokens. If a summary fails, the description stays as it is.
-    Raises UserError if all summaries fail. `plan` can only estimate the number of calls, because it
-    does not know the number of long descriptions.
+    In `tkg_llm` and `rkg_llm`, the build model summarises each description of 500 tokens or more in
+    at most `max_tokens` tokens. A description is first cut to the context window, or to 32,768
+    tokens if the window is larger. If a summary fails, the description stays as it is. Raises
+    UserError if all summaries fail. The command `plan` only estimates the number of calls, because
+    it does not know how many descriptions are long.
     Source: Zhou et al. 2025, section 4 and Table 2, and the authors' code 4e87938; LightRAG (Guo et
     al. 2024), section 3.1; GraphRAG (Edge et al. 2024), section 3.1.3.
     """
@@ -79,9 +77,10 @@ def text_kg(
 def text_graph(
     extraction: TextExtraction, *, keywords: bool, most_tokens: int | None = None
 ) -> Graph:
-    """Return the textual knowledge graph of an extraction. `keywords` adds the keywords.
+    """Return the textual knowledge graph of an extraction.
 
-    A description has at most `most_tokens` tokens. If `most_tokens` is None, there is no limit.
+    If `keywords` is true, its relationships have keywords. A description has at most `most_tokens`
+    tokens. If `most_tokens` is None, there is no limit.
     """
     merger = Merger()
     for number, row in enumerate(extraction.rows):
@@ -114,7 +113,7 @@ def _summarise(graph: Graph, extractor: Extractor, prompt: Prompt) -> Graph:
         prompt.render({"names": titles[row], "descriptions": decode(encode(texts[row])[:room])})
         for row in long
     ]
-    advice = "build.graph=tkg or rkg does not summarise descriptions."
+    advice = "To build without summaries, set build.graph=tkg or rkg."
     summaries = extractor.texts(chats, [titles[row] for row in long], STEP, advice)
     for row, summary in zip(long, summaries, strict=True):
         texts[row] = summary or texts[row]

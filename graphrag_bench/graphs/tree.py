@@ -42,16 +42,17 @@ SUMMARY = Prompt("graphrag_bench.graphs:prompts/tree_summary.j2")
 PARENT_OF = "summarises"
 STEP = "summarise clusters"
 REDUCTION_DIMENSION = 10
-"""A layer of at most this number plus one nodes is the last layer. Source: RAPTOR's code."""
+"""Number of dimensions after the reduction of vectors. Source: RAPTOR's code."""
 MAX_LAYERS, MAX_CLUSTER_TOKENS, SUMMARY_TOKENS = 5, 3500, 100
-"""Clusters above `MAX_CLUSTER_TOKENS` tokens are clustered again. Source: RAPTOR's code."""
+"""Clusters of more than `MAX_CLUSTER_TOKENS` tokens are clustered again. Source: RAPTOR's code."""
 CLUSTER_SIZE = 10
 """Average number of nodes in a cluster of balanced k-means. This project chose the number."""
 _STEM = 6
 _LEAST_SHARED = 1 / 3
 """Smallest fraction of the content words of a summary that must occur in the leaves."""
 _ADVICE = (
-    "The model or its window may be too small. To build without a model, set build.graph=tree."
+    "The model or its context window may be too small. "
+    "To build without a model, set build.graph=tree."
 )
 LEAF, SUMMARY_NODE = "chunk", "summary"
 """Prefixes of node names. `chunk 12` is a leaf, and `summary 2.0` is a summary of layer 2."""
@@ -94,18 +95,19 @@ def tree(
 ) -> Graph:
     """Build a tree of summaries, extracted (`tree`) or written by the build model (`tree_llm`).
 
-    The first nodes are the chunks in order. The other nodes are summaries, layer by layer, and each
-    is joined to the nodes that it summarises. The nodes of a layer are clustered by balanced
-    k-means (`kmeans`), or by Gaussian mixtures of vectors that `reduction` reduces to 10 dimensions
-    (`gmm`). In a mixture, a node joins each component whose posterior is above `threshold`. The
-    search for the number of components ends after `bic_patience` numbers without a lower BIC, and
-    is skipped for more than `bic_rows` nodes. If one of these settings is None, there is no such
-    limit. Clusters of fewer than `min_cluster_size` nodes get no parent, and their nodes are
-    clustered again in the next layer. No layer is added after 5 layers, or if 11 or fewer nodes
-    have no parent. A summary has at most 100 tokens. `tree_llm` makes one call for each cluster.
-    Texts that do not fit the context window are cut to an equal number of tokens. If a call fails,
-    or if the reply shares too few words with the chunks, the first words of each text are used
-    instead. Both cases are counted. Raises UserError if all replies of a layer fail.
+    The leaves are the chunks. The nodes of a layer are clustered, and the summary of each cluster
+    is the parent of its nodes in the next layer. The clusters are found by balanced k-means
+    (`kmeans`), or by Gaussian mixtures of vectors that `reduction` reduces to 10 dimensions
+    (`gmm`). In a mixture, a node joins each component whose posterior probability is above
+    `threshold`. Mixtures of 1, 2, ... components are tried until `bic_patience` of them in a row
+    have not lowered the BIC. If there are more than `bic_rows` nodes, the number of components is
+    fixed. If one of these two settings is None, it has no effect. A cluster of fewer than
+    `min_cluster_size` nodes gets no parent, and its nodes are clustered again in the next layer.
+    The tree ends after 5 layers of summaries, or when 11 or fewer nodes have no parent. A summary
+    has at most 100 tokens. `tree_llm` makes one call for each cluster. Texts that do not fit the
+    context window are cut to equal lengths. If a call fails, or if the reply shares too few words
+    with the chunks, the first words of each text are the summary. Both cases are counted. Raises
+    UserError if all replies of a layer fail.
     Source: RAPTOR (Sarthi et al. 2024), section 3, and its code; Zhou et al. 2025, sections 4 and
     7.1.
     Deviation: RAPTOR reduces vectors by UMAP (`reduction="umap"`), summarises with a language model
@@ -218,7 +220,7 @@ def _fragments(graph: Graph, split: Sequence[Sequence[str]]) -> Fragments:
 
 
 def layer_of(name: str) -> int | None:
-    """Return the layer of the tree node with this name, 0 for a leaf, or None for another name."""
+    """Return the layer (0 for leaves) of the tree node with this name, or None for another name."""
     kind, _, place = name.partition(" ")
     number = "0" if kind == LEAF and place.isdecimal() else place.partition(".")[0]
     return int(number) if kind in (LEAF, SUMMARY_NODE) and number.isdecimal() else None
