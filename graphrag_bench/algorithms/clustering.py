@@ -19,7 +19,7 @@ from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 Reduction = Literal["pca", "umap"]
 Clusters = list[IntArray]
-"""Row numbers of each cluster, in ascending order. The clusters are sorted by these lists."""
+"""The rows of each cluster in ascending order. Clusters are sorted by comparing these lists."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,11 +34,11 @@ _BLOCK = 4096
 class Mixture:
     """Settings of clustering by Gaussian mixtures.
 
-    `reduction` reduces vectors to `dimension` dimensions. A row joins each component whose
-    posterior is above `threshold` (0..1). Clusters of more than `max_tokens` tokens are split
-    again. The search for the number of components stops when `patience` numbers in a row have not
-    lowered the BIC. It is skipped for more than `max_swept_rows` rows. If one of these two is None,
-    there is no such limit.
+    Vectors are first reduced to `dimension` dimensions by the method `reduction`. A row joins each
+    component whose posterior is above `threshold` (0..1). Clusters of more than `max_tokens` tokens
+    are split again. Mixtures of 1, 2, ... components are tried until `patience` of them in a row
+    have not lowered the BIC. If there are more than `max_swept_rows` rows, the number of components
+    is fixed. If one of the last two settings is None, it has no effect.
     """
 
     dimension: int
@@ -69,18 +69,19 @@ def mixture_clusters(
 ) -> Clusters:
     """Return soft clusters of the rows of `vectors` (n, d). Each row is in at least one cluster.
 
-    All rows are clustered first, and then the rows of each cluster. Each time, the vectors are
+    First all rows are clustered, and then the rows of each cluster. Each time, the vectors are
     reduced, and mixtures of 1, 2, ... up to min(50, n) - 1 components are fitted until `patience`
-    ends the search. The mixture with the lowest BIC is used, and ties are broken by fewer
-    components. If the search is skipped, the mixture has max(n // 100 - 1, 1) components. A cluster
-    is clustered again if it has more than dimension + 1 rows and more than `max_tokens` tokens.
-    `n_tokens`, int64 (n,), is the number of tokens of each row. With UMAP, a cluster that no
-    mixture splits is kept, as in RAPTOR.
+    ends the search. The mixture with the lowest BIC is used. Ties are broken by fewer components.
+    If there are more than `max_swept_rows` rows, only the mixture of max(n // 100 - 1, 1)
+    components is fitted. A cluster is clustered again if it has more than dimension + 1 rows and
+    more than `max_tokens` tokens. `n_tokens`, int64 (n,), is the number of tokens of each row. If
+    UMAP reduces the vectors, a cluster that no mixture splits is kept, as in RAPTOR.
     Source: RAPTOR (Sarthi et al. 2024), section 3, and its code; the authors' code of Zhou et al.
     2025.
-    Deviation: with PCA, a cluster that no mixture splits is divided by balanced k-means into parts
-    of about `max_tokens` tokens, because PCA leaves no gaps between groups. Equal clusters are
-    returned once. RAPTOR tries all numbers of components, as with a `patience` of None.
+    Deviation: if PCA reduces the vectors, a cluster that no mixture splits is divided by balanced
+    k-means into parts of about `max_tokens` tokens, because PCA leaves no gaps between groups.
+    Equal clusters are returned once. RAPTOR tries all numbers of components, as if `patience` were
+    None.
     """
     points = np.asarray(vectors, np.float64)
 
@@ -121,8 +122,8 @@ def mixture_layer(
 ) -> Clusters:
     """Return the soft clusters of the rows of `vectors` (n, d) that a single mixture finds.
 
-    `neighbours` is the number of nearest rows that UMAP uses for each row, by default sqrt(n - 1).
-    The setting `max_tokens` of the mixture is ignored.
+    `neighbours` is the number of nearest rows that UMAP compares each row with. By default, it is
+    sqrt(n - 1). The setting `max_tokens` of the mixture is ignored.
     """
     points = np.asarray(vectors, np.float64)
     n = len(points)
@@ -161,11 +162,11 @@ def reduce_dimension(
 
 
 def check_reduction(reduction: Reduction) -> None:
-    """Raise MissingPackage if the package of a reduction is not installed."""
+    """Raise MissingPackage if a reduction needs a package that is not installed."""
     if reduction == "umap" and find_spec("umap") is None:
         raise MissingPackage(
             "reduction=umap needs the package umap-learn: pip install 'graphrag-bench[umap]'. "
-            "reduction=pca comes with the installation."
+            "reduction=pca needs no further package."
         )
 
 
@@ -209,10 +210,10 @@ def balanced_clusters(vectors: NDArray[Any], cluster_size: int, rng: Generator) 
     """Return clusters of about `cluster_size` rows of `vectors` (n, d). Each row is in one cluster.
 
     k-means starts with k = max(1, n // cluster_size) random rows as centres. After each assignment,
-    a cluster of more than 1.2 n / k rows is reduced to this size: the rows farthest from its centre
-    move to the nearest cluster that has fewer than n / k rows, and ties are broken by the lower
-    row. k-means stops after ten iterations, or earlier if the centres move by at most 1e-4
-    (Frobenius norm) or a cluster is empty.
+    a cluster of more than 1.2 n / k rows is reduced to this size. Its rows that are farthest from
+    its centre move to the cluster with the nearest centre among the clusters of fewer than n / k
+    rows. Ties are broken by the lower row. k-means stops after ten iterations, if the centres move
+    by at most 1e-4 (Frobenius norm), or if a cluster is empty.
     Source: Zhou et al. 2025, section 7.1 (RAPTOR-K), and the authors' code.
     """
     points = np.asarray(np.round(vectors, DECIMALS), np.float64)

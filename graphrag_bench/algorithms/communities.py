@@ -13,10 +13,10 @@ from graphrag_bench.values import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Communities(Columns):
-    """Communities of all levels, from the coarsest level (0) to the finest.
+    """Communities of a graph at all levels, from the coarsest level (0) to the finest level.
 
-    `level` and `parent` are int64 (n,), and the parent is -1 at level 0. The bool CSR matrices
-    `nodes` (n, n_nodes) and `chunks` (n, n_chunks) mark the members and the chunks of each
+    `level` and `parent` are int64 (n,). The parent of a community of level 0 is -1. The bool CSR
+    matrices `nodes` (n, n_nodes) and `chunks` (n, n_chunks) mark the nodes and the chunks of each
     community.
     """
 
@@ -30,19 +30,19 @@ class Communities(Columns):
 
     @cached_property
     def occurrence(self) -> FloatArray:
-        """Number of chunks of each community, divided by the largest such number, float64 (n,)."""
+        """Number of chunks of each community, divided by the maximum, float64 (n,)."""
         counts = np.asarray(self.chunks.sum(axis=1), np.float64).ravel()
         return np.asarray(counts / max(counts.max(initial=0.0), 1.0), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Reports(Columns):
-    """Reports of communities. Each has a title, a text and a rating (0..10, float64).
+    """Reports of communities. Each report has a title, a text and a rating (0..10, float64).
 
     A community without a report has an empty text. `fallback`, bool (n,), marks the reports whose
-    text is a reply that could not be parsed. It is None if there are no such reports. `chunks`,
-    bool CSR (n, n_chunks), marks the chunks that each text quotes. It is None if a model wrote the
-    texts.
+    text is a model's reply that could not be parsed. If there are no such reports, it is None.
+    `chunks`, bool CSR (n, n_chunks), marks the chunks that each report quotes. If a model wrote the
+    reports, it is None.
     """
 
     titles: Texts
@@ -55,7 +55,7 @@ class Reports(Columns):
         return len(self.texts)
 
     def chunks_of(self, community: int) -> tuple[int, ...]:
-        """Return the chunks that a report quotes, ascending, or () if a model wrote the report."""
+        """Return the chunks that a report quotes, ascending. A report by a model quotes none."""
         return () if self.chunks is None else tuple(row_ids(self.chunks, community).tolist())
 
     @property

@@ -1,4 +1,4 @@
-"""Attributes of nodes, and the texts that were merged into descriptions, with their chunks."""
+"""Attributes of nodes, and the texts that descriptions were merged from, with their chunks."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from graphrag_bench.text import normalise_name, show_briefly
 from graphrag_bench.values import IntArray
 
 AttributeMention = tuple[int, str, str, tuple[int, ...]]
-"""Node number, name and value of an attribute, and the chunks that state the attribute."""
+"""Node, name and value of an attribute, and the chunks that state that the node has this value."""
 
 
 @dataclass(frozen=True, eq=False)
 class NodeAttributes(Columns):
     """Table of the distinct attributes of nodes, sorted by node and then by first mention.
 
-    `node` is int64 (n,). `names` are normalised. `values` are spelled as at their first mention,
-    and values with the same normalised form are equal. `chunk`, bool CSR (n, n_chunks), marks the
-    chunks that state each attribute.
+    `node`, int64 (n,), is the node of each attribute. `names` are normalised. Values with the same
+    normalised form are equal, and `values` has the spelling of the first mention. `chunk`, bool CSR
+    (n, n_chunks), marks the chunks that state each attribute.
     """
 
     node: IntArray
@@ -30,7 +30,7 @@ class NodeAttributes(Columns):
 
     @classmethod
     def of(cls, stated: Iterable[AttributeMention], n_chunks: int) -> "NodeAttributes":
-        """Return the table of attributes. Names and values that normalise to "" are skipped."""
+        """Return the table of the stated attributes. Empty names and values are skipped."""
         chunks_of: dict[tuple[int, str, str], tuple[str, dict[int, None]]] = {}
         for node, name, value, chunks in stated:
             key = node, normalise_name(name), normalise_name(value)
@@ -49,13 +49,13 @@ class NodeAttributes(Columns):
         return len(self.node)
 
     def rows_of(self, node: int) -> IntArray:
-        """Return the rows of a node by descending number of chunks, and then by row, int64."""
+        """Return the table rows of a node, int64. Attributes that more chunks state come first."""
         first, last = np.searchsorted(self.node, [node, node + 1])
         n_chunks = np.diff(self.chunk.indptr[first : last + 1]).astype(np.int64)
         return np.asarray(first + np.argsort(-n_chunks, kind="stable"), np.int64)
 
     def text_of(self, row: int) -> str:
-        """Return an attribute as the text "name: value"."""
+        """Return the attribute in `row` as the text "name: value"."""
         return f"{self.names[row]}: {self.values[row]}"
 
 
@@ -63,16 +63,17 @@ show_briefly(NodeAttributes)
 
 
 WHOLE = ""
-"""Marks a fragment that is the entire description, so that the text is not stored twice."""
+"""The text of a fragment that is the entire description, which is not stored a second time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fragments(Columns):
-    """Texts that were merged into descriptions of nodes or relationships, with their chunks.
+    """Texts from which the descriptions of nodes (or relationships) were merged, with their chunks.
 
-    `texts` are the distinct texts. `text` and `chunk`, int64 (n,), are the position in `texts` and
-    the chunk number of each fragment. The fragments of the description in row i are in the slice
-    `starts[i]:starts[i + 1]` of these two arrays.
+    Each text of a chunk that became part of a description is a fragment. `texts` are the distinct
+    texts. `text` and `chunk`, int64 (n,), are the position in `texts` and the chunk of each
+    fragment. The fragments of the description of node i are in the slice `starts[i]:starts[i + 1]`
+    of these arrays.
     """
 
     texts: Texts
@@ -82,7 +83,7 @@ class Fragments(Columns):
 
     @classmethod
     def of(cls, read: Iterable[tuple[int, str, int]], n_rows: int) -> "Fragments":
-        """Return the fragments without duplicates, given tuples (row, text, chunk)."""
+        """Return the distinct fragments, given tuples (row of the description, text, chunk)."""
         codes: dict[str, int] = {}
         coded = {(row, codes.setdefault(text, len(codes)), chunk) for row, text, chunk in read}
         rows, places, chunks = np.array(sorted(coded), np.int64).reshape(-1, 3).T
@@ -97,19 +98,19 @@ class Fragments(Columns):
         yield from zip(row.tolist(), self.texts.take(self.text), self.chunk.tolist(), strict=True)
 
     def of_row(self, row: int) -> list[tuple[str, int]]:
-        """Return the text and chunk of each fragment of a row, or [] if there is no such row."""
+        """Return the fragments of the description in `row` as pairs (text, chunk)."""
         part = slice(*self.starts[row : row + 2]) if row < len(self) else slice(0)
         return list(zip(self.texts.take(self.text[part]), self.chunk[part].tolist(), strict=True))
 
     def take(self, rows: IntArray) -> "Fragments":
-        """Return the fragments of the given rows, in the given order."""
+        """Return the fragments of the descriptions in `rows`, in the given order."""
         counts = np.diff(self.starts)[rows]
         ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         places = np.arange(ends[-1]) + np.repeat(self.starts[:-1][rows] - ends[:-1], counts)
         return Fragments(self.texts, ends, self.text[places], self.chunk[places])
 
     def pairs(self) -> Iterator[tuple[str, int]]:
-        """Yield each distinct pair of text and chunk."""
+        """Yield the distinct pairs (text, chunk) of all fragments."""
         codes = np.unique(np.stack([self.text, self.chunk]), axis=1)
         for place, chunk in codes.T.tolist():
             yield self.texts[place], chunk

@@ -1,4 +1,4 @@
-"""What models extract from chunks: triples, entities and relationships with texts, and facts."""
+"""Triples, entities, relationships and facts that were extracted from chunks."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ RowT = TypeVar("RowT")
 class Extracted(Generic[RowT]):
     """Extraction from all chunks, with statistics.
 
-    `rows` has one object of the class `kind` for each chunk, in chunk order. `counted` maps the
-    name of a statistic to a field of these objects. The statistic is the total number of items in
-    the field.
+    `rows` has an object of the class `kind` for each chunk, in chunk order. `counted` maps the name
+    of a statistic to a field of these objects. The statistic is the number of items in this field,
+    added over all chunks.
     """
 
     kind: ClassVar[type[Any]]
@@ -25,14 +25,14 @@ class Extracted(Generic[RowT]):
 
     @classmethod
     def of(cls, rows: Sequence[RowT], counts: Mapping[str, float]) -> Self:
-        """Return an extraction whose statistics are `counts` and the totals over the rows."""
+        """Return an extraction whose statistics are `counts` and the numbers of extracted items."""
         numbers: dict[str, float] = {
             name: sum(len(getattr(row, part)) for row in rows) for name, part in cls.counted.items()
         }
         return cls(tuple(rows), {**numbers, **counts})
 
     def save(self, folder: Path) -> None:
-        """Write a JSON line for each chunk, and the statistics. Lone surrogates become "?"."""
+        """Write the extraction to a folder. Lone surrogates in texts become "?"."""
         lines = [json.dumps(asdict(row), ensure_ascii=False) for row in self.rows]  # type: ignore[call-overload]
         text = "".join(f"{line}\n" for line in lines)
         (folder / "rows.jsonl").write_bytes(text.encode("utf-8", errors="replace"))
@@ -52,7 +52,7 @@ class Extracted(Generic[RowT]):
 
 @dataclass(frozen=True)
 class Triple:
-    """Fact (head, relation, tail) of a chunk. `weight` is the number of times it was extracted."""
+    """Triple that was extracted from a chunk. `weight` is the number of its extractions."""
 
     head: str
     relation: str
@@ -62,7 +62,7 @@ class Triple:
 
 @dataclass(frozen=True)
 class ChunkExtraction:
-    """Entities and triples of one chunk in order of extraction. They are not normalised."""
+    """Entities and triples of one chunk, in order of extraction. Their texts are not normalised."""
 
     entities: tuple[str, ...]
     triples: tuple[Triple, ...]
@@ -78,7 +78,7 @@ class Extraction(Extracted[ChunkExtraction]):
 
 @dataclass(frozen=True)
 class EntityRecord:
-    """Mention of an entity in a text. An unknown type is ""."""
+    """Mention of an entity in a text. If its type is unknown, `type` is ""."""
 
     name: str
     type: str = ""
@@ -98,7 +98,7 @@ class RelationshipRecord:
 
 @dataclass(frozen=True)
 class ChunkRecords:
-    """Mentions of entities and relationships in one chunk, in order. They are not normalised."""
+    """Mentions of entities and relationships in one chunk. Their texts are not normalised."""
 
     entities: tuple[EntityRecord, ...] = ()
     relationships: tuple[RelationshipRecord, ...] = ()
@@ -129,7 +129,7 @@ class FactRecord:
 
 @dataclass(frozen=True)
 class ChunkFacts:
-    """Facts of one chunk in order of extraction. They are not normalised."""
+    """Facts of one chunk in order of extraction. Their texts are not normalised."""
 
     facts: tuple[FactRecord, ...] = ()
 

@@ -40,7 +40,7 @@ ATTRIBUTES = {
     "facts": "relationship.description",
     "keywords": "relationship.keywords",
 }
-"""Maps fields of `Graph` to the attributes of nodes and relationships that the fields hold.
+"""Maps fields of `Graph` to the attributes of nodes and relationships that they hold.
 
 Source: Zhou et al. 2025, Table 2, except `node.attributes`.
 """
@@ -50,14 +50,14 @@ Source: Zhou et al. 2025, Table 2, except `node.attributes`.
 class Graph(Columns):
     """Graph of nodes and relationships, with the chunks that state them.
 
-    `names` (n_nodes,) are unique, and usually normalised. `source` and `target` (int64), `weight`
-    (float64) and `synonym` (bool) have the shape (n_relationships,). `types` and `descriptions`
-    belong to nodes. `relations`, `facts` and `keywords` are the names, descriptions and themes of
-    relationships. A field that the graph type lacks is None. `node_chunk` and `relationship_chunk`
-    are bool CSR matrices with one column per chunk. In an entity-passage graph, `node_chunk` is
-    int64 and holds edge weights. `node_fragments` and `fact_fragments` are the texts that were
-    merged into descriptions and facts, or None if they are unknown. `merges` are the aliases of
-    nodes. `statistics` are not saved.
+    `names` (n_nodes,) are the distinct names of nodes, and are usually normalised. `source` and
+    `target` (int64), `weight` (float64) and `synonym` (bool) have the shape (n_relationships,).
+    `types` and `descriptions` belong to nodes. `relations`, `facts` and `keywords` are the names,
+    descriptions and themes of relationships. A field that this type of graph lacks is None.
+    `node_chunk` and `relationship_chunk` are bool CSR matrices with one column per chunk. In an
+    entity-passage graph, `node_chunk` is int64 and has edge weights. `node_fragments` and
+    `fact_fragments` are the texts that descriptions and facts were merged from, or None if these
+    texts are unknown. `merges` are the aliases of nodes. `statistics` are not saved.
 
     >>> graph = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
     >>> graph.n_nodes, graph.degree.tolist(), graph.triple(0)
@@ -97,7 +97,8 @@ class Graph(Columns):
         """Return a graph of the given relationships, without synonymy edges.
 
         Weights are 1 by default. `node_chunk` and `relationship_chunk` are CSR matrices or dense
-        arrays. `relations` is one name for all relationships, or a list of names.
+        arrays. `relations` is the name of all relationships, or a list with the name of each
+        relationship.
         """
         from scipy.sparse import csr_matrix, issparse
 
@@ -146,18 +147,18 @@ class Graph(Columns):
 
     @cached_property
     def type_numbers(self) -> Mapping[str, int]:
-        """Integer code of each node type in lower case, in order of first appearance."""
+        """Maps node types in lower case to numbers. Types are numbered by first appearance."""
         names = dict.fromkeys(map(str.casefold, self.types or ()))
         return {name: number for number, name in enumerate(names)}
 
     @cached_property
     def type_of_node(self) -> IntArray:
-        """Integer code of each node's type, int64 (n_nodes,). Empty for a graph without types."""
+        """Number of each node's type, int64 (n_nodes,). Empty if the graph has no types."""
         return np.array([self.type_numbers[name.casefold()] for name in self.types or ()], np.int64)
 
     @cached_property
     def dictionary(self) -> NameDictionary:
-        """Dictionary that finds node names and aliases in texts."""
+        """Dictionary that finds the names and aliases of nodes in texts."""
         aliases = name_dictionary.unambiguous_aliases(self.merges, self.names)
         return NameDictionary.of(self.names, aliases)
 
@@ -184,13 +185,13 @@ class Graph(Columns):
         return bool_csr(ends, rows, (self.n_nodes, self.n_relationships))
 
     def relationships_at(self, nodes: IntArray) -> IntArray:
-        """Return the relationships that begin or end at these nodes, int64, ascending."""
+        """Return the relationships that begin or end at one of these nodes, int64, ascending."""
         rows = np.sort(self.node_relationship[nodes].indices).astype(np.int64)
         return rows[np.diff(rows, prepend=-1) > 0]
 
     @cached_property
     def pairs(self) -> Pairs:
-        """Pairs of nodes with at least one relationship, sorted by smaller, then larger node."""
+        """Pairs of joined nodes, sorted by the lower node and then by the higher node."""
         return Pairs.of_rows(self.source, self.target, self.weight, self.n_nodes)
 
     @cached_property
@@ -200,7 +201,7 @@ class Graph(Columns):
 
     @cached_property
     def adjacency(self) -> Any:
-        """Symmetric matrix of summed weights, float64 CSR (n_nodes, n_nodes), without loops."""
+        """Symmetric matrix of the total weight between two nodes, float64 CSR, without loops."""
         from scipy.sparse import csr_matrix
 
         pairs, n = self.pairs, self.n_nodes
@@ -211,7 +212,7 @@ class Graph(Columns):
 
     @cached_property
     def neighbours(self) -> Neighbours:
-        """Neighbours of each node along relationships in either direction."""
+        """Neighbours of each node, whatever the direction of the relationship."""
         pairs = self.pairs
         ends = np.stack([pairs.source, pairs.target])
         both = Neighbours.of_rows(ends.ravel(), ends[::-1].ravel(), self.n_nodes)
@@ -235,7 +236,7 @@ class Graph(Columns):
 
     @cached_property
     def pair_chunk(self) -> Any:
-        """Chunks that state a relationship of each of the `pairs`, bool CSR (n_pairs, n_chunks)."""
+        """For each of the `pairs`, the chunks that state its relationships, bool CSR."""
         rows = np.arange(self.n_relationships)
         group = bool_csr(self.pairs.of, rows, (len(self.pairs.source), len(rows)))
         summed = group.astype(np.int64) @ self.relationship_chunk.astype(np.int64)
@@ -260,7 +261,7 @@ class Graph(Columns):
         return igraph.Graph(n=self.n_nodes, edges=ends, edge_attrs={"weight": weights})
 
     def triple(self, row: int) -> tuple[str, str, str]:
-        """Return the source name, the relation and the target name of a relationship.
+        """Return the source name, the relation and the target name of the relationship in `row`.
 
         The relation is the name of the relationship, or else its keywords, or else its description.
         """
@@ -272,8 +273,9 @@ class Graph(Columns):
     def chunks_of_node(self, node: int) -> tuple[int, ...]:
         """Return the chunks that the description of a node comes from, in ascending order.
 
-        If the graph does not store the fragments of descriptions, these chunks are known only for a
-        node in a single chunk. Other nodes, and nodes without a description, give ().
+        They are known if the graph stores the texts that descriptions were merged from
+        (`node_fragments`), or if the node has a single chunk. If they are unknown, or if the node
+        has no description, the result is ().
         """
         described = self.descriptions[node] if self.descriptions else ""
         return _quoted(self.node_fragments, node, described, self.node_chunk)
@@ -281,8 +283,8 @@ class Graph(Columns):
     def chunks_of_relationship(self, row: int) -> tuple[int, ...]:
         """Return the chunks that the description of a relationship comes from, in ascending order.
 
-        If a relationship has a name but no description, all its chunks are returned. Otherwise the
-        rules of `chunks_of_node` apply.
+        If the relationship has a name but no description, all its chunks are returned. The chunks
+        of a description are known under the conditions that `chunks_of_node` states.
         """
         described = self.facts[row] if self.facts else ""
         if not described and self.relations[row]:
@@ -290,7 +292,7 @@ class Graph(Columns):
         return _quoted(self.fact_fragments, row, described, self.relationship_chunk)
 
     def chunks_of_triples(self, rows: Iterable[int]) -> tuple[int, ...]:
-        """Return the chunks that state at least one of the relationships, in ascending order."""
+        """Return the chunks that state at least one of the relationships in `rows`, ascending."""
         stating = (row_ids(self.relationship_chunk, row).tolist() for row in rows)
         return tuple(sorted({chunk for some in stating for chunk in some}))
 
@@ -302,7 +304,7 @@ class Graph(Columns):
 
     @classmethod
     def load(cls, folder: Path) -> "Graph":
-        """Return the graph that `save` wrote. Its arrays are memory-mapped."""
+        """Return the graph that `save` wrote to a folder. Its arrays are memory-mapped."""
         graph = replace(super().load(folder), merges=name_dictionary.load_merges(folder))
         vars(graph).update(load_views(folder, graph.names))  # fills the cache of properties
         return graph
@@ -321,7 +323,7 @@ def _quoted(
 
 
 def attributes_of(graph: Graph) -> NodeAttributes:
-    """Return the attributes of nodes. Raises UserError for a graph type without attributes."""
+    """Return the table of node attributes. Raises UserError if the graph has no such table."""
     if graph.node_attributes is None:
         raise UserError("This graph has no node attributes. Set build.graph=attributed.")
     return graph.node_attributes
@@ -331,9 +333,10 @@ show_briefly(Graph)
 
 
 def nodes_of_types(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
-    """Return which nodes have one of the types, bool (n_nodes,), or None if `types` is empty.
+    """Return a mask of the nodes that have one of the types, bool (n_nodes,).
 
-    Case is ignored. Raises UserError for a graph without types, and for an unknown type.
+    If `types` is empty, the result is None. Case is ignored. Raises UserError if the graph has no
+    types, or for an unknown type.
     """
     if not types:
         return None
@@ -355,10 +358,11 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 def drop_edges(
     graph: Graph, *, edge_drop: Share = 0.0, edge_drop_seed: NonNegativeInt = 0
 ) -> Graph:
-    """Return the graph without a random fraction `edge_drop` of its edges. All nodes stay.
+    """Return a copy of the graph without a random fraction `edge_drop` of its edges.
 
-    Of the n pairs of joined nodes, round(edge_drop * n) pairs lose all their relationships. With
-    the same seed, increasing `edge_drop` only drops further pairs. Nodes keep their chunks.
+    An edge is a pair of nodes that relationships join. Of n edges, round(edge_drop * n) lose all
+    their relationships. Nodes and their chunks stay. With the same seed, increasing `edge_drop`
+    only drops additional edges.
     Source: PathRAG (Chen et al. 2025), robustness to sparse graphs.
     """
     n_pairs = len(graph.pairs.source)

@@ -1,4 +1,4 @@
-"""Loops of personalised PageRank and of forward push that numba compiles."""
+"""Inner loops of personalised PageRank and of forward push, which approximates it, for numba."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -18,9 +18,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 def kernel(function: F) -> F:
     """Return a function that numba compiles on its first call and caches on disk if possible.
 
-    The cache is beside the source, in NUMBA_CACHE_DIR, or in the user's cache folder. Sums are not
-    reordered, so the function returns the same bits as plain Python. The cache refers to the class
-    of an argument by name and module. Do not rename or move such a class.
+    The cache is beside the source, in NUMBA_CACHE_DIR, or in the user's cache folder. The compiled
+    function returns the same bits as plain Python, because sums are not reordered. Do not rename or
+    move the class of an argument, because the cache refers to it by name and module.
     """
     compiled: F
     try:
@@ -36,7 +36,7 @@ AHEAD = 8
 
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch(_: Any, array: Any, place: Any) -> Any:
-    """Prefetch `array[place]` to make a push faster. `place` may be out of bounds."""
+    """Prefetch `array[place]`, so that the loop is faster. `place` may be out of bounds."""
 
     def generated(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -56,12 +56,13 @@ def walk_step(
     starts: Int32Array, nodes: Int32Array, chances: FloatArray, isolated: IntArray,
     mass: FloatArray, restart: FloatArray, damping: float, step: FloatArray,
 ) -> FloatArray:  # fmt: skip
-    """Compute one step of the walk, write its masses to `step`, and return their change (L1).
+    """Compute one step of a random walk with restarts, and return the change of all masses (L1).
 
-    `mass`, `restart` and `step` are float64 (n, k), and the change is given for each column. The
-    walk reaches node v from the nodes `nodes[starts[v]:starts[v + 1]]`, and the same slice of
-    `chances` has the probabilities. The mass of `isolated` nodes is distributed in proportion to
-    `restart`. Rows are added in the same order as in scipy's matrix product.
+    The mass of a node is the probability that the walk is there. `mass` has the masses before the
+    step, `step` gets the masses after it, and `restart` has the restart probabilities. All three
+    are float64 (n, k), and the change is returned for each of the k columns. The walk reaches node
+    v from the nodes `nodes[starts[v]:starts[v + 1]]` with the probabilities in the same slice of
+    `chances`. The mass of `isolated` nodes is distributed in proportion to `restart`.
     """
     k, flat, n_ways = mass.shape[1], mass.reshape(-1), len(nodes)
     lost, change, own = np.zeros(k), np.zeros(k), np.zeros(k)
@@ -90,13 +91,13 @@ def walk_step(
 def node_masses(
     touched: Int32Array, strength: FloatArray, state: FloatArray, damping: float, share: float
 ) -> tuple[IntArray, FloatArray, float]:
-    """Return the nodes that a push reached (int64), their masses (float64), and a flow rate.
+    """Return the nodes that forward push reached (int64), their masses (float64), and a flow rate.
 
-    The flow rate is damping * `share` * the sum of all residuals. The mass of a node is the sum of
-    three parts: the mass that the push moved to the node, its residual times (1 - damping), and the
-    flow rate times the strength of the node. The third part estimates the flow from walks that
-    continue. The residuals in `state` are multiplied by the strengths in place, because allocating
-    more arrays is slow.
+    The flow rate is `damping * share * total`, where total is the sum of all residuals. The mass of
+    a node is the sum of three parts: the mass that forward push moved to the node, its residual
+    times `1 - damping`, and its strength times the flow rate. The third part estimates what flows
+    to the node in further steps. The residuals in `state` are multiplied by the strengths in place,
+    because allocating more arrays is slow.
     """
     n, flat = len(touched), state.reshape(-1)
     nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)
@@ -122,7 +123,7 @@ def node_masses(
 def inflow(
     rows: IntArray, starts: Int32Array, nodes: Int32Array, chances: FloatArray, state: FloatArray,
 ) -> FloatArray:  # fmt: skip
-    """Return the residual that flows to each of the `rows` in one step of the walk, float64."""
+    """Return the residual that flows to each node in `rows` in one step of the walk, float64."""
     flat, sums = state.reshape(-1), np.zeros(len(rows))
     for number in range(len(rows)):
         end = starts[rows[number] + 1]
@@ -138,14 +139,14 @@ def push(
     starts: Int32Array, nodes: Int32Array, chances: FloatArray, seeds: IntArray,
     damping: float, border: float, state: FloatArray,
 ) -> tuple[Int32Array, int]:  # fmt: skip
-    """Push until no residual is above `border`. Return the reached nodes and the number of steps.
+    """Run forward push until no residual is above `border`. Return the reached nodes and its steps.
 
-    A step passes mass along one edge. The walk reaches node v from the nodes
-    `nodes[starts[v]:starts[v + 1]]`, and the same slice of `chances` has the probabilities.
-    `state`, float64 (n, 2), holds the residual and the mass of each node, both divided by the
-    node's strength. At first only the distinct `seeds` have residuals. Because residuals are
-    divided by strength, a residual that passes from a node to a neighbour is multiplied by the
-    probability of the step back.
+    The number of steps counts how often mass was passed along an edge. The walk reaches node v from
+    the nodes `nodes[starts[v]:starts[v + 1]]` with the probabilities in the same slice of
+    `chances`. `state`, float64 (n, 2), has the residual and the mass of each node, both divided by
+    the strength of the node. At first only the distinct nodes `seeds` have residuals. Because
+    residuals are divided by strength, a residual that passes from a node to a neighbour is
+    multiplied by the probability of the step back.
     """
     size, flat = len(state) + 1, state.reshape(-1)
     waiting = np.empty(size, np.int32)  # ring buffer of nodes with residuals above the border

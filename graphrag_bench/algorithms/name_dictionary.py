@@ -12,7 +12,7 @@ from types import MappingProxyType
 from graphrag_bench.text import normalise_name
 
 SHORTEST = 3
-"""Names with fewer letters and digits are not searched for in texts."""
+"""Names with fewer letters and digits than this are not searched for in texts."""
 
 _WORDS = (
     "a about after all also am an and any are as at be been before both but by can could did do "
@@ -38,7 +38,7 @@ _ABOVE_AND_BELOW = 200
 def bare_name(name: str) -> str:
     """Return a name without bracketed text, leading article and possessive ending.
 
-    A part is kept if nothing else would remain, as in `(1985)`.
+    If nothing would remain after one of these parts is removed, as in `(1985)`, the part is kept.
 
     >>> bare_name("The Kraus House (novel)")
     'Kraus House'
@@ -72,7 +72,7 @@ def key_of(name: str) -> str:
 def title_key(title: str) -> str:
     """Return the lookup key of a title without its bracketed text.
 
-    The result is "" if the key is a function word or too short to search for.
+    If the key is a function word or too short to search for, the result is "".
     """
     key = key_of(_BRACKETS.sub(" ", title)) or key_of(title)
     return key if _is_name(key) else ""
@@ -99,12 +99,13 @@ class NameDictionary:
     def of(
         cls, names: Iterable[str], aliases: Mapping[str, int] = MappingProxyType({})
     ) -> "NameDictionary":
-        """Return a dictionary of names and aliases. Of equal keys, the first name has priority.
+        """Return a dictionary of names and aliases. Equal names lead to the row of the first name.
 
-        A name with a leading article is also found without the article. If the rest is the name of
-        another row, both names lead to that row. This does not apply if the rest is a function word
-        (`the who`) or has fewer than three letters and digits. The method `row` finds function
-        words and such short names, but `matches` does not.
+        A name with a leading article is also found without the article. If the name without the
+        article is the name of another row, both names lead to that other row. This rule does not
+        apply if the name without the article is a function word (`the who`) or has fewer than three
+        letters and digits. The method `row` finds function words and such short names, but the
+        method `matches` does not.
         """
         row_of: dict[str, int] = {}
         further: dict[str, int] = {}
@@ -124,15 +125,15 @@ class NameDictionary:
         return cls(row_of, longest)
 
     def row(self, name: str) -> int | None:
-        """Return the row of a name, with or without a leading article, or None if it is unknown."""
+        """Return the row of a name, or None. A leading article in the name is optional."""
         key = key_of(name)
         return self.row_of.get(key, self.row_of.get(_without_article(key)))
 
     def matches(self, text: str, single: Container[str] | None = None) -> list[tuple[str, int]]:
-        """Return the keys found in a text, in text order, each with its row.
+        """Return the keys found in a text, in text order, as pairs (key, row).
 
-        Matches are whole words and do not overlap. At each word, the longest key is chosen. If
-        `single` is given, keys of one word count only if they are in `single`.
+        Matches are whole words and do not overlap. If several keys begin at the same word, the
+        longest is chosen. If `single` is given, a key of one word counts only if it is in `single`.
 
         >>> NameDictionary.of(["New York", "York"]).matches("Is New York near York?")
         [('new york', 0), ('york', 1)]
@@ -166,7 +167,10 @@ FILE = "merges.jsonl"
 
 @dataclass(frozen=True)
 class Merge:
-    """Normalised alias and name of a node, with the rule and the document that gave the alias."""
+    """Alias that was merged with the name of a node. Both are normalised.
+
+    `rule` and `document` say which rule found the alias in which document.
+    """
 
     alias: str
     name: str
@@ -175,14 +179,14 @@ class Merge:
 
 
 def save_merges(folder: Path, merges: Iterable[Merge]) -> None:
-    """Write a JSON line for each merge. No file is written if there are no merges."""
+    """Write a JSON line for each alias of a node. Without aliases, no file is written."""
     lines = [json.dumps(asdict(merge), ensure_ascii=False) for merge in merges]
     if lines:
         (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def load_merges(folder: Path) -> tuple[Merge, ...]:
-    """Return the merges that `save_merges` wrote, or () if there is no file."""
+    """Return the aliases that `save_merges` wrote to a folder, or () if there is no file."""
     path = folder / FILE
     if not path.is_file():
         return ()
@@ -191,10 +195,10 @@ def load_merges(folder: Path) -> tuple[Merge, ...]:
 
 
 def unambiguous_aliases(merges: Iterable[Merge], names: Iterable[str]) -> dict[str, int]:
-    """Map each alias that stands for a single node to the row of the node.
+    """Map each alias that stands for a single node to the row of this node.
 
-    `names` are the names of all nodes. An alias that is also the name of a node is left out. The
-    order is that of `merges`.
+    The order is that of `merges`. `names` are the names of all nodes. An alias that is also the
+    name of a node is left out.
     """
     row_of: dict[str, int] = {}
     for row, name in enumerate(names):

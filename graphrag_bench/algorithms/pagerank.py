@@ -19,11 +19,11 @@ Contains = Literal["one", "share"]
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """Random walk on undirected weighted edges.
+    """Random walk on a graph with undirected weighted edges.
 
-    `transition` is P^T, float64 CSR (n, n). Row v holds the probabilities of steps to node v, and
-    the columns of isolated nodes are 0. `strength`, float64 (n,), is the summed edge weight of each
-    node.
+    `transition`, float64 CSR (n, n), is the transposed transition matrix P^T. Its row v has the
+    probabilities of steps to node v, and the columns of isolated nodes are 0. `strength`, float64
+    (n,), is the sum of the weights of each node's edges.
     """
 
     transition: Any
@@ -39,7 +39,7 @@ class Walk:
 
 
 def walk_of_nodes(graph: Graph, *, weighted: bool = True) -> Walk:
-    """Return the (cached) walk on the nodes of a graph. If not `weighted`, all weights are 1."""
+    """Return the random walk on the nodes of a graph. If not `weighted`, all weights are 1."""
     key = ("nodes", weighted)
     if key not in graph.walks:
         weights = graph.adjacency if weighted else graph.adjacency.astype(bool).astype(np.float64)
@@ -61,13 +61,14 @@ def walk_with_chunks(
     contains_weight: float = 1.0,
     cliques: tuple[str, ...] = (),
 ) -> Walk:
-    """Return the (cached) walk on the nodes and chunks of a graph. The nodes are the first rows.
+    """Return the random walk on the nodes and chunks of a graph, from a cache.
 
-    An edge joins a node to each of its chunks. Its weight is `contains_weight` if `contains` is
-    "one". If `contains` is "share", the weight is divided by the number of nodes in the chunk. If
-    `relationships` is true, relationships and synonymy edges also join nodes. Each node whose type
-    is in `cliques` is replaced by edges between its neighbours. The weight of such an edge is the
-    number of replaced nodes that are neighbours of both ends.
+    Nodes come before chunks. An edge joins each node to each of its chunks. If `contains` is "one",
+    the weight of this edge is `contains_weight`. If it is "share", this weight is divided by the
+    number of nodes in the chunk. If `relationships` is true, relationships and synonymy edges also
+    join nodes. Each node whose type is in `cliques` is replaced by edges between its neighbours.
+    The weight of such an edge is the number of replaced nodes that were neighbours of both of its
+    nodes.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2; LinearRAG (Zhuang et al. 2025), for
     walks without relationships; PropRAG's code (dd90210), for cliques.
     """
@@ -88,7 +89,7 @@ def walk_with_chunks(
 
 
 def walk_among(walk: Walk, rows: IntArray) -> Walk:
-    """Return the walk restricted to distinct rows (nodes or chunks) and the edges between them."""
+    """Return the random walk that uses only the given distinct rows and the edges between them."""
     from scipy.sparse import diags
 
     weights = walk.transition[rows][:, rows] @ diags(walk.strength[rows])
@@ -111,17 +112,17 @@ def _in_cliques(among: Any, inside: Any, typed: BoolArray) -> tuple[Any, Any]:
 
 show_briefly(Walk)
 EXACT_UP_TO = 200_000
-"""Number of nodes up to which PageRank is exact. For more nodes, forward push approximates it."""
+"""PageRank is exact for up to this number of nodes. For more nodes, it is approximated."""
 ERROR = 2e-6
-"""Error bound of forward push for a node of mean strength."""
+"""Error bound of forward push for a node whose strength is the mean strength of all nodes."""
 AT_ONCE = 16
 """Number of questions whose exact PageRank is computed together. It takes 768 bytes per node."""
 REFINE_FACTOR = 4
-"""Forward push refines the masses of the best `REFINE_FACTOR` * `top_k` + 100 nodes."""
+"""Forward push refines the masses of the `REFINE_FACTOR * top_k + 100` best nodes."""
 
 
 class Reset(NamedTuple):
-    """Restart distribution: distinct rows of a walk and their non-negative weights."""
+    """Restart distribution: distinct rows of a walk, and the non-negative weight of each row."""
 
     rows: IntArray
     weights: FloatArray
@@ -140,12 +141,13 @@ class Mass(NamedTuple):
 def masses(
     walk: Walk, resets: Sequence[Reset], damping: float, top_k: int, first: int = 0
 ) -> Iterator[Mass]:
-    """Yield the PageRank of each restart distribution, exact up to `EXACT_UP_TO` nodes.
+    """Yield the personalised PageRank of each restart distribution in `resets`.
 
-    Larger graphs use forward push. It is most precise for the `top_k` rows with the highest
-    PageRank among the rows from number `first` on. If all weights of a reset are 0, the restart
-    distribution is uniform, and its PageRank is always exact. `damping` is the probability that the
-    walk continues.
+    It is exact for up to `EXACT_UP_TO` nodes. For larger graphs, it is approximated by forward
+    push, most precisely for the `top_k` rows with the highest PageRank. Rows before row `first` are
+    not among these `top_k` rows. If all weights of a restart distribution are 0, the uniform
+    distribution is used instead, and its PageRank is always exact. `damping` is the probability
+    that the walk continues.
     """
 
     @cache
@@ -173,12 +175,12 @@ _STILL = 1e-10
 def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> FloatArray:
     """Return the personalised PageRank of each restart distribution (float64, shape of `reset`).
 
-    `reset` is (n_nodes,) or (n_nodes, n_resets) and non-negative. Each column is normalised to the
-    sum 1, and a column of zeros becomes uniform. `damping` is the probability that the walk
-    continues, in [0, 1). Power iteration solves p = damping * (P^T p + m r) + (1 - damping) r,
-    where r is a column of `reset` and m is the mass of isolated nodes. It stops when no column
-    changes by more than 1e-10 (L1). The columns of the result sum to 1. Each column has the same
-    bits as if it were computed alone.
+    `reset` has the shape (n_nodes,) or (n_nodes, n_resets) and is non-negative. Each column is
+    divided by its sum. A column of zeros becomes uniform. `damping` is the probability that the
+    walk continues, in [0, 1). Power iteration solves `p = damping * (P^T p + m r) + (1 - damping)
+    r`. Here P is the transition matrix, r is a column of `reset`, and m is the mass of isolated
+    nodes. It stops when no column changes by more than 1e-10 (L1). The columns of the result sum to
+    1. A column is the same, to the last bit, as if it were computed alone.
     Source: Haveliwala 2002; HippoRAG (Gutierrez et al. 2024), section 2.3.
 
     >>> walk = walk_of_nodes(Graph.from_arrays([0, 1], [1, 2]))
@@ -229,18 +231,19 @@ def _step(
 def pushed_pagerank(
     walk: Walk, reset: Reset, damping: float, top_k: int, first: int = 0, error: float = ERROR
 ) -> Mass:
-    """Approximate the PageRank of the rows that forward push reaches from the reset.
+    """Approximate the personalised PageRank by forward push from a restart distribution.
 
-    The mass of node v differs from the exact mass by at most `error` * strength(v) / mean strength.
-    The work depends on `reset`, `damping` and `error`, but not on the size of the graph.
+    The result has only the rows that the push reaches. The mass of node v differs from the exact
+    mass by at most `error * s / mean`. Here s is the strength of v, and mean is the mean strength
+    of all nodes. The work does not depend on the size of the graph.
 
-    At first, the residual of a node is its reset weight. A push moves the fraction 1 - `damping` of
-    a node's residual to the node's mass, and the rest to its neighbours. Pushes end when no
-    residual is above a border of `error` * strength / mean strength. The mass of isolated nodes
-    returns to the reset. The mass that node v still lacks is then strength(v) times the mean of
-    residual / strength over the ends of walks from v, because edges are undirected. This project
-    estimates this mean from the residual of v and, for walks that continue, from the mean residual
-    of the graph. For the best `REFINE_FACTOR` * `top_k` + 100 rows from number `first` on, the
+    At first, the residual of a node is its reset weight. A push moves the fraction `1 - damping` of
+    a node's residual to the node's mass, and the rest to the residuals of its neighbours. Pushes
+    end when no residual is above the border `error * s / mean`. The mass of isolated nodes returns
+    to the reset. The mass that node v still lacks is s times the mean of residual / strength over
+    the nodes at which walks from v end, because edges are undirected. This project estimates the
+    mean from the residual of v and, for walks that continue, from the mean residual of the graph.
+    For the best `REFINE_FACTOR * top_k + 100` rows, not counting rows before row `first`, the
     residuals of the neighbours are used too. The error bound holds because the estimate and the
     true mean lie between 0 and the border.
     Source: Andersen, Chung and Lang, FOCS 2006, section 3.

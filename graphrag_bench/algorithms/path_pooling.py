@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 Kernel = tuple[int, ...]
-"""A path, given as the base ranks of its triples, in the direction of the triples."""
+"""A path, given as the positions of its triples in the first ranking, in their direction."""
 Ways = Mapping[int, Sequence[tuple[int, int]]]
-"""For each node, the base ranks of its triples, each with the node at the other end."""
+"""For each node, its triples as positions in the first ranking, each with the node at its end."""
 Search = Literal["dijkstra", "bfs", "random_walk"]
 Sources = Literal["set", "per_entity"]
 
 LONGEST = 4
-"""Largest number of triples in a path of a breadth-first search or a random walk."""
+"""Largest number of triples in a path that a breadth-first search or a random walk finds."""
 N_WALKS = 256
 
 
@@ -35,16 +35,18 @@ def pool_scores(
 ) -> FloatArray:
     """Return the pooled score of each triple, float64 (n,).
 
-    Triples lead from `source` to `target` (node ids, (n,)) and have non-negative `scores`. Their
-    order is a first ranking, in which the base rank of a triple is its position. A kernel is a path
-    along triples from an entity to a node, or from a node to an entity. `search` selects the
-    kernels: the shortest paths (`dijkstra`), all simple paths of at most four triples (`bfs`), or
-    the paths of 256 random walks (`random_walk`). Shortest paths join a node to the nearest entity
-    (sources="set") or to each entity ("per_entity"). If several paths are equally short, the path
-    with the larger sum of scores (six decimals) is used, and then the path with the lower base
-    ranks. The i-th triple of a kernel gets the mean or the maximum of the kernel's scores
-    (`pooling`), plus min(scores) / (i * a). The result for a triple is its best score over all
-    kernels. A triple in no kernel is pooled alone, with i = 1.
+    Triples on good paths between an entity and another node get higher scores. Triples lead from
+    `source` to `target` (node ids, (n,)) and have non-negative `scores`. They are sorted by a first
+    ranking. A kernel is a path along triples from an entity to a node, or from a node to an entity.
+    If `search` is `dijkstra`, the kernels are shortest paths. If it is `bfs`, they are all simple
+    paths of at most four triples. If it is `random_walk`, they are the paths of 256 random walks.
+    Shortest paths join a node to the nearest entity (sources="set") or to each entity
+    ("per_entity"). If several paths are equally short, the path with the larger sum of scores is
+    used. If these sums are equal to six decimals, the path whose triples come first in the first
+    ranking is used. The i-th triple of a kernel gets the score `centre + lowest / (i * a)`. Here
+    centre is the mean or the maximum of the kernel's scores (`pooling`), and lowest is the minimum
+    of all scores. The pooled score of a triple is its highest score in any kernel. A triple that is
+    in no kernel forms its own kernel.
     Source: path pooling (Wang et al. 2025), section 3.3.
     """
     base: FloatArray = np.asarray(scores, np.float64)
@@ -138,9 +140,10 @@ def random_walks(
 def prompt_order(
     best_first: IntArray, order: Literal["recency", "lost_in_middle", "best_first"]
 ) -> IntArray:
-    """Return rows in the order of the prompt, given the rows from best to worst.
+    """Return rows in their order in the prompt, given the rows from best to worst.
 
-    The best rows come last (`recency`), at both ends (`lost_in_middle`: d1 d3 d5 d4 d2), or first.
+    If `order` is `recency`, the best rows come last. If it is `lost_in_middle`, they come at both
+    ends, e.g. d1 d3 d5 d4 d2. If it is `best_first`, they come first.
     Source: path pooling (Wang et al. 2025), sections 3.4 and 4.3.3.
     """
     if order == "recency":

@@ -1,4 +1,4 @@
-"""Values that path operators exchange: ranked paths, explorations, reasoning steps and routes."""
+"""Values that operators on paths exchange: paths, explorations, reasoning steps and routes."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,10 @@ class RankedPaths:
 
 @dataclass(frozen=True)
 class ChosenRelation:
-    """Relation to follow from a topic node. `forward` means that the topic node is the subject."""
+    """Relation that an exploration follows next from the node `topic`, with its score.
+
+    If `forward` is true, the node is the subject of the relation.
+    """
 
     topic: int
     relation: str
@@ -31,7 +34,7 @@ class ChosenRelation:
 
 @dataclass(frozen=True)
 class Hop:
-    """Relationship that an exploration followed. `forward` means from source to target."""
+    """Relationship that an exploration followed, from source to target if `forward` is true."""
 
     relationship: int
     forward: bool
@@ -45,7 +48,10 @@ class Hop:
 @value("exploration")
 @dataclass(frozen=True)
 class Exploration:
-    """Relations to follow next (`chosen`), and the hops of all rounds, best first in each round."""
+    """Exploration of a graph: the relations to follow next (`chosen`), and the hops of each round.
+
+    The hops of a round are sorted from best to worst.
+    """
 
     chosen: tuple[ChosenRelation, ...] = ()
     rounds: tuple[tuple[Hop, ...], ...] = ()
@@ -82,8 +88,8 @@ class StepNodes:
     """Distinct nodes, each assigned to one reasoning step.
 
     `ids` and `steps` are int64 (n,), and steps are numbered from 1. `scores`, float64 (n,), is the
-    highest cosine of each node with the queries of its step. `n_steps` also counts steps without
-    nodes.
+    highest cosine of each node with the queries of its step. `n_steps` is the number of all steps,
+    including steps without nodes.
     """
 
     ids: IntArray
@@ -108,10 +114,9 @@ class StepNodes:
 
 @dataclass(frozen=True)
 class Route:
-    """Link from the chunk `parent` to the chunk `child`.
+    """Link from the chunk `parent` to the chunk `child`, which a sentence of `parent` names.
 
-    `sentence` is a sentence of `parent` that names `child`. `score` is added to the score of
-    `child`.
+    `score` is added to the score of `child`.
     """
 
     parent: int
@@ -123,7 +128,7 @@ class Route:
 @value("routes")
 @dataclass(frozen=True)
 class Routes:
-    """Best route to each ranked chunk, in rank order. Chunks without a route are left out."""
+    """The best route to each ranked chunk, in rank order. Chunks without a route are left out."""
 
     routes: tuple[Route, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Matrices and lists that are computed from a graph and stored with it for retrieval."""
+"""Matrices and lists that are computed from a graph and stored with the graph for retrieval."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Neighbours:
     """Distinct neighbours of each node in ascending order, without self-loops.
 
     The neighbours of node v are `nodes[starts[v]:starts[v + 1]]`, where `starts` is (n_nodes + 1,).
-    `rows` has the first relationship that leads to each neighbour.
+    The same slice of `rows` has the first relationship that leads from v to each neighbour.
     """
 
     starts: Int32Array
@@ -31,16 +31,17 @@ class Neighbours:
 
     @classmethod
     def of_rows(cls, here: IntArray, there: IntArray, n_nodes: int) -> "Neighbours":
-        """Return the neighbours, if relationship i leads from `here[i]` to `there[i]`."""
+        """Return the neighbours, given that relationship i leads from `here[i]` to `there[i]`."""
         rows, n = np.flatnonzero(here != there), max(n_nodes, 1)
         codes, first = np.unique(here[rows] * n + there[rows], return_index=True)
         starts = np.concatenate([[0], np.cumsum(np.bincount(codes // n, minlength=n_nodes))])
         return cls(*(part.astype(np.int32) for part in (starts, codes % n, rows[first])))
 
     def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
-        """Return the first relationship for each pair of consecutive nodes of a walk.
+        """Return the relationships along a walk, which is given as a sequence of nodes.
 
-        Raises KeyError if no relationship leads from a node to the next.
+        If several relationships lead from a node to the next node, the first is returned. Raises
+        KeyError if there is no such relationship.
         """
         rows = []
         for here, there in pairwise(walk):
@@ -74,7 +75,7 @@ class Pairs(Columns):
     def of_rows(
         cls, source: IntArray, target: IntArray, weight: FloatArray, n_nodes: int
     ) -> "Pairs":
-        """Return the pairs that relationships join, sorted by the smaller, then the larger node."""
+        """Return the joined pairs, sorted by the lower node and then by the higher node."""
         low, high = np.minimum(source, target), np.maximum(source, target)
         codes, first, of = np.unique(
             low * max(n_nodes, 1) + high, return_index=True, return_inverse=True
@@ -84,7 +85,7 @@ class Pairs(Columns):
 
 
 def transition_of(adjacency: Any) -> Any:
-    """Return the transpose of the row-normalised `adjacency`, with the same sparsity pattern."""
+    """Return the transposed, row-normalised `adjacency`, with the same sparsity pattern."""
     from scipy.sparse import csr_matrix
 
     ids, starts = adjacency.indices, adjacency.indptr
@@ -93,7 +94,7 @@ def transition_of(adjacency: Any) -> Any:
 
 
 def inverse(sums: ArrayLike) -> FloatArray:
-    """Return the reciprocal of each value, float64 (n,). Values that are not positive give 0."""
+    """Return the reciprocal of each value, float64 (n,). Negative values and 0 give 0."""
     values = np.asarray(sums, np.float64).ravel()
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
@@ -141,7 +142,7 @@ def save_views(folder: Path, graph: Any) -> None:
 
 
 def load_views(folder: Path, names: Texts) -> dict[str, Any]:
-    """Return the stored properties of a graph by name, or {} if there is no subfolder `views`."""
+    """Return the stored properties of a graph by name. If there are none, the result is {}."""
     if not (folder / FOLDER).is_dir():
         return {}
     from scipy.sparse import csr_matrix

@@ -95,7 +95,7 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
         raise UserError(
             f"{openie} lacks {documents.count(None)} of the {len(documents)} passages of the "
             f"corpus. The first missing passage is {example!r}. Set chunking=presplit, and use a "
-            "file that was made from this corpus. To build without a file, set build.extraction=nlp."
+            "file for this corpus. To build without a file, set build.extraction=nlp."
         )
     rows, skipped = [], 0
     for document in documents:

@@ -209,8 +209,7 @@ def llm_reports(
     require_any_success(
         STEP, [last] * n_failed, n,
         "The model may be too small to write JSON, or its context window may be too short for "
-        "the prompt. "
-        "To write reports without a model, set build.reports=extractive.",
+        "the prompt. To write reports without a model, set build.reports=extractive.",
     )  # fmt: skip
     if n_failed:
         progress.say(f"{STEP}: {n_failed} of {n} replies could not be read.")
