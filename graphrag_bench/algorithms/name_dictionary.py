@@ -167,10 +167,7 @@ FILE = "merges.jsonl"
 
 @dataclass(frozen=True)
 class Merge:
-    """Alias that was merged with the name of a node. Both are normalised.
-
-    `rule` and `document` say which rule found the alias in which document.
-    """
+    """Normalised alias and name of a node. The `rule` found the alias in the `document`."""
 
     alias: str
     name: str

@@ -21,10 +21,7 @@ class RankedPaths:
 
 @dataclass(frozen=True)
 class ChosenRelation:
-    """Relation that an exploration follows next from the node `topic`, with its score.
-
-    If `forward` is true, the node is the subject of the relation.
-    """
+    """Relation to follow from the node `topic`, which is its subject if `forward` is true."""
 
     topic: int
     relation: str
@@ -48,10 +45,7 @@ class Hop:
 @value("exploration")
 @dataclass(frozen=True)
 class Exploration:
-    """Exploration of a graph: the relations to follow next (`chosen`), and the hops of each round.
-
-    The hops of a round are sorted from best to worst.
-    """
+    """Relations to follow next (`chosen`), and the hops of each round, from best to worst."""
 
     chosen: tuple[ChosenRelation, ...] = ()
     rounds: tuple[tuple[Hop, ...], ...] = ()

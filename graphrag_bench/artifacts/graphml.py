@@ -38,14 +38,14 @@ def graphml(
 ) -> Graph:
     """Import the graph of a GraphML file.
 
-    The name of a node is its first attribute that is not blank, in the order name, entity_id,
-    entity_name, title, label. If all are blank, the id is used. For a relationship, the order is
-    relation, name, label, type, and the default is "related to". Relationships named "synonym of"
-    are synonymy edges. The default weight is 1. The attribute `source_id` lists chunk ids,
-    separated by <SEP>. These are the ids in the file kv_store_text_chunks.json of the same folder,
-    or LightRAG's md5 ids of texts. `graphml_tkg` and `graphml_rkg` also read `description` and
-    `type` (or `entity_type`), and merge the relationships between the same two nodes. `graphml_rkg`
-    also reads `keywords`, separated by commas. Raises UserError if the file is not GraphML.
+    The name of a node is the first of its attributes name, entity_id, entity_name, title and label
+    that is not blank, or else its id. The name of a relationship is the first of relation, name,
+    label and type that is not blank, or else "related to". Relationships named "synonym of" are
+    synonymy edges. A missing weight is 1. The attribute `source_id` lists ids of chunks, separated
+    by <SEP>. These are ids in the file kv_store_text_chunks.json of the same folder, or LightRAG's
+    md5 ids of the texts. `graphml_tkg` and `graphml_rkg` also read `description` and `type` (or
+    `entity_type`), and merge all relationships between the same two nodes. `graphml_rkg` also reads
+    `keywords`, separated by commas. Raises UserError if the file is not GraphML.
     """
     file = _read(import_from)
     units = _units(import_from, chunk_table)
@@ -86,7 +86,7 @@ def graphml(
 
 
 def graphml_variant(path: Path) -> str:
-    """Return the builder variant for a file: graphml, graphml_tkg or graphml_rkg."""
+    """Return the builder that imports a file: `graphml`, `graphml_tkg` or `graphml_rkg`."""
     keys = _read(path).keys
     if not {("node", "description"), ("all", "description")} & keys:
         return "graphml"

@@ -11,13 +11,13 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import code, digest
 
 UNKEYED_NEEDS = frozenset({"scratch", "progress"})
-"""Needs of builders that do not change the artifact. They are left out of its key."""
+"""Arguments of builders that do not change the artifact, and so are not part of its key."""
 
 THINNING = {
     "edge_drop": Setting("edge_drop", Share, 0.0),
     "edge_drop_seed": Setting("edge_drop_seed", int, 0),
 }
-"""Settings of every graph in addition to those of its builder. They remove edges."""
+"""Settings that remove edges. Every graph has them in addition to the settings of its builder."""
 
 Choice = str | Mapping[str, Any]
 Identities = Mapping[str, Callable[[], str]]
@@ -25,10 +25,10 @@ Identities = Mapping[str, Callable[[], str]]
 
 @dataclass(frozen=True)
 class PlannedArtifact:
-    """Artifact that a run will build or load.
+    """Artifact, e.g. a graph or an index, that a run will build or load.
 
     `inputs` maps the name of each resource that the builder needs to the key of the resource.
-    `thinning` has the settings of `drop_edges`. It is empty if no edges are removed.
+    `thinning` has the settings of `drop_edges`. If no edges are removed, it is empty.
     """
 
     builder: Builder
@@ -71,11 +71,12 @@ class PlannedArtifact:
 def plan(
     wanted: Iterable[str], choices: Mapping[str, Choice], identities: Identities
 ) -> list[PlannedArtifact]:
-    """Return the artifacts of the wanted resources. Each artifact comes after its inputs.
+    """Return the artifacts that provide the wanted resources, and the artifacts they need.
 
-    `choices` maps a resource to its variant (`"kg"`), or to a mapping with `variant` and settings.
-    `identities` maps each resource that is not built, such as the corpus or a model, to a function
-    that returns its identity. Raises a UserError that lists all problems.
+    Each artifact comes after the artifacts that it needs. `choices` maps a resource to its variant
+    (`"kg"`), or to a mapping with `variant` and settings. `identities` maps each resource that is
+    not built, such as the corpus or a model, to a function that returns its identity. Raises a
+    UserError that lists all problems.
     """
     planner = _Planner(choices, identities)
     for resource in sorted(set(wanted)):

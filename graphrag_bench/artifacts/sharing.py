@@ -1,4 +1,4 @@
-"""List, export, import and verify stored artifacts."""
+"""List, export, import and verify stored artifacts, e.g. graphs and indices."""
 
 import gzip
 import shutil
@@ -17,7 +17,7 @@ from graphrag_bench.fingerprint import digest
 
 @dataclass(frozen=True)
 class StoredArtifact:
-    """Artifact that is stored in the folder artifacts/<dataset>/<resource>/<key>/."""
+    """Artifact, e.g. a graph, in the folder artifacts/<dataset>/<resource>/<key>/."""
 
     folder: Path
     recipe: Mapping[str, Any]
@@ -37,12 +37,12 @@ class StoredArtifact:
 
     @property
     def path(self) -> str:
-        """The artifact's folder as a path below `artifacts`, with forward slashes."""
+        """The artifact's path below the folder `artifacts`, with forward slashes."""
         return f"{self.dataset}/{self.resource}/{self.key}"
 
 
 def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
-    """Return all stored artifacts, sorted. Raises DamagedArtifact if a recipe cannot be read."""
+    """Return all artifacts in a folder, sorted. Raises DamagedArtifact for a bad recipe.json."""
     folders = [path for path in sorted(artifacts.glob("*/*/*")) if not path.suffix]
     return [
         StoredArtifact(folder, store.read_recipe(folder), *folder.relative_to(artifacts).parts)
@@ -52,13 +52,16 @@ def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
 
 
 def find(artifacts: Path, key: str) -> StoredArtifact:
-    """Return the only artifact whose key starts with `key`. Raises UserError otherwise."""
+    """Return the only artifact whose key starts with `key`, or raise UserError."""
     by_key = {one.key: one for one in stored_artifacts(artifacts)}
     return by_prefix(key, by_key, "artifact", artifacts, lambda o: f"{o.dataset} {o.resource}")
 
 
 def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
-    """Return an artifact and all its stored inputs, direct and indirect. Inputs come first."""
+    """Return an artifact and all stored artifacts that it was built from, directly or indirectly.
+
+    Every artifact comes after the artifacts that it was built from.
+    """
     every = {item.path: item for item in stored_artifacts(artifacts)}
     ordered: dict[str, StoredArtifact] = {}
 
@@ -76,8 +79,8 @@ def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
 def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
     """Write artifacts to a .tar.gz file and return the digest of its content.
 
-    Equal artifacts give equal bytes. An interrupted export leaves no file. Raises DamagedArtifact
-    if an artifact has changed.
+    The same artifacts always give the same bytes. An interrupted export leaves no file. Raises
+    DamagedArtifact if a file of an artifact was changed after the build.
     """
     new = file.with_name(f"{file.name}.part")
     try:
@@ -105,8 +108,8 @@ def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
 def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str], str]:
     """Import the artifacts of an archive after checking all keys and hashes.
 
-    Returns the new folders, the folders that existed already, and a digest of the content. The
-    digest differs from that of the export if an artifact was changed together with its hashes.
+    Returns the new folders, the folders that existed before, and the digest of the content. If this
+    is not the digest that the export returned, an artifact was changed together with its hashes.
     Raises UserError for a damaged archive.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
@@ -142,7 +145,7 @@ def _unpacked(file: Path, scratch: Path) -> dict[str, str]:
 
 
 def verify(artifacts: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the folder of each stored artifact and a description of its damage ("" if intact)."""
+    """Yield the folder of each stored artifact and its damage ("" if there is no damage)."""
     for folder in sorted(artifacts.glob("*/*/*")):
         if not folder.suffix and store.is_stored(folder):
             yield folder, store.fault_of(folder)

@@ -26,17 +26,17 @@ from graphrag_bench.progress import Progress
 LEDGER, RECIPE = "ledger.jsonl", "recipe.json"
 _KEY_PARTS = ("builder", "code", "settings", "inputs")
 ALLOWED_CUT = 0.02
-"""Largest allowed fraction of truncated replies in an extraction."""
+"""Largest allowed fraction of truncated replies in the build of an artifact."""
 _MODELS = ("llm", "llm_build")
 
 
 @dataclass
 class Store:
-    """Artifacts of one data set in the folder `root`. Each artifact is built when first needed.
+    """Artifacts of one data set in the folder `root`. Each is built when it is first needed.
 
     `shared` is a second, read-only folder of artifacts. A build fails if the model's server fails,
-    or if the fraction of truncated replies in an extraction exceeds `allow_cut`. `load` is the
-    function that reads an artifact from its folder.
+    or if the fraction of truncated replies exceeds `allow_cut`. The function `load` reads an
+    artifact from its folder.
     """
 
     root: Path
@@ -61,11 +61,11 @@ class Store:
         return is_stored(self.folder(planned))
 
     def recipe(self, planned: PlannedArtifact) -> dict[str, Any]:
-        """Return the recipe of a stored artifact, with the duration of its build."""
+        """Return the content of recipe.json, which describes how an artifact was built."""
         return read_recipe(self.folder(planned))
 
     def ledgers(self, planned: PlannedArtifact) -> list[Path]:
-        """Return the file of an artifact's model calls in a list, or [] if there is no file."""
+        """Return the file of a build's model calls as a list. Without a file, the list is empty."""
         folder = self.folder(planned)
         path = (folder if is_stored(folder) else Path(f"{folder}.scratch")) / LEDGER
         return [path] if path.is_file() else []
@@ -73,7 +73,7 @@ class Store:
     def resources(
         self, plan: list[PlannedArtifact], wanted: set[str], primitives: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the wanted resources by name. Artifacts are loaded, or built if they are missing.
+        """Return the wanted resources by name. Missing artifacts are built, and others are loaded.
 
         `primitives` are the resources that are not built, such as the corpus and the models.
         """
@@ -156,9 +156,9 @@ class Store:
             limit = planned.settings.get("max_tokens") or MOST_TOKENS
             raise UserError(
                 f"{planned.resource} ({planned.builder.name}): {n_cut:.0f} of {n:.0f} replies "
-                f"({share:.1%}) were cut at {limit:,} tokens or at the model's window. Raise "
-                f"build.{planned.resource}.max_tokens, use smaller chunks, or accept this "
-                f"share with failures.allow_cut={share + 0.005:.2f}."
+                f"({share:.1%}) were cut at {limit:,} tokens or at the end of the context window. "
+                f"Increase build.{planned.resource}.max_tokens, use smaller chunks, or accept "
+                f"this fraction by setting failures.allow_cut={share + 0.005:.2f}."
             )
         if share:
             self.progress.say(
@@ -196,14 +196,14 @@ def is_stored(folder: Path) -> bool:
 
 
 def write_recipe(folder: Path, recipe: Mapping[str, Any]) -> None:
-    """Write the recipe of an artifact, with the sha256 of its other files."""
+    """Write recipe.json: how an artifact was built, and the sha256 of its other files."""
     recipe = {**recipe, "files": _hashes(folder)}
     text = json.dumps(recipe, indent=1, sort_keys=True, ensure_ascii=False)
     (folder / RECIPE).write_text(text + "\n", encoding="utf-8")
 
 
 def read_recipe(folder: Path) -> dict[str, Any]:
-    """Return the recipe of an artifact. Raises DamagedArtifact if the recipe is unreadable."""
+    """Return an artifact's recipe.json. Raises DamagedArtifact if the file is unreadable."""
     try:
         recipe: dict[str, Any] = json.loads((folder / RECIPE).read_bytes())
     except (OSError, ValueError) as error:
@@ -216,7 +216,8 @@ def read_recipe(folder: Path) -> dict[str, Any]:
 def fault_of(folder: Path) -> str:
     """Return a description of the damage of a stored artifact, or "" if it is intact.
 
-    An artifact is damaged if its recipe is invalid or has another key, or if files have changed.
+    An artifact is damaged if its recipe.json is invalid, if its settings do not give the key in the
+    name of its folder, or if one of its files was changed.
     """
     try:
         recipe = read_recipe(folder)
@@ -232,7 +233,7 @@ def fault_of(folder: Path) -> str:
 
 
 def recipe_digest(folder: Path) -> str:
-    """Return the sha256 of an artifact's recipe. The recipe has the sha256 of all other files."""
+    """Return the sha256 of an artifact's recipe.json, which has the sha256 of all other files."""
     return _sha256(folder / RECIPE)
 
 

@@ -18,13 +18,13 @@ RelationshipText = Literal["context", "description"]
 
 @artifact("chunk_index")
 def chunk_index(*, chunk_table: ChunkTable, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Embed the titles and texts of chunks."""
+    """Embed chunks. The text of a chunk is embedded together with its title."""
     return index_texts(chunk_table.passages, embedder, progress, "chunks")
 
 
 @artifact("name_index.graph")
 def graph_name_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Embed the names of nodes, for graphs built without an extraction."""
+    """Embed the names of the nodes of a graph that was built without an extraction."""
     return index_texts(list(graph.names), embedder, progress, "node names")
 
 
@@ -44,8 +44,8 @@ def described_index(
 ) -> VectorIndex:
     """Embed the descriptions of nodes, with or without the names of the nodes.
 
-    `node_index.description` embeds "name: description", and `node_index.text` only the description.
-    A node without a description has the embedding of its name.
+    `node_index.description` embeds "name: description", and `node_index.text` embeds the
+    description. A node without a description has the embedding of its name.
     Source: Zhou et al. 2025, section 5.
     Deviation: the paper embeds only descriptions. Its code embeds name, type and description.
     """
@@ -64,7 +64,7 @@ def named_text(name: str, described: str) -> str:
 
 
 def node_texts(graph: Graph) -> list[str]:
-    """Return the description of each node, or its name if it has no description."""
+    """Return the description of each node. If a node has no description, return its name."""
     return [text or name for name, text in zip(graph.names, _descriptions(graph), strict=True)]
 
 
@@ -78,8 +78,9 @@ def relationship_index(
 ) -> VectorIndex:
     """Embed relationships as "source relation target description".
 
-    If `text` is "description", only the description is embedded, if there is one. Keywords replace
-    an empty relation. Synonymy edges have vectors of zeros, whose cosine to every query is 0.
+    Keywords replace an empty relation. If `text` is "description", a relationship with a
+    description is embedded as its description alone. Synonymy edges have vectors of zeros, whose
+    cosine to every query is 0.
     Source: Zhou et al. 2025, section 5; PathCoRAG, equation 5 (`text="description"`).
     """
     pairs = zip(relationship_texts(graph, text), graph.synonym.tolist(), strict=True)
@@ -98,10 +99,10 @@ def _index_of_filled(
 
 
 def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list[str]:
-    """Return the text of each relationship: "source relation target description".
+    """Return the text "source relation target description" of each relationship.
 
-    Keywords replace an empty relation. If `text` is "description", the text of a relationship is
-    its description, if it has one.
+    Keywords replace an empty relation. If `text` is "description", a relationship with a
+    description is represented by its description alone.
     """
     if text == "description" and graph.facts:
         pairs = zip(graph.facts, relationship_texts(graph), strict=True)
@@ -119,7 +120,7 @@ def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list
 def community_index(*, reports: Reports, embedder: Embedder, progress: Progress) -> VectorIndex:
     """Embed the reports of communities.
 
-    A community without a report has a vector of zeros (cosine 0).
+    A community without a report has a vector of zeros, whose cosine to every query is 0.
     Source: Zhou et al. 2025, section 6.3.
     """
     return _index_of_filled(list(reports.texts), embedder, progress, "reports")

@@ -20,13 +20,13 @@ from graphrag_bench.values import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Bm25:
-    """BM25 index of chunks in chunk order. It is Lucene's variant without English stop words."""
+    """BM25 index of chunks. It uses Lucene's variant of BM25, and ignores English stop words."""
 
     retriever: Any
 
     @classmethod
     def of(cls, texts: Sequence[str], k1: float = 1.5, b: float = 0.75) -> "Bm25":
-        """Return the index of texts. Raises UserError if all texts consist of stop words."""
+        """Return an index of the texts. Raises UserError if all texts consist of stop words."""
         import bm25s
 
         retriever = bm25s.BM25(method="lucene", k1=k1, b=b)
@@ -38,7 +38,7 @@ class Bm25:
         return cls(retriever)
 
     def scores(self, query: str) -> FloatArray:
-        """Return the BM25 scores of all chunks, float64 (n,)."""
+        """Return the BM25 score of each chunk for a query, float64 (n,)."""
         known = [word for word in _words(query) if word in self.retriever.vocab_dict]
         if not known:
             return np.zeros(int(self.retriever.scores["num_docs"]))
@@ -50,7 +50,7 @@ class Bm25:
 
     @classmethod
     def load(cls, folder: Path) -> "Bm25":
-        """Return the index that `save` wrote. Its arrays are memory-mapped."""
+        """Return the index that `save` wrote to a folder. Its arrays are memory-mapped."""
         import bm25s
 
         return cls(bm25s.BM25.load(str(folder / "bm25"), mmap=True, load_corpus=False))
@@ -73,8 +73,9 @@ class Tfidf(Columns):
     """TF-IDF index of texts, computed as in scikit-learn.
 
     `rows`, float64 CSR (n, n_words), has one unit vector per text. `words` is the vocabulary in
-    column order. `idf`, float64 (n_words,), is 1 + ln((1 + n) / (1 + df)) for a word that is in df
-    of n texts. The weight of a word in a text is its count times its `idf`. Stop words are kept.
+    column order. `idf`, float64 (n_words,), is `1 + ln((1 + n) / (1 + df))` for each word, where n
+    is the number of texts and df is the number of texts with the word. The weight of a word in a
+    text is its count in the text times its `idf`. Stop words are kept.
 
     >>> Tfidf.of(["Ada met Otto", "Mira left"]).scores("otto").round(3).tolist()
     [0.577, 0.0]
@@ -86,7 +87,7 @@ class Tfidf(Columns):
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Tfidf":
-        """Return the index of texts. Raises UserError if no text has a word."""
+        """Return an index of the texts. Raises UserError if no text has a word."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         vectorizer = TfidfVectorizer(analyzer=search_words)

@@ -23,11 +23,12 @@ ParquetRow = Mapping[str, Any]
 
 @artifact("chunk_table.msgraphrag")
 def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
-    """Import the text units as chunks, in the same order and without titles.
+    """Import the text units of a Microsoft GraphRAG index as chunks, in order and without titles.
 
-    The document of a text unit is looked up in the corpus by its text, ignoring spaces. If no text
-    is equal, its title is looked up among the ids and titles of the corpus. The chunk belongs to
-    the document that is found. Otherwise, the title of the imported document is the document id.
+    A chunk belongs to the document of the corpus with the same text as the imported document,
+    ignoring spaces. If there is no such document, it belongs to the document whose id or title is
+    the title of the imported document. Otherwise, the title of the imported document becomes the
+    document id.
     """
     units = read_parquet(import_from, "text_units", ("id", "text"))
     if all(unit.get("human_readable_id") is not None for unit in units):
@@ -47,11 +48,11 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
 
 @artifact("graph.msgraphrag", provides=TKG_ATTRIBUTES)
 def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
-    """Import the textual knowledge graph with types, descriptions and weights.
+    """Import the graph of a Microsoft GraphRAG index, with types, descriptions and weights.
 
     Nodes have the order of entities.parquet, and relationships have the order of
-    relationships.parquet. Names are normalised, and entities with the same name are merged. Text
-    units are looked up in the chunk table by their text.
+    relationships.parquet. Names are normalised, and entities with the same name are merged. The
+    text units of a node or relationship are replaced by the chunks with the same text.
     """
     entities = read_parquet(import_from, "entities", ("id", "title"))
     rows = read_parquet(import_from, "relationships", ("source", "target"))
@@ -81,10 +82,11 @@ def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
 
 @artifact("communities.msgraphrag")
 def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> Communities:
-    """Import the communities of the imported graph, ordered by level and number.
+    """Import the communities of a Microsoft GraphRAG index, sorted by level and number.
 
-    `entity_ids` lists the nodes of a community, and `text_unit_ids` lists its chunks. If there are
-    no such chunks, the chunks of the nodes are used. Raises UserError if no entity is in the graph.
+    The column `entity_ids` lists the nodes of a community, and `text_unit_ids` lists its chunks. If
+    none of these chunks is found, the chunks of the nodes are used. Raises UserError if none of the
+    entities is in the graph.
     """
     rows = _communities(import_from)
     entities = read_parquet(import_from, "entities", ("id", "title"))
@@ -119,10 +121,10 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
 
 @artifact("reports.msgraphrag")
 def reports(*, import_from: Path, communities: Communities) -> Reports:
-    """Import the community reports, with title, text and rank.
+    """Import the community reports of a Microsoft GraphRAG index, with title, text and rank.
 
-    A community without a report gets empty texts and rank 0. Raises UserError if the number of
-    communities differs between the run and the imported index.
+    The rank becomes the rating. A community without a report gets empty texts and the rating 0.
+    Raises UserError if the run and the index have different numbers of communities.
     """
     rows = _communities(import_from)
     if len(rows) != len(communities):

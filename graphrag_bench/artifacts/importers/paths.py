@@ -1,4 +1,4 @@
-"""Find out what can be imported from a path, and compute the digest of its files."""
+"""Find out which resources can be imported from a path, and compute the digest of its files."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ _READ = ("entities", "relationships", "communities", "community_reports", "text_
 
 
 def variants_for(path: Path) -> dict[str, str]:
-    """Return the builder variant of each resource that can be imported from a path.
+    """Return the name of the importing builder for each resource that a path contains.
 
     Raises UserError if the path is neither a Microsoft GraphRAG folder nor a .graphml file.
     """
@@ -50,7 +50,8 @@ def file_of(path: Path) -> Path:
 def content_digest(path: Path) -> str:
     """Return the digest of the files that are imported from a path.
 
-    These are a .graphml file and the chunk file next to it, or the tables of Microsoft GraphRAG.
+    These files are a .graphml file and the chunk file in the same folder, or the tables of
+    Microsoft GraphRAG.
     """
     file = file_of(path)
     if not file.is_file():

@@ -22,7 +22,7 @@ Chunks = tuple[int, ...]
 
 
 class ImportedNode(NamedTuple):
-    """A node as an imported file describes it."""
+    """A node of an imported graph."""
 
     name: str
     kind: str
@@ -31,7 +31,7 @@ class ImportedNode(NamedTuple):
 
 
 class ImportedRelationship(NamedTuple):
-    """A relationship as an imported file describes it."""
+    """A relationship of an imported graph."""
 
     source: str
     target: str
@@ -43,9 +43,9 @@ class ImportedRelationship(NamedTuple):
 
 
 def weight_of(value: Any, place: str) -> float:
-    """Return the weight of a relationship. The default is 1.
+    """Convert an imported weight to a number. A missing weight is 1.
 
-    Raises UserError unless the weight is a number >= 0. The error message names `place`.
+    Raises UserError with the position `place` unless the weight is a number >= 0.
     """
     if value is None or (isinstance(value, str) and not value.strip()):
         return 1.0
@@ -65,11 +65,11 @@ def imported_graph(
     chunk_table: ChunkTable,
     columns: tuple[Column, ...],
 ) -> Graph:
-    """Return the graph of an imported file.
+    """Return the graph of imported nodes and relationships. `where` names the source in errors.
 
-    Nodes and relationships belong to the chunks that the file lists for them. If the file lists no
-    chunk of the corpus, a node belongs to the chunks that contain its name, and a relationship to
-    the chunks that contain the names of both its nodes. Raises UserError for a file without nodes.
+    Nodes and relationships belong to the chunks that the source lists for them. If the source lists
+    no chunk of the corpus, a node belongs to the chunks that contain its name, and a relationship
+    to the chunks that contain the names of both its nodes. Raises UserError if there are no nodes.
     """
     if not (any(row.chunks for row in nodes) or any(row.chunks for row in relationships)):
         ends = dict.fromkeys(name for row in relationships for name in (row.source, row.target))
@@ -92,15 +92,16 @@ def imported_graph(
 
 
 def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
-    """Return the distinct chunks of the text units with these ids."""
+    """Return the distinct chunks that imported text units correspond to, given the units' ids."""
     return tuple(dict.fromkeys(row for one in ids for row in units.get(one, ())))
 
 
 def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return the chunks of each text unit. Both `texts` and the result are keyed by unit id.
+    """Return the chunks that correspond to each imported text unit, given the text of each unit.
 
-    The chunks of a unit have the same text as the unit. If no chunk has the same text, the result
-    has the chunks whose text contains the unit's text or is part of it. White space is ignored.
+    `texts` and the result have the ids of the units as keys. A unit corresponds to the chunks that
+    have the same text. If there are none, it corresponds to the chunks whose text contains the text
+    of the unit or is part of it. White space is ignored.
     """
     squashed = [without_spaces(text) for text in chunk_table.texts]
     same = chunks_by_id(squashed)
@@ -114,7 +115,7 @@ def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[s
 
 
 def chunk_id(text: str) -> str:
-    """Return the id that LightRAG and nano-graphrag give a chunk. It contains the md5 of the text.
+    """Return the id that LightRAG and nano-graphrag give to a chunk, from the md5 of its text.
 
     >>> chunk_id("Ada founded Norvik.")
     'chunk-f63f4ebe089ee36e7fd56707714617a8'
@@ -124,7 +125,7 @@ def chunk_id(text: str) -> str:
 
 
 def chunks_by_id(ids: Iterable[str]) -> dict[str, Chunks]:
-    """Map each id to the chunks with this id, given the id of each chunk. Ids may repeat."""
+    """Map each id to the chunks that have it, given the id of each chunk. Ids may be repeated."""
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for row, one in enumerate(ids):
         rows[one].append(row)
@@ -132,7 +133,7 @@ def chunks_by_id(ids: Iterable[str]) -> dict[str, Chunks]:
 
 
 def mentions(names: Iterable[str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return, for each name, the chunks whose title or text contains the words of the name."""
+    """Map each name to the chunks whose title or text contains the words of the name."""
     wanted: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for name in dict.fromkeys(names):
         wanted[tuple(normalise_name(name).split())].append(name)
