@@ -9,13 +9,13 @@ from graphrag_bench.values import slot_names
 
 @dataclass
 class Checker:
-    """State of the check at one step of a pipeline: the slots so far, and the problems found.
+    """State of the check at a step of a pipeline: the slots so far, and the problems found.
 
-    A slot holds one of the values that steps exchange. `written` has the slots that earlier steps
-    always write. `maybe` has the slots that earlier steps write only sometimes, and only
-    combinators may read these slots. `unread` maps each slot that was written but not read yet to
-    the step that wrote it. `resources` are the resources that a method can use, and `attributes`
-    are those of its graph. If one is None, it is not checked. Copies share the list of problems.
+    A slot is a named value that steps exchange. `written` has the slots that earlier steps always
+    write. `maybe` has the slots that earlier steps write only sometimes. Only combinators may read
+    these slots. `unread` maps each slot that was written but not yet read to the step that wrote
+    it. `resources` are the resources that the method can use, and `attributes` are the attributes
+    of its graph. If one of the two is None, it is not checked. Copies share the list of problems.
     """
 
     resources: frozenset[str] | None = None
@@ -32,11 +32,11 @@ class Checker:
         )
 
     def unread_of(self, arm: "Checker") -> set[str]:
-        """Return the slots that a branch, checked by the copy `arm`, wrote but did not read."""
+        """Return the slots that a branch wrote but did not read. `arm` checked the branch."""
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
     def join(self, arms: "Sequence[Checker]") -> None:
-        """Add the slots that branches wrote.
+        """Add the slots that several branches wrote, given the copy that checked each branch.
 
         A slot is unread if a branch wrote it and did not read it.
         """
@@ -51,7 +51,7 @@ class Checker:
             self.problems.append(text)
 
     def read(self, label: str, slot: str) -> None:
-        """Check that a slot was written, and mark it as read."""
+        """Check that earlier steps always write a slot, and mark the slot as read."""
         self.unread.pop(slot, None)
         if slot not in self.written:
             writers = [op.name for op in operators.all() if slot in op.returns]
@@ -64,7 +64,7 @@ class Checker:
         self.written.add(slot)
 
     def read_maybe(self, label: str, slot: str) -> None:
-        """Check that a slot is written at least sometimes, and mark it as read."""
+        """Check that earlier steps write a slot at least sometimes, and mark the slot as read."""
         if slot in self.maybe:
             self.unread.pop(slot, None)
         else:
@@ -79,14 +79,14 @@ class Checker:
             )
 
     def require(self, label: str, attributes: Iterable[str]) -> None:
-        """Check that the graph has these attributes."""
+        """Check that the graph has all of these attributes."""
         missing = sorted(set(attributes) - self.attributes) if self.attributes is not None else []
         if missing:
             have = ", ".join(sorted(self.attributes or ())) or "none"
             self.problem(f"{label} requires {', '.join(missing)}; the graph has {have}.")
 
     def write(self, label: str, always: Iterable[str], sometimes: Iterable[str] = ()) -> None:
-        """Mark slots as written. Report a slot that is overwritten before any step has read it."""
+        """Mark slots as written. Report a slot if no step has read its previous value."""
         for slot in (*always, *sometimes):
             if slot in self.unread:
                 self.problem(

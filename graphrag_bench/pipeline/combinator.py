@@ -17,16 +17,16 @@ from graphrag_bench.registry import signature_of
 Item = dict[str, Any]
 """A step as it is written in a method file."""
 Arms = Mapping[str, Steps]
-"""Named lists of steps."""
+"""Lists of steps, each with a name."""
 
 
 @dataclass(frozen=True)
 class Nested(Step):
     """Base class of combinators, i.e. of steps that contain lists of steps.
 
-    The first field after `label` is written under the name of the combinator: `each: chunks` sets
-    the field `slot` to `chunks`. Fields with `compare=False`, such as the label, do not affect
-    results and are not part of the run key.
+    In a method file, the name of the combinator is the key of the first field after `label`. For
+    example, `each: chunks` sets the field `slot` to `chunks`. Fields with `compare=False`, such as
+    the label, do not affect results and are not part of the run key.
     """
 
     label: str = field(compare=False)
@@ -39,13 +39,13 @@ class Nested(Step):
         return [one for some in lists for one in some if _is_steps(one)]
 
     def mapped(self, change: Callable[[OperatorStep], OperatorStep]) -> Step:
-        """Return a copy with `change` applied to every operator step."""
+        """Return a copy of the combinator with `change` applied to every operator step."""
         return replace(
             self, **self._change_lists(lambda steps: tuple(one.mapped(change) for one in steps))
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return the step's part of the run key: fields, inner steps and code fingerprint."""
+        """Return this step's part of the run key: fields, inner steps and code fingerprint."""
         every = self._change_lists(lambda steps: [one.describe() for one in steps])
         own = {one.name: every[one.name] for one in fields(self) if one.compare}
         return {"step": type(self).__name__, **own, "code": code(type(self))}
@@ -86,12 +86,12 @@ def combinator(key: str) -> Callable[[K], K]:
 
 
 def combinator_key(item: Mapping[str, Any]) -> str | None:
-    """Return the name of the combinator in a step of a method file, e.g. `branch`, or None."""
+    """Return the combinator in a step of a method file, e.g. `branch`, or None for an operator."""
     return next((key for key in sorted(registered) if key in item), None)
 
 
 def inner_lists(item: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]:
-    """Yield each list of steps inside a combinator of a method file, with its path."""
+    """Yield each list of steps inside a combinator of a method file, with the list's path."""
     for one in _settings(combinator_key(item) or "").values():
         value, inside = item.get(one.name), _path(path, one.name, item)
         if one.annotation == Steps:
@@ -108,7 +108,8 @@ def read_combinator(
 ) -> Step | None:
     """Return the combinator that a mapping of a method file describes, or None if it is invalid.
 
-    `read` turns a list of steps and its path in the file into steps. `note` gets each problem.
+    `read` reads a list of steps at a path in the file. `note` is called with each problem that is
+    found.
     """
     form = combinator_key(item) or ""
     settings = _settings(form)
@@ -136,7 +137,7 @@ def read_combinator(
 
 
 def _settings(form: str) -> dict[str, Setting]:
-    """Return the settings of a combinator by field. The first is written under the key `form`."""
+    """Map the fields of a combinator to their settings. The key of the first field is `form`."""
     _, *own = signature_of(registered[form]).parameters.values()
     names = [form, *(one.name for one in own[1:])]
     return {

@@ -41,9 +41,9 @@ from graphrag_bench.values import Answer, RetrievalState
 @combinator("branch")
 @dataclass(frozen=True)
 class Branch(Nested):
-    """Branches, here called arms, that each run on a copy of the state. Their results are merged.
+    """Step that runs lists of steps, called arms, on copies of the state and merges the results.
 
-    If `only` names slots, the results in other slots are dropped.
+    If `only` is given, only the results in these slots are kept.
     """
 
     arms: Arms
@@ -51,7 +51,7 @@ class Branch(Nested):
     only: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state with the merged slots of all arms. A failed arm fails the question."""
+        """Return each state with the merged results of all arms. It fails if an arm fails."""
         by_arm = [run_steps(steps, states, execution) for steps in self.parts]
         return [
             self._merged(state, [arm[row] for arm in by_arm]) for row, state in enumerate(states)
@@ -65,7 +65,7 @@ class Branch(Nested):
         return state.write({s: value for s, value in new.items() if s in (self.only or new)})
 
     def check(self, checker: Checker) -> None:
-        """Check every arm, and report slots that several arms write but that cannot be merged."""
+        """Check every arm. Report slots that several arms write but that cannot be merged."""
         start = replace(checker.copy(), unread={}) if self.only else checker
         arms = [checker_after(steps, start) for steps in self.parts]
         wrote = [start.unread_of(arm) for arm in arms]
@@ -73,7 +73,7 @@ class Branch(Nested):
         for slot in sorted(every.intersection(self.only or every)):
             if sum(slot in slots for slots in wrote) > 1 and slot not in MERGEABLE:
                 checker.problem(
-                    f"{self.label}: several arms write '{slot}', which cannot be merged."
+                    f"{self.label}: several arms write '{slot}', whose values cannot be merged."
                 )
         if self.only:
             self._take_over(self.only, checker, arms)
@@ -85,7 +85,7 @@ class Branch(Nested):
         operators = self.operators()
         written = {op.writes(slot) for op in operators for slot in op.operator.returns}
         for slot in sorted(set(only) - written):
-            checker.problem(f"{self.label} only: no step inside writes '{slot}'.")
+            checker.problem(f"{self.label}: no inner step writes '{slot}', which `only` names.")
         used = {*only, *(source for op in operators for _, source in op.reads)}
         checker.unread = {slot: w for slot, w in checker.unread.items() if slot not in used}
         for arm in arms:
@@ -97,9 +97,9 @@ class Branch(Nested):
 @combinator("each")
 @dataclass(frozen=True)
 class Each(Nested):
-    """Loop over the items of a slot, e.g. over ranked nodes. The results of all items are merged.
+    """Step that runs its inner steps for each item of a slot, e.g. for each ranked node.
 
-    The inner steps run once for each item, on a copy of the state whose slot has only this item.
+    They run on a copy of the state in which the slot has only this item. All results are merged.
     """
 
     slot: str
@@ -108,10 +108,11 @@ class Each(Nested):
     at_most: PositiveInt = 64
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Run the steps on each item, and return each state with the merged slots of its items.
+        """Run the steps on each item, and return each state with the merged results.
 
-        Only the first `at_most` items are used. Without items, the slots that the steps write get
-        empty values, unless they have a value already. If an item fails, the question fails.
+        Only the first `at_most` items are used. If the slot has no items, the slots that the steps
+        would write get empty values, unless they already have values. If the steps fail for an
+        item, the question fails.
         """
         items = [
             split(value)[: self.at_most] if (value := state.get(self.slot)) is not None else []
@@ -143,9 +144,10 @@ class Each(Nested):
         return state.write(new)
 
     def check(self, checker: Checker) -> None:
-        """Check the inner steps, that the slot has items, and that written slots can be merged.
+        """Check the inner steps. Check that the slot has items, and that results can be merged.
 
-        A mergeable slot counts as written only if an empty value exists for a state without items.
+        If there are no items, the inner steps do not run. A slot that they write therefore counts
+        as written only if it has an empty value for this case.
         """
         checker.read(self.label, self.slot)
         if self.slot not in SPLITTABLE:
@@ -154,23 +156,24 @@ class Each(Nested):
         inner = checker_after(self.steps, checker)
         for slot in sorted(checker.unread_of(inner)):
             if slot not in MERGEABLE:
-                checker.problem(f"{self.label}: '{slot}' cannot be merged for several items.")
+                checker.problem(f"{self.label}: values of '{slot}' cannot be merged.")
         checker.join([inner])
         new = inner.written - checker.written
         checker.written |= {s for s in new if s not in MERGEABLE or empty(s) is not None}
 
     def max_calls(self) -> int:
-        """Return the maximum number of LLM calls, for `at_most` items."""
+        """Return the maximum number of LLM calls for `at_most` items of one question."""
         return self.at_most * super().max_calls()
 
 
 @combinator("repeat")
 @dataclass(frozen=True)
 class Repeat(Nested):
-    """Loop that runs the inner steps until the slot `until` is true, at most `times` times.
+    """Step that runs its inner steps until the slot `until` is true, but at most `times` times.
 
-    `keep` selects the ranked rows that are kept: the rows of the last round (`last`), or the rows
-    of all rounds in order of first appearance (`union`) or with their best scores (`max`).
+    `keep` selects the ranked rows that are kept. They are the rows of the last round (`last`), or
+    the rows of all rounds, in order of first appearance (`union`) or sorted by their best scores
+    (`max`).
     """
 
     times: PositiveInt
@@ -179,7 +182,7 @@ class Repeat(Nested):
     keep: Keep = "last"
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state after its last round. Unfinished states run each round together."""
+        """Return each state after its last round. A round runs all unfinished states together."""
         outcomes: list[Outcome] = list(states)
         rounds: list[list[Outcome]] = [[] for _ in states]
         active = list(range(len(states)))
@@ -223,12 +226,12 @@ class Repeat(Nested):
 @combinator("switch")
 @dataclass(frozen=True)
 class Switch(Nested):
-    """Choice among lists of steps (cases) by the value of a slot.
+    """Step that runs one of several lists of steps (cases), selected by the value of a slot.
 
-    If the value is missing or has length 0, the case `empty` is selected. Otherwise the case with
-    the name of the value is selected, or else `some`. If the selected case is not listed, the case
-    `otherwise` runs. If there is no such case either, no step runs. If `fallback` gives a reason
-    for the case that runs, the reason is recorded as a fallback.
+    If the slot has no value or a value of length 0, the case `empty` is selected. Otherwise, the
+    case with the name of the value is selected, or the case `some` if there is none. If `cases`
+    lacks the selected case, the case `otherwise` runs. If it lacks this case too, no step runs.
+    `fallback` maps cases to reasons. If such a case runs, its reason is recorded as a fallback.
     """
 
     slot: str
@@ -238,7 +241,7 @@ class Switch(Nested):
     )
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state after the steps of its case. States with the same case run together."""
+        """Return each state after the steps of its case. A case runs all its states together."""
         names = [self._case(state) for state in states]
         for state, name in zip(states, names, strict=True):
             if name in self.fallback:
@@ -260,7 +263,7 @@ class Switch(Nested):
         return name if name in self.cases else "otherwise"
 
     def check(self, checker: Checker) -> None:
-        """Check every case. A slot counts as written only if all cases write it."""
+        """Check every case. Only slots that all cases write count as written."""
         for name in self.fallback:
             if name not in self.cases:
                 hint = did_you_mean(name, list(self.cases))
@@ -282,15 +285,15 @@ class Switch(Nested):
 
 
 INPUTS = ("dependencies", "question_kind")
-"""Slots that the inner steps of `resolve` can read in addition to the sub-question."""
+"""Slots that the inner steps of `resolve` can read in addition to the slots of the question."""
 
 
 @combinator("resolve")
 @dataclass(frozen=True)
 class Resolve(Nested):
-    """Loop over the sub-questions of a plan in dependency order, and then the final question.
+    """Step that runs its inner steps for the sub-questions of a plan, and then for the question.
 
-    The inner steps run for each sub-question on a copy of the state. In this copy, `question` is
+    Sub-questions run in dependency order, each on a copy of the state. In this copy, `question` is
     the sub-question, `question_kind` is its kind, and `dependencies` are the answered sub-questions
     that it depends on. Independent sub-questions run together. The steps of `answer` run only for
     sub-questions, because later steps answer the final question. The ranked rows of all
@@ -306,9 +309,10 @@ class Resolve(Nested):
     prune_unused: bool = False
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state with the merged slots of all sub-questions.
+        """Return each state with the merged results of all sub-questions.
 
-        Only the first `at_most` sub-questions in order are used. If one fails, the question fails.
+        Only the first `at_most` sub-questions in dependency order are used. If a sub-question
+        fails, the whole question fails.
         """
         runs = [_PlanRun(state, self._limited(state.get(self.slot))) for state in states]
         for state in states:
@@ -364,7 +368,7 @@ class Resolve(Nested):
         checker.written |= inner.written
 
     def max_calls(self) -> int:
-        """Return the maximum number of LLM calls for `at_most` sub-questions and the final one."""
+        """Return the maximum number of LLM calls for `at_most` sub-questions and the question."""
         own, answer = (sum(step.max_calls() for step in s) for s in (self.steps, self.answer))
         return self.at_most * (own + answer) + own
 

@@ -1,4 +1,7 @@
-"""Merge the values that several runs of the same steps wrote to a slot, and split values."""
+"""Merge several values of a slot into one value, and split a value into its items.
+
+A slot is a named value that the steps of a pipeline exchange, e.g. the ranked nodes.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -39,9 +42,9 @@ _RRF_K = 60
 def merged_slots(
     start: RetrievalState, outcomes: Sequence[Outcome], rule: Rule | Keep
 ) -> dict[str, Any]:
-    """Return the slots that were written since `start`, with the values of all outcomes merged.
+    """Merge the values that several runs of steps wrote to each slot since the state `start`.
 
-    A slot whose type cannot be merged has the value of the last outcome.
+    A slot whose values cannot be merged gets the value of the last run.
     """
     values: dict[str, list[Any]] = {}
     for outcome in outcomes:
@@ -59,17 +62,17 @@ def merge(values: Sequence[Any], rule: Rule) -> Any:
     """Merge values of the same type into one value. Raises TypeError if the type cannot be merged.
 
     Names, texts, subgraphs and paths are joined without duplicates. Explorations are joined round
-    by round. Score vectors are divided by their sums and added. Under the rule `sum` they are not
-    divided, and under `max` the maximum is used. Rankings are merged by one of these rules, and
-    ties are broken by the lower id:
+    by round. Score vectors are added under the rule `sum`, and their maximum is used under the rule
+    `max`. Under all other rules, the vectors are divided by their sums and then added. Rankings are
+    merged by one of the following rules. Ties are broken by the lower id.
 
-    * `interleave`: Rank 1 of every list comes first, then rank 2, and so on. A row keeps its first
-      score.
+    * `interleave`: The first rows of all lists come first, then the second rows, and so on. A row
+      keeps the score of its first occurrence.
     * `union`: Rows are in order of first appearance.
     * `reciprocal_rank_fusion`: Rows are sorted by the sum of 1 / (60 + rank) (Cormack et al. 2009).
     * `sum` and `max`: Rows are sorted by the sum or the maximum of their scores.
-    * `sum_of_normalised`: The rule is `sum`, but the scores of a list are first divided by their
-      sum.
+    * `sum_of_normalised`: Scores are divided by the sum of all scores in the same list. Rows are
+      sorted by the sum of the results.
 
     >>> left, right = Ranked([7, 3], [0.9, 0.6]), Ranked([3, 9], [0.8, 0.2])
     >>> merge([left, right], "interleave").items()
@@ -142,14 +145,14 @@ _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
 
 
 def empty(slot: str) -> Any:
-    """Return the value of a slot that means "no items", or None if its type has no such value."""
+    """Return the value of a slot that means "no items", or None if there is no such value."""
     if slot in ("nodes", "relationships", "chunks", "communities"):
         return Ranked.empty()
     return {"mentions": Mentions(()), "query": Query(()), "keywords": Keywords((), ())}.get(slot)
 
 
 def split(value: Any) -> list[Any]:
-    """Split a value into its items. Each item is a value of the same type.
+    """Split a value into its items. Each item is a value of the same type as the whole.
 
     Raises TypeError for a type without items.
     """

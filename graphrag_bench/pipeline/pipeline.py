@@ -28,7 +28,7 @@ STAGES = ("convert", "retrieve", "generate")
 BLOCK = 64
 """Number of questions that retrieval steps process at once."""
 _OF_STEPS = ("op", "use", "as", "path_pooling")
-"""The keys of a step that are not settings of its operator."""
+"""Keys of a step in a method file that are not settings of its operator."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,15 @@ class Pipeline:
     generate: Steps = ()
 
     def steps(self, answering: bool = True) -> Steps:
-        """Return all steps in order. If `answering` is false, they end with packing the context."""
+        """Return all steps in order. If not `answering`, they end when the context is packed."""
         return (*self.convert, *self.retrieve, *(self.generate if answering else self.packing))
 
     @property
     def packing(self) -> Steps:
-        """The first steps of `generate`, which pack the context.
+        """The first steps of the stage `generate`, which pack the context into the prompt.
 
-        They end before a step that writes the answer or may call a model, except path pooling.
+        They end before the first step that writes the answer or may call a model. Path pooling is
+        included even if it may call a model.
         """
         return tuple(takewhile(_is_packing, self.generate))
 
@@ -66,11 +67,11 @@ class Pipeline:
         return {op.operator.name for op in self.operators()}
 
     def needs(self, answering: bool = True) -> set[str]:
-        """Return the names of the resources that the steps need."""
+        """Return the names of the resources that the steps need, e.g. `graph`."""
         return {need for op in self.operators(answering) for need in op.operator.needs}
 
     def describe(self) -> list[Any]:
-        """Return the descriptions of the steps, which are part of the run key."""
+        """Return the parts of the run key that describe the steps."""
         return [step.describe() for step in self.steps()]
 
     def max_calls(self, answering: bool = True) -> int:
@@ -83,9 +84,9 @@ class Pipeline:
         attributes: frozenset[str] | None = None,
         slots: frozenset[str] = frozenset(),
     ) -> list[str]:
-        """Return the problems with slots, resources, graph attributes and prompts.
+        """Return the problems of the pipeline with slots, resources, graph attributes and prompts.
 
-        `slots` have values before the first step.
+        `slots` are the slots that have a value before the first step.
         """
         checker = Checker(resources, attributes, {"question", *slots})
         for step in self.steps():
@@ -108,10 +109,10 @@ def _is_packing(step: Step) -> bool:
 class StepOptions:
     """Settings of a run that change the steps of every method.
 
-    Files in the folder `prompts` replace prompts of the same file name. `pooling` has the settings
-    of path pooling. `regime` selects the answering prompt (see `reader_prompts`). If it is None,
-    the prompt of the method is kept. If `all_rows` is true, path pooling keeps all relationships of
-    a method that does not limit their number.
+    Files in the folder `prompts` replace prompts with the same file name. `pooling` has the
+    settings of path pooling. `regime` selects the answering prompt (see `reader_prompts`). If it is
+    None, the method's prompt is kept. If `all_rows` is true, path pooling keeps all relationships
+    of a method that does not limit their number.
     """
 
     prompts: str | None = None
@@ -253,7 +254,7 @@ class _Builder:
 
 
 def unknown_stages(method: Mapping[str, Any]) -> list[str]:
-    """Return the keys of a method that hold a list of steps but are not stages."""
+    """Return the keys of a method file that have a list of steps but are not names of stages."""
     return [
         key
         for key, items in method.items()
@@ -292,7 +293,7 @@ def raise_problems(problems: Sequence[str], what: str) -> None:
 class QuestionResult:
     """Result of a question: its final state or its failure, and the traces of its steps.
 
-    `fallbacks` lists the reasons for fallbacks, in order.
+    `fallbacks` lists the reasons for which fallbacks were used, in order.
     """
 
     question: Question
@@ -318,8 +319,8 @@ def run(
 
     `start` returns the first state of a question. If `answering` is false, the run ends when the
     context is packed. Retrieval steps process up to `BLOCK` questions at once. The steps of
-    `generate`, and all steps if retrieval calls a model, process `execution.workers` questions at
-    once, so that few results are lost if the process is killed.
+    `generate` process `execution.workers` questions at once, so that few results are lost if the
+    process is killed. If retrieval calls a model, its steps do the same.
     """
     early = (*pipeline.convert, *pipeline.retrieve)
     late = pipeline.generate if answering else pipeline.packing

@@ -1,14 +1,15 @@
-"""Path pooling: reorder the relationships before a step packs them into the prompt.
+"""Path pooling: reorder the relationships before a step writes them into the prompt.
 
-A packing step allows path pooling with the key `path_pooling`, e.g.:
+A step that packs relationships into the prompt allows path pooling with the key `path_pooling`:
 
     {op: context.relationships, share: 0.2, path_pooling: {entities: nlp}}
 
-`pooling=rerank` reorders the relationships that fit the prompt. `pooling=reselect` runs the steps
-of `search` with a `top_k` of at least `coarse_k`, and keeps the best `keep` relationships. Paths
-start at the entities of the question. The operator `question.entities.KIND` finds them, and
-`node.link` links them to nodes. Without the key `entities`, the method's mentions are linked. With
-the key `linked`, the method's ranked nodes are used. `scores` is the setting of `path.pool`.
+If `pooling=rerank`, the relationships that fit the prompt are reordered. If `pooling=reselect`, the
+steps of `search` first find more relationships, with a `top_k` of at least `coarse_k`. Path pooling
+then keeps the best `keep` relationships. Paths start at the entities of the question, which the
+operator `question.entities.KIND` finds and `node.link` links to nodes. `entities` is the KIND.
+Without the key `entities`, the mentions that the method found are linked. With the key `linked`,
+paths start at the nodes that the method ranked. `scores` is a setting of the operator `path.pool`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,12 +36,12 @@ Item = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class PooledPacker(Nested):
-    """Steps that reorder the relationships by pooled scores, followed by the packing step."""
+    """Steps that reorder relationships by path pooling, and the step that packs them."""
 
     steps: Steps
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return the states after the packing step."""
+        """Run all steps on the state of each question, and return the new states."""
         return run_steps(self.steps, states, execution)
 
     def check(self, checker: Checker) -> None:
@@ -56,11 +57,12 @@ def with_pooling(
     read: Callable[[Any, str], Steps],
     all_rows: bool = False,
 ) -> PooledPacker:
-    """Return the packing step, preceded by the steps that pool its relationships.
+    """Return a step that applies path pooling and then packs the relationships into the prompt.
 
-    `read` turns a list of steps and its path in the file into steps. If `all_rows` is true, pooling
-    keeps all relationships of a method that does not limit their number. Raises UserError for an
-    unknown mode or an unknown key of `path_pooling`.
+    `item` is the packing step of the method file, and `packer` is the same step after it was read.
+    `read` reads a list of steps at a path in the file. If `all_rows` is true, pooling keeps all
+    relationships of a method that does not limit their number. Raises UserError for an unknown mode
+    or an unknown key of `path_pooling`.
     """
     path, pool = packer.label.partition(" ")[0], item["path_pooling"] or {}
     for key in pool:

@@ -1,10 +1,10 @@
 """Select the prompt that asks for the answer.
 
 A licence is a clause that tells the model what to reply if the context does not contain the answer.
-Under the regime `house`, the licence is added to prompts that have the variable `licence`, and the
-stage `generate` has a common prompt for the prose answers of all methods. Under `published`, the
-method's own prompt asks for all answers, and no licence is added. Prompts that do not ask for an
-answer are the same under both regimes.
+If the setting `regime` is `house`, the licence is added to prompts with the variable `licence`, and
+in the stage `generate` all methods have the same prompt for prose answers. If it is `published`, no
+licence is added, and the method's own prompt asks for all answers. Prompts that do not ask for an
+answer do not depend on this setting.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,9 +27,9 @@ READERS: Mapping[Regime, str] = {
 
 @dataclass(frozen=True)
 class ReaderPrompt(Prompt):
-    """Answering prompt of a method. `prose` is the name of a separate prompt for prose answers.
+    """Answering prompt of a method. `prose` is the name of another prompt for prose answers.
 
-    If `licensed` is False, no licence is added.
+    If `licensed` is false, the prompt gets no licence (see `reader_prompts`).
     """
 
     prose: str = ""
@@ -52,17 +52,17 @@ class ReaderPrompt(Prompt):
         return frozenset().union(*(file.variables for file in self.files))
 
     def render(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
-        """Return the messages of the prompt for the answer form `values["form"]`."""
+        """Return the messages of the prompt for the answer form `values["form"]`, e.g. prose."""
         if self.prose and answer_form(values["form"]).prose:
             return self.files[-1].render(values)
         return super().render(values if self.licensed else {**values, LICENCE: ""})
 
 
 def reader_prompt(prompt: Prompt, operator: Operator, stage: str, regime: Regime) -> Prompt:
-    """Return the answering prompt of an operator under a regime.
+    """Return the answering prompt of an operator under the given regime.
 
-    The common prompt is used only in the stage `generate`, and only if the operator supplies its
-    variables.
+    If the regime is `house`, the common prompt asks for prose answers in the stage `generate`. The
+    operator must supply all variables of this prompt.
     """
     if regime == "published":
         return ReaderPrompt(prompt.name, prompt.folder, licensed=False)
@@ -72,12 +72,12 @@ def reader_prompt(prompt: Prompt, operator: Operator, stage: str, regime: Regime
 
 
 def common_forms(regime: Regime, forms: Iterable[FormName]) -> list[FormName]:
-    """Return the answer forms for which a regime uses the common prompt."""
+    """Return the answer forms for which all methods use the common prompt under a regime."""
     return [form for form in forms if regime == "house" and answer_form(form).prose]
 
 
 def own_answers(steps: Iterable[OperatorStep]) -> list[str]:
-    """Return the operators that do not use the common prompt when they ask for an answer."""
+    """Return the operators that ask for an answer without using the common prompt."""
     names: dict[str, None] = {}
     for op, files in _answering(steps):
         if COMMON.name not in {file.name for file in files}:

@@ -1,4 +1,4 @@
-"""Steps of a pipeline. Each step runs on the states of a block of questions at once."""
+"""Steps of a pipeline. Each step processes the states of several questions at once."""
 
 import time
 import traceback
@@ -27,9 +27,10 @@ _MODELS = frozenset({"llm", "llm_build", "llm_judge"})
 
 @dataclass(frozen=True)
 class Failure:
-    """Failure of a step for a question, with the type and the message of the error.
+    """Failure of a step for one question, with the type and the message of the error.
 
-    `where` is the traceback in the operator's own code, outermost line first. It is not stored.
+    `where` is the traceback in the operator's own code, with the outermost call first. It is not
+    stored.
     """
 
     step: str
@@ -39,7 +40,7 @@ class Failure:
 
 
 def user_traceback(error: BaseException) -> tuple[str, ...]:
-    """Return the lines of an error's traceback, except calls inside graphrag_bench."""
+    """Return the lines of an error's traceback, without the calls inside graphrag_bench."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
     texts = traceback.format_list(own[-_MOST_FRAMES:])  # the last calls of a recursion
@@ -47,7 +48,7 @@ def user_traceback(error: BaseException) -> tuple[str, ...]:
 
 
 def attempt(step: str, work: Callable[[], Any]) -> Any:
-    """Return the result of `work`, or a Failure of the step if `work` raises an error.
+    """Return the result of `work`. If it raises an error, return a Failure of the step.
 
     A UserError is raised again, because it would fail every question.
     """
@@ -68,7 +69,10 @@ Outcome = RetrievalState | Failure
 
 @dataclass(frozen=True)
 class StepTrace:
-    """Trace of a step for one question: its duration, model calls, replies and written slots."""
+    """Trace of a step for one question: its duration, model calls, replies and written values.
+
+    `wrote` maps the slots that the step wrote to the values.
+    """
 
     step: str
     operator: str
@@ -87,10 +91,10 @@ _Result = tuple[Any, float, Sequence[Meter]]
 
 @dataclass
 class Execution:
-    """Shared state of the steps of a run: resources, limits, and records of each question.
+    """State that the steps of a run share: resources, limits, and records of each question.
 
-    A run stops if more than the fraction `failure_limit` of a step's calls has failed, after at
-    least `failure_after` calls.
+    A run stops if the fraction of failed calls of a step exceeds `failure_limit`, but not before
+    the step has made `failure_after` calls.
     """
 
     resources: Mapping[str, Any]
@@ -103,11 +107,11 @@ class Execution:
     gates: dict[str, FailureGate] = field(default_factory=dict)
 
     def add_fallback(self, state: RetrievalState, reason: str) -> None:
-        """Record the reason for a fallback of a question. Equal reasons are recorded once."""
+        """Record why a fallback was used for a question. A repeated reason is recorded once."""
         self.fallbacks.setdefault(state.question.id, {})[reason] = None
 
     def meter(self, need: str, step: str, question: str) -> ChatModel:
-        """Return the model named `need`. Its calls and failures are recorded under `step`."""
+        """Return the model named `need`, which records its calls and failures under `step`."""
         new = FailureGate(step, self.failure_limit, self.failure_after)
         gate = self.gates.setdefault(step, new)
         log = self.ledger.logger(step.partition(".")[0], step, question) if self.ledger else None
@@ -118,8 +122,8 @@ class Execution:
 class Step(ABC):
     """Step of a pipeline: an operator, or a combinator that contains lists of steps (`parts`).
 
-    `max_calls` assumes that each list runs at most once. Combinators that run a list more often
-    override this method.
+    `max_calls` assumes that each of these lists runs at most once. Combinators that run a list more
+    often override this method.
     """
 
     label: str
@@ -132,15 +136,15 @@ class Step(ABC):
 
     @abstractmethod
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Run the step on each state, and return the new state or the failure for each."""
+        """Run the step on the state of each question. Return the new states or the failures."""
 
     @abstractmethod
     def check(self, checker: Checker) -> None:
-        """Report to the checker what the step reads, needs and writes."""
+        """Report to the checker what slots the step reads and writes, and what it needs."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return the step's part of the run key: its names, settings and code fingerprint."""
+        """Return the part of the run key for this step: names, settings and code fingerprint."""
 
     def mapped(self, change: "Callable[[OperatorStep], OperatorStep]") -> "Step":
         """Return a copy of the step with `change` applied to every operator step in it."""
@@ -159,7 +163,7 @@ Steps = tuple[Step, ...]
 
 
 def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
-    """Return a copy of the checker after it has checked the steps.
+    """Check steps with a copy of the checker, and return the copy.
 
     The steps may also read the slots in `written`.
     """
@@ -176,8 +180,8 @@ class OperatorStep(Step):
 
     In a method file, a step can give a name to the list that it writes, so that later steps can
     read the list. `use` maps parameters of the operator to named lists, which replace the slots of
-    the parameters. An optional parameter that is not in `use` gets None. `list_name` is the name of
-    the list that the step writes instead of its main slot.
+    these parameters. An optional parameter that is not in `use` gets None. `list_name` is the name
+    of the list that the step writes instead of the operator's main slot.
     """
 
     operator: Operator
@@ -188,24 +192,24 @@ class OperatorStep(Step):
 
     @property
     def reads(self) -> list[tuple[Read, str]]:
-        """The inputs that get a value, each with its slot or named list."""
+        """The inputs that get a value, each with the slot or named list that has the value."""
         sources = [(read, self._source(read)) for read in self.operator.reads]
         return [(read, source) for read, source in sources if source is not None]
 
     def writes(self, slot: str) -> str:
-        """Return the slot or named list to which the operator writes the value of a slot."""
+        """Return the slot or named list that gets the operator's value for `slot`."""
         return self.list_name if self.list_name and slot == self.operator.main else slot
 
     def _source(self, read: Read) -> str | None:
         return self.use.get(read.parameter, None if read.optional else read.slot)
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return the new state, or the failure, for each state."""
+        """Run the operator on the state of each question. Return the new state or the failure."""
         done = zip(states, self._compute(states, execution), strict=True)
         return [self._record(state, one, execution) for state, one in done]
 
     def _compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Result]:
-        """Run the operator. After a failed batch, run it state by state, so that some succeed."""
+        """Run the operator. If it fails for all states together, run it on each state alone."""
         if self.operator.batched and len(states) > 1 and not _MODELS & {*self.operator.needs}:
             done = self._call(states, execution)
             if not isinstance(done[0][0], Failure):
@@ -261,13 +265,13 @@ class OperatorStep(Step):
         return state.write({self.writes(slot): value for slot, value in wrote.items()})
 
     def check(self, checker: Checker) -> None:
-        """Check inputs, resources, graph attributes and prompt variables of the operator."""
+        """Check the inputs, resources, graph attributes and prompt variables of the operator."""
         sources: dict[str, str] = {}
         for read, source in self.reads:
             if source in sources:
                 checker.problem(
                     f"{self.label} reads '{source}' twice, as '{sources[source]}' and as "
-                    f"'{read.parameter}'; name one of two lists with `as`."
+                    f"'{read.parameter}'. Give one of the two lists a name with `as`."
                 )
             sources[source] = read.parameter
             checker.read(self.label, source)
@@ -279,8 +283,9 @@ class OperatorStep(Step):
                 missing = sorted(value.variables - self.operator.supplies)
                 if missing:
                     checker.problem(
-                        f"{self.label}: prompt '{value.name}' uses {', '.join(missing)}; the "
-                        f"operator supplies {', '.join(sorted(self.operator.supplies)) or 'none'}."
+                        f"{self.label}: prompt '{value.name}' uses the variables "
+                        f"{', '.join(missing)}, which the operator does not supply. It supplies: "
+                        f"{', '.join(sorted(self.operator.supplies)) or 'none'}."
                     )
         if self.list_name == self.operator.main:
             checker.unread.pop(self.list_name, None)
@@ -288,7 +293,7 @@ class OperatorStep(Step):
         checker.write(self.label, [*map(self.writes, always)], [*map(self.writes, sometimes)])
 
     def describe(self) -> dict[str, Any]:
-        """Return the step's part of the run key: operator, code, settings and named lists."""
+        """Return this step's part of the run key: operator, code, settings and named lists."""
         prompts = {type(value) for value in self.settings.values() if hasattr(value, "digest")}
         return {
             "op": self.operator.name,
@@ -310,14 +315,14 @@ class OperatorStep(Step):
         return [self]
 
     def max_calls(self) -> int:
-        """Return the maximum number of LLM calls of the operator."""
+        """Return the maximum number of LLM calls of the operator for one question."""
         return self.operator.max_calls(self.settings)
 
 
 def run_steps(
     steps: Sequence[Step], states: Sequence[Outcome], execution: Execution
 ) -> list[Outcome]:
-    """Run a list of steps on each state. A failed state skips the remaining steps."""
+    """Run a list of steps on the state of each question. After a failure, a question is skipped."""
     outcomes: list[Outcome] = list(states)
     for step in steps:
         alive = [row for row, outcome in enumerate(outcomes) if isinstance(outcome, RetrievalState)]
