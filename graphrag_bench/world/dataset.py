@@ -13,16 +13,16 @@ from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.generator import make_world
 
 OTHER_SEED = 1_000_003
-"""Added to the seed for the training world, and added twice for the validation world."""
+"""Number that is added to the seed for the training world, and twice for the validation world."""
 MOST_TRAINING, MOST_VALIDATION = 300, 100
 """The maximum numbers of training questions and of validation questions."""
 
 
 def from_settings(card: Card, settings: Mapping[str, object]) -> Dataset:
-    """Return the data set of the world with these settings.
+    """Return the data set of the synthetic world with these settings.
 
-    The name of the data set lists the settings that differ from their defaults. Raises UserError
-    for a setting that is unknown, out of range or of the wrong type.
+    Its name lists the settings that differ from their defaults. Raises UserError for a setting that
+    is unknown, out of range or of the wrong type.
     """
     try:
         checked = WorldSettings.model_validate(dict(settings))
@@ -46,11 +46,12 @@ def world_of(dataset: Dataset) -> World:
 
 
 def world_dataset(card: Card, world: World) -> Dataset:
-    """Return a data set whose documents are the passages, with a question for each chain of facts.
+    """Return a data set of the passages of a world, with a question for each chain of facts.
 
-    The gold answers are the name and the alias of the last entity. The evidence consists of the
-    passages that state the facts of the chain. If a fact was removed from the corpus, its evidence
-    is an id `removed-N`, which no document has. The type of a question is its number of hops.
+    The gold answers are the name and the alias of the last entity in the chain. The evidence is the
+    passages that state the facts of the chain. If a fact was removed from the corpus, the id
+    `removed-N` stands for its passage. No document has such an id. The type of a question is its
+    number of hops.
     """
     gold = {}
     for chain in world.chains:
@@ -70,9 +71,10 @@ def world_dataset(card: Card, world: World) -> Dataset:
 
 
 def training_worlds(dataset: Dataset) -> TrainingSet:
-    """Return at most `MOST_TRAINING` training questions about a world with another seed.
+    """Return training questions about a world that differs from the world of `dataset` in its seed.
 
-    A small world has fewer questions. The validation questions are about a third world.
+    There are at most `MOST_TRAINING` questions, or fewer if the world is small. The validation
+    questions are about a third world.
     """
     settings = WorldSettings.model_validate(dict(dataset.settings))
 

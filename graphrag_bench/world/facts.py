@@ -1,6 +1,6 @@
 """Synthetic worlds: settings, entities, facts, and the chains of facts behind the questions.
 
-Operators see only the texts and questions of the data set, and none of these values.
+Operators see only the texts and questions of the data set. They do not see entities and facts.
 """
 
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from graphrag_bench.text import show_briefly
 
 
 class WorldSettings(BaseModel):
-    """Settings of a world. They determine its texts and questions.
+    """Settings of a synthetic world. They determine its texts and questions.
 
-    Changing `noise`, `alias_rate` or `removed` keeps the entities, facts and questions. Increasing
-    one of these rates only affects additional items. Each rate is met exactly, up to rounding to
-    whole items.
+    If `noise`, `alias_rate` or `removed` is changed, entities, facts and questions stay the same.
+    Increasing one of these rates only affects additional items. Each rate is met exactly, up to
+    rounding to whole items.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -57,7 +57,7 @@ class WorldSettings(BaseModel):
 
 @dataclass(frozen=True)
 class WorldEntity:
-    """An entity. Its `id` is its index in `World.entities`."""
+    """An entity of a synthetic world. Its `id` is its index in `World.entities`."""
 
     id: int
     name: str
@@ -68,9 +68,9 @@ class WorldEntity:
 
 @dataclass(frozen=True)
 class Fact:
-    """A relation between two entities. `names` are head and tail as written in its sentence.
+    """A relation between two entities. `names` are head and tail as its sentence writes them.
 
-    `passage` is the id of the passage that states the fact, or None for a removed fact.
+    `passage` is the id of the passage that states the fact. If the fact was removed, it is None.
     """
 
     id: int
@@ -83,7 +83,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Chain:
-    """A question and the facts that answer it, in hop order. `answer` is the last tail."""
+    """A question and the facts that answer it, in hop order. `answer` is the last entity."""
 
     question: str
     text: str
@@ -101,9 +101,9 @@ class Chain:
 class World:
     """A synthetic world: entities, facts, passages, and the chains of facts behind the questions.
 
-    `distractors` are true facts about additional entities that have no other facts. In `entities`,
-    the additional entities come last. `contradictions` are false facts that are stated as rumours.
-    `passages` are in corpus order, and `chains` are in question order.
+    `distractors` are true facts about additional entities, which have no other facts and come last
+    in `entities`. `contradictions` are false facts that are stated as rumours. `passages` are in
+    corpus order, and `chains` are in question order.
     """
 
     settings: WorldSettings
@@ -115,9 +115,10 @@ class World:
     chains: tuple[Chain, ...]
 
     def evidence(self, chain: Chain) -> tuple[str, ...]:
-        """Return the passage id of each fact of a chain, in order.
+        """Return the ids of the passages that state the facts of a chain, in order.
 
-        A fact that was removed from the corpus has the id `removed-N`, where N is its id.
+        If a fact was removed from the corpus, its passage has the id `removed-N`, where N is the id
+        of the fact.
         """
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)

@@ -37,12 +37,13 @@ _OF_HEAD = {kind: [one for one in RELATIONS if one.head == kind] for kind in TYP
 
 
 def make_world(settings: WorldSettings) -> World:
-    """Generate the world of the given settings. Equal settings give equal worlds.
+    """Generate the synthetic world with the given settings. Equal settings give equal worlds.
 
-    Every entity has a passage whose title is its name. The passage introduces the entity and its
-    alias, if a fact uses the alias. Then it states `facts_per_passage` facts about the entity.
-    Noise passages imitate or contradict facts in random order, beginning with the facts of the
-    chains. Raises UserError if the world is too small for so many different questions.
+    Every entity has a passage whose title is its name. The passage introduces the entity. If a fact
+    uses the alias of the entity, the passage also introduces the alias. It then states
+    `facts_per_passage` facts about the entity. Noise passages imitate or contradict facts in random
+    order, beginning with the facts that questions need. Raises UserError if the world is too small
+    for `n_questions` different questions.
     """
     entities = _entities(settings)
     facts = _facts(settings, entities)
@@ -142,7 +143,7 @@ def _chains(
         else:
             raise UserError(
                 f"dataset.size={settings.size} is too small for {settings.n_questions} different "
-                f"questions of 1 to {settings.hops} hops. Raise it, or lower dataset.n_questions."
+                f"questions of 1 to {settings.hops} hops. Increase it, or decrease dataset.n_questions."
             )
         text = question(entities[walk[0].head].name, tuple(fact.phrase for fact in walk))
         chains[rows] = Chain(f"q{number}", text, walk[0].head, rows, walk[-1].tail)

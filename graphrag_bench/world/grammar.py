@@ -17,14 +17,14 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "organisation": ("guild", "society", "college", "league", "workshop"),
     "work": ("novel", "chronicle", "ballad", "treatise", "poem"),
 }
-"""Nouns in the sentences that introduce entities of each type."""
+"""Nouns that introduce the entities of each type."""
 
 
 @dataclass(frozen=True)
 class WorldRelation:
-    """A relation from entities of type `head` to entities of type `tail`. A head has one tail.
+    """A relation from entities of type `head` to entities of type `tail`. Each head has one tail.
 
-    Facts use the `phrase` ("X was born in Y"), and questions the `role` ("the birthplace of X").
+    Facts use the `phrase` ("X was born in Y"). Questions use the `role` ("the birthplace of X").
     """
 
     phrase: str
@@ -47,10 +47,10 @@ RELATIONS = (
     WorldRelation("is set in", "setting", "work", "place"),
     WorldRelation("was published by", "publisher", "work", "organisation"),
 )
-"""Three relations for each type of head, so that every chain can be continued."""
+"""Each type of entity is the head of three relations, so that every chain can be continued."""
 BY_PHRASE: Mapping[str, WorldRelation] = {relation.phrase: relation for relation in RELATIONS}
 ALSO = "is also known as"
-"""The phrase between a name and its alias."""
+"""The phrase between the name and the alias of an entity."""
 RUMOUR = "Rumour has it that"
 """The beginning of a sentence that states a false fact."""
 _WHICH = {
@@ -87,7 +87,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class ParsedQuestion:
-    """A question as a path: its start entity and the phrases to follow, first hop first."""
+    """A question as a path: its start entity, and the phrases to follow in order."""
 
     start: str
     phrases: tuple[str, ...]
@@ -111,7 +111,7 @@ def question(start: str, phrases: tuple[str, ...]) -> str:
 
 
 def parse_question(text: str) -> ParsedQuestion | None:
-    """Return a question of a synthetic world as a path, or None for any other text."""
+    """Parse a question of a synthetic world. For any other text, return None."""
     rest = text.strip().removesuffix("?")
     for opening in _WHICH.values():
         rest = rest.removeprefix(f"{opening} ")
@@ -123,7 +123,7 @@ def parse_question(text: str) -> ParsedQuestion | None:
 
 
 def kinds(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each entity that a text introduces, with its type and the introducing sentence."""
+    """Yield the name, the type and the sentence of each entity that a text introduces."""
     for name, kind in _KIND.findall(text):
         yield name.strip(), _KIND_WORDS[kind], kind_sentence(name.strip(), kind)
 
@@ -132,8 +132,8 @@ def statements(text: str) -> Iterator[Statement]:
     """Yield the statements in a text, in order. Case and punctuation are ignored.
 
     A statement is a sentence "HEAD PHRASE TAIL", a triple "(HEAD, PHRASE, TAIL)", or a path with
-    arrows, "HEAD -> PHRASE -> TAIL". It may also be a CSV row "...,HEAD,TAIL,PHRASE,..." or a
-    sentence in a cell.
+    arrows, "HEAD -> PHRASE -> TAIL". It may also be a CSV row "...,HEAD,TAIL,PHRASE,...", or a
+    sentence in a cell of such a row.
 
     >>> [one.sentence for one in statements("(Ada Marsh, worked for, Nor Guild)")]
     ['Ada Marsh worked for Nor Guild.']

@@ -34,9 +34,9 @@ def planted_extraction(
 
     By default every fact is extracted, and aliases are replaced by names. If `aliases` is
     "as_written", aliases stay separate names, and the statement that introduces an alias becomes a
-    triple. A rumour (a false statement) gives its entities but no triple. `drop` is the fraction of
-    the facts that are left out. Increasing `drop` only leaves out further facts. Raises UserError
-    if no chunk states a fact of a synthetic world.
+    triple. From a rumour, i.e. a false statement, only the entities are extracted. `drop` is the
+    fraction of the facts that are left out. Increasing `drop` only leaves out additional facts.
+    Raises UserError if no chunk states a fact of a synthetic world.
     """
     rows, counts = _read(chunk_table, aliases, drop, "extraction.planted")
     read = [
@@ -57,8 +57,8 @@ def planted_text_extraction(
     """Extract the entities and relationships of a synthetic world, with descriptions.
 
     `aliases` and `drop` have the same meaning as in `extraction.planted`. An entity is described by
-    the sentences that introduce it or state its facts, and a relationship by its own sentence. The
-    keyword of a relationship is its role in questions, e.g. "birthplace", and its strength is 1.
+    the sentences that introduce it or state its facts. A relationship is described by the sentence
+    that states it. Its keyword is its role in questions, e.g. "birthplace", and its strength is 1.
     """
     rows, counts = _read(chunk_table, aliases, drop, "text_extraction.planted")
     records = [

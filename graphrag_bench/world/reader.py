@@ -26,14 +26,15 @@ UNKNOWN = "unknown"
 
 
 class WorldReader(Scripted):
-    """A scripted language model that knows the grammar of synthetic worlds, but not the facts.
+    """A scripted language model that knows the grammar of synthetic worlds, but not their facts.
 
-    It parses the statements in the user's messages, i.e. sentences, triples and table rows. From
-    the entity that the question names, it follows the relations of the question. The answer is the
-    last tail as written in the prompt, or `unknown` if a fact is missing. An alias is known only if
-    the prompt introduces it. If several tails are stated for a head and a relation, the first is
-    followed. Rumours are ignored. The model also replies to prompts for entities, keywords, OpenIE,
-    map and reduce, and DRIFT. Any other prompt or question stops the run. Tokens are words.
+    It parses the sentences, triples and table rows in the user's messages. From the entity that the
+    question names, it follows the relations of the question. The answer is the last entity as
+    written in the prompt. If a fact is missing, the answer is `unknown`. An alias is known only if
+    the prompt introduces it. If the prompt states several tails for a head and a relation, the
+    first is followed. Rumours are ignored. The model also replies to prompts for entities,
+    keywords, OpenIE, map and reduce, and DRIFT. Any other prompt or question stops the run. A token
+    is a word.
     """
 
     def __init__(self) -> None:
@@ -59,7 +60,7 @@ class WorldReader(Scripted):
 
 @dataclass(frozen=True)
 class WorldPrompt:
-    """The statements and the question of a prompt."""
+    """A prompt about a synthetic world: its statements and its question."""
 
     text: str
 
@@ -98,12 +99,12 @@ class WorldPrompt:
         return facts
 
     def canonical(self, name: str) -> str:
-        """Return the normalised name of the entity that has this name or alias."""
+        """Return the normalised name of the entity that has this name or this alias."""
         normal = normalise_name(name)
         return self._names.get(normal, normal)
 
     def chain(self) -> list[Statement]:
-        """Return the facts of the question's chain up to the first missing fact."""
+        """Return the facts that answer the question, in order, up to the first missing fact."""
         chain = []
         entity = self.canonical(self.question.start)
         for phrase in self.question.phrases:
@@ -114,12 +115,12 @@ class WorldPrompt:
         return chain
 
     def answer(self) -> str | None:
-        """Return the last entity of the question's chain, or None if a fact is missing."""
+        """Return the entity that answers the question, or None if the prompt lacks a fact."""
         chain = self.chain()
         return chain[-1].tail if len(chain) == len(self.question.phrases) else None
 
     def line(self, head: str) -> str:
-        """Return the text after `head` in the last line that begins with it; "" without a line."""
+        """Return the rest of the last line that begins with `head`, or "" without such a line."""
         rest = re.findall(rf"(?m)^{re.escape(head)}(.*)$", self.text)
         return rest[-1].strip() if rest else ""
 
@@ -197,7 +198,7 @@ _TASKS: list[tuple[Literal["system", "end"], str, Callable[[WorldPrompt], str]]]
     ("end", "nswer:", _short),
     ("end", "Summary:", _short),
 ]
-"""The reply to a prompt, chosen by a cue in its instructions ("system") or at its end.
+"""The reply to a prompt, chosen by a text in its instructions ("system") or at its end.
 
 It must be a list, because the code fingerprint of a list covers the functions in it.
 """
