@@ -143,7 +143,8 @@ def _chains(
         else:
             raise UserError(
                 f"dataset.size={settings.size} is too small for {settings.n_questions} different "
-                f"questions of 1 to {settings.hops} hops. Increase it, or decrease dataset.n_questions."
+                f"questions of 1 to {settings.hops} hops. Increase dataset.size, or decrease "
+                "dataset.n_questions."
             )
         text = question(entities[walk[0].head].name, tuple(fact.phrase for fact in walk))
         chains[rows] = Chain(f"q{number}", text, walk[0].head, rows, walk[-1].tail)
