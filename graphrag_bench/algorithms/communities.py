@@ -60,7 +60,7 @@ class Reports(Columns):
 
     @property
     def statistics(self) -> Mapping[str, float]:
-        """The numbers of communities, communities without a report, and unreadable replies."""
+        """Counts of communities, of communities without a report, and of unreadable replies."""
         n_fallback = 0 if self.fallback is None else int(np.count_nonzero(self.fallback))
         n_empty = int(np.count_nonzero(np.diff(self.texts.offsets) == 0))
         return {"communities": len(self), "without_report": n_empty, "unreadable": n_fallback}

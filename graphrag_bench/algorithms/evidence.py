@@ -1,4 +1,4 @@
-"""Attributes of nodes, and the texts that descriptions were merged from, with their chunks."""
+"""Attributes of nodes, and texts of descriptions, with the chunks that state them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from graphrag_bench.text import normalise_name, show_briefly
 from graphrag_bench.values import IntArray
 
 AttributeMention = tuple[int, str, str, tuple[int, ...]]
-"""Node, name and value of an attribute, and the chunks that state that the node has this value."""
+"""An attribute of a node: the node, the name, the value, and the chunks that state it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class NodeAttributes(Columns):
         return len(self.node)
 
     def rows_of(self, node: int) -> IntArray:
-        """Return the table rows of a node, int64. Attributes that more chunks state come first."""
+        """Return the rows of a node, int64. Attributes that more chunks state come first."""
         first, last = np.searchsorted(self.node, [node, node + 1])
         n_chunks = np.diff(self.chunk.indptr[first : last + 1]).astype(np.int64)
         return np.asarray(first + np.argsort(-n_chunks, kind="stable"), np.int64)
@@ -63,16 +63,16 @@ show_briefly(NodeAttributes)
 
 
 WHOLE = ""
-"""The text of a fragment that is the entire description, which is not stored a second time."""
+"""Text of a fragment that is the entire description, so that it is not stored a second time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fragments(Columns):
     """Texts from which the descriptions of nodes (or relationships) were merged, with their chunks.
 
-    Each text of a chunk that became part of a description is a fragment. `texts` are the distinct
+    A fragment is a text of one chunk that became part of a description. `texts` are the distinct
     texts. `text` and `chunk`, int64 (n,), are the position in `texts` and the chunk of each
-    fragment. The fragments of the description of node i are in the slice `starts[i]:starts[i + 1]`
+    fragment. The fragments of the description in row i are in the slice `starts[i]:starts[i + 1]`
     of these arrays.
     """
 

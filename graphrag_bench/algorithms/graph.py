@@ -40,7 +40,7 @@ ATTRIBUTES = {
     "facts": "relationship.description",
     "keywords": "relationship.keywords",
 }
-"""Maps fields of `Graph` to the attributes of nodes and relationships that they hold.
+"""Maps fields of `Graph` to the attributes of nodes and relationships that these fields hold.
 
 Source: Zhou et al. 2025, Table 2, except `node.attributes`.
 """

@@ -12,7 +12,7 @@ N_HUBS = 5
 
 
 def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
-    """Count possible faults of a graph. Return a pair (count, total) for each name of a fault.
+    """Count possible faults of a graph. Return a pair (count, total) for each kind of fault.
 
     For example, "isolated nodes" is (3, 100) if 3 of 100 nodes have no links. The links of a node
     lead to its neighbours. If the graph has no relationships, they lead to its chunks. Facts are

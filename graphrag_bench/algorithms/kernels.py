@@ -1,4 +1,4 @@
-"""Inner loops of personalised PageRank and of forward push, which approximates it, for numba."""
+"""Loops of personalised PageRank and of forward push, which are compiled by numba."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -139,12 +139,12 @@ def push(
     starts: Int32Array, nodes: Int32Array, chances: FloatArray, seeds: IntArray,
     damping: float, border: float, state: FloatArray,
 ) -> tuple[Int32Array, int]:  # fmt: skip
-    """Run forward push until no residual is above `border`. Return the reached nodes and its steps.
+    """Return the nodes that forward push reaches, and the number of its steps.
 
-    The number of steps counts how often mass was passed along an edge. The walk reaches node v from
-    the nodes `nodes[starts[v]:starts[v + 1]]` with the probabilities in the same slice of
-    `chances`. `state`, float64 (n, 2), has the residual and the mass of each node, both divided by
-    the strength of the node. At first only the distinct nodes `seeds` have residuals. Because
+    It stops when no residual is above `border`. A step passes mass along one edge. The walk reaches
+    node v from the nodes `nodes[starts[v]:starts[v + 1]]` with the probabilities in the same slice
+    of `chances`. `state`, float64 (n, 2), has the residual and the mass of each node, both divided
+    by the strength of the node. At first only the distinct nodes `seeds` have residuals. Because
     residuals are divided by strength, a residual that passes from a node to a neighbour is
     multiplied by the probability of the step back.
     """

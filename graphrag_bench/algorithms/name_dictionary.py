@@ -99,7 +99,7 @@ class NameDictionary:
     def of(
         cls, names: Iterable[str], aliases: Mapping[str, int] = MappingProxyType({})
     ) -> "NameDictionary":
-        """Return a dictionary of names and aliases. Equal names lead to the row of the first name.
+        """Return a dictionary of names and aliases. Equal names lead to the first of their rows.
 
         A name with a leading article is also found without the article. If the name without the
         article is the name of another row, both names lead to that other row. This rule does not

@@ -31,7 +31,7 @@ class Neighbours:
 
     @classmethod
     def of_rows(cls, here: IntArray, there: IntArray, n_nodes: int) -> "Neighbours":
-        """Return the neighbours, given that relationship i leads from `here[i]` to `there[i]`."""
+        """Return each node's neighbours. Relationship i leads from `here[i]` to `there[i]`."""
         rows, n = np.flatnonzero(here != there), max(n_nodes, 1)
         codes, first = np.unique(here[rows] * n + there[rows], return_index=True)
         starts = np.concatenate([[0], np.cumsum(np.bincount(codes // n, minlength=n_nodes))])

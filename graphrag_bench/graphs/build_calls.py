@@ -16,7 +16,7 @@ from graphrag_bench.text import count_tokens
 MOST_TOKENS = 4096
 """Default token limit of a reply. Source: Zhou et al. 2025, code 4e87938 (LLMConfig)."""
 REPLIES, CUT = "replies", "truncated_replies"
-"""Names of two statistics: the number of replies, and the number cut at the token limit."""
+"""Names of two statistics: number of replies, and number of replies cut at the token limit."""
 _MOST_OF_TEXTS = 32_768
 _BESIDE_TEXTS = 200
 """Tokens reserved for the names in a prompt and for differences between tokenizers."""
@@ -44,7 +44,7 @@ class Extractor:
         return self.max_tokens or reply_tokens(self.llm, chat, MOST_TOKENS)
 
     def fits(self, chat: Chat) -> bool:
-        """Return whether prompt and longest reply fit the context window, if its size is known."""
+        """Return whether prompt and reply fit the context window. If it is unknown, return True."""
         n_tokens = sum(count_tokens(one.content) for one in chat)
         return (window := self.llm.window) is None or n_tokens + self.limit(chat) <= window
 
@@ -134,8 +134,8 @@ def list_faults(
 ) -> dict[str, float]:
     """Return the statistics of `chunk_faults` for replies that are lists of items.
 
-    A chunk has failed if one of the `readings`, which map chunks to replies, lacks it. It is
-    malformed if an item of its replies was skipped, or if it is in `malformed`.
+    Each of `readings` maps chunks to replies. A chunk has failed if one of these mappings lacks it.
+    It is malformed if an item of its replies was skipped, or if it is in `malformed`.
     """
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
     return chunk_faults(

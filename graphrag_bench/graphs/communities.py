@@ -1,4 +1,4 @@
-"""Builder of graph communities by hierarchical Leiden."""
+"""Builder of graph communities with the hierarchical Leiden algorithm."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from graphrag_bench.columns import incidence, sorted_csr
 from graphrag_bench.contract import artifact
 
 MAX_CLUSTER_SIZE = 10
-"""Larger communities are split again. Source: Zhou et al. 2025, code 4e87938."""
+"""Communities of more nodes are partitioned again. Source: Zhou et al. 2025, code 4e87938."""
 CommunityRow = tuple[int, int, Sequence[int]]
 """The level of a community, the row of its parent (-1 if there is none), and its nodes."""
 

@@ -134,9 +134,10 @@ def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> 
 
     A triple is the subject, verb and object of a clause. If a sentence has at most 8 distinct named
     entities, every two of them without such a triple are joined by a co-occurrence triple. The
-    title of a passage replaces he, she, it and they as a subject. A co-occurrence triple joins it
-    with each named entity in the sentences that do not contain it. `statistics["relation_share"]`
-    is the fraction (0..1) of sentences with a subject, verb and object.
+    title of a passage replaces he, she, it and they as a subject. If a sentence does not contain
+    the title, co-occurrence triples join the title with the named entities of the sentence.
+    `statistics["relation_share"]` is the fraction (0..1) of sentences with a subject, verb and
+    object.
     """
     rows, n_sentences, n_related = [], 0, 0
     for title, sentences in read_chunks(chunk_table, nlp, progress):
@@ -223,7 +224,7 @@ def llm_extraction(
 
 
 def valid_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
-    """Return the triples whose parts are not blank and whose head and tail are not e.g. "N/A"."""
+    """Return the triples without blank parts, and without placeholders such as "N/A"."""
     rows = (row for row in written if len(row) == 3 and all(map(str.strip, row)))
     return tuple(
         Triple(head, relation, tail)

@@ -83,9 +83,9 @@ def _merged(extraction: Extraction, counted: FactCount, signs: bool) -> Merger:
 def with_titles(extraction: Extraction, chunk_table: ChunkTable, titles: Titles) -> Extraction:
     """Add the title of each chunk to the entities that were extracted from the chunk.
 
-    The title becomes the first entity of its chunk. A new triple joins it with each other entity of
-    the chunk, unless an extracted triple already joins the two. If `titles` is "off", or if nothing
-    was extracted, the extraction is returned unchanged.
+    The title becomes the first entity of its chunk. A new triple joins the title with each other
+    entity of the chunk, unless an extracted triple already joins the two. If `titles` is "off", or
+    if nothing was extracted, the extraction is returned unchanged.
     """
     if titles == "off" or not any(row.entities or row.triples for row in extraction.rows):
         return extraction
@@ -123,7 +123,7 @@ def name_index(
     titles: Titles = "off",
     signs: bool = True,
 ) -> VectorIndex:
-    """Embed the node names of the knowledge graph that an extraction gives, in node order."""
+    """Embed the node names of the graph that is built from an extraction, in node order."""
     merger = _merged(with_titles(extraction, chunk_table, titles), "read", signs)
     return index_texts(list(merger.nodes), embedder, progress, "node names")
 

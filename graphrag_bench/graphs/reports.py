@@ -1,4 +1,4 @@
-"""Builders of community reports, which a language model writes or which quote central sentences."""
+"""Builders of community reports. A model writes them, or they consist of central sentences."""
 
 import csv
 import io
@@ -34,7 +34,7 @@ MAX_SENTENCES = 20
 """Maximum number of candidate sentences for a report that no model writes."""
 WINDOW_SHARE = 0.6
 MAX_INPUT_TOKENS = 12_000
-"""Source: Zhou et al. 2025, code 4e87938."""
+"""Maximum number of tokens of the tables in a prompt. Source: Zhou et al. 2025, code 4e87938."""
 REPORT = Prompt("graphrag_bench.graphs:prompts/community_report.j2")
 _UNKNOWN_WINDOW = 8192
 _RESERVE = 64
@@ -64,7 +64,8 @@ def extractive(
     number of chunks and m is the logarithm of 1 plus its number of members. Both numbers are
     divided by their maxima over all communities.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Erkan and Radev 2004.
-    Deviation: no model writes and rates the reports, as it does in `reports.llm`.
+    Deviation: the reports are not written and rated by a model. For such reports, use
+    `reports.llm`.
     """
     contents, rows = Contents(graph, communities), range(len(communities))
     about = [contents.sentences(row, MAX_SENTENCES) for row in rows]
@@ -224,10 +225,10 @@ def _batches(communities: Communities) -> Iterator[list[int]]:
 
 
 class Contents:
-    """Members and relationships of communities, with texts for reports.
+    """Members, relationships and texts of communities, from which reports are made.
 
-    `facts` has the description of each relationship, or "head relation tail" if there is no
-    description. `parts` maps each community to its child communities, in ascending order.
+    `facts` has the description of each relationship. If there is no description, it has the text
+    "head relation tail". `parts` maps each community to its child communities, in ascending order.
     """
 
     def __init__(self, graph: Graph, communities: Communities) -> None:
@@ -299,12 +300,12 @@ def report_tables(
     """Return the tables of entities and relationships for the prompt that asks for a report.
 
     Entities are sorted by degree, and relationships by rank. Each of the two tables gets half of
-    the token budget, and has only whole rows. If some rows do not fit, a third table has the
-    reports of child communities, as many as fit. `texts` and `ratings` are the reports of all
-    communities. The two tables then share the rest of the budget, and rows about the reported
-    communities come last in them. Reports are sorted by importance. The importance of a child
-    community is its number of chunks divided by the number of chunks of its parent. Ties are broken
-    by text.
+    the token budget, and has only whole rows. If some rows do not fit, a third table is added. It
+    has as many reports of child communities as fit the budget. The first two tables then share the
+    rest of the budget, and their rows about the reported communities come last. Reports are sorted
+    by importance. The importance of a child community is its number of chunks divided by the number
+    of chunks of its parent. Ties are broken by text. `texts` and `ratings` are the reports of all
+    communities.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; nano-graphrag.
     Deviation: nano-graphrag numbers reports by community, divides the number of chunks by the
     largest number of all communities, and counts neighbours outside the community in a rank.

@@ -101,8 +101,7 @@ class Sentences:
     ) -> "Sentences":
         """Return the distinct sentences in order, each with the embedding of its first 48 words.
 
-        If `among` is given, only the sentences in `among` are embedded. The others have zero
-        vectors.
+        If `among` is given, sentences that are not in `among` have zero vectors.
         """
         distinct = tuple(dict.fromkeys(texts))
         rows = [row for row, text in enumerate(distinct) if among is None or text in among]

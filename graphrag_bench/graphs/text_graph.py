@@ -54,11 +54,11 @@ def text_kg(
     """Build a textual knowledge graph (`tkg`), or a rich knowledge graph with keywords (`rkg`).
 
     The nodes are the distinct normalised names of entities, in order of first appearance. The type
-    of a node is its most frequent type. Ties are broken by the first appearance. A relationship
-    joins each pair of related nodes. Its direction is ignored, and its weight is the sum of the
-    extracted strengths. Relationships between a node and itself are dropped. A description joins
-    the distinct extracted descriptions in alphabetical order. Keywords are joined by ", " in order
-    of first appearance. Raises UserError if nothing was extracted, or if an `rkg` has no keywords.
+    of a node is its most frequent type. Ties are broken by the first appearance. Every two related
+    nodes have one relationship, whatever its direction. Its weight is the sum of the extracted
+    strengths. A node is not related to itself. A description joins the distinct extracted
+    descriptions in alphabetical order. Keywords are joined by ", " in order of first appearance.
+    Raises UserError if nothing was extracted, or if an `rkg` has no keywords.
 
     In `tkg_llm` and `rkg_llm`, the build model summarises each description of 500 tokens or more in
     at most `max_tokens` tokens. A description is first cut to the context window, or to 32,768
