@@ -20,7 +20,7 @@ from graphrag_bench.graphs.text_graph import RKG_ATTRIBUTES, TKG_ATTRIBUTES
 from graphrag_bench.text import normalise_name
 
 CHUNK_FILE = "kv_store_text_chunks.json"
-"""LightRAG's file of chunks, in the same folder as its graph."""
+"""Name of the file in which LightRAG stores chunks, in the same folder as the graph."""
 SEPARATOR = "<SEP>"
 """Separator between several texts in one field, in LightRAG and nano-graphrag."""
 Fields = Mapping[str, str]
@@ -151,7 +151,7 @@ def _units(path: Path, chunk_table: ChunkTable) -> dict[str, imported.Chunks]:
 
 
 def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
-    """Write a graph to a GraphML file that `graph.import_from` can read.
+    """Write a graph to a GraphML file, which the setting `graph.import_from` can import.
 
     The attribute `source_id` lists chunk ids, as in LightRAG's files. The node attributes of an
     attributed graph are left out, and so are characters that XML does not allow.

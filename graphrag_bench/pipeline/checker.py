@@ -26,13 +26,13 @@ class Checker:
     problems: list[str] = field(default_factory=list)
 
     def copy(self) -> "Checker":
-        """Return a copy that shares the list of problems."""
+        """Return a copy of the checker, which shares the list of problems with the original."""
         return replace(
             self, written=set(self.written), maybe=set(self.maybe), unread=dict(self.unread)
         )
 
     def unread_of(self, arm: "Checker") -> set[str]:
-        """Return the slots that a branch wrote but did not read. `arm` checked the branch."""
+        """Return the slots that a branch wrote but did not read, after `arm` checked the branch."""
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
     def join(self, arms: "Sequence[Checker]") -> None:

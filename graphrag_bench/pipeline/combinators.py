@@ -99,7 +99,7 @@ class Branch(Nested):
 class Each(Nested):
     """Step that runs its inner steps for each item of a slot, e.g. for each ranked node.
 
-    They run on a copy of the state in which the slot has only this item. All results are merged.
+    They run on a copy of the state whose slot has only this item. Then all results are merged.
     """
 
     slot: str
@@ -285,7 +285,7 @@ class Switch(Nested):
 
 
 INPUTS = ("dependencies", "question_kind")
-"""Slots that the inner steps of `resolve` can read in addition to the slots of the question."""
+"""Additional slots that the inner steps of `resolve` can read."""
 
 
 @combinator("resolve")

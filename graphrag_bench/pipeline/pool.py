@@ -7,8 +7,8 @@ A step that packs relationships into the prompt allows path pooling with the key
 If `pooling=rerank`, the relationships that fit the prompt are reordered. If `pooling=reselect`, the
 steps of `search` first find more relationships, with a `top_k` of at least `coarse_k`. Path pooling
 then keeps the best `keep` relationships. Paths start at the entities of the question, which the
-operator `question.entities.KIND` finds and `node.link` links to nodes. `entities` is the KIND.
-Without the key `entities`, the mentions that the method found are linked. With the key `linked`,
+operator `question.entities.KIND` finds and `node.link` links to nodes. KIND is the value of the key
+`entities`. Without this key, the mentions that the method found are linked. With the key `linked`,
 paths start at the nodes that the method ranked. `scores` is a setting of the operator `path.pool`.
 """
 
@@ -59,10 +59,10 @@ def with_pooling(
 ) -> PooledPacker:
     """Return a step that applies path pooling and then packs the relationships into the prompt.
 
-    `item` is the packing step of the method file, and `packer` is the same step after it was read.
-    `read` reads a list of steps at a path in the file. If `all_rows` is true, pooling keeps all
-    relationships of a method that does not limit their number. Raises UserError for an unknown mode
-    or an unknown key of `path_pooling`.
+    `item` is the packing step in the method file, and `packer` is the parsed packing step. `read`
+    parses a list of steps, given the list and its path in the file. If `all_rows` is true, pooling
+    keeps all relationships of a method that does not limit their number. Raises UserError for an
+    unknown mode or an unknown key of `path_pooling`.
     """
     path, pool = packer.label.partition(" ")[0], item["path_pooling"] or {}
     for key in pool:

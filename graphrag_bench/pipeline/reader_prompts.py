@@ -22,7 +22,7 @@ READERS: Mapping[Regime, str] = {
     "house": "the method's own, with one clause for all methods",
     "published": "the method's own, with its source's clause or none",
 }
-"""Description of the answering prompt under each regime, for `plan`."""
+"""Text about the answering prompt under each regime, which the command `plan` shows."""
 
 
 @dataclass(frozen=True)

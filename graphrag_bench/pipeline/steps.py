@@ -204,7 +204,7 @@ class OperatorStep(Step):
         return self.use.get(read.parameter, None if read.optional else read.slot)
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Run the operator on the state of each question. Return the new state or the failure."""
+        """Run the operator on the state of each question. Return the new states or the failures."""
         done = zip(states, self._compute(states, execution), strict=True)
         return [self._record(state, one, execution) for state, one in done]
 
@@ -307,7 +307,7 @@ class OperatorStep(Step):
         }
 
     def mapped(self, change: "Callable[[OperatorStep], OperatorStep]") -> "OperatorStep":
-        """Return `change(self)`."""
+        """Return the step after `change` was applied to it."""
         return change(self)
 
     def operators(self) -> "list[OperatorStep]":
@@ -322,7 +322,7 @@ class OperatorStep(Step):
 def run_steps(
     steps: Sequence[Step], states: Sequence[Outcome], execution: Execution
 ) -> list[Outcome]:
-    """Run a list of steps on the state of each question. After a failure, a question is skipped."""
+    """Run a list of steps on each state. If a step fails, the later steps skip the failed state."""
     outcomes: list[Outcome] = list(states)
     for step in steps:
         alive = [row for row, outcome in enumerate(outcomes) if isinstance(outcome, RetrievalState)]

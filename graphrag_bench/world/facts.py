@@ -33,7 +33,7 @@ class WorldSettings(BaseModel):
         0.1, ge=0, le=0.9, description="fraction of all passages that state no fact of the world"
     )
     contradictions: float = Field(
-        0.5, ge=0, le=1, description="fraction of the noise that contradicts a fact as a rumour"
+        0.5, ge=0, le=1, description="fraction of the noise passages that contradict a fact"
     )
     removed: float = Field(
         0.0, ge=0, le=1, description="fraction of the facts that are left out of the corpus"

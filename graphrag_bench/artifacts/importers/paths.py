@@ -17,7 +17,7 @@ _READ = ("entities", "relationships", "communities", "community_reports", "text_
 
 
 def variants_for(path: Path) -> dict[str, str]:
-    """Return the name of the importing builder for each resource that a path contains.
+    """Map each resource that can be imported from a path to the builder that imports it.
 
     Raises UserError if the path is neither a Microsoft GraphRAG folder nor a .graphml file.
     """

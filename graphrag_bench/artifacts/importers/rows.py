@@ -92,7 +92,7 @@ def imported_graph(
 
 
 def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
-    """Return the distinct chunks that imported text units correspond to, given the units' ids."""
+    """Return the distinct chunks of imported text units. `units` has the chunks of each unit."""
     return tuple(dict.fromkeys(row for one in ids for row in units.get(one, ())))
 
 
