@@ -93,7 +93,7 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
     if None in documents:
         example = chunk_table.passages[documents.index(None)][:80].replace("\n", " / ")
         raise UserError(
-            f"{openie} lacks {documents.count(None)} of the {len(documents)} passages of the "
+            f"{openie} lacks {documents.count(None)} of {len(documents)} passages of the "
             f"corpus. The first missing passage is {example!r}. Set chunking=presplit, and use a "
             "file for this corpus. To build without a file, set build.extraction=nlp."
         )

@@ -289,7 +289,7 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
     rows, of_chunk = _rows(subgraphs, chunk)
     head, relation, tail = (getattr(subgraphs, part)[rows] for part in ("head", "relation", "tail"))
     if not len(head):
-        raise UserError(f"Data set '{corpus.name}': no document has a complete triple.")
+        raise UserError(f"Data set '{corpus.name}': the triples of all documents are empty.")
     used, ends = _first_seen(np.stack([head, tail], axis=1).ravel().astype(np.int64))
     n_relations = len(subgraphs.relations)
     codes = (ends[0::2] * n_relations + relation) * len(used) + ends[1::2]
