@@ -77,15 +77,15 @@ def choose_relations(
     width: PositiveInt = 3,
     max_tokens: PositiveInt = 120,
 ) -> Exploration:
-    """Let the language model choose up to `width` relations of each node that the search follows.
+    """In a Think-on-Graph search, let the language model choose up to `width` relations per node.
 
-    The chosen relations are added to the exploration, i.e. the record of the search. The prompt
-    lists the names of the node's relations in alphabetical order. With `use: [relationships]`, it
-    lists only the names of the given relationships. The model gives each chosen name a score
-    (0..1). Names that are not in the prompt are dropped. The relation by which the search reached a
-    node is not followed back. If a node has a relation in both directions, it is followed from
-    subject to object. A node without relations needs no call. After two unreadable replies no
-    relation is chosen, which counts as a fallback. Raises CallFailed if the model fails.
+    The search follows the chosen relations, which are added to the exploration, i.e. the record of
+    the search. The prompt lists the names of the node's relations in alphabetical order. With `use:
+    [relationships]`, it lists only the names of the given relationships. The model gives each
+    chosen name a score (0..1). Names that are not in the prompt are dropped. The relation by which
+    the search reached a node is not followed back. If a node has a relation in both directions, it
+    is followed from subject to object. A node without relations needs no call. After two unreadable
+    replies no relation is chosen, which counts as a fallback. Raises CallFailed if the model fails.
     Deviation: The model is asked about the first 8 nodes only. It sees at most 60 names per node,
     namely the names with the highest weight. ToG has no such limits. Zhou et al. (Table 3) find the
     relationships of the nodes with a separate operator, "Onehop".
@@ -131,15 +131,15 @@ def choose_nodes(
     max_groups: PositiveInt = 24,
     max_tokens: PositiveInt = 160,
 ) -> tuple[Ranked[Node], Exploration]:
-    """Let the language model choose the nodes that the search visits next, along chosen relations.
+    """In a Think-on-Graph search, let the language model choose the nodes to visit next.
 
-    The candidates of a relation are the nodes at its other end. With `use: [nodes]`, only the given
-    nodes are candidates. One call per relation asks the model to score its candidates (0..1). If
-    there is only one candidate, it gets the score of the relation without a call. The `width` hops
-    with the highest scores are added to the exploration, i.e. the record of the search. Hops with
-    score 0 are dropped. Ties are broken by the order of the relations, then by the order of the
-    candidates. If a reply does not have exactly one number per candidate, all candidates get the
-    same score, which counts as a fallback. Raises CallFailed if the model fails.
+    The candidates are the nodes at the other ends of the chosen relations. With `use: [nodes]`,
+    only the given nodes are candidates. One call per relation asks the model to score its
+    candidates (0..1). If there is only one candidate, it gets the score of the relation without a
+    call. The `width` hops with the highest scores are added to the exploration, i.e. the record of
+    the search. Hops with score 0 are dropped. Ties are broken by the order of the relations, then
+    by the order of the candidates. If a reply does not have exactly one number per candidate, all
+    candidates get the same score, which counts as a fallback. Raises CallFailed if the model fails.
     Deviation: The model scores at most 20 candidates per relation. They are the candidates with the
     highest weight, and ties are broken by lower id. ToG samples candidates at random. Only the
     first `max_groups` relations are followed.

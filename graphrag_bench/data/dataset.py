@@ -176,7 +176,7 @@ class Document:
 
     @property
     def passage(self) -> str:
-        """The title and the text on separate lines. If there is no title, only the text."""
+        """The title and the text on separate lines, or the text alone if there is no title."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
@@ -350,7 +350,7 @@ class Dataset:
         return replace(self, questions=tuple(map(formed, self.questions)))
 
     def scopes(self) -> list[str | None]:
-        """Return the sorted scopes of the questions (parts of the corpus), or else [None]."""
+        """Return the sorted scopes (parts of the corpus) that questions name, or else [None]."""
         return sorted({question.scope for question in self.questions}, key=lambda s: s or "")
 
     def within(self, scope: str | None) -> "Dataset":

@@ -321,7 +321,7 @@ def _table_rows(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
-    """Yield the place and the content of each row of a parquet file. Raises UserError."""
+    """Yield place and content of each row of a parquet file. Raises UserError if it is invalid."""
     parquet = pyarrow("pyarrow.parquet")
     number = 0
     try:

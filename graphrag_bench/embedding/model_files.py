@@ -95,7 +95,7 @@ class Checkpoint:
 
     @property
     def identity(self) -> str:
-        """Name and digest of the model folder. For a model on the hub, its name and revision."""
+        """Name and digest of the model folder, or name and revision of a model on the hub."""
         if not self.model:
             raise UserError("To use published weights, set graph.checkpoint=FOLDER_OR_NAME.")
         folder = Path(self.model).expanduser()

@@ -120,7 +120,7 @@ class OpenAIEmbedder:
         return other
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return one unit vector per text, as a float32 array (n, dimension). Raises CallFailed."""
+        """Return one unit vector per text, float32 (n, dimension). Raises CallFailed on failure."""
         size = 1 if kind == "question" else self.batch_size
         return self._encoder.encode(
             texts, self.prefixes[kind], lambda prefixed: self._in_blocks(prefixed, size)

@@ -82,7 +82,7 @@ class BatchFile:
 
 
 def is_batch(file: str | Path, field: str = "custom_id") -> bool:
-    """Return whether the first JSON object in a file has this field. Only requests have `url`."""
+    """Return whether a file is a batch file, i.e. whether its first JSON object has this field."""
     with suppress(OSError), Path(file).open(encoding="utf-8-sig", errors="replace") as lines:
         for line in islice(lines, _HEAD):
             with suppress(ValueError, RecursionError):

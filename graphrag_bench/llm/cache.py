@@ -40,11 +40,11 @@ VERSION = 4
 APPLICATION = 0x47524247
 """SQLite application id of cache files, `GRBG`."""
 FORMAT = {"format": "graphrag-bench replies", "version": 1}
-"""The first line of an exported file."""
+"""The first line of a file with exported cache rows."""
 _EXPORTS = (".jsonl", ".gz")
 _BUSY_SECONDS = 120.0
 _HEADER, _WRITE_VERSION = 19, 18
-"""Bytes to read from a SQLite file. Byte 18 is 1 for a rollback journal, and 2 for a log."""
+"""Number of bytes to read from a SQLite file. Byte 18 is 1 if it has a rollback journal, else 2."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS cache (
   kind TEXT NOT NULL, key TEXT NOT NULL, identity TEXT NOT NULL, value BLOB NOT NULL,

@@ -48,7 +48,7 @@ class ChatModel(ABC):
     window: int | None = None
     """Context window in tokens, shared by prompt and reply. If it is unknown, it is None."""
     concurrency: int = 1
-    """Maximum number of calls at the same time."""
+    """Maximum number of calls that run at the same time."""
     prices: Prices = Prices()
     trial: int = 0
     cache: Cache | None = None
@@ -126,7 +126,7 @@ class ChatModel(ABC):
         schema: Schema | None = None,
         items: Sequence[str] = (),
     ) -> list[Completion | CallFailed]:
-        """Return, for each prompt, the reply or the failure of the call. Raises RunStopped.
+        """Return the reply or failure for each prompt. Raises RunStopped if no call can succeed.
 
         `items` names the subject of each prompt in the ledger, e.g. a chunk id.
         """

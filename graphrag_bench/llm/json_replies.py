@@ -164,7 +164,7 @@ def _merged(first: ModelT, other: ModelT) -> ModelT:
 def _fitting(
     candidate: Any, model: type[ModelT], *, texts_only: bool = False
 ) -> tuple[ModelT, int] | str:
-    """Return the candidate as a `model` with the number of dropped items, or the problem.
+    """Return (candidate as a `model`, number of dropped items), or a text if it does not fit.
 
     If `texts_only` is true, items are only dropped from lists of texts, because positions may
     matter in other lists.
@@ -218,7 +218,7 @@ def _valid_part(candidate: Any, error: ValidationError, texts_only: bool) -> tup
 
 
 def _item(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Return the path to the innermost item of a named list that contains a place."""
+    """Return the part of a path in a JSON object up to the innermost item of a named list."""
     for at in range(len(place) - 1, -1, -1):
         if isinstance(place[at], int) and (at == 0 or isinstance(place[at - 1], str)):
             return place[: at + 1]

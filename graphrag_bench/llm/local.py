@@ -109,7 +109,7 @@ class Local(ChatModel):
 
 
 def weights(model_path: str | None) -> Path:
-    """Return the path of a GGUF file, by default of the packaged model. Raises UserError."""
+    """Return the path of a GGUF file or of the packaged model. Raises UserError if missing."""
     if model_path is not None:
         path = Path(model_path).expanduser()
         if not path.is_file():

@@ -17,7 +17,7 @@ from graphrag_bench.terminal import is_local
 from graphrag_bench.text import count_tokens, encodable
 
 TIMEOUT, RETRIES = 300.0, 10
-"""Timeout of each attempt in seconds, and number of retries, which take about a minute in total."""
+"""Timeout of each attempt in seconds, and number of retries. All waits take about a minute."""
 LOCAL_CONCURRENCY = 256
 _MIN_CUT = 256
 _SCHEMA = Prompt("graphrag_bench.llm:prompts/schema.j2")
@@ -118,7 +118,7 @@ class OpenAICompatible(ChatModel):
 
     @cached_property
     def identity(self) -> str:
-        """Name of the model, and a digest of the decoding settings."""
+        """Name of the model and a digest of the decoding settings."""
         return f"{self.model}:{digest(self.decoding.model_dump())}"
 
     def call(self, request: Request) -> Completion:

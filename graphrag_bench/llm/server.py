@@ -350,6 +350,6 @@ def unsupported_field(message: str, sent: Body) -> str | None:
 
 
 def token_count(usage: object, name: str) -> int | None:
-    """Return the count called `name` in a server's `usage`. If missing or invalid, return None."""
+    """Return the count called `name` in a server's `usage`. If it is not valid, return None."""
     count = usage.get(name) if isinstance(usage, Mapping) else None
     return count if type(count) is int and count >= 0 else None

@@ -34,7 +34,7 @@ _BLOCK = 64
 QuestionRow = tuple[int, bool, str, tuple[str, ...]]
 """A pseudo-question: its chunk, whether the chunk answers it, its text, and the names in it."""
 SEPARATOR = "; "
-"""Separator of the names in the keywords of a relationship."""
+"""Text between the names in the keywords of a relationship."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""KGP: visit passages in the passage graph that are similar to the missing evidence."""
+"""KGP: visit neighbours of passages that are similar to evidence a language model asks for."""
 
 import numpy as np
 from pydantic import PositiveInt
@@ -33,7 +33,7 @@ def evidence_walk(
     n_seeds: PositiveInt = 10,
     n_neighbours: PositiveInt = 3,
 ) -> Ranked[Node]:
-    """Return the first given nodes, and their neighbours that are similar to the missing evidence.
+    """Return given nodes, and those neighbours that match the evidence a language model asks for.
 
     For each of the first `n_seeds` given nodes, one call asks the language model which evidence is
     still missing. The unvisited neighbours of the node are ranked by TF-IDF similarity to the

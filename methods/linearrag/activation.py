@@ -53,7 +53,7 @@ class TriGraph(Columns):
 
     @cached_property
     def mention_weight(self) -> Any:
-        """ln(1 + mentions of the entity in the chunk), float64 CSR (n_chunks, n_entities)."""
+        """ln(1 + m) for each entity with m mentions in a chunk, CSR (n_chunks, n_entities)."""
         weights = self.entity_chunk.T.tocsr().astype(np.float64)
         weights.data = np.log1p(weights.data)
         return weights

@@ -190,13 +190,14 @@ def by_keyword(
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     top_k: PositiveInt = 40,
 ) -> list[Ranked[Node]]:
-    """Find up to `top_k` nodes, which the low-level keywords choose in turns by similarity.
+    """Find nodes similar to the low-level keywords, which choose one node each in turn.
 
     In its turn, a keyword chooses its most similar node that has not been chosen yet. If the cosine
-    of that node is below `min_score`, the keyword chooses no more nodes. The score is the cosine of
-    node and keyword (-1..1). Ties are broken by lower id. With `node_query="joined"`, as in the
-    authors' code, all keywords are joined by commas into one query. If there are no keywords, the
-    question is the query. The paper does not say in which order nodes are chosen.
+    of that node is below `min_score`, the keyword chooses no more nodes. The search ends at `top_k`
+    nodes. The score is the cosine of node and keyword (-1..1). Ties are broken by lower id. With
+    `node_query="joined"`, as in the authors' code, all keywords are joined by commas into one
+    query. If there are no keywords, the question is the query. The paper does not say in which
+    order nodes are chosen.
     Source: PathRAG (Chen et al. 2025), "Node Retrieval".
     """
     texts = [

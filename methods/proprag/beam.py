@@ -172,7 +172,7 @@ def of_paths(
     n_paths: PositiveInt = 5,
     top_k: PositiveInt = 5,
 ) -> Ranked[Node]:
-    """Rank the entities named by the facts on the best paths, and by the paths with a single fact.
+    """Rank the entities that are named by facts on the best paths or on paths with a single fact.
 
     Nodes of the given `types` are entities, and the other nodes of a path are facts. If `types` is
     empty, all nodes of a path are facts and all their neighbours are entities. The first `n_paths`

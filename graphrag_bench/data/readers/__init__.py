@@ -1,4 +1,4 @@
-"""Read data sets from disk as documents, questions and gold.
+"""Read data sets from disk as documents, questions, gold answers and gold evidence.
 
 A reader is a function that reads the corpus file and the questions file of a data set. The card of
 the data set names its reader.
@@ -20,9 +20,9 @@ from graphrag_bench.text import safe_name
 
 _SETTINGS = ("name", "root", "openie", "questions")
 _OWN = ("jsonl", "folder", "beir")
-"""Cards for the user's own files. Such a data set is named after its folder."""
+"""Cards for the user's own files. The name of such a data set is the name of its folder."""
 FOLDER, PACKAGE = "folder", "ir_datasets"
-"""The readers of a folder of texts, and of data sets in the package ir_datasets."""
+"""Names of two readers: for a folder of texts, and for data sets in the package ir_datasets."""
 _MODULES = {
     "jsonl": "jsonl",
     "passages": "musique hotpotqa popqa nq multihoprag alce_asqa zhou2025 ultradomain "
@@ -33,7 +33,7 @@ _MODULES = {
     "judged": "beir",
 }
 READERS = {name: module for module, names in _MODULES.items() for name in names.split()}
-"""The module of each reader. The reader is the function of the same name in this module."""
+"""The module of each reader. The reader is the function in this module that has the same name."""
 
 
 def read_dataset(
@@ -49,13 +49,14 @@ def read_dataset(
     """Read and check a data set, given the name of its card.
 
     The files are read from `root`. By default, this is the card's folder or `home`/data/<name>,
-    where `fetch` saves them. `openie` selects one of several OpenIE files. `questions` is a file
-    (or a folder with a file `questions.jsonl`) whose questions replace those of the data set.
-    `settings` are the settings of a synthetic data set, or select a data set from a collection.
-    Raises UserError if a name is unknown or a file has an error. If `scored` is false, an error in
-    the gold is not raised but stored in `Dataset.gold_error`.
+    where `fetch` saves them. If there are several OpenIE files, `openie` selects one. `questions`
+    is a file, or a folder with a file `questions.jsonl`. Its questions replace the questions of the
+    data set. `settings` are the settings of a synthetic data set, or the settings that select a
+    data set from a collection. Raises UserError if a name is unknown or a file has an error. If
+    `scored` is false, an error in the gold is stored in `Dataset.gold_error` instead.
 
     >>> toy = read_dataset("toy")
+
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
     (8, 'Who founded the Norvik Observatory?', ('Ada Marsh',))
     """
@@ -63,7 +64,7 @@ def read_dataset(
     if card.made_by:
         for part, file in {"root": root, "openie": openie, "questions": questions}.items():
             if file is not None:
-                raise UserError(f"Data set '{name}' is synthetic: leave out dataset.{part}.")
+                raise UserError(f"Data set '{name}' is synthetic. Leave out dataset.{part}.")
         module, _, function = card.made_by.rpartition(".")
         made: Dataset = getattr(import_module(module), function)(card, settings)
         return made
@@ -150,7 +151,7 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
 
 
 def data_folder(name: str, home: str | Path, member: str = "") -> Path:
-    """Return the folder where `fetch` saves a data set; `member` is its name in a collection."""
+    """Return the folder where `fetch` saves a data set. `member` is its name in a collection."""
     return Path(home) / "data" / (f"{name}-{safe_name(member)}" if member else name)
 
 
@@ -188,7 +189,7 @@ def _complete(folder: Path, layout: Layout) -> bool:
 
 
 def _layout(folder: Path, card: Card) -> Layout:
-    """Return the layout of the files in a folder."""
+    """Return which layout of the card the files in a folder have."""
     first = card.shapes[0]
     if len(card.shapes) == 1 or first.reader == FOLDER:
         return first
@@ -214,8 +215,8 @@ def _openie_file(folder: Path, name: str | Path | None) -> Path | None:
     if name is not None:
         path = Path(name) if Path(name).is_file() else folder / name
         if not path.is_file():
-            raise UserError(f"dataset.openie={name}: no such file; found: {names}.")
+            raise UserError(f"dataset.openie={name}: the file does not exist. Found: {names}.")
         return path
     if len(files) > 1:
-        raise UserError(f"{folder} has several OpenIE files; set dataset.openie to one of {names}.")
+        raise UserError(f"{folder} has several OpenIE files. Set dataset.openie to one of {names}.")
     return files[0] if files else None

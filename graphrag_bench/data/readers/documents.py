@@ -56,7 +56,7 @@ def wildgraphbench(corpus: Path, questions: Path) -> Rows:
 
 
 def _pages(rows: Rows, references: Path, topic: str) -> dict[str, str]:
-    """Add the web pages of an article, and return {address: document id}.
+    """Add the web pages that an article cites, and return {address: document id}.
 
     If the titles of several references give the same file name, only the first reference has a
     page.
@@ -74,7 +74,7 @@ def _pages(rows: Rows, references: Path, topic: str) -> dict[str, str]:
 
 
 def _page_name(title: str) -> str:
-    """Return the file name for a title, as the function `slugify` of the benchmark makes it."""
+    """Return the file name for the title of a page, like the benchmark's function `slugify`."""
     kept = re.sub(r"[^A-Za-z0-9\- ]+", "", re.sub(r"\s+", " ", title).replace("_", " "))
     return (re.sub(" {2,}", " ", kept).strip(" -") or "page")[:80].rstrip("-")
 
@@ -90,8 +90,8 @@ def lihua_world(corpus: Path, questions: Path) -> Rows:
     """Read LiHua-World: `LiHuaWorld.zip` (chats) and `query_set.json` (questions).
 
     The id of a chat is its time stamp, which is also its file name. The evidence of a question is
-    given as time stamps. In some rows, the columns are shifted and the time stamps follow the
-    answer after a tab. Null questions have no evidence.
+    given as time stamps. In some rows, the columns are shifted. In these rows, the time stamps
+    follow the answer after a tab. Null questions have no evidence.
     Source: Fan et al. 2025 (MiniRAG).
     """
     rows = Rows()

@@ -43,7 +43,7 @@ _WESTERN, _LATIN_1 = "cp1252", ("iso-8859-1", "latin1", "us-ascii")
 _CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS = {"article", "blockquote", "dl", "ol", "p", "pre", "section", "table", "ul"}
-"""Blocks that are surrounded by empty lines. They also end a heading that was not closed."""
+"""HTML blocks that are surrounded by empty lines. They also end a heading that was not closed."""
 _ROWS = {"table", "tbody", "tfoot", "thead", "tr"}
 _LINES = _ROWS | {
     "address", "aside", "body", "caption", "dd", "details", "dialog", "div", "dt", "fieldset",
@@ -51,21 +51,21 @@ _LINES = _ROWS | {
     "hr", "html", "legend", "li", "main", "nav", "option", "summary",
 }  # fmt: skip
 _FORMATS = (".docx", ".pdf")
-"""File formats that are slow to convert, so the converted text is stored."""
+"""File formats that are slow to convert. The converted text is therefore stored."""
 _UNSEEN = {"script", "style", "template", "noscript"}
 
 
 TextBlock = tuple[int, str, str]
-"""The level of a heading (0 if there is none), the heading, and the text below it."""
+"""The level of a heading, the heading, and the text below it. Without a heading, the level is 0."""
 
 
 class Unreadable(Exception):
-    """A file has no readable text; the message gives the reason."""
+    """A file has no readable text. The message of the exception gives the reason."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section or page of a file; `mark` is the end of its document id, such as `#2` or `#p3`."""
+    """A section or page of a file. `mark` is the end of its document id, such as `#2` or `#p3`."""
 
     title: str
     text: str
@@ -145,10 +145,10 @@ def _stored(file: Path, store: Path, convert: Callable[[Path], list[Section]]) -
 
 
 def _decoded(file: Path) -> tuple[str, str]:
-    """Return the text of a file and its encoding, or raise Unreadable if the file is not a text.
+    """Return the text of a file and its encoding. Raises Unreadable if the file is not a text.
 
-    The encoding is UTF-8, UTF-16 or UTF-32 (if marked), or the encoding declared by a web page. Any
-    other text is read as Windows-1252 if it could be in a Western language.
+    The encoding is UTF-8, UTF-16 or UTF-32 (if marked), or the encoding declared by a web page. If
+    the text has another encoding and could be in a Western language, it is read as Windows-1252.
     """
     content = file.read_bytes()
     if name := next((of for start, of in _SIGNATURES.items() if content.startswith(start)), ""):
@@ -212,8 +212,8 @@ def sections(text: str) -> list[Section]:
 def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
     """Make a section of each text block, and of each heading that has no text and no sub-headings.
 
-    The title of a section consists of `name` and the headings above the text, joined by ` > `.
-    `name` is left out if the text is below the only heading of level 1. Adjacent headings without
+    The title of a section consists of `name` and the headings above the text, joined by ` > `. If
+    the text is below the only heading of level 1, `name` is left out. Adjacent headings without
     text are merged into one section.
     """
     trail: list[tuple[int, str]] = []
@@ -245,7 +245,7 @@ class _Page(HTMLParser):
         self._in: Counter[str] = Counter()
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        """Begin a text block, a line or a table cell."""
+        """Begin a text block, a line or a table cell of the web page."""
         if tag in _HEADINGS:
             self._end()
             self._level, self._heading, self._written = int(tag[1]), "", ""
@@ -258,13 +258,13 @@ class _Page(HTMLParser):
         self._in["cell"] = int(tag in ("td", "th") or (tag not in _ROWS and self._in["cell"]))
 
     def handle_endtag(self, tag: str) -> None:
-        """End a text block or a line."""
+        """End a text block or a line of the web page."""
         self._in[tag] = max(self._in[tag] - 1, 0)
         if tag != "br":
             self._break(tag)
 
     def handle_data(self, data: str) -> None:
-        """Add a text; outside of `pre`, any white space becomes a single space."""
+        """Add a text. Outside of the tag `pre`, any white space becomes a single space."""
         if any(self._in[tag] for tag in _UNSEEN):
             return
         if self._in["title"]:
@@ -283,7 +283,7 @@ class _Page(HTMLParser):
             self._written += text.lstrip(" ") if at_start and not self._in["pre"] else text
 
     def close(self) -> None:
-        """End the last block."""
+        """End the last text block of the web page."""
         super().close()
         self._end()
 
@@ -312,7 +312,7 @@ def page(text: str) -> list[Section]:
 
 
 def office(file: Path) -> list[Section]:
-    """Split a .docx file at its headings; raise Unreadable if it cannot be converted."""
+    """Split a .docx file at its headings. Raises Unreadable if it cannot be converted."""
     mammoth = _module("mammoth")
     if not is_zipfile(file):
         raise Unreadable("not a .docx file (not an archive, or truncated)")
@@ -321,7 +321,7 @@ def office(file: Path) -> list[Section]:
 
 
 def pages(file: Path) -> list[Section]:
-    """Return the pages of a PDF file, marked `#p1`, `#p2`; raise Unreadable for a damaged file."""
+    """Return the pages of a PDF file, marked `#p1`, `#p2`. Raises Unreadable if it is damaged."""
     high_level = _module("pdfminer.high_level")
     text = _converted(lambda: str(high_level.extract_text(str(file))))
     numbered = enumerate(text.split("\f"), start=1)
@@ -337,7 +337,7 @@ def _module(name: str) -> Any:
 
 
 def _converted(convert: Callable[[], str]) -> str:
-    """Return the text, or raise Unreadable if the converter raises an error of any type."""
+    """Return the converted text. Raises Unreadable if the converter raises any error."""
     result = result_or_error(convert)
     if isinstance(result, Exception):
         line = " ".join(f"{type(result).__name__}: {result}".split())[:120]

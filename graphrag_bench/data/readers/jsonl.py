@@ -75,13 +75,14 @@ _NAMES = ("passage_id", "psg_id", "doc_id", "docid", "_id", "id", "title", "text
 
 
 def jsonl(corpus: Path, questions: Path) -> Rows:
-    """Read `corpus.jsonl` (id, title, text, scope, aliases) and `questions.jsonl`.
+    """Read the project's own format: `corpus.jsonl` and `questions.jsonl`.
 
-    A question has the fields id, text, answers and evidence. The optional fields are grades (the
-    relevance of each evidence item, 1 or more), type, hops, entities, scope, spans (sentences of
-    the evidence), options, and correct (the index of the correct option, from 0). Options are
-    appended to the text of the question as lines `A. ...`. The field names of FlashRAG, AutoRAG,
-    BEIR, DPR and HotpotQA are accepted as well. A warning lists the ignored fields.
+    A document has the fields id, title, text, scope and aliases. A question has the fields id,
+    text, answers and evidence. The optional fields are grades (the relevance of each evidence item,
+    1 or more), type, hops, entities, scope, spans (sentences of the evidence), options, and correct
+    (the index of the correct option, from 0). Options are appended to the text of the question as
+    lines `A. ...`. The field names of FlashRAG, AutoRAG, BEIR, DPR and HotpotQA are accepted as
+    well. A warning lists the ignored fields.
     """
     rows = Rows()
     for place, row in _read(corpus, _Document):
@@ -125,7 +126,7 @@ def _several(value: object) -> list[object]:
 
 
 def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
-    """Add the questions of a file; if `ids` is false, a missing id becomes a digest of the text."""
+    """Add the questions of a file. If `ids` is false, a missing id becomes a digest of the text."""
     documents = _DocumentNames(rows)
     for place, row in _read(questions, _Question):
         if ids and not row.id:
@@ -179,7 +180,7 @@ class _DocumentNames:
         return names
 
     def id_of(self, item: Any) -> str:
-        """Return the id of the document that an evidence item of the file names.
+        """Return the id of the document that an evidence item of the questions file names.
 
         The item may be the id, the title or the text of a document, an object with such a field, or
         a list that begins with an id, title or text (as in HotpotQA). It may also be a list of

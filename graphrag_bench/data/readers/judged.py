@@ -16,7 +16,7 @@ COLUMNS = ("query-id", "corpus-id", "score")
 _ENDINGS = (".jsonl", ".tsv")
 """Suffixes of relevance judgements. If a split has several files, the last suffix is preferred."""
 Judgement = tuple[Place, str, str, int]
-"""A relevance judgement: its place, question id, document id and score."""
+"""A relevance judgement: its place in the file, question id, document id and score."""
 
 
 class _Passage(FileRow):
@@ -37,7 +37,7 @@ class _Judgement(FileRow):
 
 
 def qrels_files(folder: Path) -> dict[str, Path]:
-    """Return the relevance judgements of each split, e.g. `qrels/test.tsv` or `test.jsonl.gz`."""
+    """Return the file with the relevance judgements of each split, e.g. `qrels/test.tsv`."""
     files = sorted((folder / QRELS).glob("[!.]*"))
     names = [(Path(file.name.removesuffix(".gz")), file) for file in files]
     return {
@@ -119,7 +119,7 @@ def _add_judged(
     judgements: Iterable[Judgement],
     source: str,
 ) -> Rows:
-    """Add the judged questions; documents with a score of at least 1 are the evidence."""
+    """Add the judged questions. Their evidence is all documents with a score of at least 1."""
     scores: dict[str, dict[str, int]] = {}
     for place, query, document, score in judgements:
         if scores.setdefault(query, {}).setdefault(document, score) != score:

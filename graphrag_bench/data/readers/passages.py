@@ -34,7 +34,7 @@ class _Passage(FileRow):
 
 
 class _PassageRows(Rows):
-    """Rows whose documents are numbered and can be looked up by title and text."""
+    """Rows whose documents are numbered and are found by their title and text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class _PassageRows(Rows):
 
     @classmethod
     def numbered(cls, corpus: Path) -> "_PassageRows":
-        """Read a file of passages; a lookup finds the last of several equal passages."""
+        """Read a file of passages. Of equal passages, the last is found by title and text."""
         rows = cls()
         for place, passage in records(corpus, _Passage):
             rows.ids[passage.content] = rows.add_numbered(place, passage.title, passage.text)
@@ -52,7 +52,7 @@ class _PassageRows(Rows):
     def of(
         cls, corpus: Path, questions: Path, passages: Iterable[tuple[str, _Passage]]
     ) -> "_PassageRows":
-        """Read the corpus file, or use the distinct `passages` if this is the questions file."""
+        """Read the corpus file, or use the distinct `passages` if it is the questions file."""
         if corpus != questions:
             return cls.numbered(corpus)
         rows = cls()
@@ -63,7 +63,7 @@ class _PassageRows(Rows):
         return rows
 
     def evidence(self, passages: Iterable[_Passage]) -> tuple[str, ...]:
-        """Return the distinct document ids of passages."""
+        """Return the distinct ids of the documents that hold the given passages."""
         absent = "(paragraph not in corpus)"
         return not_blank([self.ids.get(one.content, f"{one.title} {absent}") for one in passages])
 
@@ -89,7 +89,7 @@ class _MusiqueQuestion(_Answered):
 
 
 def musique(corpus: Path, questions: Path) -> Rows:
-    """Read MuSiQue, where the supporting `paragraphs` are the evidence.
+    """Read MuSiQue. The evidence of a question is its supporting `paragraphs`.
 
     For `musique_ans_v1.0_dev.jsonl`, the corpus consists of the paragraphs of all questions.
     Source: Trivedi et al. 2022.
@@ -122,7 +122,7 @@ class _HotpotQuestion(_Answered):
 
 
 def hotpotqa(corpus: Path, questions: Path) -> Rows:
-    """Read HotpotQA or 2WikiMultihopQA, where the passages of `supporting_facts` are the evidence.
+    """Read HotpotQA or 2WikiMultihopQA. The passages in `supporting_facts` are the evidence.
 
     A supporting fact names its passage by the title. If several passages have this title, the
     evidence is the passage that also occurs in the question's context. For `dev.json`,
@@ -186,7 +186,7 @@ class _PopQuestion(FileRow):
 
 
 def popqa(corpus: Path, questions: Path) -> Rows:
-    """Read PopQA, in HippoRAG's folder layout or from `popQA.tsv`.
+    """Read PopQA, from files in HippoRAG's layout or from `popQA.tsv`.
 
     A paragraph is evidence unless `is_supporting` is false. The published file `popQA.tsv` has no
     paragraphs, so its questions have no evidence and you must add your own corpus.
@@ -208,7 +208,7 @@ class _NaturalQuestion(FileRow):
 
 
 def nq(corpus: Path, questions: Path) -> Rows:
-    """Read Natural Questions, in HippoRAG's folder layout.
+    """Read Natural Questions, from files in HippoRAG's layout.
 
     The evidence consists of the supporting `contexts`. The ids are row numbers.
     Source: Kwiatkowski et al. 2019; Gutiérrez et al. 2025 (HippoRAG 2).
@@ -242,7 +242,7 @@ def _sub_answers(pairs: Iterable[_Pair]) -> tuple[tuple[str, ...], ...]:
 
 
 def alce_asqa(corpus: Path, questions: Path) -> Rows:
-    """Read ASQA in ALCE's format; the corpus consists of the passages that ALCE retrieved.
+    """Read ASQA in ALCE's format. The corpus consists of the passages that ALCE retrieved.
 
     `sub_answers` has the short answers of each question-answer pair, and `answers` has the short
     answers of all pairs. There is no evidence.
@@ -278,7 +278,7 @@ def multihoprag(corpus: Path, questions: Path) -> Rows:
 
     The ids are row numbers. Each fact of a query names an article by its url or title. These
     articles are the evidence, and the facts become spans. A query over n articles has n hops. Null
-    queries have no evidence; their answer is that the information is insufficient.
+    queries have no evidence. Their answer is that the information is insufficient.
     Source: Tang and Yang 2024.
     """
     rows = _PassageRows()
@@ -334,7 +334,7 @@ class _Abstract(FileRow):
 
 
 def ultradomain(corpus: Path, questions: Path) -> Rows:
-    """Read a domain of UltraDomain with abstract questions.
+    """Read a domain of UltraDomain with abstract questions, i.e. questions about the whole domain.
 
     Each line of the corpus has a `context`. Documents have no title, and the ids are row numbers.
     """

@@ -31,12 +31,12 @@ class _RogQuestion(FileRow):
 
 
 def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
-    """Read CWQ or WebQSP, where each question comes with the triples around its entities.
+    """Read CWQ or WebQSP in RoG's format, where each question comes with triples of a graph.
 
     A row of the file becomes a question and a document with the same id. The scope of the question
     is this document, so each question has a corpus of its own. The triples are stored as columns,
     and the text of the document is generated from them when it is needed. `corpus` and `questions`
-    are the same file. Only the first `limit` rows are read (None: all).
+    are the same file. If `limit` is set, only the first `limit` rows are read.
     Source: RoG (Luo et al., ICLR 2024), rmanluo/RoG-cwq and rmanluo/RoG-webqsp.
     """
     rows = Rows()

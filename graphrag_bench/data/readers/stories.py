@@ -26,7 +26,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.values import Question
 
 SUMMARISE = "What happens in this episode? Give a summary of the plot."
-"""The question about every transcript of SummScreen, which has no questions of its own."""
+"""The question for every transcript of SummScreen, because SummScreen has no questions."""
 _LEVELS = {None: "", 0: "easy", 1: "hard"}
 
 
@@ -130,10 +130,10 @@ class _LongBook(FileRow):
 
 
 def infinitebench(corpus: Path, questions: Path) -> Rows:
-    """Read En.QA or En.MC of InfiniteBench.
+    """Read En.QA or En.MC, the two book question sets of InfiniteBench.
 
-    Equal contexts are one book. The books are named `book-1`, `book-2`, and so on, in order of
-    appearance. In En.MC, the answer is the text of the correct option.
+    Rows with equal contexts are about one book. The books are named `book-1`, `book-2`, and so on,
+    in order of appearance. In En.MC, the answer is the text of the correct option.
     Source: Zhang et al. 2024.
     """
     rows = Rows()
@@ -184,7 +184,7 @@ def graphragbench(corpus: Path, questions: Path) -> Rows:
         scope = scopes.get(row.source.casefold())
         if scope is None:
             known = ", ".join([*rows.documents][:5])
-            raise UserError(f"{place}: no text '{row.source}'; there are: {known}.")
+            raise UserError(f"{place}: there is no text '{row.source}'. The texts are: {known}.")
         name = f"{row.id} ({row.source})" if row.id in rows.questions else row.id
         statements = tuple(text.strip() for text in row.evidence or () if text.strip())
         gold = Gold(not_blank([row.answer]), type=row.question_type, statements=statements)
@@ -221,7 +221,7 @@ def novelqa(corpus: Path, questions: Path) -> Rows:
             options = {name: text for name, text in row.options.items() if text}
             if row.gold and row.gold not in options:
                 letters = ", ".join(options) or "none"
-                raise UserError(f"{place}: Gold is '{row.gold}'; the options are {letters}.")
+                raise UserError(f"{place}: Gold is '{row.gold}', but the options are {letters}.")
             correct = list(options).index(row.gold) if row.gold else None
             gold = choice_gold(place, list(options.values()), correct, row.complexity or "")
             gold = replace(gold, spans=tuple(row.evidences or ()))
