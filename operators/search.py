@@ -236,7 +236,7 @@ def similarity(
 
     With `scale="cosine"`, the score is the cosine (-1..1). With `scale="min_max"`, the cosines of
     all chunks are scaled to 0..1. If all cosines are equal, every score is 1. If a query has
-    several texts, the highest cosine counts. If it has no texts, all scores are 0.
+    several texts, the highest cosine counts. If the query has no texts, all scores are 0.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.4, reset probabilities of passage nodes.
     """
     return [

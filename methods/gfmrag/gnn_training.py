@@ -136,8 +136,8 @@ def trained_weights(
     losses of the kept epoch and `dev_recall`, i.e. the recall@20 of the targets. Raises UserError
     if no question is usable.
     Source: GFM-RAG (Luo et al. 2025), code: loss, AdamW, learning rate and batch size.
-    Deviation: The network is smaller, because GFM-RAG has 512 hidden units in 6 layers. One
-    synthetic world replaces 60 graphs, and there is no pretraining on the triples of the graphs.
+    Deviation: The network is smaller than that of GFM-RAG, which has 512 hidden units in 6 layers.
+    One synthetic world replaces 60 graphs, and there is no pretraining on their triples.
     """
     place = device_of(device, "build.gnn_weights")
     chance = np.random.default_rng(training_seed)

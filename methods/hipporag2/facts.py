@@ -32,8 +32,8 @@ def link(
     """Rank facts, i.e. relationships, by the cosine similarity of their vectors to the question.
 
     The cosines of all facts of the graph are scaled to 0..1. If all facts are equally similar, all
-    get 1. If the step has a query, the query replaces the question. If it has several texts, the
-    highest cosine counts. Synonymy edges are not facts. Ties are broken by lower id.
+    get 1. If the step has a query, the query replaces the question. If the query has several texts,
+    the highest cosine counts. Synonymy edges are not facts. Ties are broken by lower id.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.3, query to triple, top 5.
     """
     facts = ~np.asarray(graph.synonym, bool)

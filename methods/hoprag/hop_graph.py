@@ -180,7 +180,7 @@ def hop(
     progress: Progress,
     max_df: PositiveInt | None = MAX_DF,
 ) -> Graph:
-    """Build a graph of passages in which one passage raises a question and another answers it.
+    """Build a graph with edges from passages that raise questions to passages that answer them.
 
     Node i is chunk i, and its description is the passage. Each question that a passage raises is
     matched with the most similar question that another passage answers. An edge leads from the

@@ -231,7 +231,7 @@ def judged_nearest(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Visit passages in hops, and rank them. A passage is helpful if its cosine is above 0.7.
+    """Visit passages in hops, and rank them. Passages with a cosine above 0.7 are helpful.
 
     The cosine compares the chunk of the passage with the question. It replaces the language model
     of `node.judged.llm`, and everything else is the same.
@@ -276,7 +276,7 @@ def judged_llm(
     hops, or after a hop without a new passage.
     The score is the Jaccard index (0..1) of the names in the question and the names in the
     passage's pseudo-questions. The visits of a helpful passage are added to its score. Ties are
-    broken by lower id. A reply that is neither yes nor no means no, and counts as a fallback.
+    broken by lower id. A reply that is neither yes nor no counts as no, and also as a fallback.
     Raises CallFailed if the model does not reply.
     Source: HopRAG (Liu et al. 2025), authors' code a6e425b, `HopRetriever.py`, lines 439-467.
     """

@@ -417,7 +417,7 @@ def rerank_points(
     """Rerank statements by relevance and by similarity to the answers that the question needs.
 
     They are sorted by the score of `chunk.dependency_rerank`, where R is the score of the statement
-    / 100. The statements keep their own scores. Ties are broken by the given order.
+    divided by 100. The statements keep their own scores. Ties are broken by the given order.
     Source: PankRAG (2025), Section 2.3.1, Equations 4 and 5.
     """
     r = np.array(points.scores, np.float64) / 100

@@ -208,9 +208,9 @@ _QuestionSource = tuple[Sequence[str], Sequence[str], Iterator[Example]]
 class Examples:
     """Training questions with the vectors of their texts.
 
-    `vectors` are the vectors of the questions, and `names` those of readable names. Both, and
-    `relations`, are float32 unit vectors. `place` int32 (n_names,) is 1 + the row of a name in
-    `names`. If the name is not readable, it is 0.
+    `vectors`, `names` and `relations` are the float32 unit vectors of the questions, the readable
+    names and the relations. `place` int32 (n_names,) is 1 + the row of a name in `names`. If the
+    name is not readable, it is 0.
     """
 
     questions: Sequence[Example]
@@ -245,7 +245,7 @@ def train(
     epochs: int = MOST_EPOCHS,
     device: str = "cpu",
 ) -> MlpWeights:
-    """Train weights of the network, and return those of the epoch with the best recall.
+    """Train weights of the network, and return the weights of the epoch with the best recall.
 
     The recall is measured on `validation`. `statistics` of the weights contain this epoch, its
     recall and loss, and the number of epochs.

@@ -106,7 +106,7 @@ def relnode(
     score: Literal["best", "mean"] = "best",
     top_k: PositiveInt | None = None,
 ) -> Ranked[Node]:
-    """Return the source and target nodes of the given relationships, in their order.
+    """Return the source and target of each given relationship, in the order of relationships.
 
     The score of a node is the highest score of the given relationships that it belongs to. With
     `score="mean"`, as in HippoRAG 2, it is the mean of their scores.

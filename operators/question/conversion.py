@@ -26,7 +26,7 @@ class NamedEntities(BaseModel):
 def entities_given(question: Question) -> Mentions:
     """Return the topic entities that the data set stores with the question, without duplicates.
 
-    These entities do not include the gold answers.
+    They are not the gold answers of the question.
     Source: RoG (Luo et al. 2024), field `q_entity`; SubgraphRAG (Li et al. 2025), Section 2.
     """
     return Mentions(unique(question.entities))
