@@ -221,7 +221,7 @@ def short(text: str, n_characters: int = 60) -> str:
 
 
 def brief(value: object) -> str:
-    """Return a short `repr` of a dataclass. Long texts are cut, and collections are counted."""
+    """Return a short `repr` of a dataclass. Long texts are cut. Collections show their size."""
     every = tuple(getattr(value, "__dataclass_fields__", ()))
     parts = ", ".join(f"{name}={_part(getattr(value, name))}" for name in every)
     return short(f"{type(value).__name__}({parts})", 280)

@@ -236,7 +236,7 @@ class Models(Mapping[str, Any]):
 
     @property
     def training(self) -> TrainingSet:
-        """Training questions with gold, none from the run. Raises UserError if there are none."""
+        """Training questions with gold that the run does not ask. Raises UserError without any."""
         return (training_worlds if self.corpus.synthetic else training_set)(self.corpus)
 
     @property
