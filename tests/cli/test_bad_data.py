@@ -1,17 +1,15 @@
 """Faulty data sets are refused with file and line; a fetched data set runs."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from data.test_fetching import NEWS, hub, news_files
 from file_server import FileServer, serving
-from toy_runs import TOY, WEIGHTLESS, command, command_error, metrics, run_folder, write_set
+from toy_runs import WEIGHTLESS, command, metrics, run_error, run_folder, write_set
 
-from graphrag_bench.config.compose import compose_settings
+from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.stored import find_run
 
 BM25 = [*WEIGHTLESS, "method=bm25", "answer=off", "reference_rows=off"]
@@ -23,20 +21,18 @@ PASSAGES = [
 QUESTION = {"id": "q1", "text": "Where does Bert live?"}
 
 
-def refusal(*words: str) -> str:
-    """The error message of a run that fails before its first question."""
+def refusal(name: str, root: Path | None = None) -> str:
+    """The error message of a data set that cannot be read."""
     with pytest.raises(UserError) as error:
-        experiment = Experiment.prepare(compose_settings([*WEIGHTLESS, "method=vanilla", *words]))
-        wanted = {item.resource for item in experiment.plan}
-        experiment.store().resources(experiment.plan, wanted, experiment.models)
+        read_dataset(name, root)
     return str(error.value)
 
 
 def test_a_missing_data_set_is_named_with_the_setting_of_its_folder(home: Path) -> None:
-    assert "/no/such/folder" in refusal(*TOY, "dataset.root=/no/such/folder")
-    assert "dataset.root" in refusal("dataset=musique")
+    assert "/no/such/folder" in refusal("toy", Path("/no/such/folder"))
+    assert "dataset.root" in refusal("musique")
     (home / "corpsu.jsonl").touch()
-    assert "corpsu.jsonl" in refusal("dataset=jsonl", f"dataset.root={home}")
+    assert "corpsu.jsonl" in refusal("jsonl", home)
 
 
 @pytest.mark.parametrize(
@@ -52,54 +48,24 @@ def test_a_missing_data_set_is_named_with_the_setting_of_its_folder(home: Path) 
         (PASSAGES, [{**QUESTION, "answrs": ["x"]}], "questions; line 1; 'answrs'; 'answers'"),
         (PASSAGES, [{**QUESTION, "text": ""}], "questions; line 1; 'q1'"),
         (PASSAGES, [QUESTION, QUESTION], "questions; line 2; line 1"),
+        (PASSAGES, [{**QUESTION, "evidence": ["bb"]}], "questions; line 1; 'q1'; 'bb'; 'b'"),
     ],
 )
 def test_an_error_in_a_data_set_names_file_and_line(
     home: Path, corpus: Rows, questions: Rows, words: str
 ) -> None:
     folder = write_set(home / "books", corpus, questions)
-    message = refusal("dataset=jsonl", f"dataset.root={folder}")
+    message = refusal("jsonl", folder)
     assert [word for word in words.split("; ") if word not in message] == []
-
-
-def test_evidence_missing_from_the_corpus_is_named_with_file_and_line(home: Path) -> None:
-    folder = write_set(home / "books", PASSAGES, [{**QUESTION, "evidence": ["bb"]}])
-    words = ["dataset=jsonl", f"dataset.root={folder}", "method=bm25", "answer=off"]
-    ended = command("run", *WEIGHTLESS, *words)
-    assert ended.code == 2
-    for word in ("questions", "line 1", "'q1'", "'bb'", "'b'"):
-        assert word in ended.err
 
 
 def test_data_without_questions_or_documents_of_a_scope_are_refused() -> None:
     words = ["dataset=jsonl", "dataset.root=books", *WEIGHTLESS, "method=vanilla"]
     write_set(Path("books"), PASSAGES, b"")
-    assert "books" in command_error(*words)
+    assert "books" in run_error(*words)
     write_set(Path("books"), PASSAGES, [{**QUESTION, "scope": "book 2"}])
-    for name in ("run", "ablate"):
-        message = command_error(*words, "graph.per=partition", name=name)
-        assert "'book 2'" in message and "graph.per=all" in message
-
-
-@pytest.mark.parametrize(
-    ("docs", "words"),
-    [
-        ([("Anna\nAnna met Bert in Cologne.", ["Anna"])], ["1 of 2", "Bert lives in Dresden."]),
-        ([("Anna\nAnna met Bert in Cologne.", "Anna")], ["extracted_entities"]),
-        ([(f"{row['title']}\n{row['text']}", []) for row in PASSAGES], ["no entities"]),
-    ],
-)
-def test_an_error_in_an_openie_file_is_named(
-    home: Path, docs: list[tuple[str, object]], words: list[str]
-) -> None:
-    rows = [
-        {"passage": text, "extracted_entities": entities, "extracted_triples": []}
-        for text, entities in docs
-    ]
-    folder = write_set(home / "books", PASSAGES, [QUESTION])
-    (folder / "openie.json").write_text(json.dumps({"docs": rows}))
-    message = refusal("dataset=jsonl", f"dataset.root={folder}", "method=hipporag")
-    assert [word for word in words if word not in message] == []
+    message = run_error(*words, "graph.per=partition")
+    assert "'book 2'" in message and "graph.per=all" in message
 
 
 @pytest.fixture
