@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, by_python, plan_of
+from toy_runs import TOY, plan_of
 
-from graphrag_bench.config.compose import compose_settings
-from graphrag_bench.config.sources import names
+from graphrag_bench.config.compose import compose_settings, method_values
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.sources import method_file, names, with_profile
+from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, build
 from graphrag_bench.pipeline.reader_prompts import COMMON, own_answers
 from graphrag_bench.prompts import REFUSAL, FormName, Prompt, answer_form
 from graphrag_bench.run.experiment import Experiment
@@ -16,10 +18,10 @@ from operators.answer.direct import reader_values
 IN_SEARCH = {"tog": ["answer.if_enough (retrieve)"], "pankrag": ["answer.direct (retrieve)"]}
 
 
-def final_prompt(experiment: Experiment) -> Prompt:
+def final_prompt(pipeline: Pipeline) -> Prompt:
     """Return the prompt of the method's last answer."""
-    steps = experiment.method.pipeline.generate
-    ops = [op for step in steps for op in step.operators() if "answer" in op.operator.returns]
+    ops = [op for step in pipeline.generate for op in step.operators()
+           if "answer" in op.operator.returns]  # fmt: skip
     prompt = ops[-1].settings["prompt"]
     assert isinstance(prompt, Prompt)
     return prompt
@@ -33,20 +35,24 @@ def wording(prompt: Prompt, form: FormName) -> str:
     return "\n".join(message.content for message in chat)
 
 
-def prompt_files(experiment: Experiment, *stages: str) -> set[str]:
+def prompt_files(pipeline: Pipeline, *stages: str) -> set[str]:
     """Return the names of the prompts in these stages."""
-    steps = [step for stage in stages for step in getattr(experiment.method.pipeline, stage)]
+    steps = [step for stage in stages for step in getattr(pipeline, stage)]
     values = [value for one in steps for op in one.operators() for value in op.settings.values()]
     return {file.name for value in values if isinstance(value, Prompt) for file in value.files}
 
 
 @pytest.mark.parametrize("name", names("method"))
 def test_house_regime_has_one_clause_and_one_prose_prompt(name: str) -> None:
-    house, published = (by_python(name, regime=regime) for regime in ("house", "published"))
+    load_plugins()
+    values = method_values(with_profile(method_file(name), "default", "default"))
+    house, published = (
+        build(values, StepOptions(regime=regime))[0] for regime in ("house", "published")
+    )
     assert COMMON.name in prompt_files(house, "generate")
     assert COMMON.name not in prompt_files(house, "convert", "retrieve")
     assert COMMON.name not in prompt_files(published, "convert", "retrieve", "generate")
-    assert own_answers(house.method.pipeline.operators()) == IN_SEARCH.get(name, [])
+    assert own_answers(house.operators()) == IN_SEARCH.get(name, [])
     prompt = final_prompt(house)
     for form in ("short", "list", "choice", "paragraph", "summary") if name != "zeroshot" else ():
         licence = answer_form(form).licence
