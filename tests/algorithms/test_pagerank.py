@@ -38,7 +38,6 @@ def dense(mass, n_nodes: int) -> np.ndarray:
 
 
 def solved(walk: Walk, reset: np.ndarray, damping: float) -> np.ndarray:
-    """The mass by a linear solver."""
     lost = np.outer(reset, walk.strength == 0)
     step = walk.transition.toarray() + lost
     return np.linalg.solve(np.eye(len(walk)) - damping * step, (1 - damping) * reset)

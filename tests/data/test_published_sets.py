@@ -170,7 +170,6 @@ CASES = {
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    """Read the data set of a card from these files."""
     return lambda name, files: read_dataset(name, written(tmp_path, files))
 
 

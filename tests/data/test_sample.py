@@ -18,7 +18,6 @@ def own(request: pytest.FixtureRequest) -> Dataset:
 
 
 def holds(passage: str, words: str) -> bool:
-    """Whether a passage has the words, up to punctuation and case."""
     return f" {normalise_name(words)} " in f" {normalise_name(passage)} "
 
 

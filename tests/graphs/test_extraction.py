@@ -26,8 +26,6 @@ OTTO = "Otto Brandt\nOtto Brandt taught Mira Holt."
 
 @pytest.fixture
 def openie(tmp_path):
-    """Return a function that writes an OpenIE file of a text or of passages."""
-
     def write(*content):
         path = tmp_path / "openie.json"
         text = content[0] if isinstance(content[0], str) else json.dumps({"docs": content})
@@ -87,7 +85,6 @@ def sentence(*names: str, phrases=(), relations=(), pronouns=(), label="PERSON")
 
 
 def read(*sentences: Sentence, about: str = "", **settings) -> ChunkExtraction:
-    """Return the extraction of a passage with these sentences and this title."""
     result = nlp_extraction(
         chunk_table=table("Some text.", title=about),
         nlp=FixedTagger(*sentences),

@@ -254,7 +254,6 @@ def test_invalid_tables_are_errors_that_name_the_table_or_column(index):
 
 
 def prepared(import_from: Path, **settings) -> Experiment:
-    """Prepare HippoRAG on the toy set with an imported graph."""
     graph = {"import_from": str(import_from)}
     return Experiment.prepare(
         compose_settings(["dataset=toy", "method=hipporag"], {"graph": graph, **settings})

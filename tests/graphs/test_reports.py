@@ -36,7 +36,6 @@ GRAPH = replace(
 
 
 def communities(*rows: tuple[int, int, list[int]]) -> Communities:
-    """Return communities from (level, parent, members)."""
     return communities_of(rows, GRAPH)
 
 
@@ -133,7 +132,6 @@ ROWS = ["ab", "ac", "bc", "de", "df", "ef", "cd", "cb", "ax"]
 
 
 def world(order: str, rows: Sequence[str]) -> tuple[Graph, Communities]:
-    """Return the graph with nodes and rows in these orders, and its communities."""
     names, others = list(order), [name for name in order if name > "f"]
     graph = replace(
         Graph.from_arrays(

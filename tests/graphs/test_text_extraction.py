@@ -205,7 +205,6 @@ def test_too_many_cut_replies_are_an_error_that_names_the_setting(tmp_path):
 
 
 def tagged(*sentences: Sentence, named: str = "", **settings) -> ChunkRecords:
-    """Return the records of a passage with these sentences and this title."""
     chunks = table("Any text.", title=named)
     (row,) = nlp_text_extraction(
         chunk_table=chunks, nlp=FixedTagger(*sentences), progress=QUIET, **settings

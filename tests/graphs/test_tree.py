@@ -32,7 +32,6 @@ def small(monkeypatch):
 
 
 def grown(vectors: Sequence[Sequence[float]], min_cluster_size: int = 2) -> Graph:
-    """Return a tree of letters, whose summaries list their leaves."""
     return tree(
         chunk_table=table(*"abcdefgh"[: len(vectors)]),
         chunk_index=VectorIndex(np.array(vectors, np.float32)),

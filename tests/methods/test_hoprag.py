@@ -165,7 +165,6 @@ NONSENSE = "I would rather not."
 
 
 def question_rows(those: PseudoQuestions) -> list[tuple[int, bool, str, list[str]]]:
-    """Return chunk, whether it answers, text and names of every question."""
     names = [those.names.take(those.question_name[row].indices) for row in range(len(those))]
     columns = those.chunk.tolist(), those.answered.tolist(), those.texts, names
     return list(zip(*columns, strict=True))

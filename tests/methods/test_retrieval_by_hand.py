@@ -46,7 +46,6 @@ ASKED = Question("q", "asked")
 
 
 def cosines(*values: float) -> VectorIndex:
-    """Return an index of rows with these cosines to the first axis."""
     return VectorIndex(np.array([[c, np.sqrt(1 - c * c)] for c in values], np.float32))
 
 
@@ -72,7 +71,6 @@ def test_chunks_of_nodes_and_relationships_alternate_after_dense_ones(monkeypatc
 
 
 def vector_in(text: str) -> list[float]:
-    """The numbers at the end of a text."""
     return [float(part) for part in text.replace(",", " ").split()[-3:]]
 
 

@@ -242,7 +242,6 @@ SOURCE, TARGET = np.array([0, 1, 3, 0]), np.array([1, 2, 1, 2])
 
 
 def near(topics: list[int], rows: list[int] | None = None) -> dict[int, np.ndarray]:
-    """Return the distance features of the nodes of some rows."""
     ends = np.stack([SOURCE, TARGET])[:, slice(None) if rows is None else rows]
     nodes, place = np.unique(ends, return_inverse=True)
     means = means_of(*place.reshape(ends.shape), len(nodes))

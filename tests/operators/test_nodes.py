@@ -87,7 +87,6 @@ TITLED = ChunkTable.of([("a", "Ada (person)", "x"), ("b", "Norvik", "y")])
 
 
 def linked(names: list[str], vectors, text: str, *mentions: str, embedder=None, **settings):
-    """Rows and scores of `node.link` in a graph of these names."""
     result = alone(link)(
         Mentions(mentions), Question("q", text),
         graph=Graph.from_arrays([0], [1], names=names), chunk_table=TITLED,

@@ -19,7 +19,6 @@ PATH = Graph.from_arrays([A, B], [B, C], n_nodes=4)
 
 
 def masses(graph: Graph, *seeds: int, **settings) -> list[float]:
-    """The mass of every node, to six decimals."""
     return alone(ppr)(ranked(*seeds), graph=graph, **settings)[1].values.round(6).tolist()
 
 

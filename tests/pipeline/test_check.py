@@ -19,7 +19,6 @@ def problems(
     resources: Iterable[str] | None = None,
     attributes: Iterable[str] | None = None,
 ) -> list[str]:
-    """The problems of a method."""
     pipeline, result = build({"retrieve": retrieve, "generate": list(generate)})
     return result or pipeline.check(
         None if resources is None else frozenset(resources),

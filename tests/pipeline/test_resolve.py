@@ -13,7 +13,6 @@ PLAN, TOTAL = {"op": "tiny.plan"}, {"op": "tiny.total"}
 
 
 def resolved(text: str, *inner: Any, world: Execution | None = None, **settings: Any) -> Outcome:
-    """The state after the answer of the final question."""
     step = {"resolve": "plan", "steps": [*inner], "answer": [TOTAL], **settings}
     (outcome,) = outcomes([PLAN, step, TOTAL], text, world=world)
     return outcome

@@ -50,7 +50,6 @@ def register() -> None:
 
 
 def outcomes(steps: Sequence[Any], *texts: str, world: Execution | None = None) -> list[Outcome]:
-    """The outcome of the steps for each question."""
     pipeline, problems = build({"retrieve": steps})
     assert not problems
     states = [RetrievalState(Question(f"q{i}", text)) for i, text in enumerate(texts)]
@@ -58,7 +57,6 @@ def outcomes(steps: Sequence[Any], *texts: str, world: Execution | None = None) 
 
 
 def nodes(steps: Sequence[Any], text: str) -> list[int]:
-    """The nodes after the steps, for one question."""
     (outcome,) = outcomes(steps, text)
     assert isinstance(outcome, RetrievalState), outcome
     return outcome.get("nodes").ids.tolist()
@@ -78,7 +76,6 @@ def typed(question: Question) -> Ranked[Node]:
 
 @tiny()
 def names(question: Question) -> Mentions:
-    """The words in the question."""
     return Mentions(tuple(word for word in question.text.split() if word.isalpha()))
 
 
@@ -96,7 +93,6 @@ def first(nodes: Ranked[Node]) -> Ranked[Node]:
 
 @tiny()
 def apart(seeds: Ranked[Node], nodes: Ranked[Node]) -> Ranked[Node]:
-    """The numbers that are not seeds."""
     return nodes.take(~np.isin(nodes.ids, seeds.ids))
 
 

@@ -51,8 +51,6 @@ class Silent(WorldReader):
 
 
 class Careless(WorldReader):
-    """A reader with wrong answers only."""
-
     def _respond(self, chat: Chat) -> str:
         return "nobody" if "hort answer:" in chat[-1].content else super()._respond(chat)
 
@@ -62,7 +60,6 @@ def world_set(**settings: Any) -> Dataset:
 
 
 def funnel_and_rows(*settings: str) -> tuple[Funnel, list[dict[str, Any]]]:
-    """The funnel of a run on the world, and the run's records."""
     folder = run_folder(*WORLD, *settings)
     funnel = run_funnel(find_run(str(folder), "."), Path())
     assert not funnel.unknown

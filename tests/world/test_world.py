@@ -20,7 +20,6 @@ def world(**settings: object) -> World:
 
 
 def stated(one: World) -> list[tuple[str, str, str]]:
-    """The facts that passages state, with names as written."""
     return [(fact.names[0], fact.phrase, fact.names[1]) for fact in one.facts if fact.passage]
 
 
