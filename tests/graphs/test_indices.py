@@ -3,20 +3,13 @@
 from dataclasses import replace
 from math import log, sqrt
 
-import numpy as np
 import pytest
 from builds import QUIET
 
-from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.indices.vectors import (
-    community_index,
-    described_index,
-    relationship_index,
-    relationship_texts,
-)
+from graphrag_bench.indices.vectors import described_index
 from graphrag_bench.indices.words import Tfidf
 
 EMBEDDER = Hashing(32)
@@ -45,21 +38,6 @@ def test_nodes_are_embedded_by_name_description_or_both():
         "A keeper.", "norvik", "A mount."
     )
     assert indexed(described_index, graph=PLAIN, named=False) == vectors("ada", "norvik", "tarn")
-
-
-def test_relationships_are_embedded_in_context_or_by_description():
-    """The context is source, relation or keywords, target and description."""
-    context = ["ada founding, harbour norvik Ada founded Norvik.", "norvik near tarn"]
-    alone = ["Ada founded Norvik.", "norvik near tarn"]
-    assert (relationship_texts(RICH), relationship_texts(RICH, "description")) == (context, alone)
-    assert relationship_texts(PLAIN, "description") == relationship_texts(PLAIN)
-    assert indexed(relationship_index, graph=RICH, text="description") == vectors(*alone)
-
-
-def test_a_community_without_a_report_has_a_vector_of_zeros():
-    reports = Reports(Texts.of(["A", "B"]), Texts.of(["", "# B"]), np.zeros(2))
-    result = indexed(community_index, reports=reports)
-    assert result == [[0.0] * 32, *vectors("# B")]
 
 
 def test_tfidf_scores_are_cosines_of_counts_times_smoothed_idf():

@@ -31,15 +31,6 @@ TITLED = ChunkTable.of([("a", "Norvik", "It was founded on Mount Tarn."), ("b", 
 ADA, NORVIK, TARN = "Ada Marsh", "Norvik", "Mount Tarn"
 
 
-def test_nodes_are_normalised_names_in_order_of_first_appearance():
-    graph = graph_of(
-        ([NORVIK], [(ADA, "founded", "NORVIK")]), (["ada  marsh!", TARN], []), ([], [])
-    )
-    assert list(graph.names) == ["norvik", "ada marsh", "mount tarn"]
-    assert chunks_of(graph.node_chunk) == [[0], [0, 1], [1]]
-    assert graph.n_chunks == 3
-
-
 def test_a_repeated_fact_adds_to_its_weight():
     fact = (ADA, "founded", NORVIK)
     others = [(NORVIK, "was founded by", ADA), (ADA, "left", NORVIK)]
@@ -48,13 +39,6 @@ def test_a_repeated_fact_adds_to_its_weight():
     assert chunks_of(graph.relationship_chunk) == [[0, 1], [1], [1]]
     pairs = graph.pairs
     assert (pairs.source.tolist(), pairs.target.tolist(), pairs.weight.tolist()) == ([0], [1], [5])
-
-
-def test_triples_with_empty_parts_or_equal_ends_are_dropped():
-    equal, *others = (ADA, "is", "ADA MARSH"), (ADA, "--", NORVIK), ("", "founded", NORVIK)
-    graph = graph_of(([TARN], [equal, *others, (ADA, "founded", "!")]))
-    assert list(graph.names) == ["mount tarn"]
-    assert facts(graph) == []
 
 
 def test_a_graph_without_entities_is_an_error_that_titles_do_not_hide():

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from builds import QUIET, FixedTagger, table
+from builds import QUIET, table
 from toy_runs import Capitals
 
 from graphrag_bench.algorithms.extraction import (
@@ -17,15 +17,9 @@ from graphrag_bench.algorithms.extraction import (
 )
 from graphrag_bench.artifacts.plan import plan
 from graphrag_bench.artifacts.store import Store
-from graphrag_bench.embedding.nlp import Relation, Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.records import RecordReply, read_facts, read_records
-from graphrag_bench.graphs.text_extraction import (
-    llm_facts,
-    llm_text_extraction,
-    nlp_facts,
-    nlp_text_extraction,
-)
+from graphrag_bench.graphs.text_extraction import llm_facts, llm_text_extraction, nlp_facts
 from graphrag_bench.llm.calls import CallFailed, Completion, Request
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.text import count_tokens
@@ -202,50 +196,6 @@ def test_too_many_cut_replies_are_an_error_that_names_the_setting(tmp_path):
         assert name in str(raised.value)
     _, recipe = built(allow_cut=1.0)
     assert (recipe["statistics"]["truncated_replies"], recipe["statistics"]["replies"]) == (1, 1)
-
-
-def tagged(*sentences: Sentence, named: str = "", **settings) -> ChunkRecords:
-    chunks = table("Any text.", title=named)
-    (row,) = nlp_text_extraction(
-        chunk_table=chunks, nlp=FixedTagger(*sentences), progress=QUIET, **settings
-    ).rows
-    return row
-
-
-MET = Sentence(
-    "Ada met Otto in Paris in 1901.",
-    (("Ada", "PERSON"), ("Otto", "PERSON"), ("Paris", "GPE"), ("1901", "DATE")),
-    ("a meeting",),
-    (Relation("Ada", "meet", "Otto"), Relation("Ada", "meet in", "1901")),
-    lemmas=("meet",),
-)
-SHE = Sentence(
-    "She taught Mira.", (("Mira", "PERSON"),), (), (Relation("She", "teach", "Mira"),),
-    frozenset({"She"}), ("teach",),
-)  # fmt: skip
-
-
-def test_entities_of_a_sentence_are_related_once():
-    """With more than eight names only subject-verb-object relations count."""
-    row = tagged(MET)
-    kinds = {"Ada": "person", "Otto": "person", "Paris": "gpe"}
-    assert row.entities == tuple(EntityRecord(*pair, MET.text) for pair in kinds.items())
-    pairs = [("Ada", "Otto"), ("Ada", "Paris"), ("Otto", "Paris")]
-    assert row.relationships == tuple(
-        RelationshipRecord(*pair, MET.text, ("meet",), 1.0) for pair in pairs
-    )
-    assert all(not one.keywords for one in tagged(MET, keywords=False).relationships)
-    more = tuple((name, "PERSON") for name in "abcdef")
-    (fact,) = tagged(MET._replace(entities=(*MET.entities, *more))).relationships
-    assert (fact.source, fact.target) == ("Ada", "Otto")
-
-
-def test_the_title_replaces_pronouns_and_is_described_by_sentences_that_name_it():
-    row = tagged(SHE, named="Ada")
-    assert row.relationships == (RelationshipRecord("Ada", "Mira", SHE.text, ("teach",), 1.0),)
-    assert tagged(MET, SHE, named="Otto").entities[0] == EntityRecord("Otto", "", MET.text)
-    assert tagged(SHE, MET, named="Velia").entities[0] == EntityRecord("Velia", "", SHE.text)
-    assert tagged(named="Velia").entities == (EntityRecord("Velia", "", ""),)
 
 
 def facts_of(text: str, title: str = "") -> list[tuple[str, list[str]]]:

@@ -18,7 +18,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Mentions, Question, Ranked
 from methods.hoprag.hop_graph import PseudoQuestions, hop, llm_questions, nlp_questions
-from methods.hoprag.hops import helpful, hops_llm, hops_nearest, hybrid, judged_llm, judged_nearest
+from methods.hoprag.hops import hops_llm, hops_nearest, hybrid, judged_llm, judged_nearest
 
 ZERO = Question("q", "0")
 ENTRY = Ranked(np.array([0, 4]), np.array([0.9, 0.8]))
@@ -63,14 +63,6 @@ def test_the_model_chooses_hops_and_an_invalid_reply_follows_none(graph: Graph) 
     llm = replying("nowhere", "7")
     assert items(hops_llm(ZERO, ENTRY, graph=graph, llm=llm)) == [(1, 0.5), (2, 0.5)]
     assert llm.meter.fallbacks == 2
-
-
-def test_helpfulness_is_the_mean_of_visits_and_cosine() -> None:
-    """Passage 0: (0.2 + 1) / 2; passage 2: (0.6 + 0.5) / 2."""
-    visited = Ranked(np.array([2, 0, 1]), np.array([0.6, 0.2, 0.2]))
-    index = at(0, 90, 60)
-    result = alone(helpful)(ZERO, visited, chunk_index=index, embedder=Planted(angle), top_k=2)
-    assert items(result) == [(0, 0.6), (2, 0.55)]
 
 
 @pytest.fixture

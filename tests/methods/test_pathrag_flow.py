@@ -92,15 +92,6 @@ def test_edge_flow_splits_and_stops_at_the_threshold():
     )
 
 
-def test_edge_flow_prunes_no_path_and_keeps_the_better_direction():
-    assert best_by_edges(SQUARES, A, E) == {
-        "ABDE": pytest.approx(0.406667, abs=TOLERANCE),
-        "EFCA": pytest.approx(0.406667, abs=TOLERANCE),
-        "ACDE": pytest.approx(0.34, abs=TOLERANCE),
-    }
-    assert list(best_by_edges(SQUARES, A, E)) == ["ABDE", "EFCA", "ACDE"]
-
-
 def test_at_most_half_of_the_paths_of_each_length_are_kept():
     """Six ordered paths of three hops between A and E give three; one hop each way gives one."""
     assert len(best_by_edges(SQUARES, A, E)) == 3

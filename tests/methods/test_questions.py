@@ -2,19 +2,17 @@
 
 from typing import Any
 
-import numpy as np
 from builds import FixedTagger
-from by_hand import Planted, replying
+from by_hand import replying
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.embedding.tokenizer import OpenAIEncoding
-from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.values import Keywords, Mentions, Query, Question, Ranked
 from methods.decompose.splitting import decompose
-from methods.hyde.hypothesis import hypothetical, vdb_mean
+from methods.hyde.hypothesis import hypothetical
 from methods.ircot.thinking import EndOfThought, Thoughts, first_sentence, think
 from operators.question.conversion import entities_keywords, entities_or_phrases
 
@@ -41,25 +39,6 @@ def test_an_undivided_question_is_the_query_and_unreadable_replies_are_fallbacks
 
 
 EAST = Question("q", "east")
-PLACES = {"east": (1, 0), "north": (0, 1)}
-INDEX = VectorIndex(np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32))
-
-
-def by_mean(*texts: str, with_question: bool = True, top_k: int = 3) -> list[tuple[int, float]]:
-    ranked = vdb_mean(
-        EAST, Query(texts), chunk_index=INDEX, embedder=Planted(PLACES),
-        with_question=with_question, top_k=top_k,
-    )  # fmt: skip
-    return list(zip(ranked.ids.tolist(), ranked.scores.round(4).tolist(), strict=True))
-
-
-def test_hyde_searches_by_the_mean_of_passage_and_question():
-    """The mean of east and north is (1, 1) / sqrt 2: 1.4 / 1.4142 for chunk 2, 0.7071 else."""
-    assert by_mean("north") == [(2, 0.9899), (0, 0.7071), (1, 0.7071)]
-    assert by_mean("north", with_question=False) == [(1, 1.0), (2, 0.8), (0, 0.0)]
-    embedder = Planted(PLACES)
-    vdb_mean(EAST, Query(("north",)), chunk_index=INDEX, embedder=embedder)
-    assert (embedder.batches, embedder.kinds) == ([["north"], ["east"]], ["passage", "question"])
 
 
 def test_an_empty_hypothetical_passage_is_replaced_by_the_question():

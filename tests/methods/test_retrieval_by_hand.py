@@ -5,17 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from builds import QUIET, Words, dense
-from by_hand import Planted, alone, check, ranked, replying
+from by_hand import Planted, alone, ranked, replying
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.path_values import (
-    Exploration,
-    Hop,
-    RankedPaths,
-    ReasoningSteps,
-    StepNodes,
-)
+from graphrag_bench.algorithms.path_values import Exploration, Hop
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.tokenizer import OpenAIEncoding
@@ -23,22 +17,10 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget
-from graphrag_bench.values import (
-    Answer,
-    ChunkScores,
-    Context,
-    Keywords,
-    NodeScores,
-    Path,
-    Piece,
-    Query,
-    Question,
-)
-from methods.hipporag2.facts import filter_llm, link
+from graphrag_bench.values import Answer, Context, Piece, Question
+from methods.hipporag2.facts import filter_llm
 from methods.lightrag import pick
-from methods.linearrag.activation import TriGraph, activate, activated, tri_graph
-from methods.pathcorag.steps import by_step, members
-from methods.pathrag.paths import by_keyword
+from methods.linearrag.activation import TriGraph, activate, tri_graph
 from methods.tog.answering import exploration_context, if_enough
 
 A, B, C, D, E, F = range(6)
@@ -70,79 +52,12 @@ def test_chunks_of_nodes_and_relationships_alternate_after_dense_ones(monkeypatc
     assert picked(pick.similar_and_dense, [B], [], top_k=4) == [0, 2]
 
 
-def vector_in(text: str) -> list[float]:
-    return [float(part) for part in text.replace(",", " ").split()[-3:]]
-
-
-def nodes_at(*vectors: tuple[float, float, float]) -> dict[str, object]:
-    index = VectorIndex(np.array(vectors, np.float32))
-    return {"node_index": index, "embedder": Planted(vector_in)}
-
-
-def test_keywords_take_turns():
-    """X prefers 0, 1, 2; Y prefers 1 (.96), 2 (.8), 0 (.6): X takes 0, Y 1, X 2, Y 3."""
-    three, question = nodes_at((1, 0, 0), (0.8, 0.6, 0), (0, 1, 0), (0, 0, 1)), Question("q", "")
-    x, y = "1 0 0", "0.6 0.8 0"
-    result = alone(by_keyword)(question, Keywords((x, y), ()), top_k=4, **three)
-    check(result, [0, 1, 2, 3], [1.0, 0.96, 0.0, 0.0])
-    turned = alone(by_keyword)(question, Keywords((y, x), ()), top_k=3, **three)
-    assert turned.ids.tolist() == [1, 0, 2]
-
-
-def steps_of(assigned: StepNodes) -> dict[int, int]:
-    return dict(zip(assigned.ids.tolist(), assigned.steps.tolist(), strict=True))
-
-
-def test_a_node_belongs_to_its_most_similar_step_or_best_rank():
-    six = nodes_at((1, 0, 0), (0.8, 0.6, 0), (0, 1, 0), (0, 0.6, 0.8), (0, 0, 1), (0.6, 0, 0.8))
-    queries = (("1 0 0", "0.8 0.6 0"), ("0 1 0", "0 0.8 0.6"), ("0 0 1", "0.6 0 0.8"))
-    assigned = by_step(ReasoningSteps(("one", "two", "three"), queries), **six)
-    assert steps_of(assigned) == {0: 1, 1: 1, 2: 2, 4: 3, 5: 3, 3: 2}
-    assert assigned.scores.tolist() == pytest.approx([1, 1, 1, 1, 1, 0.96], abs=1e-6)
-    assert (assigned.n_steps, assigned.of(2)[0].tolist()) == (3, [2, 3])
-    # Node 0 has .8, the best, in step 1, and .96 in step 2, where node 1 has 1; node 1 has .6.
-    near = nodes_at((0.8, 0.6, 0), (0.6, 0.8, 0))
-    steps = ReasoningSteps(("one", "two"), (("1 0 0",), ("0.6 0.8 0",)))
-    assert steps_of(by_step(steps, **near)) == {1: 2, 0: 2}
-    by_rank = by_step(steps, assign="rank", **near)
-    assert steps_of(by_rank) == {1: 2, 0: 1}
-    assert by_rank.scores.tolist() == pytest.approx([1, 0.8])
-
-
-def test_members_of_paths_in_order_of_first_appearance():
-    two = RankedPaths((Path((C, D), (3,), 0.9, 1), Path((A, C, D), (1, 3), 0.8, 1)))
-    nodes, rows = members(two)
-    assert nodes.items() == [(C, 0.9), (D, 0.9), (A, 0.8)]
-    assert rows.items() == [(3, 0.9), (1, 0.8)]
-    # D-E of the second transition is better than A-C-D of the first.
-    three = RankedPaths(
-        (Path((D, E), (5,), 0.9, 2), Path((A, C), (1,), 0.8, 1), Path((A, C, D), (1, 3), 0.7, 1))
-    )
-    nodes, rows = members(three, order="transition")
-    assert nodes.items() == [(A, 0.8), (C, 0.8), (D, 0.9), (E, 0.9)]
-    assert rows.items() == [(1, 0.8), (3, 0.7), (5, 0.9)]
-
-
 WHO = Question("q", "Who built the lighthouse?")
 FACTS = replace(
     Graph.from_arrays([0, 1, 2, 0], [1, 2, 3, 3], names=["ada", "norvik", "tarn", "ostra"]),
     synonym=np.array([False, True, False, False]),
 )
 """Three facts and a synonymy edge."""
-
-
-def test_fact_scores_are_min_max_normalised():
-    """Cosines to the question 0, 0.6 and 1, to `north` 1, 0.8 and 0; the synonymy edge has 0."""
-    needs = {
-        "graph": FACTS,
-        "relationship_index": VectorIndex(
-            np.array([[0, 1], [0, 0], [0.6, 0.8], [1, 0]], np.float32)
-        ),
-        "embedder": Planted(lambda text: (0, 1) if text == "north" else (1, 0)),
-    }
-    check(alone(link)(WHO, **needs), [3, 2, 0], [1.0, 0.6, 0.0])
-    result = alone(link)(WHO, Query(("north",)), top_k=4, **needs)
-    assert result.ids.tolist() == [0, 2, 3]
 
 
 def test_the_filter_keeps_numbered_facts_or_all_after_unreadable_replies():
@@ -183,16 +98,6 @@ def test_activation_spreads_along_the_best_sentences():
     needs["graph"] = Graph.from_arrays([], [], n_nodes=3)
     with pytest.raises(UserError, match="build.graph=entities"):
         active(1)
-
-
-def test_a_chunk_gains_by_mentions_of_active_nodes():
-    """Chunk 0: 1.5 * 1 + ln(1 + 1 ln 2) = 2.026589; chunk 1: ln(1 + ln 4 + 0.5 ln 2) = 1.005352."""
-    # A is named once in chunk 0 and three times in chunk 1, B once in chunk 1.
-    counts = csr_matrix(np.array([[1, 3], [0, 1]], np.int64))
-    mentions = TriGraph(Texts.of(["a", "b"]), Texts.of([]), csr_matrix((2, 0), dtype=bool), counts)
-    similar, active = ChunkScores(np.array([1.0, 0.0])), NodeScores(np.array([1.0, 0.5]))
-    result = alone(activated)(similar, active, tri_graph=mentions)
-    np.testing.assert_allclose(result.values, [2.026589, 1.005352], atol=1e-6)
 
 
 SPOKEN = ChunkTable.of([

@@ -10,17 +10,14 @@ from by_hand import Planted, alone, angle, check, ranked, replying
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths, Route, Routes
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
-from graphrag_bench.indices.words import Bm25
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import Scripted, last_user_message
-from graphrag_bench.values import NodeScores, Path, Query, Question, RelationshipScores
-from operators.chunk.of_graph import aggregator, frompaths, fromrel, leaves, occurrence
+from graphrag_bench.values import NodeScores, Path, Question, RelationshipScores
+from operators.chunk.of_graph import aggregator, frompaths, occurrence
 from operators.chunk.rerank import cross_encoder_rerank, rerank
 from operators.chunk.route import route
-from operators.search import bm25, chunk_vdb, min_max
+from operators.search import min_max
 
 A, B, C, D = range(4)
 
@@ -52,34 +49,6 @@ def test_min_max_scales_scores_to_the_weight():
     assert min_max(ranked(3, 5, scores=(2.0, 2.0)), weight=3).scores.tolist() == [3, 3]
 
 
-def test_bm25_weighs_rare_words_more_and_sums_over_texts():
-    """All chunks have the mean length, so a word found once weighs idf / (1 + 1.5).
-
-    Four chunks of two words; `dog` is in two of them, `cat` in one, `the` is a stop word:
-    idf(cat) = ln(1 + 3.5 / 1.5), idf(dog) = ln(1 + 2.5 / 2.5).
-    """
-    animals = Bm25.of(["red dog", "blue dog", "green cat", "blue bird"])
-    result = bm25(Question("q", "Is the cat or the dog here?"), bm25=animals)
-    cat, dog = math.log(1 + 3.5 / 1.5) / 2.5, math.log(2) / 2.5
-    check(result, [2, 0, 1], [cat, dog, dog])
-    both = bm25(Question("q", "ignored"), Query(("blue", "bird")), bm25=animals)
-    one = bm25(Question("q", "blue bird"), bm25=animals)
-    check(both, one.ids.tolist(), one.scores)
-    assert one.ids.tolist() == [3, 1]
-
-
-def test_vector_search_takes_the_best_score_over_texts():
-    embedder = Hashing()
-    texts = ["a red dog", "a blue dog", "the green cat"]
-    index = VectorIndex(embedder.encode(texts, kind="passage"))
-    query = Query(("a red dog", "the green cat"))
-    result = alone(chunk_vdb)(
-        Question("q", ""), query, chunk_index=index, embedder=embedder, top_k=3
-    )
-    assert result.ids.tolist() == [0, 2, 1]
-    np.testing.assert_allclose(result.scores[:2], 1.0, atol=1e-6)
-
-
 @pytest.fixture
 def named():
     """A - B is in chunk 0, B - C in 1 and 2, A - C in none."""
@@ -88,19 +57,6 @@ def named():
         node_chunk=[[1, 1, 0], [1, 1, 0], [0, 1, 1]],
         relationship_chunk=[[1, 0, 0], [0, 1, 1], [0, 0, 0]],
     )  # fmt: skip
-
-
-def test_chunks_of_rows_come_in_row_order_with_the_first_score(named):
-    rows = ranked(1, 0, 1, scores=(0.9, 0.5, 0.4))
-    assert fromrel(rows, graph=named).items() == [(1, 0.9), (2, 0.9), (0, 0.5)]
-    assert fromrel(rows, graph=named, top_k=1).items() == [(1, 0.9)]
-    nodes = ranked(C, A, scores=(0.9, 0.5))
-    assert leaves(nodes, graph=named, top_k=None).items() == [(1, 0.9), (2, 0.9), (0, 0.5)]
-    # Nodes 0 and 1 are leaves; node 2 is their summary and has no chunk.
-    tree = Graph.from_arrays([2, 2], [0, 1], node_chunk=[[1, 0], [0, 1], [0, 0]])
-    assert leaves(ranked(2, 1, 0, scores=(0.9, 0.8, 0.7)), graph=tree).items() == [
-        (1, 0.8), (0, 0.7)
-    ]  # fmt: skip
 
 
 def test_chunks_of_paths_are_those_of_their_relationships():
@@ -113,13 +69,6 @@ def test_chunks_of_paths_are_those_of_their_relationships():
     assert frompaths(paths, graph=graph).items() == [(1, 0.9), (0, 0.4), (2, 0.4)]
     assert frompaths(paths, graph=graph, unit="fact").ids.tolist() == [1, 2]
     assert frompaths(paths, graph=graph, top_k=2).ids.tolist() == [1, 0]
-
-
-def test_occurrence_counts_relationships_with_both_ends_in_the_chunk(named):
-    """Row 0: chunks 0 and 1; row 1: chunk 1 alone, since B is not in chunk 2."""
-    assert occurrence(ranked(0, 1), graph=named, top_k=9).items() == [(1, 2.0), (0, 1.0)]
-    assert occurrence(ranked(0, 0), graph=named, top_k=9).items() == [(0, 2.0), (1, 2.0)]
-    assert occurrence(ranked(1, 0), graph=named, top_k=1).items() == [(1, 2.0)]
 
 
 def test_occurrence_by_entity_ranks_chunks_by_neighbours(named):

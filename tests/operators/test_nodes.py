@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from by_hand import Planted, alone, angle, at, check, falling, ranked
+from by_hand import Planted, alone, check, falling, ranked
 from small_worlds import WORLDS
 
 from graphrag_bench.algorithms.graph import Graph, nodes_of_types
@@ -15,37 +15,17 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
-from graphrag_bench.indices.words import Tfidf
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.values import Mentions, NodeScores, Question
 from methods.pathcorag.steps import among
 from operators.node.link import link, match
-from operators.node.onehop import expand, onehop, relnode
+from operators.node.onehop import expand, onehop
 from operators.relationship import of_graph as relationships
-from operators.search import node_vdb, relationship_vdb, tfidf
+from operators.search import relationship_vdb
 
 load_plugins()
 A, B, C, D = range(4)
-
-
-def test_node_search_scores_by_cosine_or_share():
-    """Cosines 1 and 0.5 become 1 and 0.75, with the sum 1.75."""
-    needs = {"node_index": at(0, 60, 90), "embedder": Planted(angle)}
-    needs["graph"] = Graph.from_arrays([], [], n_nodes=3)
-    check(alone(node_vdb)(Question("q", "0"), top_k=2, **needs), [0, 1], [1.0, 0.5])
-    result = alone(node_vdb)(Question("q", "0"), top_k=2, score="share", **needs)
-    check(result, [0, 1], [1 / 1.75, 0.75 / 1.75])
-
-
-def test_tfidf_ranks_nodes_or_given_candidates():
-    """`dog` and `blue` are in two of four texts, `red` and `cat` in one."""
-    passages = Tfidf.of(["red dog", "blue dog", "blue cat sleeps", "green frog"])
-    result = tfidf(Question("q", "a red dog"), tfidf=passages)
-    assert result.ids.tolist() == [0, 1]
-    assert result.scores[0] == pytest.approx(1.0)
-    result = tfidf(Question("q", "blue dog"), nodes=ranked(2, 0), tfidf=passages)
-    assert result.ids.tolist() == [0, 2]
 
 
 @pytest.fixture
@@ -61,13 +41,6 @@ def test_onehop_ranks_neighbours_by_weight_per_node(star):
     assert result.items() == [(C, 0.9), (B, 0.8), (A, 3.0), (D, 2.0)]
     both_ways = Graph.from_arrays([A, A, C, C], [B, C, A, C], weight=[4, 2, 3, 9])
     assert onehop(ranked(A), graph=both_ways).items() == [(C, 5.0), (B, 4.0)]
-
-
-def test_relnode_scores_ends_by_best_or_mean(star):
-    """Rows 3 and 1 are C - D and A - C."""
-    rows = ranked(3, 1, scores=(0.9, 0.4))
-    assert relnode(rows, graph=star).items() == [(C, 0.9), (D, 0.9), (A, 0.4)]
-    check(relnode(rows, graph=star, score="mean"), [C, D, A], [0.65, 0.9, 0.4])
 
 
 def test_expand_scores_neighbours_by_sum_best_or_degree(star):

@@ -1,17 +1,14 @@
 """Random walks over nodes and chunks, by hand."""
 
 import numpy as np
-from by_hand import Planted, alone, check, ranked
+from by_hand import alone, check, ranked
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import walk_with_chunks
-from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.values import ChunkScores, Question
-from methods.entitypassage.names import chunk_restart, node_restart
+from graphrag_bench.values import ChunkScores
 from operators.chunk.ppr import ppr as chunk_ppr
 from operators.chunk.ppr import specificity
 from operators.node.ppr import ppr
-from operators.search import similarity
 
 A, B, C, D = range(4)
 PATH = Graph.from_arrays([A, B], [B, C], n_nodes=4)
@@ -20,16 +17,6 @@ PATH = Graph.from_arrays([A, B], [B, C], n_nodes=4)
 
 def masses(graph: Graph, *seeds: int, **settings) -> list[float]:
     return alone(ppr)(ranked(*seeds), graph=graph, **settings)[1].values.round(6).tolist()
-
-
-def test_damping_is_the_probability_of_continuing_the_walk():
-    for damping, mass in (
-        (0.5, [0.583333, 0.333333, 0.083333, 0.0]),
-        (0.1, [0.904545, 0.090909, 0.004545, 0.0]),
-        (0.85, [0.345270, 0.459459, 0.195270, 0.0]),
-        (0.0, [1.0, 0.0, 0.0, 0.0]),
-    ):
-        assert masses(PATH, A, damping=damping) == mass
 
 
 def test_isolated_nodes_parallel_relationships_and_min_mass():
@@ -60,17 +47,6 @@ def test_specificity_weights_seeds_by_their_number_of_chunks():
         assert masses(in_chunks, C, C, D, reset=reset, **still) == once
 
 
-def test_restart_weights_are_shares() -> None:
-    graph = Graph.from_arrays(
-        [], [], names=list("abc"), node_chunk=[[1, 1, 1], [1, 0, 0], [0, 0, 0]]
-    )
-    check(node_restart(ranked(0, 1), graph=graph), [1, 0], [0.75, 0.25])
-    result = node_restart(ranked(2, 1, 2, scores=(0.5, 1.0, 1.0)), graph=graph)
-    check(result, [1, 2], [0.5, 0.5])
-    shares = chunk_restart(ChunkScores(np.array([0.5, 0.9, 0.2, 0.6])), n_dense=3).values
-    np.testing.assert_allclose(shares, [0.0, 0.8, 0.0, 0.2])
-
-
 def test_specificity_divides_scores_by_the_number_of_chunks():
     """A is in two chunks through its relationships, B in one, C in none."""
     of_chunks = Graph.from_arrays(
@@ -79,13 +55,6 @@ def test_specificity_divides_scores_by_the_number_of_chunks():
     )  # fmt: skip
     result = specificity(ranked(A, B, C, scores=(0.9, 0.6, 0.3)), graph=of_chunks)
     check(result, [B, A, C], [0.6, 0.45, 0.3])
-
-
-def test_similarity_scales_the_cosine_to_0_1():
-    """Chunks point east, north-east and west: cosines 1, 0.6 and -1; (0.6 + 1) / 2 = 0.8."""
-    index = VectorIndex(np.array([[1, 0], [0.6, 0.8], [-1, 0]], np.float32))
-    result = alone(similarity)(Question("q", "east"), chunk_index=index, embedder=Planted())
-    np.testing.assert_allclose(result.values, [1.0, 0.8, 0.0], atol=1e-6)
 
 
 CHAIN = Graph.from_arrays(
