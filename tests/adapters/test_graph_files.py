@@ -4,7 +4,6 @@ import ast
 import json
 
 import pandas as pd
-import pytest
 from toy_runs import TOY, command, run_folder
 
 from graphrag_bench.adapters.gfmrag import export_gfm
@@ -78,14 +77,13 @@ def test_neo4j_has_ids_labels_and_types(tmp_path):
     assert links["weight:double"].tolist() == [1, 0.5, 2] + [1] * (len(TABLE) + 1)
 
 
-@pytest.mark.parametrize("form", ["gfmrag", "neo4j"])
-def test_export_writes_a_graph_in_both_forms_and_nothing_else(form, tmp_path, monkeypatch):
+def test_export_writes_a_graph_in_both_forms_and_nothing_else(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_folder("method=hipporag", *TOY, "limit=1", "answer=off")
     keys = {path.parent.name: path.name for path in tmp_path.glob("artifacts/toy/*/*")}
-    ended = command("artifacts", "export", keys["graph"], "out", "--form", form)
-    assert ended.code == 0, ended.err
-    (nodes,) = (tmp_path / "out").rglob("nodes.csv")
-    n_entities = int(ended.out.split()[0])
-    assert len(read(nodes)) == n_entities + 8
-    assert command("artifacts", "export", keys["chunk_table"], "out", "--form", form).code == 2
+    for form in ("gfmrag", "neo4j"):
+        ended = command("artifacts", "export", keys["graph"], form, "--form", form)
+        assert ended.code == 0, ended.err
+        (nodes,) = (tmp_path / form).rglob("nodes.csv")
+        assert len(read(nodes)) == int(ended.out.split()[0]) + 8
+        assert command("artifacts", "export", keys["chunk_table"], form, "--form", form).code == 2

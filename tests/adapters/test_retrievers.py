@@ -30,7 +30,7 @@ def retriever(tool: str, method: str = "bm25", dataset: str = "toy", **settings:
     return adapter[kind](pipeline, dataset)
 
 
-@pytest.mark.parametrize("method", ["bm25", "vanilla", "entitypassage"])
+@pytest.mark.parametrize("method", ["bm25", "entitypassage"])
 def test_pt_experiment_has_the_figures_of_our_run(method):
     pt = pytest.importorskip("pyterrier")
     ours = api.method(method, **MODELS).run("toy", answer="off").metrics["metrics"]

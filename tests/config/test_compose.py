@@ -16,11 +16,11 @@ from graphrag_bench.run.experiment import Experiment
 
 SOURCES = ("paper", "zhou2025", "upstream")
 WORDS = [
-    ["method=lgraphrag", "profile=upstream", "chunking=token", "chunking.size=99"],
-    ["llm@llm_build=scripted", "llm_build.model=tiny", "build.graph.edge_drop=0.1"],
+    ["method=lgraphrag", "profile=upstream", "chunking=token", "chunking.size=99",
+     "llm@llm_build=scripted", "llm_build.model=tiny", "build.graph.edge_drop=0.1"],
     ["++method.top_k=3", "~evaluation.cuts", "method.retrieve.0.min_score=0.5"],
     ["experiment=retrieval_only", "dataset=world", "dataset.hops=3"],
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)

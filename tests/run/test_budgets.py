@@ -138,7 +138,6 @@ def test_key_contains_the_budget() -> None:
         ([], LEAST, 8),  # all of the toy set, though the file says 4
         (["budget_context=native"], None, 4),
         (["regime=published"], None, 4),
-        (["profile=zhou2025"], None, 4),
         (["method.top_k=4"], LEAST, 4),  # a number that is given stays, that of the file too
         (["method.generate.0.top_k=3"], LEAST, 3),
         # as published a number of tokens is a cap: two passages of about 27 fit into 60

@@ -40,18 +40,18 @@ def test_unused_setting_is_refused(home: Path, methods: str, words: str, named: 
 @pytest.mark.parametrize(
     ("methods", "words"),
     [
-        ("hipporag", "method.damping=0.3 method.retrieve.0.dedupe=true build.graph.synonymy=add"),
-        ("hipporag", "llm@llm_build=scripted build.extraction=llm llm.tokenizer=cl100k"),
+        ("hipporag", "method.damping=0.3 method.retrieve.0.dedupe=true build.graph.synonymy=add "
+         "llm@llm_build=scripted build.extraction=llm llm.tokenizer=cl100k"),
         ("hipporag", "graph.import_from=own.graphml"),
         ("lgraphrag", "pooling=rerank pooling.search=bfs pooling.linking=[vectors]"),
         ("vanilla", "chunking=token chunking.size=1200 split=dev dev_share=0.3"),
         ("bm25,vanilla", "embedder.dimension=64"),  # one that reads it is enough
         # how much is done, and how; and what holds for a whole comparison
-        ("bm25", "limit=2 workers=1 budget.tokens=9 trace=off reference_rows=off shard=1/2"),
-        ("bm25", "failures.limit=0.5 evaluation.cuts=[1,2] paths.home=elsewhere answer=off"),
-        ("bm25", "profile=zhou2025 fidelity=paper graph.per=all method.title=mine embedder=bge"),
+        ("bm25", "limit=2 workers=1 budget.tokens=9 trace=off reference_rows=off shard=1/2 "
+         "failures.limit=0.5 evaluation.cuts=[1,2] paths.home=elsewhere answer=off "
+         "profile=zhou2025 fidelity=paper graph.per=all method.title=mine embedder=bge"),
     ],
-)
+)  # fmt: skip
 def test_used_setting_is_accepted(home: Path, methods: str, words: str) -> None:
     check(home, methods, words)
 
