@@ -60,14 +60,6 @@ def test_a_pair_is_one_row_with_the_summed_strength():
     assert dense(graph.relationship_chunk) == [[1, 1]]
 
 
-def test_keywords_are_distinct_in_order_of_first_mention():
-    graph = merged(
-        [related("a", "b", "", "trade", "art")], [related("b", "a", "", "art", "war")],
-        keywords=True,
-    )  # fmt: skip
-    assert list(graph.keywords) == ["trade, art, war"]
-
-
 def test_graphs_without_entities_or_rich_graphs_without_keywords_are_errors():
     with pytest.raises(UserError, match="keywords=true"):
         merged([related("a", "b")], keywords=True)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from by_hand import Planted, alone, check, falling, ranked
+from by_hand import Planted, alone, falling, ranked
 from small_worlds import WORLDS
 
 from graphrag_bench.algorithms.graph import Graph, nodes_of_types
@@ -17,12 +17,11 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.steps import OperatorStep
-from graphrag_bench.values import Mentions, NodeScores, Question
+from graphrag_bench.values import Mentions, Question
 from methods.pathcorag.steps import among
 from operators.node.link import link, match
-from operators.node.onehop import expand, onehop
+from operators.node.onehop import onehop
 from operators.relationship import of_graph as relationships
-from operators.search import relationship_vdb
 
 load_plugins()
 A, B, C, D = range(4)
@@ -41,19 +40,6 @@ def test_onehop_ranks_neighbours_by_weight_per_node(star):
     assert result.items() == [(C, 0.9), (B, 0.8), (A, 3.0), (D, 2.0)]
     both_ways = Graph.from_arrays([A, A, C, C], [B, C, A, C], weight=[4, 2, 3, 9])
     assert onehop(ranked(A), graph=both_ways).items() == [(C, 5.0), (B, 4.0)]
-
-
-def test_expand_scores_neighbours_by_sum_best_or_degree(star):
-    """C (0.9) is adjacent to A and D, B (0.5) to A. Degrees: A 3, B 1, C 2, D 2."""
-    for score, expected in (
-        ("sum", [(A, 0.9 + 0.5), (D, 0.9)]),
-        ("best", [(A, 0.9), (D, 0.9)]),
-        ("degree", [(A, 2.0 + 3.0), (D, 2.0 + 2.0)]),
-    ):
-        result = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score)
-        check(result, [node for node, _ in expected], [value for _, value in expected])
-        equal = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score, equal_scores=True)
-        assert equal.items() == [(A, 1.0), (D, 1.0)]
 
 
 TITLED = ChunkTable.of([("a", "Ada (person)", "x"), ("b", "Norvik", "y")])
@@ -168,27 +154,6 @@ def test_unknown_types_are_refused() -> None:
         assert all("node.type" in problem for problem in checker.problems)
 
 
-def test_aggregator_scores_relationships_by_the_sum_of_their_ends():
-    for source, target, settings, best, every in (
-        ([0, 1], [1, 2], {}, [0, 1], [0.8, 0.5]),
-        # rows 0 and 2 join the same two nodes, in both directions
-        ([0, 1, 1], [1, 2, 0], {"unit": "pair"}, [0, 1], [0.8, 0.5, 0.8]),
-        ([0, 1, 3], [1, 2, 4], {"keep_scores": "best"}, [0, 1], [0.8, 0.5, 0.0]),
-        ([0, 1, 3], [1, 2, 4], {"keep_scores": "best", "top_k": 1}, [0], [0.8, 0.0, 0.0]),
-    ):
-        mass = np.array([0.5, 0.3, 0.2, 0, 0])[: max(source + target) + 1]
-        graph = Graph.from_arrays(source, target)
-        result, scores = relationships.aggregator(NodeScores(mass), graph=graph, **settings)
-        assert result.ids.tolist() == best
-        np.testing.assert_allclose(scores.values, every)
-
-
-@pytest.fixture
-def kite():
-    """0 is adjacent to 1, 2 and 3, 1 to 2, 3 to 4. Degrees 3, 2, 2, 2, 1."""
-    return Graph.from_arrays([0, 1, 4, 0, 3], [1, 2, 3, 2, 0], weight=[1, 9, 1, 2, 1])
-
-
 STAR = [0, 0, 0, 0], [1, 2, 3, 4]
 """Degrees 4 + 1 and weight 1 for every relationship."""
 LINKS = [0, 0, 2, 0, 1, 3], [3, 2, 1, 1, 4, 4]
@@ -204,28 +169,6 @@ def test_relationships_at_nodes_are_ordered_by_degree_or_links():
     ):
         result = relationships.onehop(falling(*nodes), graph=Graph.from_arrays(*ends), **settings)
         assert result.ids.tolist() == rows
-
-
-def test_relationships_at_a_node_are_ordered_by_degree_weight_and_id(kite):
-    """Rows 0, 3 and 4 have degrees 3 + 2; row 3 has the most weight."""
-    result = relationships.onehop(falling(0), graph=kite)
-    assert result.items() == [(3, 5.0), (0, 5.0), (4, 5.0)]
-
-
-def test_relationship_search_orders_by_similarity_or_degree(kite):
-    """The cosines of the rows are 0.9, 0.8, 0.7, 0.6 and 0.5."""
-    vectors = np.zeros((5, 5), np.float32)
-    vectors[:, 0] = [0.9, 0.8, 0.7, 0.6, 0.5]
-    needs = {
-        "relationship_index": VectorIndex(vectors),
-        "embedder": Planted(lambda text: np.eye(5)[int(text)]),
-        "graph": kite,
-    }
-    result = alone(relationship_vdb)(Question("q", "0"), top_k=3, **needs)
-    check(result, [0, 1, 2], [0.9, 0.8, 0.7])
-    # Degrees of rows 0 to 3: 5, 4, 3, 5; row 3 weighs more than row 0.
-    result = alone(relationship_vdb)(Question("q", "0"), order="degree_weight", **needs)
-    check(result, [3, 0, 1, 2], [0.6, 0.9, 0.8, 0.7])
 
 
 def test_relationships_at_nodes_match_a_full_scan():

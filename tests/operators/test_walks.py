@@ -7,7 +7,6 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import walk_with_chunks
 from graphrag_bench.values import ChunkScores
 from operators.chunk.ppr import ppr as chunk_ppr
-from operators.chunk.ppr import specificity
 from operators.node.ppr import ppr
 
 A, B, C, D = range(4)
@@ -45,16 +44,6 @@ def test_specificity_weights_seeds_by_their_number_of_chunks():
     for reset in ("specificity", "uniform"):
         once = masses(in_chunks, C, D, reset=reset, **still)
         assert masses(in_chunks, C, C, D, reset=reset, **still) == once
-
-
-def test_specificity_divides_scores_by_the_number_of_chunks():
-    """A is in two chunks through its relationships, B in one, C in none."""
-    of_chunks = Graph.from_arrays(
-        [A, A], [B, D],
-        node_chunk=[[1, 1], [1, 0], [1, 1], [0, 1]], relationship_chunk=[[1, 0], [0, 1]],
-    )  # fmt: skip
-    result = specificity(ranked(A, B, C, scores=(0.9, 0.6, 0.3)), graph=of_chunks)
-    check(result, [B, A, C], [0.6, 0.45, 0.3])
 
 
 CHAIN = Graph.from_arrays(
