@@ -73,16 +73,26 @@ def _folders(
 @pytest.fixture(autouse=True, scope="session")
 def _compositions() -> Iterator[None]:
     """What Hydra composes of our own choices it composes once; commands do not come here."""
-    by_hydra = compose.composition
-    remembered = cache(by_hydra)
+    by_hydra, read = compose.composition, compose.settings_of
+    remembered = cache(by_hydra)  # its callers copy what they change
+    settings: dict[int, Any] = {}
 
     def composition(words: Sequence[str] = (), name: str = compose.PRIMARY) -> DictConfig:
         if sources.folders() != OURS or any(".yaml" in word for word in words):
             return by_hydra(words, name)
-        return copy.deepcopy(remembered(tuple(words), name))
+        config = remembered(tuple(words), name)
+        settings.setdefault(id(config), {})
+        return config
+
+    def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
+        if id(config) not in settings:
+            return read(config, hydra)
+        settings[id(config)] = settings[id(config)] or read(config, hydra)
+        return copy.deepcopy(settings[id(config)])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compose, "composition", composition)
+        patch.setattr(compose, "settings_of", settings_of)
         yield
 
 

@@ -154,14 +154,14 @@ def _frozen(experiment: Experiment) -> Plain:
     resources = build_resources(experiment, experiment.models, Progress())
     prompts = {"while building": _sent(reader.prompts)}
     resources |= {name: reader for name in ("llm", "llm_build") if name in resources}
-    questions = {}
+    names, questions = ArtifactNames.of(resources), {}
     for question in experiment.selection()[0]:
         reader.prompts.clear()
         table, pipeline = resources["chunk_table"], experiment.method.pipeline
         start = partial(start_state, experiment, table=table)
         (finished,) = run([question], pipeline, Execution(resources), start=start)
-        result = _question(finished, ArtifactNames.of(resources))
-        questions[question.id] = {**result, "prompts": _sent(reader.prompts)}
+        sent = {"prompts": _sent(reader.prompts)}
+        questions[question.id] = {**_question(finished, names), **sent}
     return {"prompts": prompts, "question": questions}
 
 

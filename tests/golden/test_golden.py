@@ -2,10 +2,12 @@
 
 import copy
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from graphrag_bench import fingerprint
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import builders, operators
 
@@ -22,9 +24,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", autouse=True)
 def _registries() -> Iterator[None]:
-    """Remove the operators and builders of the plug-in after the tests of this file."""
+    """Hash code once, and remove the plug-in's operators and builders after these tests."""
     load_plugins()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fingerprint, "code", cache(fingerprint.code))
         for registry in (operators, builders):
             patch.setattr(registry, "_items", dict(registry._items))
         yield
