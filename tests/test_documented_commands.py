@@ -16,7 +16,6 @@ from graphrag_bench.config import compose
 from graphrag_bench.config.compose import parse_overrides
 from graphrag_bench.config.settings import check_settings, described_settings
 from graphrag_bench.config.sources import GROUPS, ROLES
-from graphrag_bench.config.words import quote
 from graphrag_bench.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -73,17 +72,11 @@ def documented(file: Path) -> list[str]:
 def check(command: str, words: list[str]) -> None:
     """Raise for an unknown command or words that it does not take."""
     assert command in COMMANDS
-    known = {name.partition(".")[0] for name, *_ in described_settings()} | {
-        *GROUPS,
-        *ROLES,
-        "hydra",
-    }
     if not words or "--help" in words:
         return
     if command in OF_RUNS:
-        settings = [word for word in words if is_setting(word)]
         chosen = {f"{group}=NAME": f"{group}={name}" for group, name in PLACES.items()}
-        compose_first([chosen.get(word, word) for word in settings])
+        compose_first([chosen.get(word, word) for word in words if is_setting(word)])
         return
     module = import_module(f"graphrag_bench.cli.{command}")
     parser = Parser(command, module.__doc__ or "")
@@ -93,21 +86,36 @@ def check(command: str, words: list[str]) -> None:
     except UserError as error:
         assert any(mention in str(error) for mention in MENTIONED), error
         return
-    left = [word for name in ("words", "runs") for word in read.get(name, ())]
-    assert {setting_name(word).partition(".")[0] for word in left if is_setting(word)} <= known
+    known = {name.partition(".")[0] for name, *_ in described_settings()}
+    left = [word for name in ("words", "runs") for word in read.get(name, ()) if is_setting(word)]
+    assert {setting_name(word).partition(".")[0] for word in left} <= {*known, *GROUPS, *ROLES}
+
+
+composed: set[tuple[str, str]] = set()
+"""Settings of runs that compose, each with the choice of its group."""
 
 
 def compose_first(words: list[str]) -> None:
-    """Compose a run, or the first cell of a sweep, and check its settings."""
-    several = [one.input_line for one in parse_overrides(words) if one.is_sweep_override()]
-    shared = [one for one in map(quote, words) if one not in several]
-    if several or any(word.startswith("experiment=") for word in words):  # of other methods
-        shared = [one for one in shared if not one.startswith("method.")]
-    whole = compose.composition(shared)
-    if several or whole.hydra.mode == RunMode.MULTIRUN:
+    """Compose a run, or the first cell of a sweep, if it has a new setting; check its settings."""
+    parsed = parse_overrides(words)
+    study = any(one.key_or_group == "experiment" for one in parsed)
+    first = [
+        f"{one.get_key_element()}={next(iter(one.sweep_string_iterator()))}"
+        if one.is_discrete_sweep()
+        else str(one.input_line)
+        for one in parsed
+        if not study or not (one.is_sweep_override() or one.key_or_group.startswith("method."))
+    ]  # the methods of a study have other settings
+    choices = dict(word.split("=", 1) for word in first if "=" in word)
+    new = {(word, choices.get(setting_name(word).partition(".")[0], "")) for word in first}
+    if not study and new <= composed:
+        return
+    whole = compose.composition(first)
+    if study and (len(first) < len(words) or whole.hydra.mode == RunMode.MULTIRUN):
         every = compose.cells(whole, words)
         whole = compose.composition(every[0]) if every else whole
     check_settings(compose.settings_of(whole, whole.hydra))
+    composed.update(new)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
