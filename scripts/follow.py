@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,7 +79,20 @@ def write(block: Block, folder: Path) -> None:
     path.write_text(before + block.text, encoding="utf-8")
 
 
-def check(page: Path, folder: Path) -> list[str]:
+Done = subprocess.CompletedProcess[str]
+
+
+def shell(text: str, folder: Path, *, python: bool = False) -> Done:
+    """Run a command line or a script in a new process."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    program = [sys.executable, "-c"] if python else ["bash", "-c"]
+    env = {**os.environ, "PATH": path, "COLUMNS": "100"}
+    done = subprocess.run([*program, text], cwd=folder, env=env, capture_output=True, text=True)
+    print(f"exit {done.returncode}  {text}", flush=True)
+    return done
+
+
+def check(page: Path, folder: Path, run: Callable[..., Done] = shell) -> list[str]:
     """Run the blocks of a page in a folder, and return all failures and differences."""
     wrong: list[str] = []
     printed = ""
@@ -91,28 +104,19 @@ def check(page: Path, folder: Path) -> list[str]:
                 wrong.append(f"output:\n{printed}\nexpected:\n{block.text}")
         elif block.language == "console":
             for line, lines in block.dialogue:
-                done = _run(["bash", "-c", line], line, folder)
+                done = run(line, folder)
                 out = (done.stdout + done.stderr).replace(f"{folder}/", "")
                 if missing := [one for one in lines if one not in out]:
                     wrong.append(f"{line}\noutput:\n{out}\nmissing: {missing}")
         elif block.language in ("bash", "python"):
-            python = block.language == "python"
-            shell, printed = [sys.executable, "-c"] if python else ["bash", "-c"], ""
+            python, printed = block.language == "python", ""
             for line in [block.text] if python else block.commands:
                 if python or not any(word in line for word in SKIPPED):
-                    done = _run([*shell, line], line, folder)
+                    done = run(line, folder, python=python)
                     printed += done.stdout
                     if done.returncode:
                         wrong.append(f"{line}\nexit code {done.returncode}:\n{done.stderr[-2000:]}")
     return wrong
-
-
-def _run(command: list[str], line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "COLUMNS": "100"}
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
-    print(f"exit {done.returncode}  {line}", flush=True)
-    return done
 
 
 if __name__ == "__main__":

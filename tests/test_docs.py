@@ -3,6 +3,7 @@
 import csv
 import re
 import tomllib
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import yaml
 from toy_runs import command
 
 import graphrag_bench
+from graphrag_bench.cli.main import main
 from graphrag_bench.config.sources import names
 from graphrag_bench.tables.board import BOARD
 from scripts import docs_site, judge_bias, write_board, write_docs, write_results
@@ -73,13 +75,15 @@ def test_a_flow_chart_has_the_operators_in_order_and_the_arms() -> None:
     assert chart.count("subgraph ") == len(re.findall(r"(?m)^end$", chart))
 
 
-def test_the_version_is_the_same_everywhere() -> None:
+def test_the_version_is_the_same_everywhere_and_the_program_is_installed() -> None:
     version = graphrag_bench.__version__
     assert command("--version").out == f"graphrag-bench {version}\n"
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["tool"]["hatch"]["version"]["path"] == "graphrag_bench/version.py"
     assert "version" not in project["project"]
+    (program,) = entry_points(group="console_scripts", name="graphrag-bench")
+    assert program.load() is main
 
 
 def test_every_method_has_a_reference_or_is_known_to_have_no_paper() -> None:

@@ -1,6 +1,11 @@
-"""The guides run block by block on small data without weights, the README as it is."""
+"""The guides run block by block on small data without weights, README and notebooks as they are."""
 
+import ast
+import contextlib
+import io
+import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -20,9 +25,6 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
 SKIPPED = ("gpt-4o-mini", "OPENAI_API_KEY", "launcher=joblib", "launcher=submitit_local")
 """Words of commands that cost money, or that tests/cli/test_launchers.py runs."""
-HYDRA = (ROOT / "docs" / "guides" / "hydra.md").read_text("utf-8")
-"""The guide whose commands print what stands below them."""
-REFUSED = ("method.dampng", "hydra.nonsense")
 PAGES = [page for page in follow.pages() if page.name not in ("hydra.md", "README.md")]
 MODELS = {"embedder": "hashing", "nlp": {"_target_": "toy_runs.Capitals"}}
 OF_RUNS = {"ablate", "ask", "run", "plan"}
@@ -98,42 +100,65 @@ def test_every_command_of_a_page_runs(
             test()
 
 
-def printed(line: str) -> str:
-    """Run a command of the guide on Hydra in this process, and return its output."""
-    program, *words = shlex.split(line)
-    if program == "ls":
-        return "\n".join(sorted(os.listdir(words[-1])))
-    if program == "cat":
-        return Path(words[0]).read_text("utf-8")
+def here(text: str, folder: Path, *, python: bool = False) -> follow.Done:
+    """Run a command or a script in this process, where the models are loaded."""
+    if python:
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(text, {"__name__": "page"})
+        return subprocess.CompletedProcess(text, 0, out.getvalue(), "")
+    program, *words = shlex.split(text)
+    if program in ("ls", "cat"):
+        path = folder / words[-1]
+        shown = "\n".join(sorted(os.listdir(path))) if program == "ls" else path.read_text("utf-8")
+        return subprocess.CompletedProcess(text, 0, shown, "")
     ended = command(*(words[2:] if program == "python" else words))
-    assert ended.code == (2 if any(name in line for name in REFUSED) else 0), ended.err
-    return ended.out + ended.err
+    return subprocess.CompletedProcess(text, ended.code, ended.out, ended.err)
 
 
-@pytest.fixture(scope="module")
-def hydra_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("hydra")
-
-
-@pytest.mark.parametrize("section", HYDRA.split("\n## "), ids=lambda text: text.partition("\n")[0])
-def test_the_hydra_guide_shows_the_real_output(
-    section: str, hydra_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(hydra_folder)
-    blocks = list(follow.blocks(section))
-    for block in blocks:
-        if block.file:
-            follow.write(block, hydra_folder)
-    for block in blocks:
-        for line, lines in block.dialogue if block.language == "console" else ():
-            out = printed(line).replace(f"{hydra_folder}/", "")
-            assert [one for one in lines if one not in out] == [], f"{line}\n{out}"
+@pytest.fixture
+def models_home(home: Path, models_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with the cache of the packaged models."""
+    (home / "cache").symlink_to(models_cache)
+    monkeypatch.setenv("COLUMNS", "100")
+    return home
 
 
 @pytest.mark.real
-def test_the_readme_prints_what_it_says(tmp_path: Path, models_cache: Path) -> None:
-    (tmp_path / "cache").symlink_to(models_cache)
-    assert follow.check(ROOT / "README.md", tmp_path) == []
+@pytest.mark.usefixtures("open_registries")
+@pytest.mark.parametrize("page", ["README.md", "docs/guides/hydra.md"])
+def test_a_page_prints_what_it_says(page: str, models_home: Path) -> None:
+    assert follow.check(ROOT / page, models_home, here) == []
+
+
+FIGURE = re.compile(r"\b[01]\.\d{3}\b")
+
+
+def displayed(source: str, folder: Path, space: dict[str, Any]) -> str:
+    """Run a cell of a notebook, and return what it prints and displays."""
+    if source.startswith("!"):
+        return here(source[1:].partition(" 2>")[0], folder).stdout
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(compile(ast.Interactive(ast.parse(source).body), "cell", "single"), space)
+    return out.getvalue()
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("open_registries")
+@pytest.mark.parametrize("file", sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")), ids=str)
+def test_a_notebook_prints_its_figures(
+    file: Path, models_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        sys,
+        "displayhook",
+        lambda one: print(one, getattr(one, "_repr_markdown_", str)()),  # noqa: T201
+    )
+    space: dict[str, Any] = {"__name__": "cells"}
+    for cell in json.loads(file.read_text("utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            out = displayed("".join(cell["source"]), models_home, space)
+            stored = FIGURE.findall(str(cell["outputs"]))
+            assert dict.fromkeys(FIGURE.findall(out)) == dict.fromkeys(stored), out
 
 
 def test_the_readme_is_short_and_links_every_guide() -> None:
