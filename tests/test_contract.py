@@ -65,10 +65,6 @@ def walks(
     ]
 
 
-def nothing(nodes: Sequence[Ranked[Node]]) -> list[Ranked[Node]]:
-    return []
-
-
 @pytest.mark.parametrize(("function", "batched"), [(walk, False), (walks, True)])
 def test_a_signature_defines_reads_needs_settings_and_writes(function, batched):
     assert operator("chunk.walk", batched=batched)(function) is function
@@ -86,7 +82,11 @@ def test_a_batched_operator_returns_one_result_per_question():
     rows = [[seed, None], [seed, Query(("a", "b"))]]
     results = registered("chunk.walk")(rows, graph=pair)
     assert [scores.values.tolist() for _, scores in results] == [[0.5, 0.5], [1.0, 1.0]]
-    operator("chunk.none", batched=True)(nothing)
+
+    @operator("chunk.none", batched=True)
+    def nothing(nodes: Sequence[Ranked[Node]]) -> list[Ranked[Node]]:
+        return []
+
     with pytest.raises(ValueError, match="0 results for 2"):
         registered("chunk.none")([[seed], [seed]])
 
@@ -152,8 +152,7 @@ def test_invalid_signatures_are_refused(
 @pytest.mark.parametrize(
     ("kind", "wrong"),
     [
-        *((PositiveInt, value) for value in ("4", True, 4.5, 0, None)),
-        *((Damping, value) for value in (1, -0.1, "0.5", True)),
+        *((PositiveInt, value) for value in ("4", True, 0)),
         (Literal["pair", "fact"], "pairs"),
         (Prompt, "methods:vanilla/prompts/anser.j2"),
     ],
@@ -225,10 +224,6 @@ def test_a_reload_registers_the_new_code(lab):
     edit(lab / "lab.py", " + '!'", "")
     importlib.reload(sys.modules["lab"])
     assert echoed() == before
-
-
-def test_a_reloaded_helper_changes_the_fingerprint(lab):
-    before = echoed()
     edit(lab / "words.py", "upper", "lower")
     importlib.reload(sys.modules["words"])
     between = echoed()

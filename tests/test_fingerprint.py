@@ -65,11 +65,7 @@ _numbers = count()
 def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     """A function that returns the fingerprint of `op` in `lab.ops` of a new package."""
     root = tmp_path_factory.mktemp("laboratory")
-
-    def fingerprint_of(ops: str, **edited: str) -> str:
-        return imported(root, {**PACKAGE, "ops.py": ops, **edited})
-
-    return fingerprint_of
+    return lambda ops, **edited: imported(root, {**PACKAGE, "ops.py": ops, **edited})
 
 
 def imported(root: Path, files: Mapping[str, str | bytes]) -> str:
@@ -79,26 +75,31 @@ def imported(root: Path, files: Mapping[str, str | bytes]) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in sys.modules if name.partition(".")[0] == "lab"]:
-            patch.delitem(sys.modules, name)
         patch.setattr(sys, "dont_write_bytecode", True)
         patch.syspath_prepend(str(folder))
-        result = code(importlib.import_module("lab.ops").op)
-        for name in [name for name in sys.modules if name.partition(".")[0] == "lab"]:
-            patch.delitem(sys.modules, name)
-    return result
+        try:
+            return code(importlib.import_module("lab.ops").op)
+        finally:
+            for name in [name for name in sys.modules if name.partition(".")[0] == "lab"]:
+                del sys.modules[name]
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_import_is_in_the_fingerprint(laboratory, form):
     first = laboratory(FORMS[form])
-    edits = [("return x", "return -x"), ("factor = 1.0", "factor = 2.0"), ("sign(x)", "sign(x=0)")]
-    for old, new in edits:
-        assert laboratory(FORMS[form], **{"helpers.py": HELPERS.replace(old, new)}) != first
-    words = HELPERS.replace('"""The sign."""', '"""The sign: 1 or -1."""').replace("# as it", "# a")
-    assert laboratory(FORMS[form], **{"helpers.py": f"{words}\n\n"}) == first
+    edited = HELPERS.replace("return x", "return -x")
+    assert laboratory(FORMS[form], **{"helpers.py": edited}) != first
     other = laboratory(FORMS[form], **{"other.py": "def sign(x):\n    return 2\n"})
     assert (other == first) == ("computed" not in form)
+
+
+def test_all_code_of_a_module_counts_except_comments_and_docstrings(laboratory):
+    form = FORMS["a chain"]
+    first = laboratory(form)
+    for old, new in (("factor = 1.0", "factor = 2.0"), ("sign(x)", "sign(x=0)")):
+        assert laboratory(form, **{"helpers.py": HELPERS.replace(old, new)}) != first
+    words = HELPERS.replace('"""The sign."""', '"""The sign: 1 or -1."""').replace("# as it", "# a")
+    assert laboratory(form, **{"helpers.py": f"{words}\n\n"}) == first
 
 
 def test_unparsable_files_count_by_their_bytes(laboratory):
