@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
@@ -70,9 +70,11 @@ LISTS = {
 COUNTED = Ranked | Mentions | Query | Keywords | Subgraph | Exploration | RankedPaths | StepNodes
 VECTORS = NodeScores | RelationshipScores | ChunkScores
 
-each_operator = pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name)
-each_world = pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 both_models = pytest.mark.parametrize("model", [Obliging, Babbling])
+
+
+def each(items: Iterable[Any]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("op", [*items], ids=lambda op: op.name)
 
 
 @dataclass(frozen=True)
@@ -168,16 +170,26 @@ def plainly(values: Mapping[str, Any]) -> dict[str, Any]:
 # ---- operators
 
 
-@each_operator
+@each(OPERATORS)
 def test_operators_declare_calls_and_supply_prompt_variables(op):
     defaults = defaults_of(op)
     assert bool(MODELS & set(op.needs)) == (op.max_calls(defaults) > 0)
     assert all(one.variables <= op.supplies for one in defaults.values() if isinstance(one, Prompt))
 
 
-@each_world
-@each_operator
-def test_rankings_are_sorted_finite_limited_and_in_range(op, world):
+@each(OPERATORS)
+def test_rankings_are_sorted_finite_limited_and_in_range(op):
+    for world in WORLDS:
+        for way, first in several(op.name, world.name):
+            others = (call(op, world, world.values(amount), way) for amount in ("one", "none"))
+            for slot, result in (pair for written in (first, *others) for pair in written.items()):
+                if isinstance(result, Ranked):
+                    check_ranked(op, world, way, slot, result)
+                elif isinstance(result, VECTORS):
+                    assert np.isfinite(result.values).all()
+
+
+def check_ranked(op: Operator, world: World, way: Way, slot: str, result: Ranked[Any]) -> None:
     graph = world.resources["graph"]
     n_rows = {
         "nodes": graph.n_nodes,
@@ -185,49 +197,40 @@ def test_rankings_are_sorted_finite_limited_and_in_range(op, world):
         "chunks": graph.n_chunks,
         "communities": len(world.resources["communities"]),
     }
-    for way, first in several(op.name, world.name):
-        others = (call(op, world, world.values(amount), way) for amount in ("one", "none"))
-        for slot, result in (pair for written in (first, *others) for pair in written.items()):
-            if isinstance(result, Ranked):
-                assert np.isfinite(result.scores).all()
-                assert ((result.ids >= 0) & (result.ids < n_rows[slot])).all()
-                most = way.settings.get("top_k")
-                assert len(result) <= (most if isinstance(most, int) else len(result))
-                keys = list(zip(-result.scores.round(DECIMALS), result.ids, strict=True))
-                assert op.order or keys == sorted(set(keys))
-            elif isinstance(result, VECTORS):
-                assert np.isfinite(result.values).all()
+    assert np.isfinite(result.scores).all()
+    assert ((result.ids >= 0) & (result.ids < n_rows[slot])).all()
+    most = way.settings.get("top_k")
+    assert len(result) <= (most if isinstance(most, int) else len(result))
+    keys = list(zip(-result.scores.round(DECIMALS), result.ids, strict=True))
+    assert op.order or keys == sorted(set(keys))
 
 
-@each_world
-@pytest.mark.parametrize(
-    "op",
-    [op for op in OPERATORS if LISTS & {read.slot for read in op.reads}],
-    ids=lambda op: op.name,
-)
-def test_empty_input_gives_empty_output(op, world):
-    result = call(op, world, world.values("none"), Way(defaults_of(op), optional=True))
-    sizes = [
-        len(value.pieces) if isinstance(value, Context) else len(value)
-        for value in result.values()
-        if isinstance(value, COUNTED | Context)
-    ]
-    # without facts there are no relationships, and no chunk is above the threshold
-    needs_facts = op.writes == ("relationships",) or op.name == "chunk.pick.similar_and_dense"
-    there_are_some = any(world.facts) or not needs_facts
-    assert any(sizes) == (op.name in SOMETHING_FROM_NOTHING and there_are_some)
+@each(op for op in OPERATORS if LISTS & {read.slot for read in op.reads})
+def test_empty_input_gives_empty_output(op):
+    for world in WORLDS:
+        result = call(op, world, world.values("none"), Way(defaults_of(op), optional=True))
+        sizes = [
+            len(value.pieces) if isinstance(value, Context) else len(value)
+            for value in result.values()
+            if isinstance(value, COUNTED | Context)
+        ]
+        # without facts there are no relationships, and no chunk is above the threshold
+        needs_facts = op.writes == ("relationships",) or op.name == "chunk.pick.similar_and_dense"
+        there_are_some = any(world.facts) or not needs_facts
+        assert any(sizes) == (op.name in SOMETHING_FROM_NOTHING and there_are_some), world.name
 
 
-@each_world
-@each_operator
-def test_output_does_not_depend_on_the_order_of_input(op, world):
-    turned = {slot: reverse(value) for slot, value in world.values("several").items()}
-    for way, first in several(op.name, world.name):
-        assert plainly(first) == plainly(call(op, world, world.values("several"), way))
-        second = {} if op.order else call(op, world, turned, way)
-        for slot, result in second.items():
-            if isinstance(result, Ranked | VECTORS):
-                assert plain(result) == plain(first[slot])
+@each(OPERATORS)
+def test_output_does_not_depend_on_the_order_of_input(op):
+    for world in WORLDS:
+        values = world.values("several")
+        turned = {slot: reverse(value) for slot, value in values.items()}
+        for way, first in several(op.name, world.name):
+            assert plainly(first) == plainly(call(op, world, values, way)), world.name
+            second = {} if op.order else call(op, world, turned, way)
+            for slot, result in second.items():
+                if isinstance(result, Ranked | VECTORS):
+                    assert plain(result) == plain(first[slot]), world.name
 
 
 def reverse(value: Any) -> Any:
@@ -243,19 +246,20 @@ def reverse(value: Any) -> Any:
     return value
 
 
-@each_world
-@pytest.mark.parametrize("op", [op for op in OPERATORS if op.batched], ids=lambda op: op.name)
-def test_a_batch_equals_single_calls(op, world):
-    block = [world.values(amount) for amount in ("several", "none", "one", "several")]
-    for way in ways(op):
-        rows = [reads(op, world, values, way) for values in block]
-        together = op(rows, **needs(op, world), **way.settings)
-        for values, result in zip(block, together, strict=True):
-            assert plainly(by_slot(op, result)) == plainly(call(op, world, values, way))
+@each(op for op in OPERATORS if op.batched)
+def test_a_batch_equals_single_calls(op):
+    for world in WORLDS:
+        block = [world.values(amount) for amount in ("several", "none", "one", "several")]
+        for way in ways(op):
+            rows = [reads(op, world, values, way) for values in block]
+            together = op(rows, **needs(op, world), **way.settings)
+            for values, result in zip(block, together, strict=True):
+                single = call(op, world, values, way)
+                assert plainly(by_slot(op, result)) == plainly(single), world.name
 
 
 @both_models
-@pytest.mark.parametrize("op", [op for op in OPERATORS if op.calls], ids=lambda op: op.name)
+@each(op for op in OPERATORS if op.calls)
 def test_a_question_makes_at_most_the_declared_calls(op, model):
     most = 0
     for way in ways(op):
