@@ -9,8 +9,6 @@ from toy_runs import READER, TAGGER, TOY, metrics, run_command
 
 import graphrag_bench as gb
 from graphrag_bench.api import EditablePipeline
-from graphrag_bench.errors import UserError
-from graphrag_bench.llm.scripted import Scripted
 
 WEIGHTLESS = {"embedder": "hashing", "llm": READER, "nlp": TAGGER}
 
@@ -22,47 +20,9 @@ def hipporag(**settings: object) -> EditablePipeline:
     return gb.method("hipporag", **WEIGHTLESS, **settings)
 
 
-def operators(pipeline: EditablePipeline) -> list[str]:
-    return [step.get("op", "switch") for steps in pipeline.steps.values() for step in steps]
-
-
-def test_steps_are_replaced_added_and_deleted() -> None:
-    pipeline = gb.method("vanilla")
-    rest = operators(pipeline)[1:]
-    pipeline.steps["retrieve"][0] = {"op": "chunk.bm25", "top_k": 3}
-    pipeline.steps["convert"].append({"op": "question.entities.nlp"})
-    assert operators(pipeline) == ["question.entities.nlp", "chunk.bm25", *rest]
-    assert 'retrieve.0: {"op": "chunk.bm25", "top_k": 3}' in str(pipeline)
-    del pipeline.steps["convert"][0]
-    assert operators(pipeline) == ["chunk.bm25", *rest]
-
-
-def test_edited_steps_are_checked_before_a_run(home: Path) -> None:
-    pipeline = gb.method("vanilla", **WEIGHTLESS)
-    del pipeline.steps["retrieve"][0]
-    with pytest.raises(UserError, match="reads 'chunks', which no earlier step writes"):
-        pipeline.run("toy")
-    assert not list(home.iterdir())
-
-
-def test_data_set_from_lists_and_model_object(home: Path) -> None:
-    mine = gb.dataset_of(
-        ["Ada built the mill.", {"id": "otto", "text": "Otto sold it."}],
-        [{"text": "Who built the mill?", "answers": ["Ada"], "evidence": ["d0"]}],
-    )
-    model = Scripted(answer=lambda chat: "Ada")
-    run = gb.method("bm25", embedder="hashing", llm=model, nlp=TAGGER).run(mine)
-    assert run.metrics["metrics"]["accuracy"]["mean"] == 1.0
-    assert run.metrics["llm"] == model.identity and model.prompts
-    (row,) = gb.stored_runs().to_dict("records")
-    assert (row["question"], row["evidence_recall@5"]) == ("q0", 1.0)
-
-
-def test_ask_returns_answer_context_and_trace(home: Path) -> None:
+def test_ask_returns_answer_context_and_trace_and_stores_nothing(home: Path) -> None:
     answered = hipporag().ask("Who founded the Norvik Observatory?", "toy")
-    assert answered.answer == "Ada Marsh"
-    assert len(answered.context.pieces) == 8
-    assert answered.context.pieces[0].id == "norvik"
+    assert (answered.answer, answered.context.pieces[0].id) == ("Ada Marsh", "norvik")
     steps = [step.operator for step in answered.trace]
     assert steps[:3] == ["question.entities.nlp", "node.link", "node.ppr"]
     assert answered.trace[0].wrote["mentions"].names == ("norvik observatory",)
@@ -77,7 +37,6 @@ def test_run_equals_that_of_the_command_line(home: Path) -> None:
     assert python.folder.resolve() == home / "runs" / "toy" / "hipporag" / shell.folder.name
     assert python.key == shell.folder.name
     assert python.metrics["metrics"] == metrics(shell.folder)["metrics"]
-    assert python.metrics["n"] == 2
     for name in ("records.jsonl", "config.yaml"):
         assert (python.folder / name).read_bytes() == (shell.folder / name).read_bytes()
 

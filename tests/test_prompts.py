@@ -19,27 +19,15 @@ def prompt(tmp_path):
     return make
 
 
-@pytest.mark.parametrize(
-    ("text", "messages"),
-    [
-        ("Ask {{ question }}", (Message("user", "Ask why"),)),
-        (
-            "{% block user %}Ask {{ question }}{% endblock %}"
-            "{% block system %}Be brief.{% endblock %}",
-            (Message("system", "Be brief."), Message("user", "Ask why")),
-        ),
-    ],
-)
-def test_a_template_has_one_message_or_one_per_block(prompt, text, messages):
-    assert prompt(text).render({"question": "why"}) == messages
-
-
-def test_variables_of_all_blocks_are_found(prompt):
-    requests = prompt(
-        "{# a comment on {{ nothing }} #}{% block user %}{% for piece in pieces %}{{ piece.text }}"
-        "{% endfor %}{{ question }}{% endblock %}"
+def test_a_template_has_one_message_or_one_per_block(prompt):
+    assert prompt("Ask {{ question }}").render({"question": "why"}) == (Message("user", "Ask why"),)
+    blocks = prompt(
+        "{# {{ nothing }} #}{% block user %}Ask {{ question }}{% for one in pieces %}{{ one.text }}"
+        "{% endfor %}{% endblock %}{% block system %}Be brief.{% endblock %}"
     )
-    assert requests.variables == {"pieces", "question"}
+    assert blocks.variables == {"pieces", "question"}
+    messages = blocks.render({"question": "why", "pieces": ()})
+    assert messages == (Message("system", "Be brief."), Message("user", "Ask why"))
 
 
 @pytest.mark.parametrize(
@@ -56,11 +44,8 @@ def test_errors_of_rendering_name_the_prompt(prompt, text, named):
         prompt(text).render({"text": "Who?"})
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["{{ 7 * 7 }}", "{% for x in y %}", "{# gone #}", "{{ question.__class__ }}", "<b> & {}"],
-)
-def test_texts_are_not_parsed_as_templates(prompt, text):
+def test_texts_are_not_parsed_as_templates(prompt):
+    text = "{{ 7 * 7 }} {% for x in y %} {# gone #} {{ question.__class__ }} <b> & {}"
     (message,) = prompt("Passage: {{ text }}").render({"text": text})
     assert message.content == f"Passage: {text}"
 

@@ -40,8 +40,6 @@ SECRETS = (
     f"https://{PASSWORD}@host:81/v1",
     f"http://host:81/v1?x=1&token={PASSWORD}",
 )
-SERVER = ["dataset=toy", "method=vanilla", "embedder=hashing", "llm=openai_compatible"]
-SERVER += ["llm.model=m", "llm.api_key_env=null"]
 
 
 @pytest.mark.parametrize("address", SECRETS)
@@ -60,8 +58,7 @@ def test_text_without_a_secret_is_unchanged() -> None:
 
 
 @pytest.mark.parametrize(
-    "address",
-    ["http://", "http://:80/v1", "http://127.0.0.1:99999/v1", "http://127.0.0.1:0/v1", "ftp://h/v"],
+    "address", ["http://:80/v1", "http://127.0.0.1:99999/v1", "http://127.0.0.1:0/v1", "ftp://h/v"]
 )
 def test_invalid_server_address_is_refused(address: str) -> None:
     with pytest.raises(UserError, match=r"embedder\.base_url") as raised:
