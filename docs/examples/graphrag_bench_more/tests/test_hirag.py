@@ -1,43 +1,18 @@
-"""Tests of HiRAG's layers, key entities and bridge, with results computed by hand."""
+"""Tests of HiRAG's layers and bridge, with results computed by hand."""
 
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 from builds import described, ends, related
 from by_hand import ranked
 
-from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.extraction import EntityRecord, TextExtraction
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import bool_csr
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.graphs.text_graph import text_graph
-from graphrag_bench_more.hirag.layered_graph import (
-    Layers,
-    Summarise,
-    bridge,
-    cluster_sparsity,
-    grow,
-    key_nodes,
-)
+from graphrag_bench_more.hirag.layered_graph import Layers, Summarise, bridge, grow
 
 A, B, C, D, E, ALONE = range(6)
-
-
-def two_communities() -> Communities:
-    """Return community 0 with A, B and E, and community 1 with B, C and D."""
-    members = [(0, A), (0, B), (0, E), (1, B), (1, C), (1, D)]
-    rows, nodes = np.array(members, np.int64).T
-    membership = bool_csr(rows, nodes, (2, 6))
-    return Communities(np.zeros(2, np.int64), np.full(2, -1), membership, membership[:, :1])
-
-
-def test_key_nodes_are_the_best_of_each_community() -> None:
-    """Community 1 gives D and B. Community 0 gives E and again B, so that A is left out."""
-    nodes = ranked(D, E, B, A, scores=(1.0, 0.9, 0.8, 0.7))
-    result = key_nodes(nodes, ranked(1, 0), communities=two_communities(), per_community=2)
-    assert result.items() == [(D, 1.0), (B, 0.8), (E, 0.9)]
 
 
 def test_the_bridge_connects_key_nodes_and_ranks_relationships_by_degree_and_weight() -> None:
@@ -116,23 +91,8 @@ def test_a_summary_with_an_existing_name_is_that_node() -> None:
     assert (graph.descriptions or [""])[0] == "Ada lived."
 
 
-@pytest.mark.parametrize(
-    ("sizes", "n", "expected"),
-    [([3, 3], 6, 0.6), ([6], 6, 0.0), ([1] * 6, 6, 1.0), ([4, 4], 6, 0.2)],
-)
-def test_sparsity_is_the_share_of_pairs_in_no_cluster_together(sizes, n, expected) -> None:
-    """Clusters of 3 and 3 share 12 of 30 ordered pairs, overlapping ones of 4 and 4 share 24."""
-    assert cluster_sparsity(sizes, n) == pytest.approx(expected)
-
-
 def test_layers_end_when_sparsity_converges() -> None:
     """Layer 1 has 1 - 6 / 20 = 0.7; layer 2 has 1 - 2 / 6, which differs by less than 5 %."""
     layers = [[0, 1, 2], [3], [4]], [[0, 1], [2]]
     graph = grown(*layers)
     assert (graph.statistics["layers"], graph.statistics["sparsity"]) == (1, 0.7)
-
-
-def test_summaries_have_no_chunk_and_members_keep_theirs() -> None:
-    graph = grown([[0, 1, 2], [3, 4]])
-    assert graph.node_chunk.toarray().sum(axis=1).tolist() == [1, 1, 1, 1, 1, 0, 0]
-    assert graph.relationship_chunk.toarray().sum(axis=1).tolist() == [1, 1, 0, 0, 0, 0, 0]

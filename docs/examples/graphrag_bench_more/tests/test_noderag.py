@@ -10,12 +10,11 @@ from graphrag_bench.algorithms.extraction import EntityRecord
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.errors import UserError
-from graphrag_bench.values import Mentions, NodeScores
+from graphrag_bench.values import Mentions
 from graphrag_bench_more.noderag.heterogeneous_graph import (
     heterogeneous,
     important_nodes,
     phrase,
-    quota,
     shallow,
 )
 
@@ -54,22 +53,6 @@ def test_half_of_the_mass_moves_at_each_step(graph):
     assert mass.values.sum() == pytest.approx(1)
 
 
-MASS = NodeScores([0.4, 0.3, 0.2, 0.0, 0.1, 0.0])
-
-
-@pytest.mark.parametrize(
-    ("settings", "ids"),
-    [
-        ({}, [UNIT, ATTRIBUTE, ELEMENT]),
-        ({"n_others": 0}, [ATTRIBUTE, ELEMENT]),
-        ({"n_entities": 0}, [UNIT, ELEMENT]),
-        ({"n_titles": 0}, [UNIT, ATTRIBUTE]),
-    ],
-)
-def test_each_type_has_its_quota(graph, settings, ids):
-    assert quota(MASS, graph=graph, **settings).ids.tolist() == ids
-
-
 MET = "Ada met Bo."
 ADA, BO = (EntityRecord(name, "person", MET) for name in ("Ada", "Bo"))
 ROWS = [[ADA, BO, related("Ada", "Bo", MET)], [EntityRecord("Ada", "person", "Ada wrote.")]]
@@ -82,25 +65,6 @@ def graph_of(rows=ROWS, **settings) -> Graph:
     )  # fmt: skip
 
 
-def test_all_seven_types_are_nodes_with_texts() -> None:
-    """The communities are Bo with the statement on both, and Ada with the statement on her."""
-    graph = graph_of()
-    assert list(zip(graph.types, graph.descriptions, strict=True)) == [
-        ("entity", "ada"),
-        ("entity", "bo"),
-        ("relationship", "ada, Ada met Bo., bo"),
-        ("semantic unit", MET),
-        ("semantic unit", "Ada wrote."),
-        ("attribute", "Ada met Bo. Ada wrote."),
-        ("high-level element", "Ada wrote. Ada met Bo. Ada wrote."),
-        ("title", "ada"),
-        ("high-level element", MET),
-        ("title", "bo"),
-        ("text", "text 0"),
-        ("text", "text 1"),
-    ]
-
-
 def test_nodes_are_joined_to_what_they_describe() -> None:
     met, wrote = "semantic unit: 0", "semantic unit: 1"
     of_ada, of_bo = "high-level element: 0", "high-level element: 1"
@@ -111,13 +75,6 @@ def test_nodes_are_joined_to_what_they_describe() -> None:
         (of_bo, met), ("title: ada", of_ada), ("title: bo", of_bo), (met, "text: 0"),
         (wrote, "text: 1"),
     }  # fmt: skip
-
-
-def test_an_edge_weighs_one_over_the_higher_degree() -> None:
-    """Ada has four neighbours: the relationship, both units and the attribute."""
-    graph = graph_of()
-    weights = dict(zip(ends(graph), graph.weight, strict=True))
-    assert (weights[3, 0], weights[3, 10], weights[4, 11]) == (1 / 4, 1 / 4, 1 / 3)
 
 
 def test_important_nodes_are_in_the_core_or_have_high_betweenness() -> None:
