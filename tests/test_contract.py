@@ -131,7 +131,7 @@ SINGLE, BATCHED, BUILDER = operator("x"), operator("x", batched=True), artifact(
         (SINGLE, "(query: Query | None) -> Mentions", "'query'"),
         (SINGLE, "(query: Query = None) -> Mentions", "'query'"),
         (SINGLE, "(question: Question) -> list[str]", "value type"),
-        (SINGLE, "(question: Question) -> tuple[Query, Query]", "twice"),
+        (SINGLE, "(question: Question) -> tuple[Query, Query]", "same slot"),
         (BATCHED, "(nodes: Ranked[Node]) -> list[Ranked[Chunk]]", "'nodes'"),
         (BATCHED, "(nodes: Sequence[Ranked[Node]]) -> Ranked[Chunk]", "list"),
         (BATCHED, "(query: Sequence[Query | None] = ()) -> list[Ranked[Chunk]]", "'query'"),
