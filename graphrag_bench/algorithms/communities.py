@@ -55,7 +55,7 @@ class Reports(Columns):
         return len(self.texts)
 
     def chunks_of(self, community: int) -> tuple[int, ...]:
-        """Return the chunks that a report quotes, ascending. A report by a model quotes none."""
+        """Return the chunks that a report quotes, ascending. If a model wrote it, return ()."""
         return () if self.chunks is None else tuple(row_ids(self.chunks, community).tolist())
 
     @property

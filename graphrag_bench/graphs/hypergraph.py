@@ -72,8 +72,8 @@ def hypergraph_synonymy(
 
     The hypergraph is built as in `graph.hypergraph`. Each entity name is compared with its
     `synonyms_per_node` nearest names by the cosine of their embeddings. Two entities whose cosine
-    is at least `synonymy_threshold` are joined by an edge, and the cosine is its weight. The edge
-    belongs to no chunk.
+    is at least `synonymy_threshold` are joined by an edge. The weight of the edge is the cosine,
+    and the edge belongs to no chunk.
     Source: PropRAG (Wang and Han 2025), and the authors' code.
     """
     facts = _FactMerger(fact_extraction)

@@ -119,8 +119,8 @@ def llm_text_extraction(
 
     After the first reply, the model is asked up to `max_gleaning` times for missed records, in the
     same conversation. From the second time on, the model is first asked whether records are
-    missing. The conversation ends unless it says yes. A chunk needs at most 2 n calls if
-    `max_gleaning` is n > 0. If `keywords` is true, the model is also asked for the themes of each
+    missing, and the conversation ends unless it says yes. If `max_gleaning` is n > 0, a chunk needs
+    at most 2 n calls. If `keywords` is true, the model is also asked for the themes of each
     relationship. Raises UserError if no chunk has a readable reply.
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; nano-graphrag.
     """

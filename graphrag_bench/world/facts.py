@@ -68,7 +68,7 @@ class WorldEntity:
 
 @dataclass(frozen=True)
 class Fact:
-    """A relation between two entities. `names` are head and tail as its sentence writes them.
+    """A relation between two entities. `names` are head and tail as written in its sentence.
 
     `passage` is the id of the passage that states the fact. If the fact was removed, it is None.
     """
