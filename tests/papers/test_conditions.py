@@ -42,7 +42,12 @@ def values(row: str) -> Mapping[str, object]:
     choices = ((name.split("/")[1], one) for at in own.pop("defaults") for name, one in at.items())
     config = composed(tuple(f"{group}={one}" for group, one in choices if group not in MODELS))
     plain = OmegaConf.masked_copy(config, [name for name in config if name != "hydra"])
-    settings = check_settings(settings_of(OmegaConf.merge(plain, own), config.hydra))
+    return resolved(settings_of(OmegaConf.merge(plain, own), config.hydra))
+
+
+def resolved(composed_settings: Mapping[str, Any]) -> Mapping[str, object]:
+    """The settings of a row by the names that conditions use."""
+    settings = check_settings(composed_settings)
     profiled = settings.profile != "default"
     options = StepOptions(pooling=settings.pooling, regime=settings.regime, all_rows=profiled)
     pipeline, problems = build(settings.method, options)
@@ -62,6 +67,18 @@ def changed_by(method: str, profile: str = "default", fidelity: str = "default")
         for of in ((file, "default", "default"), (file, profile, fidelity))
     )
     return {f"method.{path}" for path in sourced if sourced[path] != plain.get(path)}
+
+
+@pytest.mark.slow
+def test_rows_are_merged_as_hydra_composes_them() -> None:
+    rows = {}
+    for table in table_names():
+        for row, words in table_runs(table).rows.items():
+            own = tuple(word for word in words if named(word) not in MODELS)
+            rows[tuple(word for word in own if named(word) in SOURCES)] = row, own
+    assert len(rows) > 30
+    for row, own in rows.values():
+        assert values(row) == resolved(compose_settings(own))
 
 
 @pytest.mark.slow
