@@ -1,4 +1,4 @@
-"""Folders of the project, YAML files, and small JSON caches of the user."""
+"""Find the project's folders, and read YAML files and the small JSON files of the user's cache."""
 
 import json
 import os

@@ -419,7 +419,7 @@ def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
 def best_score_by_id(
     ids: IntArray, scores: FloatArray, least: float = -np.inf
 ) -> tuple[IntArray, FloatArray]:
-    """Return the distinct ids, ascending, and their best scores, but no score below `least`."""
+    """Return the distinct ids in ascending order and their best scores, raised to `least`."""
     rows, places = np.unique(ids, return_inverse=True)
     best: FloatArray = np.full(len(rows), least)
     np.maximum.at(best, places, scores)

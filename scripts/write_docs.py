@@ -250,7 +250,7 @@ def _card_facts(card: Card) -> Iterator[str]:
     if card.source:
         sums = {one.sha256 for one in card.source.downloads} or {"unknown"}
         known = "unknown" if sums == {"unknown"} else "in the card"
-        place = f"<{card.source.url}> (revision {card.source.revision})"
+        place = f"<{card.source.url}>, revision {card.source.revision}"
         yield f"The files of `{card.name}` come from {place}. Their checksums are {known}."
     if card.checked:
         checked = "was checked" if card.verified else "was not checked on the publisher's files"

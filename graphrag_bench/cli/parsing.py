@@ -205,7 +205,7 @@ def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[
 
 
 def register_folders(words: Sequence[str]) -> list[str]:
-    """Add the config folders of a command, and return its words without --config-dir.
+    """Add the config folders of a command, and return its arguments without --config-dir.
 
     The folders are those in --config-dir, in hydra.searchpath, and in the plug-in packages.
     """

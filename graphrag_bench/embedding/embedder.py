@@ -66,7 +66,7 @@ class EmbedderWrapper:
 
 @dataclass(eq=False)
 class Hashing(Embedder):
-    """Embedder for tests that hashes words and letter trigrams. It needs no model.
+    """Embedder that hashes words and letter trigrams. It needs no model and serves tests.
 
     >>> Hashing(4).encode(["Ada", "ada"], kind="passage").shape
     (2, 4)

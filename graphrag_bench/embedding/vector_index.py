@@ -51,7 +51,7 @@ class DeviceRows:
         return best.cpu().numpy(), ids.cpu().numpy()
 
     def at_least(self, queries: Vectors, least: float, most: int) -> tuple[IntArray, ...] | None:
-        """Return query and row numbers of products >= `least`, or None if there are over `most`."""
+        """Find (query, row) pairs whose dot product is >= `least`; None if more than `most`."""
         import torch
 
         wanted = torch.tensor(queries, dtype=torch.float32, device=self._rows.device)

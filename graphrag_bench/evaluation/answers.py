@@ -82,7 +82,7 @@ class Matching:
 
 
 def raw_words(text: str) -> list[str]:
-    """Return the words of a text in `raw` form, for texts that are empty in the other forms."""
+    """Return the words of a text; unlike other forms, keep articles, and words of signs only."""
     return split_unspaced(normalise(text, "raw").split())
 
 

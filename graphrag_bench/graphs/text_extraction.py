@@ -61,7 +61,7 @@ def nlp_text_extraction(
     entities. The type of an entity is its NER label. Two entities are related if they are the
     subject and the object of a verb, or if their sentence has at most 8 distinct entities. The
     keywords of a relationship are the lemmas of its sentence, and its strength is 1. The title of a
-    passage is an entity too. It replaces he, she, it and they as a subject, and is related to the
+    passage is an entity too. It replaces the subjects he, she, it and they. It is related to the
     entities of each sentence that does not contain it. It is described by the sentences that
     contain it, or else by the first sentence. Its type is "", unless it is a named entity.
     """

@@ -51,7 +51,7 @@ class Branch(Nested):
     only: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return the states with merged results. If an arm fails, the question fails."""
+        """Run each arm (a list of steps) on the states, and merge the results of the arms."""
         by_arm = [run_steps(steps, states, execution) for steps in self.parts]
         return [
             self._merged(state, [arm[row] for arm in by_arm]) for row, state in enumerate(states)

@@ -74,7 +74,7 @@ def result_settings(settings: RunSettings) -> dict[str, Any]:
 
 
 def condition_values(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
-    """Return the settings that affect a run's results, by path, and values derived from them.
+    """Return the settings that affect a run's results, and values derived from these settings.
 
     The derived values are the answer prompt (`prompt`, `question`, `clause`), the limits in tokens
     (`answer_tokens`, `budget`, `window`; None means no limit) and the `protocol` of the judge.

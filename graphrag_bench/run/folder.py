@@ -272,7 +272,7 @@ def read_lines(path: Path) -> Iterator[Row]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that readers see its old or its new content. Create its folder if missing."""
+    """Replace a file atomically, so that nobody reads half of it. Create its folder if missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     new.write_text(text, encoding="utf-8", errors="replace")

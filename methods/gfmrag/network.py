@@ -109,7 +109,7 @@ class GnnWeights:
 
 
 class KindedEdges(NamedTuple):
-    """Directed edges: source node, target node and number of the relation, int64 (n_edges,)."""
+    """Directed edges. Source node, target node and relation id are arrays int64 (n_edges,)."""
 
     source: IntArray
     kind: IntArray

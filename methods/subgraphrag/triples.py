@@ -114,7 +114,7 @@ def triples_context(
     context_budget: ContextBudget,
     form: TripleForm = "triplets",
 ) -> Context:
-    """Build a context of triples in their order, one triple per line or chained into paths.
+    """Build a context of the given triples, one triple per line or chained into paths.
 
     A line has the form "(head, relation, tail)". With `form="paths"`, successive triples form one
     line, "head->relation->tail->relation->tail", as long as the tail of a triple is the head of the
