@@ -12,6 +12,7 @@ over these choices.
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -19,9 +20,7 @@ from typing import Any
 from graphrag_bench.papers.names import Paper
 from graphrag_bench.papers.printed import Recipe, load_paper, load_table, paper_names, table_names
 
-_GROUPS = (
-    "dataset", "method", "profile", "fidelity", "llm", "embedder", "pooling",
-)  # fmt: skip
+_GROUPS = ("dataset", "method", "profile", "fidelity", "llm", "embedder", "pooling")
 """Config groups that `paper.yaml` sets by `GROUP=CHOICE`. All other overrides set values."""
 
 
@@ -64,8 +63,7 @@ def content(group: str, name: str) -> dict[str, Any] | None:
             return None
         choices, values = _split(row)
         return {"defaults": [{f"override /{g}": one} for g, one in choices.items()], **values}
-    words = _words(group, name)
-    if words is None:
+    if not (words := _words(group, name)):
         return None
     choices, values = _split(words)
     if group == "dataset":
@@ -75,8 +73,7 @@ def content(group: str, name: str) -> dict[str, Any] | None:
 
 def chunking(dataset: str) -> dict[str, Any] | None:
     """Return the chunking that a paper sets for a data set, or None."""
-    _, values = _split(_words("dataset", dataset) or ())
-    return values.get("chunking")
+    return _split(_words("dataset", dataset))[1].get("chunking")
 
 
 @cache
@@ -92,7 +89,10 @@ def table_runs(full_name: str) -> TableRuns:
             own = f"{full_name.replace('/', '.')}.{_row_name(recipe, words)}"
             name = row_names.setdefault(tuple(sorted(words)), own)
             rows.setdefault(name, words)
-            pairs[name, _dataset(recipe)] = None
+            choices = _of_paper(table.paper, "dataset").items()
+            named = (f"{table.owner}.{one}" for one, of in choices if of == recipe.set_words)
+            card = recipe.set_words[0].partition("=")[2]
+            pairs[name, next(named, card)] = None
     assert len(rows) == len(row_names), f"{full_name} has two rows of one name"
     datasets = dict.fromkeys(dataset for _, dataset in pairs)
     if len(pairs) == len(rows) * len(datasets):
@@ -121,27 +121,15 @@ def _slug(text: str) -> str:
     return re.sub(r"[^\w.+-]+", "-", text, flags=re.ASCII).strip("-")
 
 
-def _dataset(recipe: Recipe) -> str:
-    words, table = recipe.set_words, recipe.table
-    for name, own in _of_paper(table.paper, "dataset").items():
-        if own == words:
-            return f"{table.owner}.{name}"
-    return words[0].partition("=")[2]
-
-
-def _words(group: str, name: str) -> list[str] | None:
+def _words(group: str, name: str) -> list[str]:
     paper, _, choice = name.partition(".")
-    return _of_paper(load_paper(paper), group).get(choice) if paper in paper_names() else None
+    return _of_paper(load_paper(paper), group).get(choice, []) if paper in paper_names() else []
 
 
 def _of_paper(paper: Paper, group: str) -> dict[str, list[str]]:
     if group == "dataset":
-        places = {_slug(name): place for name, place in paper.datasets.items() if place.run_card}
-        return {
-            name: words
-            for name, place in places.items()
-            if name and len(words := place.words()) > 1
-        }
+        named = {_slug(name): one.words() for name, one in paper.datasets.items() if one.run_card}
+        return {name: words for name, words in named.items() if name and len(words) > 1}
     models = {"llm": paper.llms, "embedder": paper.embedders}.get(group, {})
     return {name: model.run for name, model in models.items()}
 
@@ -158,12 +146,7 @@ def _split(words: Sequence[str]) -> tuple[dict[str, str], dict[str, Any]]:
         place = values
         for part in above:
             place = place.setdefault(part, {})
-        place[last] = _value(text)
+        place[last] = text
+        with suppress(ValueError):
+            place[last] = json.loads(text, parse_constant=str)
     return choices, values
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text, parse_constant=str)
-    except ValueError:
-        return text

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, model_validator
+from pydantic import BaseModel, TypeAdapter, model_validator
 
 from graphrag_bench.files import read_yaml
 from graphrag_bench.papers.printed import FOLDER, load_paper
@@ -17,15 +17,13 @@ from graphrag_bench.papers.printed import FOLDER, load_paper
 NOT_STATED = "not stated"
 
 
-class Condition(BaseModel):
+class Condition(BaseModel, extra="forbid", frozen=True):
     """Statement of a paper about some rows of its tables, and the setting that follows from it.
 
     `tables` and `rows` are glob patterns of names, and `setting` can also be a glob pattern.
     `paper` is the quoted sentence and `place` is its section. If `paper` is NOT_STATED, `by` gives
     the source of the value. A condition has no `value` if the setting differs between rows.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     tables: tuple[str, ...] = ("*",)
@@ -50,10 +48,6 @@ class Condition(BaseModel):
         places = (table.partition("+")[0], self.tables), (own, self.rows)
         return all(any(fnmatchcase(name, one) for one in globs) for name, globs in places)
 
-    def covers(self, setting: str) -> bool:
-        """Return whether the condition is about this setting."""
-        return setting == self.setting or fnmatchcase(setting, self.setting)
-
     def differs(self, resolved: Mapping[str, object]) -> bool:
         """Return whether the value of the condition differs from a run's settings (`resolved`)."""
         return "value" in self.model_fields_set and resolved.get(self.setting) != self.value
@@ -67,13 +61,11 @@ class Condition(BaseModel):
 
 @cache
 def load_conditions(paper_name: str) -> tuple[Condition, ...]:
-    """Return the conditions of a paper, after the conditions of the paper named in `like`."""
-    inherited = load_conditions(like) if (like := load_paper(paper_name).like) else ()
-    file = FOLDER / paper_name / "conditions.yaml"
-    if not file.is_file():
-        return inherited
-    rows = read_yaml(file.read_text("utf-8"), f"the conditions of '{paper_name}'")
-    return (*inherited, *TypeAdapter(tuple[Condition, ...]).validate_python(rows))
+    """Return the conditions of a paper, which may be those of the paper named in `like`."""
+    name = load_paper(paper_name).like or paper_name
+    text = (FOLDER / name / "conditions.yaml").read_text("utf-8")
+    rows = read_yaml(text, f"the conditions of '{name}'")
+    return TypeAdapter(tuple[Condition, ...]).validate_python(rows)
 
 
 def conditions_of(row: str) -> list[Condition]:

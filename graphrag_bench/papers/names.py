@@ -20,13 +20,13 @@ class _Entry(BaseModel):
 class PrintedMethod(_Entry):
     """Settings that correspond to a method in a paper's table.
 
-    `run` lists the settings that a run must have. It is None if the method is not implemented here.
-    `also` lists the paper's values of other settings. If the paper averages over several runs,
-    `seeds` is the setting and its values in these runs (`NAME=0..9`). `ignores` lists prefixes of
-    settings that do not affect the method. `source` is the section of the paper.
+    A run must have the settings `run`. `also` lists the paper's values of other settings, and
+    `seeds` the setting and its values in the runs that the paper averages over (`NAME=0..9`).
+    `ignores` lists prefixes of settings that do not affect the method. `source` is the section of
+    the paper.
     """
 
-    run: list[str] | None
+    run: list[str]
     also: list[str] = []
     seeds: str = ""
     ignores: list[str] = []
@@ -37,10 +37,10 @@ class PrintedMethod(_Entry):
 class PrintedSetting(_Entry):
     """Settings that correspond to a setting in a paper's table.
 
-    In `paper.yaml`, a plain list is read as the field `run`, which lists the settings that a run
-    must have. `also` lists further settings. If `over` is set, the row prints the lowest or highest
-    result of several runs, and `levels` has the setting and its values in these runs. `layer` is a
-    layer of a tree: `0`, `1`, or `>1` for all higher layers.
+    A run must have the settings `run`; a plain list in `paper.yaml` is this field. `also` lists
+    further settings. If `over` is set, the row prints the lowest or highest result of several runs,
+    and `levels` has the setting and its values in these runs. `layer` is a layer of a tree: `0`,
+    `1`, or `>1` for all higher layers.
     """
 
     run: list[str] = []
@@ -59,9 +59,9 @@ class PrintedSetting(_Entry):
 class PrintedSet(_Entry):
     """Card and further settings (`run`) that correspond to a data set in a paper's table.
 
-    `card` is None if the project has no card for the data set. If `abstract` is true, the questions
-    are generated from the corpus. If the paper does not name its data set, runs use the card
-    `stand_in`. `metrics` and `methods` rename metrics and methods for this data set only.
+    `card` is None if the project has no card for the data set. If the paper does not name its data
+    set, runs use the card `stand_in`. The questions are generated from the corpus if `abstract` is
+    true. `metrics` and `methods` rename metrics and methods for this data set only.
     """
 
     card: str | None
@@ -85,8 +85,9 @@ class PrintedSet(_Entry):
 
     def words(self, *, corpus: bool = False) -> list[str]:
         """Return the overrides that select the data set; if `corpus` is true, without questions."""
-        questions = [f"dataset.questions={self.questions_folder}"] if self.abstract else []
-        return [f"dataset={self.run_card}", *([] if corpus else questions), *self.run]
+        generated = self.abstract and not corpus
+        questions = [f"dataset.questions={self.questions_folder}"] if generated else []
+        return [f"dataset={self.run_card}", *questions, *self.run]
 
 
 class QuestionMaking(_Entry):
@@ -97,10 +98,7 @@ class QuestionMaking(_Entry):
 
 
 class PrintedModel(_Entry):
-    """Settings that correspond to a model in a paper's table.
-
-    `pattern` is a regular expression that matches the name of the model in stored runs.
-    """
+    """Settings of a model, whose name in stored runs matches the regular expression `pattern`."""
 
     pattern: str = Field(alias="is")
     run: list[str]
@@ -167,10 +165,9 @@ class TableShape(_Entry):
 
 
 class Paper(_Entry):
-    """The content of `paper.yaml`.
+    """The content of `paper.yaml`. Missing fields are copied from the paper that `like` names.
 
     `settings` apply to all rows, and `source` names the sections of the paper that state them.
-    Missing fields are copied from the paper that `like` names.
     """
 
     title: str

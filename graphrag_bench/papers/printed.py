@@ -7,12 +7,12 @@ translates each printed name (method, data set, metric, model, setting) into ove
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.files import read_yaml
@@ -32,7 +32,6 @@ _SIZES = ("answer=off", "limit=1")
 _PUBLISHED = ("regime=published", "reference_rows=off")
 """Settings that all runs of a table share."""
 _TEXTS = ("dataset", "method", "versus", "metric", "llm", "unit", "note")
-
 
 TableRow = tuple[str, str, str, tuple[str, ...]]
 """Method, opponent (for win rates), model and settings of a row in a paper's table."""
@@ -145,9 +144,8 @@ class PaperTable:
     def metric(self, cell: PrintedCell) -> PrintedMetric:
         """Return the entry in `paper.yaml` for the metric of a cell."""
         own = self.paper.datasets[cell.dataset].metrics.get(cell.metric)
-        if own:
-            return PrintedMetric.model_validate({"metric": own})
-        return self.paper.metrics[cell.metric]
+        known = self.paper.metrics[cell.metric]
+        return PrintedMetric.model_validate({"metric": own}) if own else known
 
     def rows_of(self, cell: PrintedCell) -> list[PrintedSetting]:
         """Return the entries in `paper.yaml` for the settings of a cell."""
@@ -182,14 +180,14 @@ class Recipe:
         return self.place.methods.get(self.cell.method, self.cell.method)
 
     @property
-    def method(self) -> PrintedMethod | None:
-        """The entry of the method in `paper.yaml`, or None if there is no such entry."""
-        return self.table.method(self.method_name)
+    def method(self) -> PrintedMethod:
+        """The entry of the method in `paper.yaml`. It is empty for a cell without a method."""
+        return self.table.method(self.method_name) or PrintedMethod(run=[])
 
     @property
     def seeds(self) -> tuple[str, ...]:
         """One setting for each run that the paper averages over; ("",) for a single run."""
-        return setting_values(self.method.seeds if self.method else "") or ("",)
+        return setting_values(self.method.seeds) or ("",)
 
     @property
     def place(self) -> PrintedSet:
@@ -221,47 +219,36 @@ class Recipe:
         return replace(self, extra=self.relevant(extra))
 
     @property
-    def required(self) -> tuple[str, ...] | None:
-        """The settings that a run must have; None if the method is not implemented here."""
-        method, table = self.method, self.table
-        if self.cell.method and (method is None or method.run is None):
-            return None
-        own = [*(method.run or [])] if method else []
-        if table.shape.graph and self.metric.kind == "graph":
-            own.append(f"method={table.shape.graph}")
-        of_rows = self.relevant(word for row in table.rows_of(self.cell) for word in row.run)
-        return _merge_settings([*own, *of_rows, *self.extra])
+    def required(self) -> tuple[str, ...]:
+        """The settings that a run must have."""
+        graph = self.table.shape.graph if self.metric.kind == "graph" else None
+        of_rows = self.relevant(word for row in self.table.rows_of(self.cell) for word in row.run)
+        of_graph = [f"method={graph}"] if graph else []
+        return _merge_settings([*self.method.run, *of_graph, *of_rows, *self.extra])
 
     @property
     def set_words(self) -> list[str]:
-        """The overrides that select the data set.
-
-        The questions are left out if the table lists sizes without numbers of questions.
-        """
-        corpus_alone = self.table.counts and not self.table.counts_questions
-        return self.place.words(corpus=corpus_alone)
+        """The overrides that select the data set. Only tables of sizes may leave out questions."""
+        return self.place.words(corpus=self.table.counts and not self.table.counts_questions)
 
     @property
     def row_words(self) -> tuple[str, ...] | None:
-        """The overrides of the run, without the data set.
+        """The overrides of the run, without the data set. It is None if the data set has no card.
 
-        It is None if the method is not implemented here, or if the data set has no card. Settings
-        of the row override settings of the method, then of the table, then of the paper.
+        Settings of the row override settings of the method, then of the table, then of the paper.
         """
-        own, table = self.required, self.table
-        if own is None or self.place.run_card is None:
+        own, table, paper = self.required, self.table, self.table.paper
+        if self.place.run_card is None:
             return None
         if not any(word.startswith("method=") for word in own):
             return _merge_settings([*own, "method=bm25", *_SIZES, *_PUBLISHED])
-        added = [*table.paper.settings, *table.shape.settings]
-        added += self.method.also if self.method else []
-        added += self.relevant(word for row in table.rows_of(self.cell) for word in row.also)
-        models = [f"llm={table.owner}.{self.model}"] if self.model in table.paper.llms else []
-        if table.paper.embedder:
-            models.append(f"embedder={table.owner}.{table.paper.embedder}")
-        return _merge_settings(
-            [*added, *own, *models, *_PUBLISHED, *(_SIZES if table.counts else ())]
-        )
+        of_rows = self.relevant(word for row in table.rows_of(self.cell) for word in row.also)
+        models = {"llm": self.model if self.model in paper.llms else "", "embedder": paper.embedder}
+        return _merge_settings([
+            *paper.settings, *table.shape.settings, *self.method.also, *of_rows, *own,
+            *(f"{kind}={table.owner}.{model}" for kind, model in models.items() if model),
+            *_PUBLISHED, *(_SIZES if table.counts else ()),
+        ])  # fmt: skip
 
     @property
     def words(self) -> tuple[str, ...] | None:
@@ -273,10 +260,8 @@ class Recipe:
     def model(self) -> str:
         """The printed name of the model; if the paper has two names, the name in the table."""
         name, known = self.cell.llm or self.table.paper.llm, self.table.paper.llms
-        same = (
-            one for one in self.table.llms if name in known and known[one].run == known[name].run
-        )
-        return next(same, name)
+        listed = self.table.llms if name in known else ()
+        return next((one for one in listed if known[one].run == known[name].run), name)
 
     @property
     def judge(self) -> str:
@@ -285,7 +270,7 @@ class Recipe:
 
     def relevant(self, words: Iterable[str]) -> tuple[str, ...]:
         """Return the settings that the method does not ignore."""
-        ignored = tuple(self.method.ignores) if self.method else ()
+        ignored = tuple(self.method.ignores)
         return tuple(word for word in words if word and not word.startswith(ignored))
 
 
@@ -308,8 +293,7 @@ class Part:
 
 
 def _merge_settings(settings: Iterable[str]) -> tuple[str, ...]:
-    by_name = {text.partition("=")[0]: text for text in settings}
-    return tuple(by_name.values())
+    return tuple({text.partition("=")[0]: text for text in settings}.values())
 
 
 def paper_names() -> list[str]:
@@ -318,10 +302,7 @@ def paper_names() -> list[str]:
 
 
 def table_names() -> list[str]:
-    """Return the names of all tables and figures, such as `zhou2025/table5`.
-
-    The names are grouped by paper and follow the order of the paper.
-    """
+    """Return the names of all tables and figures, such as `zhou2025/table5`, paper by paper."""
     return [f"{name}/{table}" for name in paper_names() for table in load_paper(name).tables]
 
 
@@ -335,9 +316,8 @@ def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
     paper = load_paper(paper_name)
     counted = {"documents": "documents", "chunks": "documents", "tokens": "tokens"}
     sizes: dict[str, PrintedSize] = {}
-    names = [name for name, shape in paper.tables.items() if shape.kind == "counts"]
-    for name in names:
-        for cell in _cells(FOLDER / paper_name / f"{name}.csv"):
+    for name in (name for name, shape in paper.tables.items() if shape.kind == "counts"):
+        for cell in _cells(paper_name, name):
             metric = paper.metrics[cell.metric]
             what = counted.get(metric.value) if metric.kind == "count" else None
             if what and cell.value and paper.datasets[cell.dataset].card == card:
@@ -348,20 +328,17 @@ def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
 @cache
 def load_paper(name: str) -> Paper:
     """Load and check a `paper.yaml`; missing fields come from the paper that `like` names."""
-    content: dict[str, Any] = _content(name)
-    inherited = _content(content["like"]) if "like" in content else {}
-    return Paper.model_validate({**inherited, **content})
 
+    def content(of: str) -> dict[str, Any]:
+        text = (FOLDER / of / "paper.yaml").read_text("utf-8")
+        return cast(dict[str, Any], read_yaml(text, f"the paper '{of}'"))
 
-def _content(name: str) -> Any:
-    return read_yaml((FOLDER / name / "paper.yaml").read_text("utf-8"), f"the paper '{name}'")
+    own = content(name)
+    return Paper.model_validate({**(content(own["like"]) if "like" in own else {}), **own})
 
 
 def load_table(full_name: str) -> PaperTable:
-    """Return a paper's table by its name, such as `zhou2025/table5`.
-
-    Raises UserError if the name is unknown.
-    """
+    """Return a paper's table by its name. Raises UserError if the name is unknown."""
     names = table_names()
     if full_name not in names:
         hint = did_you_mean(full_name, names, paper_names(), n=5)
@@ -370,42 +347,36 @@ def load_table(full_name: str) -> PaperTable:
         )
     paper_name, _, name = full_name.partition("/")
     paper = load_paper(paper_name)
-    shape = paper.tables[name]
-    file = FOLDER / paper_name / f"{name}.csv"
-    cells = _cells(file) if file.is_file() else []
-    table = PaperTable(paper_name, name, paper, shape, tuple(cells))
-    return replace(table, cells=(*cells, *_without_number(table)))
+    cells = tuple(_cells(paper_name, name))
+    table = PaperTable(paper_name, name, paper, paper.tables[name], cells)
 
-
-def _without_number(table: PaperTable) -> list[PrintedCell]:
     def place(cell: PrintedCell) -> tuple[object, ...]:
-        of_run = frozenset(Recipe(table, cell).required or ())
+        of_run = frozenset(Recipe(table, cell).required)
         return cell.dataset, cell.versus, cell.metric, cell.llm, of_run
 
-    printed = {place(cell) for cell in table.cells}
+    printed = {place(cell) for cell in cells}
     units = {
         name: "percent" if metric.kind in ("metric", "judged", "judged_answer") else "tokens"
-        for name, metric in table.paper.metrics.items()
-    } | {cell.metric: cell.unit for cell in table.cells}
-    cells = [
+        for name, metric in paper.metrics.items()
+    } | {cell.metric: cell.unit for cell in cells}
+    unprinted = [
         PrintedCell(dataset, method, versus, metric, llm, setting, "", units[metric])
         for grid in table.shape.grids
         for dataset, llm in product(grid.datasets, grid.llms)
         for setting in product(*map(setting_values, grid.over))
         for method, versus, metric in product(grid.methods, grid.versus, grid.metrics)
     ]
-    return [cell for cell in cells if place(cell) not in printed]
+    unprinted = [cell for cell in unprinted if place(cell) not in printed]
+    return replace(table, cells=(*cells, *unprinted))
 
 
-def _cells(file: Path) -> list[PrintedCell]:
-    with file.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    return [
-        PrintedCell(
+def _cells(paper_name: str, table_name: str) -> Iterator[PrintedCell]:
+    file = FOLDER / paper_name / f"{table_name}.csv"
+    lines = file.read_text("utf-8").splitlines() if file.is_file() else []
+    for row in csv.DictReader(lines):
+        yield PrintedCell(
             setting=tuple(filter(None, map(str.strip, row["setting"].split(";")))),
             shown=row["value"],
             suspicious=row["doubtful"] == "yes",
             **{name: row[name] for name in _TEXTS},
         )
-        for row in rows
-    ]

@@ -23,8 +23,6 @@ from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
 def qualifying(recipe: Recipe, conditions: Sequence[RunConditions]) -> list[RunConditions]:
     """Return the runs that have all settings that a printed value requires."""
     wanted = recipe.required
-    if wanted is None:
-        return []
     return [
         one
         for one in conditions

@@ -122,8 +122,6 @@ class _Collection:
 
     def filled(self, cell: PrintedCell, picked: Candidate | None) -> CellEntry:
         table, recipe = self.table, Recipe(self.table, cell)
-        if recipe.required is None:
-            return CellEntry(reason="the method is not implemented here")
         if reason := reason_without_figure(table, cell):
             return CellEntry(reason=reason)
         measured = self.source.figure(table, cell, picked) if picked else None

@@ -232,7 +232,7 @@ def different_settings(
 
 
 def _settings(recipe: Recipe) -> dict[str, Any]:
-    words = recipe.words or recipe.required or ()
+    words = recipe.words or recipe.required
     settings = settings_of_words(words, recipe.place.card)
     budget = [word.partition("=")[2] for word in words if word.startswith(f"{BUDGET}=")]
     return settings | ({BUDGET: _value(budget[0])} if budget else {})
