@@ -1,15 +1,14 @@
 """Measure what each step of a method contributes.
 
-By default, the method is changed in one place at a time: a step is left out, a setting between 0
-and 1 is set to 0, a switch is fixed to one of its cases, or an arm of a branch is removed. The
-table has a row for each change, with the metric, the paired difference from the full method, its
-interval and the p-value. With --set or --drop, only the changes that you name are made, and every
-metric is compared.
+The method is changed in one place at a time: a step is left out, a setting between 0 and 1 is set
+to 0, a switch is fixed to one of its cases, or an arm of a branch is removed. A row of the table
+has the metric after one change, its paired difference from the full method, the interval and the
+p-value. With --set or --drop, only the named changes are made, and every metric is compared.
 
-RUN is a stored run. With settings instead of a RUN, the questions are those of the run that the
-settings describe. No answers are generated. Stored artifacts, vectors and replies are reused, and
-no model is called unless you add --calls. A step is named by its operator (node.ppr) or by its
-position in the output of `plan` (retrieve.1.cases.otherwise.0).
+Give a stored run, or the settings of a run, whose questions are then used. Retrieval is repeated
+without answers. Stored artifacts, vectors and replies are reused, and no model is called unless you
+add --calls. A step is named by its operator (node.ppr) or by its position in the output of `plan`
+(retrieve.1.cases.otherwise.0).
 
 examples
   graphrag-bench ablate 0a1b2c
@@ -27,7 +26,6 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain import ablation
 from graphrag_bench.explain.ablation import Change, MethodVariants
-from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import difference_table, flipped_line
 from graphrag_bench.report.rendering import show_tables
 from graphrag_bench.run.command import refuse_unused
@@ -51,11 +49,23 @@ def declare(parser: Parser) -> None:
 def main(options: Namespace) -> None:
     changes = [ablation.parse_change(text) for text in options.set]
     changes += [Change("drop", step) for step in options.drop]
-    variants = _variants(options)
+    named, settings = runs_and_settings(options.words)
+    if named[1:] or (named and settings):
+        given = " ".join(options.words)
+        raise UserError(f"`ablate` needs one RUN or the settings of a run, but got '{given}'.")
+    if named:
+        load_plugins()
+        run, home = find_run(named[0], options.home), Path(options.home)
+        variants = MethodVariants.of_run(run, home, calls=options.calls)
+    else:
+        words = [*settings, f"paths.home={options.home}"]
+        variants = MethodVariants.of_settings(compose_settings(words), calls=options.calls)
+        refuse_unused(words, [variants.experiment])
     if not changes:
         show_tables([ablation.ablation(variants, options.metric)], as_json=options.json)
         return
-    before, after = variants.variant(), variants.variant(changes)
+    experiments = variants.experiment, variants.make(*changes)
+    before, after = map(variants.retrieve, experiments)
     ablation.check_metric(options.metric, before)
     scopes = {question.id: question.scope for question in variants.questions}
     caption = f"A: {variants.experiment.method.title}, B: {', '.join(map(str, changes))}"
@@ -64,19 +74,3 @@ def main(options: Namespace) -> None:
     if not options.json:
         flipped = flipped_line(options.metric, before.scores, after.scores)
         print(wrapped([flipped, *(f"! {line}" for line in after.failures)]))
-
-
-def _variants(options: Namespace) -> MethodVariants:
-    named, settings = runs_and_settings(options.words)
-    if not named:
-        words = [*settings, f"paths.home={options.home}"]
-        values = compose_settings(words)
-        variants = MethodVariants.of_settings(values, Progress(), calls=options.calls)
-        refuse_unused(words, [variants.experiment])
-        return variants
-    if named[1:] or settings:
-        given = " ".join(options.words)
-        raise UserError(f"`ablate` needs one RUN or the settings of a run, but got '{given}'.")
-    load_plugins()
-    run = find_run(named[0], options.home)
-    return MethodVariants.of_run(run, Path(options.home), Progress(), calls=options.calls)

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -17,16 +18,17 @@ from graphrag_bench.evaluation.statistics import Difference, holm
 from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.pipeline.combinator import Item, combinator_key, inner_lists
 from graphrag_bench.pipeline.pipeline import STAGES
+from graphrag_bench.pipeline.steps import Failure
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import format_difference, paired_differences
 from graphrag_bench.report.rendering import MISSING, Table, format_p, p_column
-from graphrag_bench.run.execute import Retrieval, retrieve
+from graphrag_bench.run.execute import retrieve
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.record import record
 from graphrag_bench.run.results import reopen
 from graphrag_bench.run.scoring import Scoring, question_scores
 from graphrag_bench.run.stored import StoredRun, scored_questions
-from graphrag_bench.values import Context, Question, RetrievalState
+from graphrag_bench.values import Context, Question
 
 Kind = Literal["set", "drop", "case", "arm"]
 Scores = dict[str, dict[str, float]]
@@ -38,8 +40,8 @@ _NO_CALLS: Mapping[str, Any] = {"budget": {"tokens": 1, "usd": None}}
 class Change:
     """One change of a method's steps.
 
-    The kind `set` gives a setting a new value, `drop` removes the step, `case` replaces a switch by
-    one of its cases, and `arm` removes one arm of a branch. `step` is the path of a step, such as
+    `set` gives a setting a new value, `drop` removes a step, `case` replaces a switch by one of its
+    cases, and `arm` removes an arm of a branch. `step` is the path of a step, such as
     `retrieve.1.cases.otherwise.0`, or the name of an operator, which changes all its steps.
     """
 
@@ -68,10 +70,7 @@ def parse_change(word: str) -> Change:
 
 
 def apply_changes(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
-    """Return a copy of the method file to which the changes were applied in order.
-
-    Raises UserError for a step that the method does not have.
-    """
+    """Apply changes in order to a copy of a method file; raises UserError for an unknown step."""
     new: dict[str, Any] = copy.deepcopy(dict(method))
     for change in changes:
         every = step_places(new)
@@ -93,45 +92,32 @@ def apply_changes(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[
 
 @dataclass(frozen=True)
 class StepPlace:
-    """A step in a method file: the list that contains it, its index in the list, and its path."""
+    """A step of a method file, which is `items[row]`.
+
+    `combinator` is e.g. `switch`, or None for an operator. `names` are the names by which a user
+    can refer to the step: its operator or combinator, its path, or both.
+    """
 
     items: list[Item]
     row: int
     path: str
-
-    @property
-    def step(self) -> Item:
-        """The entry of the step in the method file."""
-        return self.items[self.row]
-
-    @property
-    def combinator(self) -> str | None:
-        """The name of the combinator, such as `switch` or `branch`; None for an operator."""
-        return combinator_key(self.step)
-
-    @property
-    def name(self) -> str:
-        """The name of the operator or the combinator."""
-        return str(self.step.get("op") or self.combinator or "?")
-
-    @property
-    def names(self) -> tuple[str, str, str]:
-        """The names by which a user can refer to the step: operator, path, or path and operator."""
-        return self.name, self.path, f"{self.path} {self.name}"
+    step: Item
+    combinator: str | None
+    names: tuple[str, str, str]
 
 
 def step_places(method: Mapping[str, Any]) -> list[StepPlace]:
     """Return all steps of a method file in order; a combinator comes before the steps inside it."""
-    return [place for stage in STAGES for place in _within(method.get(stage) or [], stage)]
 
+    def within(items: list[Item], above: str) -> Iterator[StepPlace]:
+        for row, step in enumerate(items):
+            path, combinator = f"{above}.{row}", combinator_key(step)
+            name = str(step.get("op") or combinator or "?")
+            yield StepPlace(items, row, path, step, combinator, (name, path, f"{path} {name}"))
+            for steps, inside in inner_lists(step, path) if combinator else ():
+                yield from within(steps, inside)
 
-def _within(items: list[Item], path: str) -> Iterator[StepPlace]:
-    for row, step in enumerate(items):
-        place = StepPlace(items, row, f"{path}.{row}")
-        yield place
-        if place.combinator:
-            for steps, inside in inner_lists(step, place.path):
-                yield from _within(steps, inside)
+    return [place for stage in STAGES for place in within(method.get(stage) or [], stage)]
 
 
 @dataclass(frozen=True)
@@ -142,86 +128,67 @@ class Variant:
     failures: list[str]
 
 
-@dataclass
 class MethodVariants:
-    """Run variants of a method on the same questions, without generating answers.
+    """Variants of a method on the same questions. Without `calls`, only stored replies are used."""
 
-    `method` is a resolved method file. `make` takes a method file and returns an experiment that
-    runs it. If `calls` is false, no model is called and only stored replies are used.
-    """
-
-    method: Mapping[str, Any]
-    questions: Sequence[Question]
-    make: Callable[[Mapping[str, Any]], Experiment]
-    progress: Progress | None = None
-    calls: bool = False
-
-    def __post_init__(self) -> None:
-        self.experiment = self.make(self.method)
+    def __init__(
+        self,
+        method: Mapping[str, Any],
+        prepare: Callable[[Mapping[str, Any]], Experiment],
+        questions: Sequence[Question] | None = None,
+        *,
+        calls: bool,
+    ) -> None:
+        self.method, self.calls, self._prepare = method, calls, prepare
+        self.experiment = self.make()
+        self.questions = self.experiment.selection()[0] if questions is None else questions
 
     @classmethod
-    def of_run(
-        cls, run: StoredRun, home: Path, progress: Progress | None = None, *, calls: bool = False
-    ) -> "MethodVariants":
-        """Return variants that retrieve for the scored questions of a stored run.
-
-        Raises UserError if the data set is missing, or if the run's settings are no longer valid.
-        """
+    def of_run(cls, run: StoredRun, home: Path, *, calls: bool = False) -> "MethodVariants":
+        """Return variants of a stored run, with its scored questions."""
         wanted = set(scored_questions(run)) & set(run.rows)
         questions = [one for one in run.require_dataset().questions if one.id in wanted]
-        budget = {} if calls else _NO_CALLS
-
-        def make(method: Mapping[str, Any]) -> Experiment:
-            return reopen(run, home, changed={"method": dict(method), **budget})
-
-        return cls(run.config["method"], questions, make, progress, calls)
+        return cls(run.config["method"], partial(reopen, run, home), questions, calls=calls)
 
     @classmethod
-    def of_settings(
-        cls, values: Mapping[str, Any], progress: Progress | None = None, *, calls: bool = False
-    ) -> "MethodVariants":
-        """Return variants that retrieve for the questions of a run with these settings."""
-        budget = {} if calls else _NO_CALLS
+    def of_settings(cls, values: Mapping[str, Any], *, calls: bool) -> "MethodVariants":
+        """Return variants of a run with these settings, with its questions."""
 
-        def make(method: Mapping[str, Any]) -> Experiment:
-            return Experiment.prepare({**values, **budget, "method": dict(method)}, swept=True)
+        def prepare(changed: Mapping[str, Any]) -> Experiment:
+            return Experiment.prepare({**values, **changed}, swept=True)
 
-        questions = make(values["method"]).selection()[0]
-        return cls(values["method"], questions, make, progress, calls)
+        return cls(values["method"], prepare, calls=calls)
 
-    def variant(self, changes: Sequence[Change] = ()) -> Variant:
-        """Retrieve with a changed method; raises UserError if the changed method is invalid."""
-        experiment = self.make(apply_changes(self.method, changes)) if changes else self.experiment
-        return self.retrieve(experiment)
+    def make(self, *changes: Change) -> Experiment:
+        """Prepare a changed method; raises UserError if it is invalid."""
+        budget = {} if self.calls else _NO_CALLS
+        return self._prepare({**budget, "method": apply_changes(self.method, changes)})
 
     def retrieve(self, experiment: Experiment) -> Variant:
-        """Retrieve with an experiment that `make` returned for a changed method."""
+        """Retrieve with an experiment of `make`, and score the contexts."""
         try:
-            retrieval = retrieve(experiment, self.questions, self.progress)
+            retrieval = retrieve(experiment, self.questions, Progress())
         except RunStopped as stop:
             if self.calls:
                 raise
             raise UserError(
                 "A step needs a model reply that is not stored. Add --calls to call the model."
             ) from stop
-        failed = (one.failure for one in retrieval.finished if one.failure is not None)
-        failures = dict.fromkeys(f"{failure.step}: {failure.message}" for failure in failed)
-        return Variant(_scores(experiment, retrieval), [*failures])
-
-
-def _scores(experiment: Experiment, retrieval: Retrieval) -> Scores:
-    settings, gold = experiment.settings.evaluation, experiment.dataset.gold
-    rows, texts = {}, {}
-    for one in retrieval.finished:
-        if isinstance(one.outcome, RetrievalState):
+        settings, gold = experiment.settings.evaluation, experiment.dataset.gold
+        rows, texts, failures = {}, {}, dict[str, None]()
+        for one in retrieval.finished:
+            if isinstance(one.outcome, Failure):
+                failures[f"{one.outcome.step}: {one.outcome.message}"] = None
+                continue
             rows[one.question.id] = record(one, retrieval.of(one)["chunk_table"])
             context = one.outcome.get("context") or Context(())
             texts[one.question.id] = [piece.text for piece in context.pieces]
-    scoring = Scoring(
-        matching=Matching(containment=settings.containment), cuts=settings.cuts,
-        evidence_tokens=settings.evidence_tokens, texts=texts,
-    )  # fmt: skip
-    return {name: question_scores(row, gold[name], scoring) for name, row in rows.items()}
+        scoring = Scoring(
+            matching=Matching(containment=settings.containment), cuts=settings.cuts,
+            evidence_tokens=settings.evidence_tokens, texts=texts,
+        )  # fmt: skip
+        scores = {name: question_scores(row, gold[name], scoring) for name, row in rows.items()}
+        return Variant(scores, [*failures])
 
 
 def check_metric(metric: str, variant: Variant) -> None:
@@ -232,12 +199,11 @@ def check_metric(metric: str, variant: Variant) -> None:
 
 
 def ablation(variants: MethodVariants, metric: str) -> Table:
-    """Return a table that compares the whole method with variants in which one step is changed.
+    """Return a table that compares a method with variants in which one step is changed.
 
-    Each row has the mean, the difference from the whole method and the Holm-corrected p-value.
     Notes list the steps that could not be changed. Raises UserError if no question has the metric.
     """
-    whole = variants.variant()
+    whole = variants.retrieve(variants.experiment)
     check_metric(metric, whole)
     scopes = {question.id: question.scope for question in variants.questions}
     rows: list[tuple[str, str, Difference | None]] = []
@@ -247,10 +213,10 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
     for place in step_places(variants.method):
         if not place.path.startswith(("convert", "retrieve")):
             continue
-        step, tried = f"{place.path} {place.name}", False
+        step, tried = place.names[-1], False
         for what, change in _changes(place):
             try:
-                experiment = variants.make(apply_changes(variants.method, [change]))
+                experiment = variants.make(change)
             except UserError:  # later steps need the result of this step
                 continue
             tried = True
@@ -266,9 +232,8 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
             rows.append((step, what + " !" * bool(variant.failures), paired.get(metric)))
             failures += [f"! {step} {what}: {failure}" for failure in variant.failures[:1]]
         if not tried and place.combinator not in ("switch", "branch"):
-            not_tried.append(
-                f"not tried: {step}: later steps need its result, which no other step provides"
-            )
+            why = "later steps need its result, which no other step provides"
+            not_tried.append(f"not tried: {step}: {why}")
     values = [scores[metric] for scores in whole.scores.values() if metric in scores]
     first = ("the whole method", "", str(len(values)), f"{fmean(values):.3f}", *[MISSING] * 3)
     tests = [one.p for _, _, one in rows if one is not None]
@@ -294,20 +259,19 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
 
 
 def _changes(place: StepPlace) -> Iterator[tuple[str, Change]]:
-    path = place.path
+    path, step = place.path, place.step
     if place.combinator == "switch":
-        for name in place.step["cases"]:
+        for name in step["cases"]:
             yield f"always '{name}'", Change("case", path, value=name)
     elif place.combinator == "branch":
-        arms = place.step["branch"]
-        for name in arms if len(arms) > 1 else ():
+        for name in step["branch"] if len(step["branch"]) > 1 else ():
             yield f"without arm '{name}'", Change("arm", path, value=name)
     else:
         yield "left out", Change("drop", path)
-        if place.combinator is None:
-            for name, setting in operators.get(place.name).settings.items():
-                schema = TypeAdapter(setting.annotation).json_schema()
-                most = schema.get("maximum", schema.get("exclusiveMaximum"))
-                from_0_to_1 = (schema.get("type"), schema.get("minimum"), most) == ("number", 0, 1)
-                if from_0_to_1 and place.step.get(name, setting.default):
-                    yield f"{name}=0", Change("set", path, name, 0.0)
+        settings = {} if place.combinator else operators.get(place.names[0]).settings
+        for name, setting in settings.items():
+            schema = TypeAdapter(setting.annotation).json_schema()
+            most = schema.get("maximum", schema.get("exclusiveMaximum"))
+            from_0_to_1 = (schema.get("type"), schema.get("minimum"), most) == ("number", 0, 1)
+            if from_0_to_1 and step.get(name, setting.default):
+                yield f"{name}=0", Change("set", path, name, 0.0)

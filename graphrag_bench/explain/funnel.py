@@ -1,8 +1,8 @@
 """The evidence funnel of a stored run, which shows how much gold evidence each stage loses."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.explain.names import LocatedDocument, RunArtifacts, relationships_in
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import group_by
+from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import Row
 from graphrag_bench.run.record import documents_in
 from graphrag_bench.run.results import reopen
@@ -23,16 +24,10 @@ from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.values import DECIMALS, IntArray
 
 LABELS = {
-    "corpus": "in corpus",
-    "chunk": "in a chunk",
-    "extracted": "extracted",
-    "linked": "linked",
-    "retrieved": "retrieved",
-    "cut": "not cut",
-    "prompt": "in the prompt",
-    "replied": "not failed",
-    "answered": "answered",
-}
+    "corpus": "in corpus", "chunk": "in a chunk", "extracted": "extracted", "linked": "linked",
+    "retrieved": "retrieved", "cut": "not cut", "prompt": "in the prompt",
+    "replied": "not failed", "answered": "answered",
+}  # fmt: skip
 """The stages in order, with a label for the documents that passed each stage."""
 STAGES = tuple(LABELS)
 _RETRIEVAL = ("retrieved", "cut", "prompt")
@@ -53,10 +48,7 @@ _OF_THE_GRAPH = frozenset({
 
 @dataclass(frozen=True)
 class EvidenceDocument:
-    """A gold document of a question.
-
-    `passed` tells for each stage whether the document passed it; None if there are no data.
-    """
+    """A gold document of a question; `passed` is None for a stage without data."""
 
     question: str
     document: str
@@ -72,9 +64,8 @@ class EvidenceDocument:
     def state(self, stage: str) -> State:
         """Return the state of the document at a stage.
 
-        "absent" means that an earlier stage lost the document. "recovered" means that this stage
-        missed the document but a later stage found it. "unknown" means that the stage has no data.
-        If the question failed, a stage without data counts as "passed".
+        It is "absent" if an earlier stage lost the document, and "recovered" if only a later stage
+        found it. A stage without data is "unknown", or "passed" if the question failed.
         """
         end = STAGES.index(self.lost) if self.lost else len(STAGES)
         if STAGES.index(stage) >= end:
@@ -98,10 +89,7 @@ class StageCount:
 
 @dataclass(frozen=True)
 class Funnel:
-    """The gold documents of a run and the stages that each document passed.
-
-    `unknown` names the stages without data and explains why.
-    """
+    """The gold documents of a run. `unknown` names the stages without data and the reasons."""
 
     method_stages: frozenset[str]
     documents: tuple[EvidenceDocument, ...]
@@ -126,10 +114,7 @@ class Funnel:
         return {name: min(stages, key=STAGES.index, default=None) for name, stages in lost.items()}
 
     def counts(self) -> tuple[StageCount, ...]:
-        """Return the counts of each stage.
-
-        The sum of all `lost` counts and the last `rest` count is the number of documents.
-        """
+        """Return the counts of each stage; all `lost` and the last `rest` sum to all documents."""
         rest, rows = len(self.documents), []
         for stage in self.stages:
             n = Counter(one.state(stage) for one in self.documents)
@@ -157,10 +142,10 @@ def stage_table(funnel: Funnel) -> Table:
 
 @dataclass(frozen=True)
 class FunnelArtifacts:
-    """The stored artifacts that the funnel of a run needs; None for a deleted artifact.
+    """The artifacts and `stages` of a method; None for a deleted artifact.
 
     `documents` has the ids of all documents of the corpus. `entries` has the labels of the steps
-    that link a question to the graph. `stages` has the stages of the method.
+    that link a question to the graph.
     """
 
     documents: frozenset[str]
@@ -171,10 +156,7 @@ class FunnelArtifacts:
 
     @cached_property
     def states_relationships(self) -> bool:
-        """Whether chunks state the relationships of the graph.
-
-        This is false if every node is a chunk, because no chunk states an edge between two chunks.
-        """
+        """Whether chunks state the relationships. No chunk states an edge between two chunks."""
         if self.graph is None or not self.graph.relationship_chunk.nnz:
             return False
         chunks = self.graph.node_chunk
@@ -186,10 +168,23 @@ class FunnelArtifacts:
         return passage.rows["nodes"] if self.states_relationships else passage.named
 
 
-_IMPORTED = FunnelArtifacts(
-    frozenset(), None, None, frozenset(), frozenset({"retrieved", "answered"})
-)
-"""The artifacts of an imported run, which has no chunks, graph or context."""
+def _method_artifacts(experiment: Experiment) -> FunnelArtifacts:
+    pipeline = experiment.method.pipeline
+    steps = [op for step in pipeline.steps() for op in step.operators()]
+    from_question = [one for one in steps if not {s.slot for s, _ in one.reads} & _OF_THE_GRAPH]
+    starts = [one for one in from_question if {*_STARTS} & {*one.operator.returns}]
+    entries = frozenset(one.label for one in starts)
+    writes = {slot for step in steps for slot in step.operator.returns}
+    writes |= experiment.method.keys.first_slots
+    stages = {"replied", "answered"}
+    if {"chunks", *_ROWS} & writes:
+        stages |= {"corpus", "chunk", "retrieved"}
+    if "graph" in pipeline.needs():
+        stages |= {"corpus", "chunk", "extracted"} | ({"linked"} if entries else set())
+    if "context" in writes:
+        stages |= {"corpus", "chunk", "cut", "prompt"}
+    ids = frozenset(document.id for document in experiment.dataset.documents)
+    return FunnelArtifacts(ids, None, None, entries, frozenset(stages))
 
 
 def is_right(scores: Mapping[str, float]) -> bool | None:
@@ -202,33 +197,36 @@ def is_right(scores: Mapping[str, float]) -> bool | None:
 
 
 def run_funnel(run: StoredRun, home: Path) -> Funnel:
-    """Return the funnel of a stored run, without calling a model or building an artifact.
-
-    If the run was moved out of its runs/ folder, its artifacts are read from `home`/artifacts.
-    Raises UserError if the data set is not on disk, or if no question has gold evidence.
-    """
+    """Return the funnel of a stored run; raises UserError without data set or gold evidence."""
     run.require_dataset()
     names = [name for name in run.rows if name in run.gold and run.gold[name].evidence]
     if not names:
         raise UserError(f"No question of {run.folder.path} has gold evidence.")
-    reader = None if run.imported else _ArtifactReader(run, home)
+    if run.imported:
+        stages = frozenset({"retrieved", "answered"})
+        built = FunnelArtifacts(frozenset(), None, None, frozenset(), stages)
+        unknown = ["extracted, linked, not cut, in the prompt: an imported run has no steps"]
+    else:
+        built, unknown = _method_artifacts(reopen(run, home)), []
     by_question: dict[str, list[EvidenceDocument]] = {}
+    stored = RunArtifacts(run, home)
     for scope, of_scope in group_by(names, run.scopes.__getitem__).items():
-        artifacts = reader.of_scope(scope) if reader else _IMPORTED
+        there = stored.of_scope(scope)
+        built = replace(built, chunks=there.chunk_table, graph=there.graph)
+        if built.chunks is None and not run.imported:
+            unknown.append("chunk: the chunks of the run were deleted")
+        if built.graph is None and "extracted" in built.stages:
+            unknown.append("extracted, linked: the graph of the run was deleted")
         for name in of_scope:
             right = is_right(run.scores.get(name, {}))
-            by_question[name] = evidence_documents(run.rows[name], run.gold[name], artifacts, right)
+            by_question[name] = evidence_documents(run.rows[name], run.gold[name], built, right)
     every = tuple(one for name in names for one in by_question[name])
-    stages = reader.stages if reader else _IMPORTED.stages
-    if all(one.passed["answered"] is None for one in every):
-        stages -= {"answered"}
-    unknown = ["extracted, linked, not cut, in the prompt: an imported run has no steps"]
-    if reader:
-        unknown = list(dict.fromkeys(reader.missing))
-        if "linked" in stages and not any("trace" in run.rows[name] for name in names):
-            unknown.append("linked: the run stored no trace of its steps (trace=off)")
+    if "linked" in built.stages and not any("trace" in run.rows[name] for name in names):
+        unknown.append("linked: the run stored no trace of its steps (trace=off)")
+    answered = any(one.passed["answered"] is not None for one in every)
+    stages = built.stages - (set() if answered else {"answered"})
     title, dataset = (str(run.metrics[name]) for name in ("title", "dataset"))
-    return Funnel(stages, every, title, dataset, len(run.rows), tuple(unknown))
+    return Funnel(stages, every, title, dataset, len(run.rows), tuple(dict.fromkeys(unknown)))
 
 
 def funnel_or_reason(run: StoredRun, home: Path) -> Funnel | str:
@@ -239,35 +237,6 @@ def funnel_or_reason(run: StoredRun, home: Path) -> Funnel | str:
         return str(error)
 
 
-class _ArtifactReader:
-    def __init__(self, run: StoredRun, home: Path) -> None:
-        experiment = reopen(run, home)
-        self.artifacts, self.missing = RunArtifacts(run, home), list[str]()
-        steps = [op for step in experiment.method.pipeline.steps() for op in step.operators()]
-        from_question = [one for one in steps if not {s.slot for s, _ in one.reads} & _OF_THE_GRAPH]
-        starts = [one for one in from_question if {*_STARTS} & {*one.operator.returns}]
-        self.entries = frozenset(one.label for one in starts)
-        self.ids = frozenset(document.id for document in experiment.dataset.documents)
-        writes = {slot for step in steps for slot in step.operator.returns}
-        writes |= experiment.method.keys.first_slots
-        stages = {"replied", "answered"}
-        if {"chunks", *_ROWS} & writes:
-            stages |= {"corpus", "chunk", "retrieved"}
-        if "graph" in experiment.method.pipeline.needs():
-            stages |= {"corpus", "chunk", "extracted"} | ({"linked"} if self.entries else set())
-        if "context" in writes:
-            stages |= {"corpus", "chunk", "cut", "prompt"}
-        self.stages = frozenset(stages)
-
-    def of_scope(self, scope: str | None) -> FunnelArtifacts:
-        names = self.artifacts.of_scope(scope)
-        if names.chunk_table is None:
-            self.missing.append("chunk: the chunks of the run were deleted")
-        if names.graph is None and "extracted" in self.stages:
-            self.missing.append("extracted, linked: the graph of the run was deleted")
-        return FunnelArtifacts(self.ids, names.chunk_table, names.graph, self.entries, self.stages)
-
-
 def evidence_documents(
     row: Row, gold: Gold, artifacts: FunnelArtifacts, right: bool | None
 ) -> list[EvidenceDocument]:
@@ -275,11 +244,11 @@ def evidence_documents(
 
     A document is *extracted* if one of its chunks states a relationship of the graph. If chunks
     state no relationships, it is enough that one of its chunks mentions a node. It is *linked* if
-    the first steps found one of its nodes, or a node that is connected to one of its nodes. The
-    connection may use synonymy edges and edges between nodes of the question's gold documents. A
-    document is *in the prompt* if the context has a text from it. It is *retrieved* if it is in the
-    prompt, if one of its chunks is ranked, or if it states a retrieved relationship. One chunk, or
-    one part of a file, is enough. A failed question has only the stages before the failure.
+    the first steps found one of its nodes, or a node that is connected to one of its nodes by
+    synonymy edges and by edges between nodes of the question's gold documents. It is *in the
+    prompt* if the context has a text from it. It is *retrieved* if it is in the prompt, if one of
+    its chunks is ranked, or if it states a retrieved relationship. One chunk, or one part of a
+    file, is enough. A failed question has only the stages before the failure.
     """
     parts = {name: item_documents(gold, name) for name in gold.evidence}
     chunks = ChunkTable.of([]) if artifacts.chunks is None else artifacts.chunks
@@ -289,22 +258,26 @@ def evidence_documents(
         for one in documents
     }
     stored = _StoredRow(row, artifacts)
-    linked = stored.linked(list(passages.values())) if "linked" in artifacts.stages else None
-    passed = {}
-    for name, passage in passages.items():
-        stages = stored.passed(passage)
-        if linked is not None and "extracted" in stages:
-            stages["linked"] = bool(stages["extracted"]) and name in linked
-        stages |= {"replied": row["status"] != "failed", "answered": right}
-        passed[name] = {one: state for one, state in stages.items() if one in artifacts.stages}
-    items = []
-    for name, documents in parts.items():
-        best: dict[str, bool | None] = {}
-        for stage in dict.fromkeys(stage for one in documents for stage in passed[one]):
-            states = [passed[one].get(stage) for one in documents]
-            best[stage] = True if True in states else None if None in states else False
-        items.append(EvidenceDocument(row["question"], name, best))
-    return items
+    of_question = {"replied": row["status"] != "failed", "answered": right}
+    passed = {name: stored.passed(one) | of_question for name, one in passages.items()}
+    if "linked" in artifacts.stages and (linked := stored.linked(passages)) is not None:
+        for name, of in passed.items():
+            of["linked"] = bool(of["extracted"]) and name in linked
+    stages = [stage for stage in STAGES if stage in artifacts.stages]
+    return [
+        EvidenceDocument(
+            row["question"],
+            name,
+            {one: _any(passed[d].get(one) for d in documents) for one in stages},
+        )
+        for name, documents in parts.items()
+    ]
+
+
+def _any(states: Iterable[bool | None]) -> bool | None:
+    """Return whether any state is true, or None if that depends on unknown states."""
+    known = [*states]
+    return True if True in known else None if None in known else False
 
 
 class _StoredRow:
@@ -313,56 +286,48 @@ class _StoredRow:
         self.last: dict[str, Any] = {}
         for step in row.get("trace", ()):
             self.last.update(step["wrote"])
-        self.context = row.get("context") or self.last.get("context")
-        context = self.context or {}
-        self.documents = [documents_in(piece) for piece in context.get("pieces", ())]
-        self.cut = {(kind, name) for kind, name in context.get("cut", ())}
+        context = row.get("context") or self.last.get("context")
+        self.documents = [documents_in(one) for one in context["pieces"]] if context else [None]
+        self.cut = {(kind, name) for kind, name in context["cut"]} if context else set()
         self.found = {at for slot in _ROWS for at in relationships_in(self.last.get(slot))}
 
     def passed(self, passage: LocatedDocument) -> dict[str, bool | None]:
-        artifacts = self.artifacts
-        passed: dict[str, bool | None] = {"corpus": passage.document in artifacts.documents}
+        artifacts, row, last, document = self.artifacts, self.row, self.last, passage.document
+        chunks, stated = (
+            {*passage.rows[slot].tolist()} if slot in passage.rows else set()
+            for slot in ("chunks", "relationships")
+        )
+        passed: dict[str, bool | None] = {"corpus": document in artifacts.documents}
         if artifacts.chunks is not None:
-            passed["chunk"] = len(passage.rows["chunks"]) > 0
+            passed["chunk"] = bool(chunks)
             if artifacts.graph is not None:
-                stated = artifacts.states_relationships
-                rows = passage.rows["relationships"] if stated else passage.named
-                passed["extracted"] = len(rows) > 0
-        in_prompt = self._in_prompt(passage.document)
-        retrieved = passed["retrieved"] = in_prompt or self._retrieved(passage)
-        if not in_prompt and self._names(passage) & self.cut:
+                stating = artifacts.states_relationships
+                passed["extracted"] = bool(stated) if stating else len(passage.named) > 0
+        in_prompt = _any(None if own is None else document in own for own in self.documents)
+        ranked: bool | None
+        if "documents" in row:
+            ranked = document in row["documents"]
+        elif "chunks" in last and artifacts.chunks is not None:
+            ranked = not chunks.isdisjoint(last["chunks"]["ids"])
+        elif row["status"] == "failed" or "trace" not in row:
+            ranked = None
+        else:
+            ranked = None if self.found and artifacts.graph is None else bool(self.found & stated)
+        passed["retrieved"] = in_prompt or ranked
+        if not in_prompt and self._names(passage, stated) & self.cut:
             passed["cut"] = False
-        elif in_prompt or (retrieved and in_prompt is False):
+        elif in_prompt or (ranked and in_prompt is False):
             passed["cut"] = True
         passed["prompt"] = in_prompt
         return passed
 
-    def _in_prompt(self, document: str) -> bool | None:
-        if self.context is None:
-            return None
-        if any(document in names for names in self.documents if names is not None):
-            return True
-        return None if None in self.documents else False
-
-    def _retrieved(self, passage: LocatedDocument) -> bool | None:
-        if "documents" in self.row:
-            return passage.document in self.row["documents"]
-        if "chunks" in self.last and self.artifacts.chunks is not None:
-            return bool({*passage.rows["chunks"].tolist()} & {*self.last["chunks"]["ids"]})
-        if self.row["status"] == "failed" or "trace" not in self.row:
-            return None
-        if self.artifacts.graph is None:
-            return None if self.found else False
-        return bool(self.found & set(passage.rows["relationships"].tolist()))
-
-    def _names(self, passage: LocatedDocument) -> set[tuple[str, str]]:
+    def _names(self, passage: LocatedDocument, stated: set[int]) -> set[tuple[str, str]]:
         """Return the (kind, id) of context items made from a document; a path's id is its rank."""
         names = {("chunk", passage.document)}
         graph = self.artifacts.graph
         if graph is None or self.artifacts.chunks is None:
             return names
-        rows = set(passage.rows["relationships"].tolist())
-        names |= {("relationship", str(row)) for row in rows}
+        names |= {("relationship", str(row)) for row in stated}
         if graph.descriptions is not None:
             nodes = self.artifacts.nodes_of(passage).tolist()
             names |= {("node", graph.names[row]) for row in nodes}
@@ -371,34 +336,25 @@ class _StoredRow:
             paths = sorted(
                 paths, key=lambda p: (-round(p["score"], DECIMALS), len(p["nodes"]), p["nodes"])
             )
-            over = [bool(rows.intersection(path["relationships"])) for path in paths]
+            over = [not stated.isdisjoint(path["relationships"]) for path in paths]
             names |= {("path", str(place)) for place, one in enumerate(over) if one}
         return names
 
-    def _starts(self, graph: Graph) -> IntArray | None:
-        steps = [one for one in self.row.get("trace", ()) if one["step"] in self.artifacts.entries]
-        wrote = [step["wrote"] for step in steps if step["wrote"]]
-        if not wrote:
-            return None
-        nodes = [
-            row for one in wrote for slot in _STARTS[:2] if slot in one for row in one[slot]["ids"]
-        ]
-        rows = [row for one in wrote for row in relationships_in(one.get("relationships"))]
-        nodes += [int(end[row]) for row in rows for end in (graph.source, graph.target)]
-        return np.unique(np.array(nodes, np.int64))
-
-    def linked(self, passages: Sequence[LocatedDocument]) -> set[str] | None:
+    def linked(self, passages: Mapping[str, LocatedDocument]) -> set[str] | None:
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
-        graph = self.artifacts.graph
-        if (
-            graph is None
-            or self.artifacts.chunks is None
-            or (starts := self._starts(graph)) is None
-        ):
+        artifacts, graph = self.artifacts, self.artifacts.graph
+        entries = [one for one in self.row.get("trace", ()) if one["step"] in artifacts.entries]
+        wrote = [step["wrote"] for step in entries if step["wrote"]]
+        if graph is None or artifacts.chunks is None or not wrote:
             return None
-        nodes = {passage.document: self.artifacts.nodes_of(passage) for passage in passages}
+        found = [
+            at for one in wrote for slot in _STARTS[:2] if slot in one for at in one[slot]["ids"]
+        ]
+        rows = [row for one in wrote for row in relationships_in(one.get("relationships"))]
+        starts = np.concatenate([np.array(found, int), graph.source[rows], graph.target[rows]])
+        nodes = {name: artifacts.nodes_of(passage) for name, passage in passages.items()}
         inside = np.zeros(graph.n_nodes, bool)
         inside[np.concatenate([*nodes.values()])] = True
         near = inside.copy()
@@ -407,7 +363,7 @@ class _StoredRow:
             graph.synonym & near[graph.source] & near[graph.target]
         )
         sources, targets = [graph.source[joined]], [graph.target[joined]]
-        if not self.artifacts.states_relationships:
+        if not artifacts.states_relationships:
             sources += [own[:-1] for own in nodes.values()]
             targets += [own[1:] for own in nodes.values()]
         ends = np.concatenate(sources), np.concatenate(targets)

@@ -31,10 +31,7 @@ MAX_NAMED = 3
 
 @dataclass(frozen=True)
 class ArtifactNames:
-    """Artifacts that contain the names of nodes, relationships, chunks and communities.
-
-    `missing` lists the deleted artifacts. Their names are unknown.
-    """
+    """Artifacts with the names of nodes, chunks and communities; `missing` lists deleted ones."""
 
     chunk_table: ChunkTable | None = None
     graph: Graph | None = None
@@ -48,11 +45,7 @@ class ArtifactNames:
         return cls(table, graph, reports)
 
     def row(self, kind: str, row: int) -> Named:
-        """Return the id and the names of a node, relationship, chunk or community.
-
-        `kind` is `nodes`, `relationships`, `chunks` or `communities`. If the artifact is missing,
-        only the id is returned.
-        """
+        """Return the id and the known names of a node, relationship, chunk or community."""
         graph, table, reports = self.graph, self.chunk_table, self.reports
         named: Named = {"id": row}
         if row < 0:
@@ -83,8 +76,7 @@ class RunArtifacts:
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self._references = read_references(run.folder) or References("", {})
-        shared = [self._references.shared] if self._references.shared else []
-        stores = [str((run.home or home) / "artifacts"), *shared]
+        stores = filter(None, [str((run.home or home) / "artifacts"), self._references.shared])
         self._roots = [Path(store, self._references.dataset) for store in stores]
         self._loaded: tuple[Mapping[str, str], ArtifactNames] = ({}, ArtifactNames())
 
@@ -92,13 +84,13 @@ class RunArtifacts:
         """Return the names in the artifacts of a scope, i.e. of one part of the corpus."""
         keys = self._references.keys_for(scope)
         if keys != self._loaded[0]:
-            artifacts: dict[str, Any] = dict.fromkeys(_KINDS)
-            for name, kind in _KINDS.items():
+            loaded: dict[str, Any] = {}
+            for name in keys.keys() & _KINDS:
                 with suppress(UserError):
-                    place = self._folder(name, keys)
-                    artifacts[name] = None if place is None else load_artifact(kind, place)
-            gone = [name for name, there in artifacts.items() if name in keys and there is None]
-            self._loaded = keys, ArtifactNames(**artifacts, missing=tuple(gone))
+                    if (place := self._folder(name, keys)) is not None:
+                        loaded[name] = load_artifact(_KINDS[name], place)
+            gone = tuple(name for name in _KINDS if name in keys and name not in loaded)
+            self._loaded = keys, ArtifactNames(**loaded, missing=gone)
         return self._loaded[1]
 
     def _folder(self, resource: str, keys: Mapping[str, str]) -> Path | None:
@@ -112,23 +104,30 @@ class RunArtifacts:
 
 def named_value(slot: str, value: Any, names: ArtifactNames) -> Any:
     """Return a recorded result with ids replaced by names; results of plug-ins are unchanged."""
+
+    def ranked(kind: str, one: Mapping[str, Any]) -> list[Named]:
+        pairs = zip(one["ids"], one["scores"], strict=True)
+        return [{**names.row(kind, row), "score": score} for row, score in pairs]
+
+    def hops(one: Mapping[str, Any]) -> Named:
+        return {kind: [names.row(kind, row) for row in one[kind]] for kind in _HOPS}
+
     if slot in _RANKED and has_keys(value, "ids", "scores"):
-        return _ranked(value, slot, names)
+        return ranked(slot, value)
     if slot == "step_nodes" and has_keys(value, "ids", "steps"):
         pairs = zip(value["ids"], value["steps"], strict=True)
         return [{**names.row("nodes", row), "step": step} for row, step in pairs]
     if slot == "paths" and isinstance(value, list):
-        return [{**one, **_hops(one, names)} if has_keys(one, *_HOPS) else one for one in value]
+        return [{**one, **hops(one)} if has_keys(one, *_HOPS) else one for one in value]
     if slot == "routes" and isinstance(value, list):
         ends = ("parent", "child")
         return [{**one, **{end: names.row("chunks", one[end]) for end in ends}} for one in value]
     if slot == "subgraph" and has_keys(value, *_HOPS):
         paths = [{"nodes": [names.row("nodes", row) for row in path]} for path in value["paths"]]
-        return {**_hops(value, names), "paths": paths, "texts": value["texts"]}
+        return {**hops(value), "paths": paths, "texts": value["texts"]}
     if slot == "exploration" and has_keys(value, "chosen", "rounds"):
         chosen = [{**one, "node": names.row("nodes", one["node"])} for one in value["chosen"]]
-        rounds = [_ranked(one, "relationships", names) for one in value["rounds"]]
-        return {"chosen": chosen, "rounds": rounds}
+        return {"chosen": chosen, "rounds": [ranked("relationships", o) for o in value["rounds"]]}
     return value
 
 
@@ -138,10 +137,7 @@ def has_keys(value: Any, *keys: str) -> TypeGuard[dict[str, Any]]:
 
 
 def relationships_in(value: Any) -> dict[int, float | None]:
-    """Return the relationships in a recorded ranking, subgraph, exploration or list of paths.
-
-    Each relationship is mapped to its score, or to None if it has no score.
-    """
+    """Return the score, or None, of each relationship in a recorded ranking, subgraph or paths."""
     if isinstance(value, list):
         return {row: None for path in value for row in path["relationships"]}
     if has_keys(value, "rounds"):
@@ -156,20 +152,10 @@ def scores_of(value: Mapping[str, Any]) -> dict[int, float]:
     return dict(zip(value["ids"], value["scores"], strict=True))
 
 
-def _hops(value: Mapping[str, Any], names: ArtifactNames) -> Named:
-    return {kind: [names.row(kind, row) for row in value[kind]] for kind in _HOPS}
-
-
-def _ranked(value: Mapping[str, Any], kind: str, names: ArtifactNames) -> list[Named]:
-    pairs = zip(value["ids"], value["scores"], strict=True)
-    return [{**names.row(kind, row), "score": score} for row, score in pairs]
-
-
 def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) -> list[Named]:
-    """Return the recorded steps of a question, with names instead of ids.
+    """Return the steps of a question with their inputs, outputs, seconds and usage, and with names.
 
-    Each step has the outputs that it reads, the outputs that it wrote, its time in seconds, and its
-    usage. If a step was repeated, its first entry has the usage of all repetitions.
+    If a step was repeated, its first entry has the usage of all repetitions.
     """
     steps: list[Named] = []
     known = {one.name: one for one in operators.all()}
@@ -183,18 +169,16 @@ def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) ->
             plain["usage"] = usage.pop(label)
         if operator := known.get(label.rpartition(" ")[2]):
             plain["reads"] = [read.slot for read in operator.reads if not read.optional]
-        wrote = {slot: named_value(slot, value, names) for slot, value in step["wrote"].items()}
-        steps.append({**plain, "wrote": wrote})
+        plain["wrote"] = {
+            slot: named_value(slot, one, names) for slot, one in step["wrote"].items()
+        }
+        steps.append(plain)
     return steps
 
 
 @dataclass(frozen=True)
 class PassageRank:
-    """The rank of a passage after a step that ranked `n` rows.
-
-    `rank` starts from 1 and is the best rank of any row of the passage. It is None if no row is
-    ranked. `rows` has the name, rank and score of the best-ranked rows of the passage.
-    """
+    """The best rank of a passage, from 1, after a step that ranked `n` rows; None if not ranked."""
 
     step: str
     slot: str
@@ -217,11 +201,7 @@ class LocatedDocument:
 
     @cached_property
     def rows(self) -> dict[str, IntArray]:
-        """The row numbers of the document in the tables `chunks`, `relationships` and `nodes`.
-
-        The relationships are those that the chunks state. The nodes are those that the chunks
-        mention, and the ends of the relationships. Without a graph, only the chunks are included.
-        """
+        """The `chunks` of the document, the `relationships` that they state, and all `nodes`."""
         chunks = np.array(self.chunks.chunks_of(self.document), np.int64)
         if self.graph is None:
             return {"chunks": chunks}
@@ -238,30 +218,28 @@ class LocatedDocument:
 
     def ranks(self, row: Row) -> list[PassageRank]:
         """Return the rank of the document after each step that ranks rows or builds a context."""
-        ranks, names = [], ArtifactNames(self.chunks, self.graph)
+        ranks, names, document = [], ArtifactNames(self.chunks, self.graph), self.document
         for step in row.get("trace", ()):
             for slot, value in step["wrote"].items():
                 if has_keys(value, "pieces"):
-                    n = len(value["pieces"])
-                    rows = [
-                        (self.document, rank, one["score"])
-                        for rank, one in enumerate(value["pieces"], 1)
-                        if one["kind"] == "chunk"
-                        and self.document in (one["id"], *one.get("also", ()))
+                    listed = [
+                        (document, one["score"])
+                        if one["kind"] == "chunk" and document in (one["id"], *one.get("also", ()))
+                        else None
+                        for one in value["pieces"]
                     ]
                 elif slot in self.rows and has_keys(value, "ids", "scores"):
-                    n, own = len(value["ids"]), set(self.rows[slot].tolist())
-                    rows = [
-                        (row_text(names.row(slot, one)), rank, score)
-                        for rank, (one, score) in enumerate(
-                            zip(value["ids"], value["scores"], strict=True), 1
-                        )
-                        if one in own
+                    own = {*self.rows[slot].tolist()}
+                    listed = [
+                        (row_text(names.row(slot, one)), score) if one in own else None
+                        for one, score in zip(value["ids"], value["scores"], strict=True)
                     ]
                 else:
                     continue
+                rows = [(one[0], rank, one[1]) for rank, one in enumerate(listed, 1) if one]
                 rank = rows[0][1] if rows else None
-                ranks.append(PassageRank(step["step"], slot, rank, n, tuple(rows[:MAX_NAMED])))
+                named = tuple(rows[:MAX_NAMED])
+                ranks.append(PassageRank(step["step"], slot, rank, len(listed), named))
         return ranks
 
 

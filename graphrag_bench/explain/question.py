@@ -3,7 +3,7 @@
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,10 +33,7 @@ _USAGE = ("calls", "prompt_tokens", "completion_tokens")
 
 
 class RunQuestions:
-    """The questions of a stored run.
-
-    If the run was moved out of its runs/ folder, its artifacts are read from `home`/artifacts.
-    """
+    """The questions of a stored run. `home` is for a run outside of a runs/ folder."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self.run, self.home = run, run.home or home
@@ -61,10 +58,7 @@ class RunQuestions:
         return self._artifacts.of_scope(self.run.rows[question].get("scope"))
 
     def document(self, document: str, question: str) -> LocatedDocument:
-        """Return a document with its chunks, nodes and relationships, for the scope of a question.
-
-        Raises UserError if the chunks were deleted, or if the document has no chunk.
-        """
+        """Return a document in the scope of a question; raises UserError without a chunk."""
         names = self.names(question)
         if (table := names.chunk_table) is None:
             raise UserError(f"The chunks of {self.run.folder.path} were deleted. Repeat the run.")
@@ -95,15 +89,11 @@ class RunQuestions:
 
     @cached_property
     def _cache(self) -> Cache | None:
-        path = self.run.config.get("cache", {}).get("path")
-        store = Path(path) if path else self.home / "cache" / "replies.sqlite"
-        return Cache(store, reading=True) if store.is_file() else None
+        path = self.run.config.get("cache", {}).get("path") or self.home / "cache/replies.sqlite"
+        return Cache(Path(path), reading=True) if Path(path).is_file() else None
 
     def calls(self, question: str) -> list[Plain]:
-        """Return the model calls of a question in order, with the fields of the call ledger.
-
-        If a reply is in the cache, the messages (`prompt`) and the `reply` are included.
-        """
+        """Return the ledger lines of a question, with `prompt` and `reply` if these are cached."""
         calls = []
         for line in self._lines.get(question, ()):
             call: Plain = {name: value for name, value in vars(line).items() if value}
@@ -125,8 +115,8 @@ def explanation(
 ) -> Plain:
     """Return the answer, fallbacks, context, usage and steps of a question, with names for ids.
 
-    The result starts with the fields of `head`. `texts` has the text of each context item, or None
-    if it is unknown. `cut` in the result lists the items that exceed the budget.
+    `head` has the first fields of the result. `texts` are the known texts of the context items.
+    `cut` in the result lists the items that exceed the budget.
     """
     context = row.get("context") or {}
     pieces = context.get("pieces", [])
@@ -145,11 +135,7 @@ def explanation(
 
 
 def evidence_places(row: Row, gold: Gold) -> dict[str, list[str]]:
-    """Group the gold documents of a question: in the context, retrieved, or missed.
-
-    A document is in the context if an item of the context comes from it. An imported run has no
-    contexts, so all its documents are either retrieved or missed.
-    """
+    """Group the gold documents: in the context, retrieved, or missed. Imports have no context."""
     outside = RETRIEVED if is_imported(row) else OUTSIDE
     pieces = (row.get("context") or {}).get("pieces", [])
     inside = {
@@ -164,11 +150,7 @@ def evidence_places(row: Row, gold: Gold) -> dict[str, list[str]]:
 
 
 def new_question(experiment: Experiment, name: str, text: str) -> Question:
-    """Return a question that is not in the data set.
-
-    The answer form is the form in the settings or, with `auto`, the form of the data set. Raises
-    UserError unless graph.per=all.
-    """
+    """Return a question that is not in the data set; raises UserError unless graph.per=all."""
     if experiment.settings.graph.per != "all":
         raise UserError("A new question needs a graph of the whole corpus. Set graph.per=all.")
     form, card = experiment.settings.answers, experiment.dataset.card
@@ -184,40 +166,34 @@ class AnsweringFailed(UserError):
 
 @dataclass(frozen=True, repr=False)
 class TracedAnswer:
-    """An answer with its context and the trace of its steps.
-
-    `fallbacks` lists the fallbacks that the method used. `plain` is the result of `explanation`.
-    """
+    """An answer with its context, trace and fallbacks. `plain` is its `explanation`."""
 
     answer: str
     context: Context
     trace: tuple[StepTrace, ...]
-    fallbacks: tuple[str, ...] = ()
-    plain: Mapping[str, Any] = field(default_factory=dict)
+    fallbacks: tuple[str, ...]
+    plain: Mapping[str, Any]
 
     @classmethod
     def of(cls, experiment: Experiment, text: str) -> "TracedAnswer":
-        """Answer a question; missing artifacts are built first.
-
-        Raises UserError unless graph.per=all, and AnsweringFailed if a step fails.
-        """
-        question = new_question(experiment, "asked", text)
+        """Answer a question after building artifacts. Raises AnsweringFailed if a step fails."""
+        question, method = new_question(experiment, "asked", text), experiment.method
         resources = build_resources(experiment, experiment.models, Progress())
-        start = start_state(experiment, question, resources["chunk_table"])
-        world, pipeline = Execution(resources), experiment.method.pipeline
-        (finished,) = run_pipeline([question], pipeline, world, start=lambda _: start)
+        table = resources["chunk_table"]
+        start = start_state(experiment, question, table)
+        (finished,) = run_pipeline(
+            [question], method.pipeline, Execution(resources), start=lambda _: start
+        )
         state = finished.outcome
         if isinstance(state, Failure):
             raise AnsweringFailed("\n".join([f"{state.step}: {state.message}", *state.where]))
-        context, method = state.get("context") or Context(()), experiment.method
+        context = state.get("context") or Context(())
         head = {"question": text, "dataset": experiment.dataset.name, "method": method.name,
                 "title": method.title, "key": experiment.key}  # fmt: skip
-        plain = explanation(
-            head, record(finished, resources["chunk_table"]),
-            [piece.text for piece in context.pieces],
-            {row["step"]: row["seconds"] for row in timing_rows(finished)},
-            ArtifactNames.of(resources),
-        )  # fmt: skip
+        texts = [piece.text for piece in context.pieces]
+        seconds = {row["step"]: row["seconds"] for row in timing_rows(finished)}
+        names = ArtifactNames.of(resources)
+        plain = explanation(head, record(finished, table), texts, seconds, names)
         return cls(state.get("answer").text, context, finished.trace, finished.fallbacks, plain)
 
     def __repr__(self) -> str:

@@ -26,10 +26,7 @@ def answer_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
         yield from _piece(piece, whole)
     if cut := plain.get("cut"):
         yield f"  cut by the budget: {', '.join(' '.join(map(str, item)) for item in cut)}"
-    yield ""
-    yield "steps"
-    if not plain["steps"]:
-        yield "  not stored (trace=off)"
+    yield from ("", "steps") if plain["steps"] else ("", "steps", "  not stored (trace=off)")
     for step in plain["steps"]:
         seconds = f"  {step['seconds']:.3f} s" if "seconds" in step else ""
         usage = f"  {usage}" if (usage := usage_text(step.get("usage", {}))) else ""
@@ -62,8 +59,8 @@ def _piece(piece: Plain, whole: bool) -> Iterator[str]:
         yield head if text is None else f"{head}  {short(text, _TEXT_WIDTH)!r}"
         return
     yield f"{head}  {piece['tokens']} tokens"
-    shown = "(unknown: the data set is missing or has changed)" if text is None else text
-    yield from (f"    {line}" for line in str(shown).splitlines())
+    text = "(unknown: the data set is missing or has changed)" if text is None else str(text)
+    yield from (f"    {line}" for line in text.splitlines())
 
 
 def usage_text(usage: Plain) -> str:
@@ -85,16 +82,16 @@ def _slot(name: str, value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         for part, inner in value.items():
             yield from _slot(f"{name}, {part}", inner) if inner else ()
-    elif isinstance(value, list) and value and isinstance(value[0], dict):
+    elif not isinstance(value, list):
+        yield f"{name}: {short(str(value), _LINE_WIDTH)}"
+    elif value and isinstance(value[0], dict):
         yield f"{name}: {len(value)}" + (f", the first {MAX_ROWS}" if len(value) > MAX_ROWS else "")
         yield from (f"  {row_text(row)}" for row in value[:MAX_ROWS])
-    elif isinstance(value, list) and value and isinstance(value[0], list):
+    elif value and isinstance(value[0], list):
         for number, rows in enumerate(value, 1):
             yield from _slot(f"{name}, {number}", rows)
-    elif isinstance(value, list):
-        yield f"{name}: {short('; '.join(map(str, value)) or 'none', _LINE_WIDTH)}"
     else:
-        yield f"{name}: {short(str(value), _LINE_WIDTH)}"
+        yield f"{name}: {short('; '.join(map(str, value)) or 'none', _LINE_WIDTH)}"
 
 
 def row_text(row: Any) -> str:
@@ -105,9 +102,15 @@ def row_text(row: Any) -> str:
     """
     if not isinstance(row, dict):
         return str(row)
-    score = f"{row['score']:.3f}  " if isinstance(row.get("score"), int | float) else ""
     if "nodes" in row:
-        text = _walk(row)
+        names = [str(node.get("name", f"row {node['id']}")) for node in row["nodes"]]
+        text = "".join(names[:1])
+        hops = row.get("relationships") or [{}] * (len(names) - 1)
+        for before, after, hop in zip(names, names[1:], hops, strict=False):
+            relation = hop.get("relation", "")
+            forward = hop.get("head") in (None, before)
+            arrow = f"—{relation}→" if forward else f"←{relation}—"
+            text += f" {arrow if relation else '–'} {after}"
     elif "sentence" in row:
         text = f"{row_text(row['parent'])} → {row_text(row['child'])}: {row['sentence']}"
     elif "head" in row:
@@ -126,19 +129,8 @@ def row_text(row: Any) -> str:
         text = f"row {row.get('id')}"
     else:
         return short(json.dumps(row, ensure_ascii=False), _LINE_WIDTH)
-    return score + text
-
-
-def _walk(path: Plain) -> str:
-    names = [str(node.get("name", f"row {node['id']}")) for node in path["nodes"]]
-    line = names[0] if names else ""
-    hops = path.get("relationships") or [{}] * (len(names) - 1)
-    for before, after, hop in zip(names, names[1:], hops, strict=False):
-        relation = hop.get("relation", "")
-        forward = hop.get("head") in (None, before)
-        arrow = f"—{relation}→" if forward else f"←{relation}—"
-        line += f" {arrow if relation else '–'} {after}"
-    return line
+    scored = isinstance(row.get("score"), int | float)
+    return f"{row['score']:.3f}  {text}" if scored else text
 
 
 def call_lines(calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -152,11 +144,6 @@ def call_lines(calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if "prompt" not in call:
             yield "    (prompt and reply are not in the cache)"
             continue
-        for message in call["prompt"]:
-            yield from _message(message["role"], message["content"])
-        yield from _message("reply", call["reply"])
-
-
-def _message(who: str, text: str) -> Iterator[str]:
-    yield f"    {who}:"
-    yield from (f"      {line}" for line in text.splitlines() or [""])
+        for message in [*call["prompt"], {"role": "reply", "content": call["reply"]}]:
+            yield f"    {message['role']}:"
+            yield from (f"      {line}" for line in message["content"].splitlines() or [""])

@@ -1,7 +1,6 @@
 """Write the run page: a folder of static files that can be opened in a browser from disk.
 
-A page on disk cannot fetch files, but it can add script elements. Therefore the data are stored as
-JavaScript files, which the page loads when it needs them.
+A page on disk can add script elements but cannot fetch files, so data files are JavaScript.
 """
 
 import json
@@ -10,19 +9,16 @@ import tarfile
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import metrics
+from graphrag_bench.explain import question as explained
 from graphrag_bench.explain.funnel import LABELS, Funnel, funnel_or_reason, is_right
-from graphrag_bench.explain.question import (
-    IN_CONTEXT,
-    OUTSIDE,
-    RETRIEVED,
-    RunQuestions,
-    evidence_places,
-)
+from graphrag_bench.explain.names import has_keys
+from graphrag_bench.explain.question import RunQuestions, evidence_places
 from graphrag_bench.report.comparisons import paired_differences, settings_that_differ
 from graphrag_bench.report.notes import run_notes
 from graphrag_bench.report.rendering import Table
@@ -35,7 +31,6 @@ from graphrag_bench.report.rows import (
     usual_metrics,
 )
 from graphrag_bench.run.folder import Row, write_whole
-from graphrag_bench.run.record import is_imported
 from graphrag_bench.run.scoring import context_tokens
 from graphrag_bench.run.stored import StoredRun, scored_questions, scores_of, with_one_rule
 from graphrag_bench.text import short
@@ -45,7 +40,7 @@ Plain = dict[str, Any]
 BLOCK = 20
 """Number of questions in a data file."""
 ANSWER_LENGTH = 160
-_LETTERS = {IN_CONTEXT: "c", OUTSIDE: "r", RETRIEVED: "r"}
+_LETTERS = {explained.IN_CONTEXT: "c", explained.OUTSIDE: "r", explained.RETRIEVED: "r"}
 _MISSED = "m"
 _ROLES = ("seed", "gold")
 _FIELDS = ("dataset", "method", "key", "role", "n", "failed", "fell_back", "fallbacks", "errors",
@@ -73,12 +68,12 @@ def _set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
 def _list_columns(run: StoredRun, funnel: Funnel | str, at: Mapping[str, int]) -> Plain:
     """Return the questions of a run as columns; scored questions come first.
 
-    `at` maps a question to its row in `_set_columns`. `right` is 1 or 0, or None without an answer
-    or gold answer. `evidence` has a letter for each gold document: c for in the context, r for
-    retrieved only, m for missed. `lost` is the first stage that lost evidence, "" if no stage did,
-    or None if this is unknown.
+    `at` maps a question to its row in `_set_columns`. `right` is None without an answer or gold
+    answer. `evidence` has a letter for each gold document: c for in the context, r for retrieved
+    only, m for missed. `lost` is the first stage that lost evidence, "" if no stage did, or None if
+    unknown.
     """
-    rows = [run.rows[name] for name in _questions_of(run)]
+    rows, known = [run.rows[name] for name in _questions_of(run)], not run.imported
     seconds: dict[str, float] = {}
     for one in run.folder.timing():
         seconds[one["question"]] = seconds.get(one["question"], 0.0) + one["seconds"]
@@ -94,21 +89,15 @@ def _list_columns(run: StoredRun, funnel: Funnel | str, at: Mapping[str, int]) -
         "evidence": [_evidence_letters(row, run.gold.get(row["question"])) for row in rows],
         "lost": [(lost[q] or "") if (q := row["question"]) in lost else None for row in rows],
         "fallbacks": [list(row.get("fallbacks", ())) for row in rows],
-        **_cost_columns(rows, seconds),
+        "tokens": [
+            row["prompt_tokens"] + row["completion_tokens"] if known else None for row in rows
+        ],
+        "context": [context_tokens(row) if known else None for row in rows],
+        "seconds": [round(seconds.get(row["question"], 0.0), 3) if known else None for row in rows],
         "scores": {
             name: [round(one[name], 4) if name in one else None for one in scores] for name in shown
         },
         "block": BLOCK,
-    }
-
-
-def _cost_columns(rows: Sequence[Row], seconds: Mapping[str, float]) -> Plain:
-    if any(map(is_imported, rows)):
-        return dict.fromkeys(("tokens", "context", "seconds"), [None] * len(rows))
-    return {
-        "tokens": [row["prompt_tokens"] + row["completion_tokens"] for row in rows],
-        "context": [context_tokens(row) for row in rows],
-        "seconds": [round(seconds.get(row["question"], 0.0), 3) for row in rows],
     }
 
 
@@ -120,21 +109,16 @@ def _questions_of(run: StoredRun) -> list[str]:
 def full_question(name: str, questions: RunQuestions) -> Plain:
     """Return the output of `show --json` for a question, with its answer graph and model calls."""
     whole = questions.explain(name)
+    for step in whole["steps"]:
+        if has_keys(context := step["wrote"].get("context"), "pieces", "cut"):
+            step["wrote"]["context"] = {of: len(context[of]) for of in ("pieces", "cut")}
     row, gold = questions.run.rows[name], questions.run.gold.get(name) or Gold()
-    return {
-        **whole,
-        "steps": [_without_context(step) for step in whole["steps"]],
-        "graph": answer_graph(row, gold, questions.names(name)),
-        "calls": questions.calls(name),
-    }
+    graph = answer_graph(row, gold, questions.names(name))
+    return {**whole, "graph": graph, "calls": questions.calls(name)}
 
 
 def question_tables(whole: Mapping[str, Any]) -> tuple[Table, Table]:
-    """Return two tables that describe a `full_question`.
-
-    The first table has the answer, the gold answers and the evidence. The second table lists the
-    edges of the answer graph that a step found, and the edges from nodes to chunks.
-    """
+    """Return a table of answer, gold and evidence, and a table of the edges that were found."""
     gold, answer = whole["gold"].get("answers", ()), whole["answer"]
     facts = [("answer", "(no answer)" if answer is None else str(answer))]
     facts += [("gold", " | ".join(gold))] if gold else []
@@ -153,14 +137,6 @@ def question_tables(whole: Mapping[str, Any]) -> tuple[Table, Table]:
     return Table(whole["question"], ("", ""), tuple(facts), ()), graph
 
 
-def _without_context(step: Plain) -> Plain:
-    context = step["wrote"].get("context")
-    if not isinstance(context, dict) or "pieces" not in context:
-        return step
-    counts = {name: len(context[name]) for name in ("pieces", "cut")}
-    return {**step, "wrote": {**step["wrote"], "context": counts}}
-
-
 def _evidence_letters(row: Row, gold: Gold | None) -> str:
     if gold is None or row["status"] == "failed":
         return _MISSED * len(gold.evidence if gold else ())
@@ -169,10 +145,9 @@ def _evidence_letters(row: Row, gold: Gold | None) -> str:
 
 
 def part_text(name: str, value: Any) -> str:
-    """Return a data file of the page as JavaScript.
+    """Return a data file as JavaScript, escaped so that no text can end the script element.
 
-    Texts in `value` are escaped so that they cannot end the script element. Raises ValueError for
-    NaN and infinity.
+    Raises ValueError for NaN and infinity.
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for sign in _UNSAFE:
@@ -187,8 +162,8 @@ def _write_part(page: Path, name: str, value: Mapping[str, Any]) -> None:
 def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
     """Write the page of the given runs into a folder; return its index.html.
 
-    An existing page is replaced. `home` has the artifacts of runs that are not inside a home
-    folder. Raises UserError if the folder contains files that do not belong to a run page.
+    An existing page is replaced. `home` is for runs outside of a runs/ folder. Raises UserError if
+    the folder contains other files.
     """
     _write_static(page)
     runs, sets = with_one_rule(runs), {}
@@ -206,9 +181,9 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
         rows.append({**_run_row(run, titles[place], funnel), "id": f"r{place}", "set": set_id})
         _write_part(page, f"r{place}/list", _list_columns(run, funnel, at))
         questions, names = RunQuestions(run, home), _questions_of(run)
-        for number, start in enumerate(range(0, len(names), BLOCK)):
+        for start in range(0, len(names), BLOCK):
             block = {name: full_question(name, questions) for name in names[start : start + BLOCK]}
-            _write_part(page, f"r{place}/q{number}", {"questions": block})
+            _write_part(page, f"r{place}/q{start // BLOCK}", {"questions": block})
     index = {
         "runs": rows,
         "stages": list(LABELS.items()),
@@ -243,9 +218,8 @@ def _set_of(run: StoredRun) -> tuple[str, str]:
 def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
     metrics = run.metrics
     n_tokens, usd = (None, None) if run.imported else tokens_and_usd(metrics)
-    steps: dict[str, list[float]] = {}
-    for one in run.folder.timing():
-        steps.setdefault(one["step"], []).append(one["seconds"])
+    steps = group_by(run.folder.timing(), lambda one: str(one["step"]))
+    seconds = {step: fmean(one["seconds"] for one in of) for step, of in sorted(steps.items())}
     counts, note = None, funnel
     if not isinstance(funnel, str):
         stages = [vars(count) for count in funnel.counts()]
@@ -257,7 +231,7 @@ def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
         "answers": any(row["status"] == "answered" for row in run.rows.values()),
         "spent": {"tokens": n_tokens, "usd": usd},
         "cost": {name: metrics["cost"][name] for name in ("steps", "stages")},
-        "seconds": {step: round(sum(s) / len(s), 6) for step, s in sorted(steps.items())},
+        "seconds": {step: round(mean, 6) for step, mean in seconds.items()},
         "settings": recorded_settings(metrics),
         "notes": list(map(str, run_notes([metrics]))),
         "funnel": counts,
@@ -269,8 +243,9 @@ def _pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
     scores = [scores_of(run) for run in runs]
     rows = []
     for (a, first), (b, second) in combinations(enumerate(runs), 2):
-        same = first.metrics["dataset"] == second.metrics["dataset"]
-        if not same or different_corpora(first.metrics, second.metrics):
+        if first.metrics["dataset"] != second.metrics["dataset"]:
+            continue
+        if different_corpora(first.metrics, second.metrics):
             continue
         metrics = usual_metrics(name for one in scores[a].values() for name in one)
         pairs = paired_differences(scores[a], scores[b], first.scopes, metrics)

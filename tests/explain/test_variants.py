@@ -68,14 +68,14 @@ def test_a_variant_scores_as_a_run_with_that_setting(home: Path, tmp_path: Path)
     words = ["method=hipporag", "method.top_k=2", "method.damping=0.85"]
     whole = run_folder(*QUIET, *words, f"paths.home={tmp_path}")
     variants = MethodVariants.of_run(run(home), home)
-    after = variants.variant([parse_change("node.ppr.damping=0.85")])
+    after = variants.retrieve(variants.make(parse_change("node.ppr.damping=0.85")))
     stored = find_run(str(whole), tmp_path)
     for question, scores in after.scores.items():
         assert scores.items() <= stored.scores[question].items()
     with pytest.raises(UserError, match="'node_scores'"):
-        variants.variant([Change("drop", "node.ppr")])
+        variants.make(Change("drop", "node.ppr"))
     with pytest.raises(UserError, match="'damping'"):
-        variants.variant([Change("set", "node.ppr", "dampin", 0.9)])
+        variants.make(Change("set", "node.ppr", "dampin", 0.9))
 
 
 def test_ranks_of_a_passage_agree_with_each_step(home: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_path_has_its_edges_and_an_unconnected_seed_is_listed() -> None:
 def test_the_most_probable_walk_avoids_the_hub() -> None:
     hub, quiet, target = 1, 2, 3
     source, ends = [0, 0, hub, quiet, *[hub] * 6], [hub, quiet, target, target, *range(4, 10)]
-    walks = ProbableWalks.of(Graph.from_arrays(source, ends), [0], through_chunks=False)
+    walks = ProbableWalks(Graph.from_arrays(source, ends), [0], through_chunks=False)
     assert walks.to(("n", target)) == [("n", 0), ("n", quiet), ("n", target)]
     assert walks.to(("n", 99)) == [("n", 99)]
 
