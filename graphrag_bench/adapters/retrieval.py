@@ -18,17 +18,16 @@ _ONE_AT_A_TIME = Lock()
 def retrieved(
     experiment: Experiment, texts: Mapping[str, str]
 ) -> list[tuple[RetrievalState, ChunkTable]]:
-    """Return the retrieval state and the chunk table of each question.
+    """Return the retrieval state and the chunk table of each question in `texts` (id to text).
 
-    `texts` maps question ids to texts. If the data set has a question with the same id and text,
-    its scope and entities are used. Calls from several threads run one after another. Raises
-    AnsweringFailed if a question fails.
+    If the data set has a question with the same id and text, its scope and entities are used. Calls
+    from several threads run one after another. Raises AnsweringFailed if a question fails.
     """
     known = {(one.id, one.text): one for one in experiment.dataset.questions}
     asked = [known.get(one) or new_question(experiment, *one) for one in texts.items()]
-    states = []
     with _ONE_AT_A_TIME:
         retrieval = retrieve(experiment, asked)
+    states = []
     for one in retrieval.finished:
         if isinstance(state := one.outcome, Failure):
             raise AnsweringFailed(f"{one.question.id}: {state.step}: {state.message}")
@@ -39,9 +38,8 @@ def retrieved(
 def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float]:
     """Return the score of each document as a 32-bit float, highest score first.
 
-    The score of a document is the score of the first ranked chunk that contains it. Documents that
-    first occur in the same chunk share a score. All other scores are made distinct and decreasing
-    by lowering them to the next smaller float if necessary, so that sorting keeps the order.
+    It is the score of the first ranked chunk with the document, and documents of one chunk share
+    it. A score that does not fall is lowered to the next smaller float, so sorting keeps the order.
     """
     scores: dict[str, float] = {}
     lowest = np.float32(np.inf)
@@ -53,10 +51,9 @@ def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float
 
 
 def context_of(experiment: Experiment, text: str) -> list[tuple[str, dict[str, str | float]]]:
-    """Return the text and attributes of each item in the context of a question.
+    """Return the text and the kind, id, title and score of each item in a question's context.
 
-    The attributes are kind, id, title and score. Only passages of documents have a title. Raises
-    AnsweringFailed if a step fails.
+    Only passages of documents have a title. Raises AnsweringFailed if a step fails.
     """
     ((state, _),) = retrieved(experiment, {"asked": text})
     titles = {("chunk", one.id): one.title for one in experiment.dataset.documents}

@@ -1,7 +1,7 @@
 """List, export, import and verify graphs, indices and other artifacts.
 
 An artifact is built once and stored in HOME/artifacts under a key, which is a digest of its code,
-settings and inputs. You can export a graph that was expensive to build and share it. The import
+settings and inputs. Export a graph that was expensive to build in order to share it. The import
 verifies the sha256 of each file. With paths.shared_artifacts=FOLDER, a run also uses the artifacts
 in another folder.
 
@@ -19,7 +19,6 @@ examples
 
 import json
 from argparse import Namespace
-from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.algorithms.graph import Graph
@@ -47,7 +46,7 @@ def declare(parser: Parser) -> None:
     meaning = "check the sha256 of every file; the exit code is 1 if any file differs"
     verifying = parser.add_action("verify", _verify, meaning)
     pushing = parser.add_action("push", _push, "upload an artifact with its inputs to the hub")
-    pulling = parser.add_action("pull", _pull, "download an artifact from the hub, and import it")
+    pulling = parser.add_action("pull", _import, "download an artifact from the hub, and import it")
     pulling.add_word("repo", "REPO", _REPO)
     for action in (measuring, exporting, pushing, pulling):
         action.add_word("key", "KEY", "the key of the artifact, or its beginning")
@@ -58,8 +57,7 @@ def declare(parser: Parser) -> None:
     importing.add_word("file", "FILE.tar.gz", "an archive written by export")
     for action in (listing, measuring, verifying):
         action.add_json()
-    for action in (listing, measuring, exporting, importing, verifying, pushing, pulling):
-        action.add_home(meaning="the folder with artifacts/, as paths.home of a run (default: .)")
+    parser.add_home(meaning="the folder with artifacts/, as paths.home of a run (default: .)")
 
 
 def _folder(options: Namespace) -> Path:
@@ -82,18 +80,17 @@ def _health(options: Namespace) -> None:
     if artifact.resource != "graph":
         raise UserError(f"{artifact.key} is not a graph, but a {artifact.resource}.")
     graph = load_artifact(Graph, artifact.folder)
-    largest = ", ".join(f"{name} ({n})" for name, n in hubs(graph))
     caption = (
         f"{artifact.path}: {graph.n_nodes} nodes, {graph.n_relationships} relationships, "
         f"{int(graph.synonym.sum())} of them synonymy edges, {graph.n_chunks} chunks"
     )
+    heads = ("measure", "n", "of", "share")
     measured = [
         (name, n, whole, n / whole if whole else None)
         for name, (n, whole) in graph_health(graph).items()
     ]
-    heads = ("measure", "n", "of", "share")
     notes = (
-        f"largest hubs, with their links: {largest}",
+        f"largest hubs, with their links: {', '.join(f'{name} ({n})' for name, n in hubs(graph))}",
         "Links are the neighbours of a node, or its chunks if there are no relationships.",
         "The largest hubs are 1 % of the nodes. Facts are relationships without synonymy edges.",
         "Parts are connected by relationships and shared chunks.",
@@ -122,22 +119,18 @@ def _verify(options: Namespace) -> int:
 
 
 def _import(options: Namespace) -> None:
-    _print_import(options, *sharing.import_artifacts(Path(options.file), _folder(options)))
-
-
-def _pull(options: Namespace) -> None:
     from graphrag_bench.tables.hub import pull_artifact
 
-    _print_import(options, *pull_artifact(options.repo, options.key, _folder(options)))
-
-
-def _print_import(
-    options: Namespace, new: Sequence[str], known: Sequence[str], content: str
-) -> None:
-    for state, places in (("new", new), ("present", known)):
-        for place in places:
-            print(f"{state}: {_folder(options) / place}")
-    print(f"content: {content}")
+    folder = _folder(options)
+    if "repo" in options:
+        new, known, content = pull_artifact(options.repo, options.key, folder)
+    else:
+        new, known, content = sharing.import_artifacts(Path(options.file), folder)
+    lines = [
+        *(f"new: {folder / one}" for one in new),
+        *(f"present: {folder / one}" for one in known),
+    ]
+    print(*lines, f"content: {content}", sep="\n")
 
 
 def _push(options: Namespace) -> None:
@@ -169,8 +162,8 @@ def _export(options: Namespace) -> None:
     if options.form is None:
         export_graphml(graph, table, file)
     else:
-        from graphrag_bench.adapters import gfmrag, graph_tables, neo4j
+        from graphrag_bench.adapters import graph_tables as forms
 
-        export = {"gfmrag": gfmrag.export_gfm, "neo4j": neo4j.export_neo4j}[options.form]
-        export(*graph_tables.graph_tables(graph, table), file)
+        export = forms.export_neo4j if options.form == "neo4j" else forms.export_gfm
+        export(graph, table, file)
     print(f"{graph.n_nodes} nodes and {graph.n_relationships} relationships to {file}")

@@ -33,12 +33,10 @@ class Skeleton:
 
         Raises UserError for an unknown kind, and for a name that is invalid or in use.
         """
-        kind, dot, name = operator.partition(".")
-        if not dot or not name:
-            raise UserError(
-                f"'{operator}' must have the form KIND.NAME, e.g. chunk.mine. The kinds are "
-                f"{', '.join(KINDS)}."
-            )
+        kind, _, name = operator.partition(".")
+        if not name:
+            form = f"'{operator}' must have the form KIND.NAME, e.g. chunk.mine"
+            raise UserError(f"{form}. The kinds are {', '.join(KINDS)}.")
         if kind not in KINDS:
             raise unknown("kind", kind, KINDS)
         package = package or name
@@ -66,17 +64,15 @@ class Skeleton:
         """
         inner = into / self.package
         if not inner.exists() and find_spec(self.package) is not None:
-            raise UserError(
-                f"A Python package '{self.package}' is already installed. Choose another name with "
-                "--package NAME."
-            )
+            there = f"A Python package '{self.package}' is already installed"
+            raise UserError(f"{there}. Choose another name with --package NAME.")
         templates = {
             inner / f"{self.module}.py": f"{self.kind}.py",
             inner / "configs" / "method" / f"{self.name}.yaml": "method.yaml",
             into / "tests" / f"test_{self.module}.py": f"test_{self.kind}.py",
         }
-        if there := [str(path) for path in templates if path.exists()]:
-            raise UserError(f"{', '.join(there)} exists already. Choose another name.")
+        if found := [str(path) for path in templates if path.exists()]:
+            raise UserError(f"{', '.join(found)} exists already. Choose another name.")
         ours = {into / "pyproject.toml": "pyproject.toml", inner / "__init__.py": "__init__.py"}
         templates |= {path: name for path, name in ours.items() if not path.exists()}
         environment = jinja2.Environment(
@@ -85,10 +81,8 @@ class Skeleton:
         )  # fmt: skip
         for path, name in templates.items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            text = environment.get_template(f"{name}.j2").render(
-                kind=self.kind, name=self.name, package=self.package, module=self.module
-            )
-            path.write_text(text, encoding="utf-8")
+            template = environment.get_template(f"{name}.j2")
+            path.write_text(template.render(vars(self), module=self.module), encoding="utf-8")
         init = inner / "__init__.py"
         if init not in templates:
             lines = init.read_text(encoding="utf-8").splitlines()

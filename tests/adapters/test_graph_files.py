@@ -6,9 +6,7 @@ import json
 import pandas as pd
 from toy_runs import TOY, command, run_folder
 
-from graphrag_bench.adapters.gfmrag import export_gfm
-from graphrag_bench.adapters.graph_tables import graph_tables
-from graphrag_bench.adapters.neo4j import export_neo4j
+from graphrag_bench.adapters.graph_tables import export_gfm, export_neo4j
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 
@@ -34,7 +32,7 @@ def read(path) -> pd.DataFrame:
 
 
 def test_gfm_rag_reads_its_three_files(tmp_path):
-    export_gfm(*graph_tables(graph(), TABLE), tmp_path)
+    export_gfm(graph(), TABLE, tmp_path)
     stage = tmp_path / "processed" / "stage1"
     nodes, relations, edges = (read(stage / f"{n}.csv") for n in ("nodes", "relations", "edges"))
     assert [*nodes.columns] == ["name", "type", "attributes"]
@@ -63,7 +61,7 @@ def test_gfm_rag_reads_its_three_files(tmp_path):
 
 
 def test_neo4j_has_ids_labels_and_types(tmp_path):
-    export_neo4j(*graph_tables(graph(), TABLE), tmp_path)
+    export_neo4j(graph(), TABLE, tmp_path)
     nodes, links = read(tmp_path / "nodes.csv"), read(tmp_path / "relationships.csv")
     assert {":ID", ":LABEL"} < {*nodes.columns}
     assert {":START_ID", ":END_ID", ":TYPE", "weight:double"} < {*links.columns}
