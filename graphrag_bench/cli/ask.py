@@ -1,8 +1,8 @@
 """Answer one question with one or more methods.
 
 The command prints the answer, the model and the first chunks (or nodes, ...) of the context. With
---details, it also prints every step, with the nodes, relationships and chunks that the step found.
-The graph and the replies of the model are stored, so that asking again costs nothing.
+--details, it also prints what every step found. The graph and the replies of the model are stored,
+so that asking again costs nothing.
 
 examples
   graphrag-bench ask dataset=sample method=hipporag "Who taught the discoverer of the neutron?"
@@ -11,7 +11,6 @@ examples
 
 import json
 from argparse import Namespace
-from collections.abc import Sequence
 
 from graphrag_bench.cli.parsing import Parser, add_settings_help, is_setting, setting_name, wrapped
 from graphrag_bench.config.compose import compose_settings
@@ -46,8 +45,14 @@ def main(options: Namespace) -> None:
         )
     if unread := [name for name in map(setting_name, words) if name.partition(".")[0] in UNUSED]:
         raise UserError(f"These settings have no effect on `ask`: {', '.join(unread)}.")
+    several = [list(words)]
+    chosen = [word.removeprefix("method=") for word in words if word.startswith("method=")]
+    if chosen and "," in chosen[-1]:
+        rest = [word for word in words if not word.startswith("method=")]
+        methods = dict.fromkeys(name.strip() for name in chosen[-1].split(",") if name.strip())
+        several = [[*rest, f"method={name}"] for name in methods]
     experiments = []
-    for settings in _by_method(words):
+    for settings in several:
         experiments.append(Experiment.prepare(compose_settings(settings)))
         refuse_unused(settings, experiments[-1:])
     answers = [TracedAnswer.of(experiment, questions[0]).plain for experiment in experiments]
@@ -58,13 +63,3 @@ def main(options: Namespace) -> None:
         model = model_name(experiment.models.identity("llm"))
         lines = [*(answer_lines(one) if options.details else short_answer_lines(one, model))]
         print(wrapped([f"== {one['title']} ==", *lines, ""] if answers[1:] else lines))
-
-
-def _by_method(settings: Sequence[str]) -> list[list[str]]:
-    """Return the settings of each method in `method=a,b`."""
-    chosen = [word.partition("=")[2] for word in settings if word.startswith("method=")]
-    if not chosen or "," not in chosen[-1]:
-        return [list(settings)]
-    rest = [word for word in settings if not word.startswith("method=")]
-    names = dict.fromkeys(name.strip() for name in chosen[-1].split(",") if name.strip())
-    return [[*rest, f"method={name}"] for name in names]

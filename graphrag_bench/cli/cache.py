@@ -1,9 +1,9 @@
 """Count, export and import cached model replies.
 
 HOME/cache/replies.sqlite has all replies of language models and all vectors of embedding APIs, so
-that no call is paid for twice. If you export the replies of a paper, other researchers can
-reproduce its tables without a model. The caches of local embedders (vectors.sqlite) and of the
-tagger (sentences.sqlite) can be deleted, because their content can be computed again.
+that no call is paid for twice. Export the replies of a paper so that others can reproduce its
+tables without a model. The caches of local embedders (vectors.sqlite) and of the tagger
+(sentences.sqlite) can be deleted, because their content can be computed again.
 
 examples
   graphrag-bench cache stats
@@ -41,10 +41,10 @@ def declare(parser: Parser) -> None:
     counting.add_json()
     for action in (exporting, importing):
         action.add_word("file", "FILE", "the file of replies")
+    meaning = "the cache file, as cache.path of a run; `stats` also accepts an exported file"
     for action in (counting, exporting, importing):
-        action.add_home(None, "the folder with cache/, as paths.home of a run (default: .)")
-        meaning = "the cache file, as cache.path of a run; `stats` also accepts an exported file"
         action.add_option("--path", "STORE", meaning)
+    parser.add_home(None, "the folder with cache/, as paths.home of a run (default: .)")
 
 
 def _store(options: Namespace) -> Path:

@@ -1,8 +1,7 @@
 """Compare two runs question by question and setting by setting.
 
 The command prints the paired difference of every metric with its interval, the questions gained and
-lost, and the settings that differ. Only questions that are scored in both runs are compared. No
-model is called.
+lost, and the settings that differ. Only questions that are scored in both runs are compared.
 
 example
   graphrag-bench diff 0a1b2c3d4e5f f5e4d3c2b1a0
@@ -12,7 +11,6 @@ import json
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
 
 from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.errors import UserError
@@ -36,18 +34,24 @@ def declare(parser: Parser) -> None:
 
 def main(options: Namespace) -> None:
     first, second = (find_run(name, options.home) for name in (options.first, options.second))
-    if options.json:
-        print(json.dumps(_values(first, second), ensure_ascii=False, indent=1))
+    if not options.json:
+        for line in diff_lines(first, second):
+            print(line) if isinstance(line, str) else show(line)
         return
-    for line in diff_lines(first, second):
-        print(line) if isinstance(line, str) else show(line)
+    settings = comparisons.settings_that_differ(first.metrics, second.metrics)
+    first, second, before, after = _compared(first, second)
+    names = dict.fromkeys(name for of_question in before.values() for name in of_question)
+    differences = comparisons.paired_differences(before, after, first.scopes, names)
+    values = {
+        "runs": [str(first.folder.path), str(second.folder.path)],
+        "metrics": {name: asdict(difference) for name, difference in differences},
+        "settings": [{"path": path, "a": a, "b": b} for path, a, b in settings],
+    }
+    print(json.dumps(values, ensure_ascii=False, indent=1))
 
 
 def diff_lines(first: StoredRun, second: StoredRun) -> Iterator[str | Table]:
-    """Yield the lines and tables that compare two runs over the questions that both scored.
-
-    Raises UserError if the corpora differ, a data set is missing, or no question is in both runs.
-    """
+    """Yield the lines and tables that compare two runs on the questions that both scored."""
     settings = comparisons.settings_that_differ(first.metrics, second.metrics)
     first, second, before, after = _compared(first, second)
     yield f"A: {first.folder.path}\nB: {second.folder.path}\n"
@@ -64,18 +68,6 @@ def diff_lines(first: StoredRun, second: StoredRun) -> Iterator[str | Table]:
     yield from map(str, scored_again([first.metrics, second.metrics]))
     yield "\nsettings that differ"
     yield from (f"  {path}: {a} -> {b}" for path, a, b in settings)
-
-
-def _values(first: StoredRun, second: StoredRun) -> dict[str, Any]:
-    settings = comparisons.settings_that_differ(first.metrics, second.metrics)
-    first, second, before, after = _compared(first, second)
-    names = dict.fromkeys(name for of_question in before.values() for name in of_question)
-    differences = comparisons.paired_differences(before, after, first.scopes, names)
-    return {
-        "runs": [str(first.folder.path), str(second.folder.path)],
-        "metrics": {name: asdict(difference) for name, difference in differences},
-        "settings": [{"path": path, "a": a, "b": b} for path, a, b in settings],
-    }
 
 
 def _compared(first: StoredRun, second: StoredRun) -> tuple[StoredRun, StoredRun, _Scores, _Scores]:

@@ -3,10 +3,10 @@
 The files are stored in HOME/data/NAME, where `run dataset=NAME` finds them. With dataset.root=DIR
 they are stored in DIR, and `run` needs the same setting. Repeat the command to resume a download.
 
-Each file is checked against the sha256 on the data set's card or on the hub. If neither states a
-sha256, the sha256 of the downloaded file is stored in fetched.json. The command warns if our reader
-has not been tested with the original files, or if the number of documents or questions is wrong.
-The publisher's licence applies.
+Each file is checked against the sha256 on the data set's card or on the hub. If neither states one,
+the sha256 of the downloaded file is stored in fetched.json. The command warns if our reader has not
+been tested with the original files, or if the number of documents or questions is wrong. The
+publisher's licence applies.
 
 example
   graphrag-bench fetch dataset=musique

@@ -1,8 +1,8 @@
 r"""Grade answers with a language model, or compare runs pairwise.
 
 The answers of one run are graded one by one. To grade several runs, add --each. The values are
-stored in judged.jsonl in the folder of the run. If a reply of the judge cannot be read, it is left
-out of all means. Some metrics need the contexts of a run, which are not stored with trace=off.
+stored in judged.jsonl in the folder of the run. Unreadable replies of the judge are left out of all
+means. Some metrics need the contexts of a run, which are not stored with trace=off.
 
 Two or more runs are compared pairwise on the questions that all of them answered. The judge sees
 each pair of answers in both orders. The tables have win rates with intervals, and the position bias
@@ -11,7 +11,7 @@ and length bias of the judge. Verdicts are stored in HOME/comparisons/<key>/verd
 --sheet writes pairs of answers in random order, so that people can judge them. --read prints the
 agreement (Cohen's kappa) between people and the judge.
 
-Repeat the command to resume. No call is made twice. For OpenAI's batch API or `vllm run-batch`, use
+Repeat the command to resume; no call is made twice. For OpenAI's batch API or `vllm run-batch`, use
 --batch, then repeat the command with --replies until there are no more requests.
 
 examples
@@ -33,7 +33,7 @@ from pathlib import Path
 from graphrag_bench.cli import parsing
 from graphrag_bench.cli.parsing import RUNS, Parser
 from graphrag_bench.config.compose import compose_settings
-from graphrag_bench.config.settings import RunSettings, check_settings
+from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import names
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import metrics
@@ -94,13 +94,23 @@ def main(options: Namespace) -> None:
     wanted = tuple(filter(None, options.metrics.split(",")))
     criteria = pairs.parse_criteria([name for name in options.criteria.split(",") if name])
     answers.select_measures(wanted)
-    runs, settings = _runs_and_settings(options)
+    named, words = parsing.runs_and_settings(options.words)
+    parsing.refuse_other_settings("judge", words, _SETTINGS, ("protocol",))
+    settings = check_settings(compose_settings(words))
+    if not named:
+        raise UserError(f"`graphrag-bench judge` needs a RUN: {RUNS}.")
+    found = find_runs(named, options.home or ".")
+    runs = list({run.folder.path.resolve(): StoredRun(run.folder) for run in found}.values())
     one_by_one = options.each or bool(wanted) or len(runs) == 1
     if one_by_one and (criteria or options.protocol):
         raise UserError(
             "--criteria and protocol= are for pairwise comparisons. Leave them out, or judge two "
             "or more runs without --each and --metrics."
         )
+    home = Path(options.home or runs[0].folder.path.resolve().parents[3])
+    paths = settings.paths.model_copy(update={"home": str(home)})
+    cache = settings.cache.model_copy(update={"batch": options.batch or settings.cache.batch})
+    settings = settings.model_copy(update={"paths": paths, "cache": cache})
     models = Models(settings, runs[0].require_dataset())
     models.identity("llm_judge")
     if options.replies:
@@ -111,27 +121,25 @@ def main(options: Namespace) -> None:
         raise UserError("--sheet and --read need two runs, without --each and --metrics.")
     if one_by_one:
         _grade(runs, models, wanted, options)
+        return
+    check_one_corpus([run.metrics for run in runs])
+    answered = pairs.AnswerPairs.of(runs, options.limit)
+    protocol = pairs.select_protocol(runs, options.protocol)
+    criteria = criteria or pairs.parse_criteria([_DEFAULT_CRITERIA])
+    judging = pairs.PairJudging(answered, models, criteria, home, protocol)
+    if options.read:
+        table = agreement_table(judging, *read_sheet(judging, Path(options.read)))
+        show_tables([table], as_json=options.json)
+    elif options.sheet:
+        n, file = options.sheet
+        if not n.isdecimal() or int(n) < 1:
+            raise UserError(f"--sheet {n}: the number of pairs must be an integer of at least 1.")
+        written = write_sheet(judging, int(n), Path(file), settings.seed)
+        print(
+            f"{written} pairs to {file}. Fill `verdict` with A, B or tie, then use --read {file}."
+        )
     else:
-        check_one_corpus([run.metrics for run in runs])
-        answered = pairs.AnswerPairs.of(runs, options.limit)
-        protocol, home = pairs.select_protocol(runs, options.protocol), Path(settings.paths.home)
-        criteria = criteria or pairs.parse_criteria([_DEFAULT_CRITERIA])
-        judging = pairs.PairJudging(answered, models, criteria, home, protocol)
-        (_people if options.sheet or options.read else _compare)(judging, options)
-
-
-def _runs_and_settings(options: Namespace) -> tuple[list[StoredRun], RunSettings]:
-    named, settings = parsing.runs_and_settings(options.words)
-    parsing.refuse_other_settings("judge", settings, _SETTINGS, ("protocol",))
-    checked = check_settings(compose_settings(settings))
-    if not named:
-        raise UserError(f"`graphrag-bench judge` needs a RUN: {RUNS}.")
-    found = find_runs(named, options.home or ".")
-    runs = list({run.folder.path.resolve(): StoredRun(run.folder) for run in found}.values())
-    home = options.home or str(runs[0].folder.path.resolve().parents[3])
-    paths = checked.paths.model_copy(update={"home": home})
-    cache = checked.cache.model_copy(update={"batch": options.batch or checked.cache.batch})
-    return runs, checked.model_copy(update={"paths": paths, "cache": cache})
+        _compare(judging, options)
 
 
 def _grade(
@@ -154,18 +162,6 @@ def _grade(
     show_tables([tables.judged_table(judged)], as_json=options.json)
     for run in () if options.json else runs:
         print(f"judged: {(run.folder.path / 'judged.jsonl').resolve()}")
-
-
-def _people(judging: pairs.PairJudging, options: Namespace) -> None:
-    if options.read:
-        table = agreement_table(judging, *read_sheet(judging, Path(options.read)))
-        show_tables([table], as_json=options.json)
-        return
-    n, file = options.sheet
-    if not n.isdecimal() or int(n) < 1:
-        raise UserError(f"--sheet {n}: the number of pairs must be an integer of at least 1.")
-    written = write_sheet(judging, int(n), Path(file), judging.models.settings.seed)
-    print(f"{written} pairs to {file}. Fill `verdict` with A, B or tie, then use --read {file}.")
 
 
 def _compare(judging: pairs.PairJudging, options: Namespace) -> None:

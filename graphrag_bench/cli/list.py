@@ -18,7 +18,7 @@ from graphrag_bench.cli.parsing import CONFIG_DIR, WIDTH, Parser
 from graphrag_bench.config.compose import value_of
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import built_in_names, file_of, method_file, names, read_mapping
-from graphrag_bench.contract import builders, operators, paper_first
+from graphrag_bench.contract import Operator, builders, operators, paper_first
 from graphrag_bench.data.dataset import card_names, load_card
 from graphrag_bench.errors import UserError, unknown
 
@@ -67,36 +67,30 @@ def entries(kind: str) -> Iterator[tuple[str, str, str]]:
 
     Only the user's own choices have a file. Operators of Table 3 in Zhou et al. (2025) come first.
     """
-    if kind == "operators":
-        for one in paper_first(operators.all()):
-            reads = ", ".join(read.slot + "?" * read.optional for read in one.reads)
-            text = f"{reads} -> {', '.join(one.writes)}: {_first_line(one.function.__doc__)}"
-            yield one.name, text + " (Table 3)" * bool(one.table3), ""
-    elif kind == "builders":
-        yield from ((one.name, _first_line(one.function.__doc__), "") for one in builders.all())
-    else:
-        group = GROUPS[kind]
-        ours = built_in_names(group)
-        yield from ((name, _about(group, name), "") for name in ours)
-        for name in sorted({*names(group)} - {*ours}):
-            file = str(file_of(group, name) or "")
-            try:
-                yield name, _about(group, name), file
-            except UserError as error:
-                yield name, f"cannot be used: {error}", file
-
-
-def _about(group: str, name: str) -> str:
-    if group == "method":
-        return str(method_file(name).get("title", ""))
-    if group == "dataset" and name in card_names():
-        card = load_card(name)
-        unchecked = "" if card.verified else "; format not checked"
-        return f"{card.title} [{card.license}{unchecked}]"
-    if file := file_of(group, name):
-        read_mapping(file)
-    return ""
-
-
-def _first_line(text: str | None) -> str:
-    return (text or "").strip().partition("\n")[0]
+    if kind in ("operators", "builders"):
+        for one in paper_first(operators.all()) if kind == "operators" else builders.all():
+            text = (one.function.__doc__ or "").strip().partition("\n")[0]
+            if isinstance(one, Operator):
+                reads = ", ".join(read.slot + "?" * read.optional for read in one.reads)
+                text = f"{reads} -> {', '.join(one.writes)}: {text}" + " (Table 3)" * bool(
+                    one.table3
+                )
+            yield one.name, text, ""
+        return
+    group = GROUPS[kind]
+    ours = built_in_names(group)
+    for name in [*ours, *sorted({*names(group)} - {*ours})]:
+        try:
+            about, file = "", file_of(group, name)
+            if group == "method":
+                about = str(method_file(name).get("title", ""))
+            elif group == "dataset" and name in card_names():
+                card = load_card(name)
+                about = (
+                    f"{card.title} [{card.license}{'; format not checked' * (not card.verified)}]"
+                )
+            elif file:
+                read_mapping(file)
+        except UserError as error:
+            about = f"cannot be used: {error}"
+        yield name, about, "" if name in ours else str(file or "")

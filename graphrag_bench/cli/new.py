@@ -1,8 +1,7 @@
 """Create a package with a new operator, a method that uses it, and a test.
 
-The package is written to the current directory and runs as it is, so that you can start by editing
-the operator. The test uses a graph of six nodes. --package is the name of an existing or a new
-package.
+The package is written to the current directory and runs as it is: start by editing the operator.
+The test uses a graph of six nodes. --package names an existing or a new package.
 
 An operator has one of these kinds: chunk (from nodes to chunks), rerank (from chunks to chunks),
 node (from nodes to nodes), relationship (from nodes to relationships) and question (from the names

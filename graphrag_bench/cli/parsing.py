@@ -27,35 +27,32 @@ CONFIG_DIR = (
     "--config-dir FOLDER",
     "also search FOLDER/method, FOLDER/dataset, ... for choices; ./configs is always searched",
 )
+_STEP = "a setting of a step (`graphrag-bench plan` prints all steps)"
 _MORE = (
     ("method.NAME=VALUE", "a parameter of the method: top_k, damping, ..."),
-    (
-        "method.retrieve.0.NAME=VALUE",
-        "a setting of a step (`graphrag-bench plan` prints all steps)",
-    ),
+    ("method.retrieve.0.NAME=VALUE", _STEP),
     ("llm.NAME=VALUE", "a setting of the language model, e.g. llm.model_path=weights.gguf"),
 )
 _FOLDERS = ("--config-dir", "-cd", "--config-path", "-cp")
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser of options, words and settings NAME=VALUE. Options cannot be abbreviated.
+Work = Callable[[argparse.Namespace], int | None]
+"""The function of a command or an action. It returns the exit code, or None for 0."""
 
-    `about` is the help text. Its part from "example" on is printed below the options. Errors are
-    UserErrors that suggest similar valid names.
+
+class Parser(argparse.ArgumentParser):
+    """A parser of options, words and settings NAME=VALUE, whose errors are UserErrors.
+
+    The part of the help text `about` from "example" on is printed below the options.
     """
 
     def __init__(self, command: str, about: str) -> None:
         above, sign, below = about.partition("\nexample")
+        form = partial(argparse.RawDescriptionHelpFormatter, width=WIDTH, max_help_position=COLUMN)
         super().__init__(
-            f"graphrag-bench {command}",
-            description=above.strip(),
-            epilog=f"{sign}{below}".strip(),
-            formatter_class=partial(
-                argparse.RawDescriptionHelpFormatter, width=WIDTH, max_help_position=COLUMN
-            ),
-            allow_abbrev=False,
-        )
+            f"graphrag-bench {command}", description=above.strip(), epilog=f"{sign}{below}".strip(),
+            formatter_class=form, allow_abbrev=False,
+        )  # fmt: skip
         self._settings: dict[str, str] = {}
         self._names: list[str] = []
         self._actions_of: dict[str, Parser] = {}
@@ -63,7 +60,7 @@ class Parser(argparse.ArgumentParser):
         self._default: Parser | None = None
 
     def set_usage(self, usage: str) -> None:
-        """Set the usage. Each line of `usage` is a form of the command."""
+        """Set the usage, with a form of the command on each line."""
         self.usage = f"%(prog)s {usage}".replace("\n", "\n       %(prog)s ")
 
     def add_section(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
@@ -77,10 +74,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument_group(title, "\n".join(lines))
 
     def add_settings(self, rows: Sequence[tuple[str, str, str | None, str]]) -> None:
-        """Accept settings whose values are texts.
-
-        A row has the name of a setting, its value in the help, its default and its meaning.
-        """
+        """Accept settings; a row has name, value in the help, default and meaning."""
         shown = [(f"{name}={value}", meaning) for name, value, _, meaning in rows]
         self.add_section("settings", shown)
         self.set_defaults(**{name: default for name, _, default, _ in rows})
@@ -90,9 +84,9 @@ class Parser(argparse.ArgumentParser):
         """Accept positional words, called `shown` in the help. `n` is argparse's `nargs`."""
         self.add_argument(name, metavar=shown, help=meaning, nargs=n)
 
-    def add_flag(self, name: str, meaning: str, *short: str) -> None:
+    def add_flag(self, name: str, meaning: str) -> None:
         """Accept an option without a value."""
-        self.add_argument(*short, name, action="store_true", help=meaning)
+        self.add_argument(name, action="store_true", help=meaning)
         self._names.append(name)
 
     def add_option(
@@ -103,9 +97,10 @@ class Parser(argparse.ArgumentParser):
         self._names.append(name)
 
     def add_home(self, default: str | None = ".", meaning: str = HOME) -> None:
-        """Accept the option `--home` and the setting `paths.home=`, which mean the same."""
-        self.add_option("--home", "HOME", meaning, default)
-        self._settings["paths.home"] = "home"
+        """Accept `--home` and the setting `paths.home=`, which mean the same, in each action."""
+        for action in self._actions_of.values() or [self]:
+            action.add_option("--home", "HOME", meaning, default)
+            action._settings["paths.home"] = "home"
 
     def add_json(self) -> None:
         """Accept `--json`."""
@@ -119,18 +114,8 @@ class Parser(argparse.ArgumentParser):
         )
         self.add_settings([("columns", "WHICH", COLUMNS[0], meaning)])
 
-    def add_action(
-        self,
-        name: str,
-        work: Callable[[argparse.Namespace], int | None],
-        meaning: str,
-        *,
-        default: bool = False,
-    ) -> "Parser":
-        """Add an action that calls `work`, such as `ls` in `runs ls`, and return its parser.
-
-        A command without an action runs the `default` action.
-        """
+    def add_action(self, name: str, work: Work, meaning: str, *, default: bool = False) -> "Parser":
+        """Add an action that calls `work`, such as `ls` in `runs ls`, or by `default`."""
         own = f"  {self.prog} {name} "
         examples = [line for line in (self.epilog or "").splitlines() if f"{line} ".startswith(own)]
         about = "\n".join([f"{meaning[0].upper()}{meaning[1:]}.", "\nexample", *examples])
@@ -141,10 +126,7 @@ class Parser(argparse.ArgumentParser):
         return action
 
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Parse the arguments of a command, and of its action if it has actions.
-
-        Raises SystemExit after the help is printed, and UserError for unknown arguments.
-        """
+        """Parse the arguments of a command or action. Raises SystemExit after the help."""
         every = list(arguments)
         if actions := self._actions_of:
             wordless = not every or every[0].startswith("--") or "=" in every[0]
@@ -205,31 +187,24 @@ def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[
 
 
 def register_folders(words: Sequence[str]) -> list[str]:
-    """Add the config folders of a command, and return its arguments without --config-dir.
-
-    The folders are those in --config-dir, in hydra.searchpath, and in the plug-in packages.
-    """
-    rest, places, plugins = [], [], []
+    """Add the config folders that the words name; return the words without --config-dir."""
+    rest, places, plugins = list[str](), list[str](), list[str]()
     every = iter(words)
     for word in every:
         name, equals, value = word.lstrip("+").partition("=")
         if name in _FOLDERS:
             places.append(value if equals else next(every, ""))
-        elif name == "hydra.searchpath":
-            places += _as_list(name, value)
-        else:
+            continue
+        if name != "hydra.searchpath":
             rest.append(word)
-            if name == "plugins":
-                plugins += _as_list(name, value)
-            elif name == "experiment" and (file := file_of(name, value)):
-                plugins += read_mapping(file).get("plugins") or []
+        if name in ("hydra.searchpath", "plugins"):
+            given = value_of(value, name)
+            wanted = plugins if name == "plugins" else places
+            wanted += [str(one) for one in given] if isinstance(given, list) else []
+        elif name == "experiment" and (file := file_of(name, value)):
+            plugins += read_mapping(file).get("plugins") or []
     add_folders([*places, *config_folders(plugins)])
     return rest
-
-
-def _as_list(name: str, text: str) -> list[str]:
-    value = value_of(text, name)
-    return [str(one) for one in value] if isinstance(value, list) else []
 
 
 def is_setting(argument: str) -> bool:
@@ -252,11 +227,7 @@ def runs_and_settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def refuse_other_settings(
     command: str, words: Sequence[str], settings: Sequence[str], own: Sequence[str] = ()
 ) -> None:
-    """Raise one UserError for all settings that a command does not accept.
-
-    `settings` are the groups of settings that the command accepts. The error may suggest these
-    groups and the names in `own`.
-    """
+    """Raise one UserError for all settings outside these groups; it suggests `own` names too."""
     problems = []
     for name in map(setting_name, filter(is_setting, words)):
         if not _within(name, settings):

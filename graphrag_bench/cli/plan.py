@@ -1,9 +1,9 @@
 """Print what a run would build, call and cost.
 
 To plan a command, replace `run` by `plan`. The command reads the data set and stored results. It
-writes nothing and calls no model, but it may ask your own model server for its context window. It
-prints the expected value of each cost, and the maximum under the limits on calls and tokens. For a
-sweep, it also prints totals.
+writes nothing and calls no model, but it may ask your own model server for its context window. Each
+cost has its expected value, and its maximum under the limits on calls and tokens. A sweep also has
+totals.
 
 examples
   graphrag-bench plan dataset=sample method=hipporag
@@ -53,22 +53,21 @@ class Plans(Results):
             if isinstance(outcome, UserError):
                 n_failed += 1
                 print(f"{' '.join(overrides)}\n  failed: {outcome}\n")
-            elif cell_identity(outcome) not in seen:
-                seen[cell_identity(outcome)] = outcome
+            elif (name := cell_identity(outcome)) not in seen:
+                seen[name] = outcome
                 print(wrapped([describe(outcome)]), end="\n\n")
-        if seen:
-            asked, runs = methods_of(outcomes), dict(seen)
-            for cell in seen.values():
-                references = self.command.reference_experiments(cell, asked)
-                runs |= {cell_identity(one): one for one in references}
-            n_same = len(outcomes) - n_failed - len(seen)
-            counts = f"cells: {len(outcomes)}" + f", duplicates: {n_same}" * (n_same > 0)
-            counts += f", failed: {n_failed}" * (n_failed > 0)
-            titles = dict.fromkeys(runs[one].method.title for one in runs if one not in seen)
-            counts += f"; runs with their reference rows: {len(runs)}"
-            counts += f" ({', '.join(titles)})" * bool(titles)
-            print(wrapped([counts]), end="\n\n")
-            print(wrapped(_work_ahead(list(runs.values()))))
+        asked, runs = methods_of(outcomes), dict(seen)
+        for cell in seen.values():
+            references = self.command.reference_experiments(cell, asked)
+            runs |= {cell_identity(one): one for one in references}
+        n_same = len(outcomes) - n_failed - len(seen)
+        titles = dict.fromkeys(runs[one].method.title for one in runs if one not in seen)
+        counts = f"cells: {len(outcomes)}" + f", duplicates: {n_same}" * (n_same > 0)
+        counts += f", failed: {n_failed}" * (n_failed > 0)
+        counts += f"; runs with their reference rows: {len(runs)}"
+        counts += f" ({', '.join(titles)})" * bool(titles)
+        print(wrapped([counts]), end="\n\n")
+        print(wrapped(_work_ahead(list(runs.values()))))
         return int(n_failed > 0)
 
 

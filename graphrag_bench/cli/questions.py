@@ -1,8 +1,8 @@
 r"""Generate questions for a corpus, and write the questions and the corpus to a folder.
 
-With dataset.questions=FOLDER, you can run the new questions on the same data set and reuse its
-graphs. You can also use the folder as a new data set (dataset=jsonl dataset.root=FOLDER). The
-questions are written by the model llm@llm_build=NAME, by default by the model of llm=.
+With dataset.questions=FOLDER, a run answers the new questions on the same data set and reuses its
+graphs. The folder is also a data set of its own (dataset=jsonl dataset.root=FOLDER). The questions
+are written by the model llm@llm_build=NAME, by default by the model of llm=.
 
 examples
   graphrag-bench questions dataset=sample kind=specific wording=template n=30
@@ -13,14 +13,12 @@ examples
 
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser, refuse_other_settings
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.questions import abstract
 from graphrag_bench.questions.generated import QA, is_english, write_set
@@ -55,7 +53,12 @@ def declare(parser: Parser) -> None:
 def main(options: Namespace) -> None:
     refuse_other_settings("questions", options.words, _SETTINGS, _OWN)
     hops = _check(options)
-    experiment = _experiment(options)
+    values = compose_settings(options.words)
+    if options.kind == "specific":
+        values["build"] = {"graph": "kg", **(values.get("build") or {})}
+    experiment = Experiment.prepare(values)
+    if options.kind == "specific" and "graph" not in experiment.needed_artifacts:
+        raise UserError(f"method={experiment.method.name} builds no graph. Leave out method=.")
     folder = _folder(options, hops, experiment)
     experiment.models.charge(folder / "ledger.jsonl", tuple)
     questions, refused = _make_questions(options, hops, experiment)
@@ -65,7 +68,17 @@ def main(options: Namespace) -> None:
             "build.extraction=, or use a larger model."
         )
     write_set(folder, experiment.dataset, questions)
-    _print(folder, questions, refused, experiment)
+    counts = ", ".join(f"{n} {type}" for type, n in Counter(one.type for one in questions).items())
+    more = f"; {refused} wordings refused" if refused else ""
+    dataset = experiment.settings.dataset
+    root = f" dataset.root={dataset.root}" if dataset.root else ""
+    source = f"dataset={dataset.name}{root} dataset.questions={folder}"
+    if experiment.dataset.synthetic:
+        source = f"dataset=jsonl dataset.root={folder}"
+    chunking = experiment.choices["chunk_table"]["variant"]
+    print(f"generated: {len(questions)} questions ({counts}){more}")
+    print(f"set: {folder.resolve()}")
+    print(f"run: graphrag-bench run {source} chunking={chunking} method=entitypassage")
     if len(questions) < options.n:
         of_hops = Counter(one.hops for one in questions)
         found = ", ".join(f"{of_hops[n]} of {n}" for n in hops)
@@ -95,29 +108,16 @@ def _number(name: str, text: str, most: int | None) -> int:
     return int(text)
 
 
-def _experiment(options: Namespace) -> Experiment:
-    values = compose_settings(options.words)
-    if options.kind == "abstract":
-        return Experiment.prepare(values)
-    build = {"graph": "kg", **(values.get("build") or {})}
-    experiment = Experiment.prepare({**values, "build": build})
-    if "graph" not in experiment.needed_artifacts:
-        raise UserError(f"method={experiment.method.name} builds no graph. Leave out method=.")
-    return experiment
-
-
 def _folder(options: Namespace, hops: tuple[int, ...], experiment: Experiment) -> Path:
     if options.out is not None:
         return Path(options.out)
     model = "" if options.wording == "template" else experiment.models.identity("llm_build")
     graph = [item.key for item in experiment.plan if item.resource == "graph"]
-    prompts = [
-        prompt.digest for prompt in (abstract.USERS, abstract.TASKS, abstract.ABSTRACT, SPECIFIC)
-    ]
+    prompts = (abstract.USERS, abstract.TASKS, abstract.ABSTRACT, SPECIFIC)
     key = digest(
-        experiment.dataset.corpus_digest, options.kind, options.n, hops,
-        options.wording, model, experiment.settings.seed,
-        graph if options.kind == "specific" else [], prompts,
+        experiment.dataset.corpus_digest, options.kind, options.n, hops, options.wording, model,
+        experiment.settings.seed, graph if options.kind == "specific" else [],
+        [prompt.digest for prompt in prompts],
     )  # fmt: skip
     name = safe_name(experiment.dataset.name)
     return experiment.home / "questions" / name / f"{options.kind}-{key[:8]}"
@@ -126,37 +126,20 @@ def _folder(options: Namespace, hops: tuple[int, ...], experiment: Experiment) -
 def _make_questions(
     options: Namespace, hops: tuple[int, ...], experiment: Experiment
 ) -> tuple[list[QA], int]:
-    models, failures = experiment.models, experiment.settings.failures
-
-    def model() -> ChatModel:
-        gate = FailureGate("questions", failures.limit, failures.after)
-        log = models.ledger.logger("questions", options.kind)
-        return models.llm_build.attached(log=log, gate=gate)
-
-    if options.kind == "abstract":
-        description = abstract.describe(experiment.dataset)
-        return abstract.abstract_questions(model(), description, options.n), 0
-    if not is_english(one.passage for one in experiment.dataset.documents):
+    models, failures, llm = experiment.models, experiment.settings.failures, None
+    if options.kind == "specific" and not is_english(
+        one.passage for one in experiment.dataset.documents
+    ):
         raise UserError(
             "kind=specific needs an English corpus. Use kind=abstract with a model that writes the "
             "language of the corpus."
         )
+    if options.kind == "abstract" or options.wording != "template":
+        gate = FailureGate("questions", failures.limit, failures.after)
+        log = models.ledger.logger("questions", options.kind)
+        llm = models.llm_build.attached(log=log, gate=gate)
+    if options.kind == "abstract" and llm:
+        return abstract.abstract_questions(llm, abstract.describe(experiment.dataset), options.n), 0
     built = experiment.store().resources(experiment.plan, {"graph", "chunk_table"}, models)
-    return specific_questions(
-        built["graph"], built["chunk_table"], hops, options.n,
-        None if options.wording == "template" else model(), experiment.settings.seed,
-    )  # fmt: skip
-
-
-def _print(folder: Path, questions: Sequence[QA], refused: int, experiment: Experiment) -> None:
-    counts = ", ".join(f"{n} {type}" for type, n in Counter(one.type for one in questions).items())
-    more = f"; {refused} wordings refused" if refused else ""
-    dataset = experiment.settings.dataset
-    root = f" dataset.root={dataset.root}" if dataset.root else ""
-    source = f"dataset={dataset.name}{root} dataset.questions={folder}"
-    if experiment.dataset.synthetic:
-        source = f"dataset=jsonl dataset.root={folder}"
-    chunking = experiment.choices["chunk_table"]["variant"]
-    print(f"generated: {len(questions)} questions ({counts}){more}")
-    print(f"set: {folder.resolve()}")
-    print(f"run: graphrag-bench run {source} chunking={chunking} method=entitypassage")
+    seed = experiment.settings.seed
+    return specific_questions(built["graph"], built["chunk_table"], hops, options.n, llm, seed)

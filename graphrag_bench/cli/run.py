@@ -2,10 +2,10 @@ r"""Run methods on a data set, score answers and evidence, and print a table.
 
 Results are stored in HOME/runs. Repeat the command to resume a run. The command is a Hydra
 application: --cfg, --info, --multirun, --config-dir, and key=value, +key, ++key and ~key work as
-described in Hydra's documentation (--hydra-help).
+in Hydra's documentation (--hydra-help).
 
-A sweep (-m) runs every combination of the given values. Each combination is called a cell. Cells
-share artifacts and replies. A failed cell has a row in the table. Repeat the command to retry it.
+A sweep (-m) runs every combination of the given values, called a cell. Cells share artifacts and
+replies. A failed cell has a row in the table. Repeat the command to retry it.
 
 examples
   graphrag-bench run dataset=sample method=hipporag limit=5
@@ -47,14 +47,7 @@ from graphrag_bench.cli.parsing import Parser, add_settings_help, is_setting
 from graphrag_bench.config import compose
 from graphrag_bench.config.settings import described_settings
 from graphrag_bench.config.words import quote
-from graphrag_bench.errors import (
-    MissingPackage,
-    UserError,
-    exit_code_of,
-    message_of,
-    result_or_error,
-    unknown,
-)
+from graphrag_bench.errors import MissingPackage, UserError, exit_code_of, message_of, unknown
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import FORMATS, show
 from graphrag_bench.report.rows import best_run, selection_mark
@@ -82,17 +75,14 @@ def declare(parser: Parser) -> None:
 
 
 def run(arguments: Sequence[str], callback: str = "") -> int:
-    """Run the Hydra application and return the exit code.
-
-    `callback` is the import path of the class that replaces `Results`.
-    """
+    """Run the Hydra application; `callback` is the import path of a subclass of `Results`."""
     for name in (word.partition("=")[0] for word in arguments if word.startswith("--")):
         if name not in _OPTIONS:
             own = [f"{one}=" for one, *_ in described_settings()] + ["--json"] * bool(callback)
             raise unknown("option", name, [*_OPTIONS, *own])
     with compose.plain_errors():
         words = [quote(word) for word in sorted(arguments, key=is_setting)]
-    words = [*_with_cell_settings(words), *[f"{_CALLBACK}={callback}"] * bool(callback)]
+    words = _with_cell_settings(words) + [f"{_CALLBACK}={callback}"] * bool(callback)
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra raises errors, and does not print them
     application = hydra.main(None, compose.PRIMARY, compose.VERSION_BASE)
     before, sys.argv = sys.argv, ["graphrag-bench", *words]  # the application reads sys.argv
@@ -115,8 +105,7 @@ def _with_cell_settings(words: list[str]) -> list[str]:
 
     Hydra composes shared settings with the default method, which may not have `method.alpha`. A
     sweep over one value, `method.alpha=choice(0.8)`, is composed in each cell. A null cannot be a
-    choice. It remains a shared setting, and the check of the cells rejects it. Raises UserError for
-    several values without a sweep.
+    choice. It remains a shared setting, which the check of the cells rejects.
     """
     chosen = [word for word in words if re.match("(method|row|experiment)=", word)]
     own = [i for i, word in enumerate(words) if re.match(r"method\.[^=]+=.", word)]
@@ -144,12 +133,12 @@ def _with_cell_settings(words: list[str]) -> list[str]:
 def _outcome(work: Callable[[], T]) -> T | Exception:
     """Return the result of `work` or its exception. Print the traceback of an unexpected error."""
     try:
-        result = result_or_error(work)
-    except UserError as error:
+        return work()
+    except (UserError, OSError) as error:
         return error
-    if isinstance(result, Exception) and not isinstance(result, OSError):
-        traceback.print_exception(result)
-    return result
+    except Exception as error:  # noqa: BLE001 - the caller reports the error
+        traceback.print_exception(error)
+        return error
 
 
 @dataclass
@@ -211,15 +200,11 @@ class HydraJob:
         extent = extent_of(experiment.settings)
         runs = [StoredRun(one.folder, one.dataset, extent) for one in every]
         problems = [run_problem(run.metrics, one) for run, one in zip(runs, every, strict=True)]
-        metrics = runs[0].metrics
-        return replace(
-            cell,
-            status="failed" if (lost := metrics["failed"] == metrics["n"]) else "done",
-            error=problems[0] if lost else "",
-            runs=tuple(str(run.folder.path.resolve()) for run in runs),
-            extent=extent,
-            problems=tuple(filter(None, problems)),
-        ), runs[0]
+        lost = runs[0].metrics["failed"] == runs[0].metrics["n"]
+        folders = tuple(str(run.folder.path.resolve()) for run in runs)
+        status, error = ("failed", problems[0]) if lost else ("done", "")
+        cell = replace(cell, status=status, error=error, runs=folders, extent=extent)
+        return replace(cell, problems=tuple(filter(None, problems))), runs[0]
 
 
 def _link(folder: Path, run: Path, subdir: str | None, log: str) -> None:
@@ -229,19 +214,29 @@ def _link(folder: Path, run: Path, subdir: str | None, log: str) -> None:
     if (folder / log).is_file():
         shutil.copyfile(folder / log, run / log)
     link = folder / "run"
-    if link.exists() and not link.is_symlink():
-        return
-    new = folder / f".run.{os.getpid()}"  # another process may use the folder
-    new.unlink(missing_ok=True)
-    new.symlink_to(os.path.relpath(run.resolve(), folder.resolve()))
-    new.replace(link)
+    if link.is_symlink() or not link.exists():
+        new = folder / f".run.{os.getpid()}"  # another process may use the folder
+        new.unlink(missing_ok=True)
+        new.symlink_to(os.path.relpath(run.resolve(), folder.resolve()))
+        new.replace(link)
+
+
+def _or_exit(work: Callable[["Results", DictConfig], int]) -> Callable[..., None]:
+    """Exit if a callback fails, because Hydra turns its exception into a warning."""
+
+    def callback(self: "Results", config: DictConfig, **_: Any) -> None:
+        code = _outcome(lambda: work(self, config))
+        if isinstance(code, Exception):
+            sys.stderr.write(f"graphrag-bench {self.name}: {message_of(code)}\n")
+            code = exit_code_of(code)
+        if code:
+            raise SystemExit(code)
+
+    return callback
 
 
 class Results(Callback):
-    """Hydra callback that checks all cells before the first job and prints a table after the last.
-
-    The table is also written to the folder of the command, as `table.md` and `table.csv`.
-    """
+    """Hydra callback that checks all cells before the first job and prints a table at the end."""
 
     name = "run"
     """Name of the command in error messages."""
@@ -253,39 +248,23 @@ class Results(Callback):
         """Give the prepared experiments to a job."""
         task_function.command = self.command
 
-    def on_run_start(self, config: DictConfig, **_: Any) -> None:
-        """Check a single run before Hydra writes its settings, which may contain a secret."""
-        self._or_exit(lambda: self._check_run(config))
-
-    def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
-        """Check a sweep for unused settings, cells with invalid settings, and missing packages."""
-        self._or_exit(lambda: self._check_sweep(config))
-
-    def on_run_end(self, config: DictConfig, **_: Any) -> None:
-        """Print the table of a single run."""
-        self._print_table(config.hydra.run.dir)
-
-    def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
-        """Print the table of a sweep, including cells that other processes ran."""
-        self._print_table(config.hydra.sweep.dir)
-
-    def _print_table(self, folder: str) -> None:
-        self._or_exit(lambda: print_table(Path(folder), self.command.shared.datasets))
-
     def plan(self, outcomes: Outcomes) -> int | None:
         """Return the exit code if the command only prints plans, or None if it runs the cells."""
         return None
 
-    def _or_exit(self, work: Callable[[], int]) -> None:
-        """Exit if `work` fails, because Hydra turns an exception in a callback into a warning."""
-        code = _outcome(work)
-        if isinstance(code, Exception):
-            sys.stderr.write(f"graphrag-bench {self.name}: {message_of(code)}\n")
-            code = exit_code_of(code)
-        if code:
-            raise SystemExit(code)
+    @_or_exit
+    def on_run_end(self, config: DictConfig) -> int:
+        """Print the table of a single run."""
+        return print_table(Path(config.hydra.run.dir), self.command.shared.datasets)
 
-    def _check_run(self, config: DictConfig) -> int:
+    @_or_exit
+    def on_multirun_end(self, config: DictConfig) -> int:
+        """Print the table of a sweep, including cells that other processes ran."""
+        return print_table(Path(config.hydra.sweep.dir), self.command.shared.datasets)
+
+    @_or_exit
+    def on_run_start(self, config: DictConfig) -> int:
+        """Check a single run before Hydra writes its settings, which may contain a secret."""
         if config.get("objective") is not None:
             raise UserError("objective= selects the best cell of a sweep. Add -m to run a sweep.")
         settings = compose.settings_of(config, config.hydra)
@@ -294,7 +273,9 @@ class Results(Callback):
         sweeps.refuse_overwriting(Path(config.hydra.run.dir))
         return 0
 
-    def _check_sweep(self, config: DictConfig) -> int:
+    @_or_exit
+    def on_multirun_start(self, config: DictConfig) -> int:
+        """Check a sweep for unused settings, cells with invalid settings, and missing packages."""
         words, name = list(config.hydra.overrides.task), config.hydra.job.config_name
         every = compose.cells(config, words)
         outcomes: Outcomes
@@ -322,24 +303,21 @@ class Results(Callback):
         return 0
 
     def _check(self, outcomes: Outcomes, words: Sequence[str]) -> None:
-        missing = (one for _, one in outcomes if isinstance(one, MissingPackage))
-        if self.name == "run" and (error := next(missing, None)):
-            raise error
+        errors = [one for _, one in outcomes if isinstance(one, UserError)]
+        missing = [error for error in errors if isinstance(error, MissingPackage)]
+        if missing and self.name == "run":
+            raise missing[0]
         experiments = [one for _, one in outcomes if isinstance(one, Experiment)]
         if not experiments:
-            errors = dict.fromkeys(str(error) for _, error in outcomes)
-            raise UserError("\n".join(list(errors)[:3]))
-        if len(experiments) == len(outcomes):
+            raise UserError("\n".join([*dict.fromkeys(map(str, errors))][:3]))
+        if not errors:
             refuse_unused(words, experiments)
         if (code := self.plan(outcomes)) is not None:
             raise SystemExit(code)
 
 
 def print_table(folder: Path, datasets: Datasets) -> int:
-    """Print and write the table of the jobs in a folder, and return the exit code.
-
-    `datasets` has the data sets that are already in memory.
-    """
+    """Print the table of the jobs in a folder, and write it there; return the exit code."""
     every = sweeps.cells_below(folder)
     sweep, failed = sweeps.sweep_in(folder), [cell for cell in every if cell.error]
     if sweep is None and every[0].error and not every[0].runs:
@@ -357,22 +335,18 @@ def print_table(folder: Path, datasets: Datasets) -> int:
     for path in dict.fromkeys([*own, *(run.folder.path for run in runs)]):
         write_whole(path / TABLE, text)
         print(f"run: {path}")
+    lines += [f"sweep: {folder.resolve()}"] * (sweep is not None)
     sys.stdout.writelines(f"{line}\n" for line in lines)
     problems = [line for cell in every for line in cell.problems]
     problems += [f"{one.name} failed: {one.error}" for one in failed if not one.problems]
     if failed:
         problems.append(f"{len(failed)} failed; repeat the command to retry them")
     sys.stderr.writelines(f"{line}\n" for line in dict.fromkeys(problems))
-    if sweep is not None:
-        print(f"sweep: {folder.resolve()}")
     return int(bool(problems))
 
 
 def _best_cell_lines(every: Sequence[Cell], datasets: Datasets) -> list[str]:
-    """Return lines on the best cell by the metric `objective`, and mark its run as selected.
-
-    Raises UserError for an objective that the runs do not have.
-    """
+    """Return lines on the best cell by the metric `objective`, and mark its run as selected."""
     done = {(cell.runs[0], repr(cell.extent)): cell for cell in reversed(every) if not cell.error}
     ends = [(cell, cell.stored(datasets)[0]) for cell in reversed(done.values())]
     objective = ends[0][1].config["objective"] if ends else None
@@ -384,12 +358,10 @@ def _best_cell_lines(every: Sequence[Cell], datasets: Datasets) -> list[str]:
     if chosen["n_configurations"] > 1:
         metrics = {**metrics, SELECTED: best.folder.add_selection(chosen)}
     value, split = metrics["metrics"][objective], chosen["split"]
-    result = f"{value['mean']:.3f} [{value['low']:.2f}, {value['high']:.2f}], n={value['n']}"
-    lines = [
-        f"best of {chosen['n_configurations']} configurations by {objective} on split={split}: "
-        f"{result} {selection_mark(metrics)}".rstrip(),
-        f"  {best.folder.path}",
-    ]
+    mark = selection_mark(metrics)
+    best_of = f"best of {chosen['n_configurations']} configurations by {objective} on split={split}"
+    interval = f"[{value['low']:.2f}, {value['high']:.2f}], n={value['n']}"
+    lines = [f"{best_of}: {value['mean']:.3f} {interval} {mark}".rstrip(), f"  {best.folder.path}"]
     if chosen["n_equal"]:
         lines.append(f"  {chosen['n_equal']} other(s) have the same value; the first is selected")
     if split == "all":

@@ -2,34 +2,32 @@
 
 A run is a folder HOME/runs/<data set>/<method>/<key>/.
 
-gc lists artifacts that no run uses and files of interrupted builds. With --delete, they are
-removed. The cache, shared stores (paths.shared_artifacts) and builds that a stored run still needs
-are kept.
+gc lists artifacts that no run uses and files of interrupted builds. With --delete, it removes them.
+The cache, shared stores (paths.shared_artifacts) and builds that a stored run still needs are kept.
 
-score computes the metrics of stored answers and contexts again, writes them to metrics.json and
-prints the table. No model is called. Methods are compared with evaluation.baseline, which must be
-the method of one of the runs. Costs and judged values are kept.
+score computes the metrics of stored answers and contexts again, without a model, and writes them to
+metrics.json. Costs and judged values are kept. evaluation.baseline must be the method of one of the
+runs.
 
-import reads the results of another system from a TREC run file, or from JSON or JSON lines with
-question ids, ranked passages (ids or texts) and optional answers. A JSON file may also be
+import reads the results of another system: a TREC run file, or JSON or JSON lines with question
+ids, ranked passages (ids or texts) and optional answers. A JSON file may also be
 {"retrieved_docs": [[TEXT, ...], ...], "answers": [...]}, in the order of the questions. White space
 is ignored when texts are compared. Imported runs are scored like other runs and marked `imported`.
 
 check compares metrics with limits. The exit code is 0 if all conditions hold, else 3. Put each
 condition in quotes, because a shell treats > as a redirection. METRIC is a metric in the table,
 failed, n, or a measure of usage, such as context_tokens_per_question. With --interval, a limit must
-hold at the worse end of the 95 % interval, which is the lower end for >= and the upper end for <=.
+hold at the worse end of the 95 % interval: the lower end for >=, the upper end for <=.
 
-export --result writes two files for the results board. The JSON file has settings, metrics with n
-and interval, command, environment and the sha256 of the stored results. The CSV file has the
-metrics of each question. No paths, addresses or API keys are included.
+export --result writes two files for the results board: settings, metrics, command, environment and
+checksums of the stored results as JSON, and the metrics of each question as CSV. They contain no
+paths, addresses or API keys.
 
-push uploads runs to a data set repository of the Hugging Face hub, with a card that has the method,
-data set, metrics and command. A new repository is private. Ids, answers and metrics are always
-uploaded. Traces, and context texts that are not whole documents, are only uploaded if you add
---with-texts. Do so only if the licence of the corpus allows it. pull downloads all runs of a
-repository and checks each sha256. It overwrites nothing. push and pull print the same digest of the
-content. The token is taken from HF_TOKEN or `hf auth login`.
+push uploads runs to a data set repository of the Hugging Face hub. A new repository is private.
+Ids, answers and metrics are always uploaded. Traces, and context texts that are not whole
+documents, are only uploaded with --with-texts. Use it only if the licence of the corpus allows it.
+pull downloads all runs of a repository, checks each sha256 and overwrites nothing. Both print the
+same digest of the content. The token is taken from HF_TOKEN or `hf auth login`.
 
 examples
   graphrag-bench runs ls
@@ -78,6 +76,7 @@ from graphrag_bench.tables.hub import pull_runs, push_runs
 CHECK_FAILED = 3
 """Exit code of `runs check` if a condition does not hold."""
 _CONDITION = re.compile(r"([^\s<>=]+)\s*(>=|<=)\s*([^\s<>=]+)")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
 _FORMATS = ("terminal", "csv")
 _FORMAT = "terminal, or csv with a row for each scored run and a column for each differing setting"
 
@@ -95,14 +94,16 @@ def declare(parser: Parser) -> None:
     exporting = parser.add_action("export", _export, meaning)
     pushing = parser.add_action("push", _push, "upload runs to the Hugging Face hub")
     pulling = parser.add_action("pull", _pull, "download and verify runs from the hub")
-    pushing.add_word("runs", "RUN", RUN, "+")
+    for action in (removing, pushing):
+        action.add_word("runs", "RUN", RUN, "+")
+    for action in (checking, exporting):
+        action.add_word("run", "RUN", RUN)
     for action in (pushing, pulling):
         action.add_word("repo", "REPO", "a data set repository of the hub: OWNER/NAME")
     pushing.add_flag("--with-texts", "upload traces and all context texts")
     listing.add_option("--format", "FORMAT", _FORMAT, _FORMATS[0], choices=_FORMATS)
     for action in (listing, scoring):
         action.add_json()
-    exporting.add_word("run", "RUN", RUN)
     scoring.set_usage("RUN [RUN ...] [evaluation.NAME=VALUE ...] [dataset.root=FOLDER]")
     scoring.add_word("words", "RUN", RUNS, "+")
     scoring.add_columns()
@@ -111,11 +112,9 @@ def declare(parser: Parser) -> None:
     root = ("dataset.root=FOLDER", "the new folder of the data set")
     settings = [*parsing.setting_rows("evaluation."), root]
     scoring.add_section("settings (default: those of the last scoring)", settings)
-    checking.add_word("run", "RUN", RUN)
     checking.add_word("conditions", '"METRIC>=VALUE"', "a condition in quotes, >= or <=", "+")
     meaning = "compare the worse end of the 95 %% interval with the limit, not the mean"
-    checking.add_flag("--interval", meaning, "--lower")
-    removing.add_word("runs", "RUN", RUN, "+")
+    checking.add_argument("--interval", "--lower", action="store_true", help=meaning)
     removing.add_flag("--yes", "remove the runs, which are only listed otherwise")
     collecting.add_flag("--delete", "remove the listed files")
     importing.set_usage("FILE dataset=NAME name=TITLE [reference=URL] [OPTIONS]")
@@ -128,16 +127,13 @@ def declare(parser: Parser) -> None:
     meaning = "import even if more than 1 %% of the passages match no document"
     importing.add_flag("--allow-unmatched", meaning)
     exporting.add_option("--trec", "FOLDER", "write run.trec and qrels.trec to FOLDER")
-    exporting.add_option(
-        "--beir", "FOLDER", "write the run's data set to FOLDER in the BEIR format"
-    )
+    meaning = "write the run's data set to FOLDER in the BEIR format"
+    exporting.add_option("--beir", "FOLDER", meaning)
     meaning = "write an inspect_ai log (*.eval) for `inspect view`"
     exporting.add_option("--inspect", "FILE", meaning)
     meaning = f"write the two files for the results board (default folder: {BOARD})"
     exporting.add_option("--result", "FOLDER", meaning, nargs="?", const=BOARD)
-    for action in (listing, scoring, checking, removing, collecting, importing, exporting,
-                   pushing, pulling):  # fmt: skip
-        action.add_home()
+    parser.add_home()
 
 
 def _export(options: Namespace) -> None:
@@ -148,8 +144,7 @@ def _export(options: Namespace) -> None:
     if data and gold not in (None, data.gold_digest) and (options.trec or options.beir):
         Progress().say("! The gold changed after the run was scored. The qrels have the new gold.")
     if options.trec is not None:
-        n = imported.export_trec(run, Path(options.trec))
-        qrels = imported.QRELS
+        n, qrels = imported.export_trec(run, Path(options.trec)), imported.QRELS
         print(f"{Path(options.trec, imported.TREC)}{f', {qrels}' * bool(data)}: {n} questions")
         if not data:
             why = f"the data set of {run.folder.path} cannot be read"
@@ -158,8 +153,7 @@ def _export(options: Namespace) -> None:
         n = imported.export_beir(run, Path(options.beir))
         print(f"{options.beir}: {n} questions; read it: dataset=beir dataset.root={options.beir}")
     if options.inspect is not None:
-        n = export_inspect(run, Path(options.inspect))
-        print(f"{options.inspect}: {n} questions")
+        print(f"{options.inspect}: {export_inspect(run, Path(options.inspect))} questions")
     if options.result is not None:
         print(write_result(run, options.home, options.result))
 
@@ -200,7 +194,6 @@ def _score(options: Namespace) -> None:
 
 def _check(options: Namespace) -> int:
     text = " ".join(options.conditions)
-    conditions = [(*match.groups(), match[0]) for match in _CONDITION.finditer(text)]
     if rest := _CONDITION.sub("", text).split():
         raise UserError(
             f"'{rest[0]}' is not a condition. Write METRIC>=VALUE or METRIC<=VALUE in quotes, e.g. "
@@ -210,25 +203,25 @@ def _check(options: Namespace) -> int:
     plain = {name: run[name] for name in ("failed", "n")} | run.get("usage", {})
     known = {**{name: {"mean": value} for name, value in plain.items()}, **run["metrics"]}
     holds = []
-    for name, sign, limit, condition in conditions:
+    for condition in _CONDITION.finditer(text):
+        name, sign, limit = condition.groups()
         if name not in known:
             raise unknown("metric", name, known)
-        if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", limit):
-            raise UserError(f"'{condition}': '{limit}' is not a number.")
+        if not _NUMBER.fullmatch(limit):
+            raise UserError(f"'{condition[0]}': '{limit}' is not a number.")
         one = known[name]
         few = one.get("n", FEW) < FEW
-        if few and options.lower:
-            raise UserError(
-                f"An interval needs at least {FEW} questions, but '{name}' has {one['n']}."
-            )
+        if few and options.interval:
+            needed = f"An interval needs at least {FEW} questions"
+            raise UserError(f"{needed}, but '{name}' has {one['n']}.")
         end = one.get("low" if sign == ">=" else "high", one["mean"])
-        value = end if options.lower else one["mean"]
+        value = end if options.interval else one["mean"]
         holds.append(value >= float(limit) if sign == ">=" else value <= float(limit))
-        line = f"{'holds' if holds[-1] else 'FAILS'}  {condition}: {one['mean']:.6g}"
+        line = f"{'holds' if holds[-1] else 'FAILS'}  {condition[0]}: {one['mean']:.6g}"
         if "n" in one:
             interval = f"95 % CI {one['low']:.3f}-{one['high']:.3f}, " * (not few)
-            line += f" ({interval}n = {one['n']}"
             left = run["n"] - run["failed"] - one["n"]
+            line += f" ({interval}n = {one['n']}"
             line += f"; {run['failed']} of {run['n']} failed" * bool(run["failed"])
             line += f"; {left} of {run['n']} not scored" * bool(left) + ")"
         print(line)
@@ -244,14 +237,26 @@ def _import(options: Namespace) -> None:
     parsing.refuse_other_settings("runs import", options.words, ("dataset",))
     settings = check_settings(compose_settings([*options.words, f"paths.home={options.home}"]))
     source = imported.ResultsFile(Path(options.file), options.name, options.reference)
-    allow = options.allow_unmatched
-    run = imported.import_run(source, settings.dataset, options.home, allow_unmatched=allow)
+    run = imported.import_run(
+        source, settings.dataset, options.home, allow_unmatched=options.allow_unmatched
+    )
     print(*imported_notes([run.metrics]), f"run: {run.folder.path}", sep="\n")
 
 
 def _list(options: Namespace) -> None:
-    home = Path(options.home)
-    runs, damaged = list_runs(home)
+    home, runs, damaged = Path(options.home), list[tables.ListedRun](), list[str]()
+    for path in cleanup.run_folders(home):
+        folder, (dataset, method, key) = RunFolder(path), path.parts[-3:]
+        try:
+            metrics = folder.metrics()
+            n_rows = metrics["n"] if metrics else len(folder.rows())
+        except DamagedRun as error:
+            damaged.append(f"left out: {error}")
+            continue
+        files = [path, path / METRICS, *folder.files("records"), *folder.files("journal")]
+        last = max(file.stat().st_mtime for file in files if file.exists())
+        changed, size = f"{datetime.fromtimestamp(last):%Y-%m-%d %H:%M}", cleanup.size(path)
+        runs.append(tables.ListedRun(dataset, method, key, n_rows, changed, size, metrics))
     if not options.json and options.format == _FORMATS[0]:
         table = tables.runs_table(str(home / "runs"), runs)
         show(replace(table, notes=(*table.notes, *damaged)))
@@ -265,24 +270,6 @@ def _list(options: Namespace) -> None:
     readable = stored.readable_runs([folder / METRICS for folder in scored])
     rows = [{**run.metrics, "folder": str(run.folder.path)} for run in readable]
     print(csv_text(tables.run_sheet(rows, differing_settings(readable))), end="")
-
-
-def list_runs(home: Path) -> tuple[list[tables.ListedRun], list[str]]:
-    """Return the runs below a home, and a message for each damaged run."""
-    runs, damaged = [], []
-    for path in cleanup.run_folders(home):
-        folder, (dataset, method, key) = RunFolder(path), path.parts[-3:]
-        try:
-            metrics = folder.metrics()
-            n_rows = metrics["n"] if metrics else len(folder.rows())
-        except DamagedRun as error:
-            damaged.append(f"left out: {error}")
-            continue
-        files = [path, path / METRICS, *folder.files("records"), *folder.files("journal")]
-        last = max(file.stat().st_mtime for file in files if file.exists())
-        changed, size = f"{datetime.fromtimestamp(last):%Y-%m-%d %H:%M}", cleanup.size(path)
-        runs.append(tables.ListedRun(dataset, method, key, n_rows, changed, size, metrics))
-    return runs, damaged
 
 
 def _remove(options: Namespace) -> int:

@@ -19,11 +19,9 @@ Stages that a method does not have are left out. "recovered later" counts eviden
 a stage but found at a later stage, e.g. by a dense fallback.
 
 With RUN QUESTION, the command prints the answer, the gold, the evidence found and missed, the
-context in the prompt, every step with its input, output and cost, and the rank of each gold passage
-after each step. With RUN QUESTION PASSAGE, it prints the rank and score of the passage's chunks,
-nodes and relationships after each step, and the step that lost the passage.
-
-With method=NAME --files, it prints the files of a method in reading order.
+context in the prompt, every step, and the rank of each gold passage after each step. With RUN
+QUESTION PASSAGE, it prints the rank and score of the passage's chunks, nodes and relationships
+after each step, and the step that lost the passage.
 
 examples
   graphrag-bench show 0a1b2c f5e4d3
@@ -34,10 +32,9 @@ examples
 
 import json
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from graphrag_bench.cli.parsing import RUNS, Parser
 from graphrag_bench.config.compose import compose_settings
@@ -58,9 +55,7 @@ from graphrag_bench.text import short
 def declare(parser: Parser) -> None:
     usage = "RUN [RUN ...] [OPTIONS]\nRUN QUESTION [PASSAGE] [OPTIONS]\nmethod=NAME --files"
     parser.set_usage(usage)
-    meaning = (
-        f"{RUNS}. QUESTION is the beginning of a question's id or text. PASSAGE is a document id"
-    )
+    meaning = f"{RUNS}. QUESTION is the start of a question's id or text. PASSAGE is a document id"
     parser.add_word("words", "RUN", meaning, "+")
     parser.add_flag("--calls", "also print the prompt and reply of each model call of a question")
     parser.add_flag("--files", "print the files of method=NAME in reading order")
@@ -72,7 +67,12 @@ def main(options: Namespace) -> None:
     load_plugins()
     home, (first, *rest) = Path(options.home), options.words
     if options.files:
-        _print_files(first)
+        group, _, name = first.partition("=")
+        if group != "method" or not name:
+            raise UserError(f"--files needs method=NAME, but got '{first}'.")
+        settings = compose_settings([first, "dataset=toy", "llm=scripted", "embedder=hashing"])
+        for path in method_files(Experiment.prepare(settings, swept=True)):
+            print(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
     elif not rest or _is_run(rest[0], first, home):
         if options.calls:
             raise UserError("--calls needs a question: show RUN QUESTION --calls.")
@@ -81,7 +81,11 @@ def main(options: Namespace) -> None:
         run = find_run(first, home)
         run.require_steps()
         questions = RunQuestions(run, home)
-        question = _question(rest[0], questions)
+        texts = questions.texts
+        by_text = [q for q in run.rows if texts.get(q, "").lower().startswith(rest[0].lower())]
+        name = by_text[0] if by_text and not by_text[1:] and rest[0] not in run.rows else rest[0]
+        ids = {one: one for one in run.rows}
+        question = by_prefix(name, ids, "question", "the run", lambda q: texts.get(q, ""))
         if not rest[1:]:
             _print_question(question, questions, options)
         elif rest[2:] or options.calls or options.json:
@@ -91,21 +95,12 @@ def main(options: Namespace) -> None:
 
 
 def _is_run(word: str, first: str, home: Path) -> bool:
-    if Path(word).is_dir():
-        return True
     try:
-        return word not in find_run(first, home).rows and bool(find_run(word, home))
+        return Path(word).is_dir() or (
+            word not in find_run(first, home).rows and bool(find_run(word, home))
+        )
     except UserError:
         return False
-
-
-def _print_files(word: str) -> None:
-    group, _, name = word.partition("=")
-    if group != "method" or not name:
-        raise UserError(f"--files needs method=NAME, but got '{word}'.")
-    settings = [word, "dataset=toy", "llm=scripted", "embedder=hashing"]
-    for path in method_files(Experiment.prepare(compose_settings(settings), swept=True)):
-        print(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def _print_runs(runs: Sequence[StoredRun], home: Path, *, as_json: bool) -> None:
@@ -138,15 +133,6 @@ def _print_runs(runs: Sequence[StoredRun], home: Path, *, as_json: bool) -> None
         print(json.dumps(every, ensure_ascii=False, indent=1))
 
 
-def _question(name: str, questions: RunQuestions) -> str:
-    rows, texts = questions.run.rows, questions.texts
-    by_text = [one for one in rows if texts.get(one, "").lower().startswith(name.lower())]
-    if name not in rows and len(by_text) == 1:
-        return by_text[0]
-    names = {one: one for one in rows}
-    return by_prefix(name, names, "question", "the run", lambda one: texts.get(one, ""))
-
-
 def _print_question(name: str, questions: RunQuestions, options: Namespace) -> None:
     answer = questions.explain(name)
     answer["gold"] = {what: value for what, value in answer["gold"].items() if value}
@@ -155,37 +141,27 @@ def _print_question(name: str, questions: RunQuestions, options: Namespace) -> N
     if options.json:
         print(json.dumps(answer, ensure_ascii=False, indent=1))
         return
-    print("{question}\n{title} on {dataset}, key {key}".format(**answer))
-    sent = ["", *call_lines(answer["calls"])] if calls else []
-    print(*_lines(answer), *_gold_lines(name, questions), *sent, sep="\n")
-    if answer["without_names"]:
-        gone = ", ".join(answer["without_names"])
-        print(f"\n! names are missing, because artifacts of the run were deleted: {gone}")
-
-
-def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"gold {name}: {', '.join(value)}" for name, value in answer["gold"].items())
-    for place, value in answer["found"].items():
-        if value:
-            yield f"evidence {place}: {', '.join(value)}"
-    if usage := usage_text(answer["usage"]):
-        yield usage
+    lines = ["{question}\n{title} on {dataset}, key {key}".format(**answer)]
+    lines += [f"gold {what}: {', '.join(value)}" for what, value in answer["gold"].items()]
+    lines += [f"evidence {at}: {', '.join(of)}" for at, of in answer["found"].items() if of]
+    lines += [usage] if (usage := usage_text(answer["usage"])) else []
     if error := answer["error"]:
-        yield f"failed in {error['step']}: {error['message']}"
-    yield ""
-    yield from answer_lines(answer, whole=True)
-
-
-def _gold_lines(name: str, questions: RunQuestions) -> Iterator[str]:
+        lines.append(f"failed in {error['step']}: {error['message']}")
+    lines += ["", *answer_lines(answer, whole=True)]
     gold, table = questions.run.gold.get(name), questions.names(name).chunk_table
     for document in gold.evidence if gold and table else ():
         if table and table.chunks_of(document):
             ranks = questions.document(document, name).ranks(questions.run.rows[name])
-            yield from (f"\ngold passage {document}",) if ranks else ()
+            lines += [f"\ngold passage {document}"] if ranks else []
             width = max((len(one.step) for one in ranks), default=0)
-            yield from (f"  {one.step:<{width}}  {one}" for one in ranks)
+            lines += [f"  {one.step:<{width}}  {one}" for one in ranks]
             if (lost := lost_step(ranks)) is not None:
-                yield f"  lost at {lost.step}"
+                lines.append(f"  lost at {lost.step}")
+    lines += ["", *call_lines(answer["calls"])] if calls else []
+    if answer["without_names"]:
+        gone = ", ".join(answer["without_names"])
+        lines.append(f"\n! names are missing, because artifacts of the run were deleted: {gone}")
+    print(*lines, sep="\n")
 
 
 def _print_passage(document: str, name: str, questions: RunQuestions) -> None:

@@ -5,10 +5,9 @@ Each of our values has its interval, n, model, profile and a grade of comparabil
   A  same data, models, settings and prompts
   B  same data and language model (the notes name the differences)
   C  different or fewer data (limit=, split=), or another language model
-Data are the same if the numbers of documents, tokens and questions agree within 2 %. For grades A
-and B, the difference of our value from the paper's is printed. † marks a value of the paper that
-seems wrong. The last notes are the commands that fill the table: they generate questions, run
-methods and judge answers.
+Data are the same if the numbers of documents, tokens and questions agree within 2 %. Grades A and B
+have the difference of our value from the paper's. † marks a value of the paper that seems wrong.
+The last notes are the commands that fill the table.
 
 Without arguments, the command lists the tables of the papers. For other tables use pandas:
 gb.stored_runs() returns a row for each question of each run.
@@ -40,13 +39,9 @@ from graphrag_bench.tables.figures import cell_entries
 from graphrag_bench.tables.measures import FigureSource
 from graphrag_bench.tables.paper_tables import comparison_tables, long_table
 
-_USAGE = """
-PAPER/TABLE [OPTIONS]
-RUN [RUN ...] [columns=all] [OPTIONS]"""
-
 
 def declare(parser: Parser) -> None:
-    parser.set_usage(_USAGE.strip())
+    parser.set_usage("PAPER/TABLE [OPTIONS]\nRUN [RUN ...] [columns=all] [OPTIONS]")
     parser.add_word("words", "WORD", f"PAPER/TABLE, or runs: {RUNS}", "*")
     meaning = "grade runs with your own prompt files as runs with the paper's prompts"
     parser.add_flag("--papers-prompts", meaning)
@@ -77,7 +72,13 @@ def main(options: Namespace) -> None:
         print(json.dumps(runs, ensure_ascii=False, indent=1))
         return
     else:
-        tables = _of_runs(words, options)
+        columns = checked_columns(options.columns)
+        if len(words) == 1 and (every := cells_below(Path(words[0]))):
+            tables = cell_tables(every, {}, columns)[1]
+        else:
+            stored = find_runs(words, options.home)
+            check_one_corpus([run.metrics for run in stored])
+            tables = tables_of(stored, stored_differences(stored), columns)
     if options.format and not options.json:
         print("\n".join(map(FORMATS[options.format], tables)), end="")
     else:
@@ -105,20 +106,11 @@ def _listing(papers: Sequence[str]) -> Table:
 
 def _of_paper(table: printed.PaperTable, options: Namespace) -> list[Table]:
     load_plugins()
-    runs = stored_runs(options.home)
+    runs, home = stored_runs(options.home), Path(options.home)
     for note in corpus_notes([run.metrics for run in runs]):
         Progress().say(str(note))
-    source = FigureSource(Path(options.home))
-    filled = cell_entries(table, runs, source, papers_prompts=options.papers_prompts)
+    prompts = options.papers_prompts
+    filled = cell_entries(table, runs, FigureSource(home), papers_prompts=prompts)
     if options.json or options.format == "csv":
         return [long_table(table, filled)]
-    return comparison_tables(table, filled, Path(options.home))
-
-
-def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
-    columns = checked_columns(options.columns)
-    if len(names) == 1 and (every := cells_below(Path(names[0]))):
-        return cell_tables(every, {}, columns)[1]
-    stored = find_runs(list(names), options.home)
-    check_one_corpus([run.metrics for run in stored])
-    return tables_of(stored, stored_differences(stored), columns)
+    return comparison_tables(table, filled, home)
