@@ -29,15 +29,14 @@ def commit() -> str:
     if root is None or not (root / ".git").exists():
         return f"v{_version('graphrag-bench')}"
     try:
-        name, changed = (
-            subprocess.check_output(
-                ["git", "--no-optional-locks", *words], cwd=root, text=True, stderr=subprocess.PIPE
-            ).strip()
-            for words in (["rev-parse", "--short=10", "HEAD"], ["status", "--porcelain"])
-        )
+        status = subprocess.check_output(
+            ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch"],
+            cwd=root, text=True, stderr=subprocess.PIPE,
+        ).splitlines()  # fmt: skip
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return f"{name}+" if changed else name
+    name = next(line.split()[-1][:10] for line in status if line.startswith("# branch.oid "))
+    return name + "+" * any(not line.startswith("#") for line in status)
 
 
 @cache

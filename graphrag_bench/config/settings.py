@@ -47,7 +47,7 @@ Switch = Annotated[Literal["on", "off"], ON_OFF]
 
 class _Settings(BaseModel):
     model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True
+        defer_build=True, extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True
     )
 
 

@@ -33,7 +33,7 @@ DEV_SHARE = 0.5
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class Download(_Part):

@@ -14,7 +14,7 @@ def setting_values(text: str) -> tuple[str, ...]:
 
 
 class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class PrintedMethod(_Entry):
