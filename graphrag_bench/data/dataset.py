@@ -22,7 +22,6 @@ QUESTIONS = "questions.jsonl"
 """The name of a questions file in the project's own format."""
 UNKNOWN = "unknown"
 """Value in the card of a data set for a checksum or a revision that is not known."""
-DEFAULT_FORM = "default"
 ABSTRACT = "abstract"
 """Type of questions about a whole corpus. `graphrag-bench questions` can generate them."""
 COLLECTIONS = {"beir": ("name", "split"), "ir_datasets": ("name",)}
@@ -39,11 +38,10 @@ class _Part(BaseModel):
 class Download(_Part):
     """A file to download, given as `path` in a data set on the Hugging Face hub or as `url`.
 
-    `path` may be a pattern. If the data set on the hub is not the one in `Source`, `hub` is its
-    name. `to` is the file name on disk, or a folder if it ends with a slash. By default, the file
-    keeps its published name. `size` (in bytes) and `sha256` are checked. For an archive, `members`
-    maps patterns of member names to file names on disk, where "" stands for the last part of the
-    member's name.
+    `path` may be a pattern, and `hub` names a data set other than the one in `Source`. `to` is the
+    file name on disk (by default the published name), or a folder if it ends with a slash. `size`
+    (in bytes) and `sha256` are checked. For an archive, `members` maps patterns of member names to
+    file names on disk, where "" stands for the last part of the member's name.
     """
 
     path: str = ""
@@ -62,10 +60,9 @@ class Download(_Part):
 
 
 class Source(_Part):
-    """The place where a data set is published.
+    """The place where a data set is published, e.g. its name `hub` on the Hugging Face hub.
 
-    `hub` is the name of a data set on the Hugging Face hub. `by_hand` explains how to get a data
-    set that cannot be downloaded.
+    `by_hand` explains how to get a data set that cannot be downloaded.
     """
 
     url: str
@@ -89,10 +86,9 @@ class Card(_Part):
     `made_by` is the dotted name of the function that generates a synthetic data set. `verified`
     says whether the layout was checked against the original files, and `checked` names these files.
     `counts` are the expected numbers of documents and questions, and `counts_from` is their source.
-    `answers` is the answer form of all questions, or a mapping from question types to answer forms
-    with an entry `default`. `abstract` says whether the questions are about the whole corpus. If it
-    is None and all questions have the same answer form, the form decides: prose means that they
-    are.
+    `answers` is the answer form of all questions, or maps question types and `default` to answer
+    forms. `abstract` says whether the questions are about the whole corpus. If it is None and all
+    questions have the same answer form, they are abstract if this form is prose.
     """
 
     name: str
@@ -120,15 +116,15 @@ class Card(_Part):
     @field_validator("answers")
     @classmethod
     def _with_default(cls, value: FormName | dict[str, FormName]) -> object:
-        if isinstance(value, dict) and DEFAULT_FORM not in value:
-            raise ValueError(f"answers by type need a '{DEFAULT_FORM}' for the other types")
+        if isinstance(value, dict) and "default" not in value:
+            raise ValueError("answers by type need a 'default' for the other types")
         return value
 
     def form_of(self, question_type: str) -> FormName:
         """Return the answer form of a question type. For `abstract`, the default is a paragraph."""
-        forms = self.answers if isinstance(self.answers, dict) else {DEFAULT_FORM: self.answers}
+        forms = self.answers if isinstance(self.answers, dict) else {"default": self.answers}
         by_type: dict[str, FormName] = {ABSTRACT: "paragraph", **forms}
-        return by_type.get(question_type, by_type[DEFAULT_FORM])
+        return by_type.get(question_type, by_type["default"])
 
     def abstract_type(self, question_type: str) -> bool | None:
         """Return whether a question type is abstract. None means that the answer form decides."""
@@ -163,10 +159,7 @@ def load_card(name: str) -> Card:
 
 @dataclass(frozen=True)
 class Document:
-    """A document of the corpus.
-
-    `scope` is a part of the corpus, for example a book. `aliases` are alternative titles.
-    """
+    """A document. `scope` is its part of the corpus, e.g. a book; `aliases` are other titles."""
 
     id: str
     title: str
@@ -185,14 +178,13 @@ class Gold:
     """The gold answers and the gold evidence of a question.
 
     Each text in `answers` is a correct answer. `evidence` holds the ids of the gold documents, and
-    `grades` holds their relevance (1 or more). If `grades` is empty, every grade is 1. Instead of a
-    document, `evidence` may name a file. Then any document of this file counts as the evidence, and
-    `parts` maps the file to its documents. `spans` are sentences of the corpus that state the
-    answer, and `statements` are sentences that paraphrase the evidence. A multiple-choice question
-    has `options`, and `correct` is the index of the correct option. If an answer has several
-    required parts, `sub_answers` lists the aliases of each part. For a question over a graph,
-    `answer_entities` are the answer nodes, and `in_graph` says whether the question's subgraph
-    contains an answer node.
+    `grades` holds their relevance (1 or more), or is empty if every grade is 1. `evidence` may also
+    name a file. Then `parts` maps the file to its documents, each of which counts as the evidence.
+    `spans` are sentences of the corpus that state the answer, and `statements` are sentences that
+    paraphrase the evidence. A multiple-choice question has `options`, and `correct` is the index of
+    the correct option. If an answer has several required parts, `sub_answers` lists the aliases of
+    each part. For a question over a graph, `answer_entities` are the answer nodes, and `in_graph`
+    says whether the question's subgraph contains one.
     """
 
     answers: tuple[str, ...] = ()
@@ -227,11 +219,7 @@ def evidence_name(gold: Gold, document: str) -> str:
 
 
 def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
-    """Replace retrieved documents by the evidence files that contain them, and keep the order.
-
-    Only the first document of an evidence file is replaced by the name of the file. All further
-    documents of this file keep their own ids.
-    """
+    """Replace the first retrieved document of each evidence file by the name of the file."""
     names: dict[str, None] = {}
     for document in documents:
         name = evidence_name(gold, document)
@@ -244,10 +232,9 @@ class Dataset:
     """A data set: its documents, its questions, and the gold answers and evidence of each question.
 
     `settings` are the non-default settings of a synthetic data set, or the settings that chose a
-    data set from a collection. `subgraphs` holds the triples of the documents. `training` and
-    `validation` are files of questions for training scorers. `questions_file` is the file of
-    questions that replaced the published questions. `gold_error` describes an error in the gold
-    that makes scoring impossible. `notes` report gold evidence that is missing from the corpus.
+    data set from a collection. `training` and `validation` are files of questions for training
+    scorers. `questions_file` replaced the published questions. `gold_error` describes an error in
+    the gold that makes scoring impossible. `notes` report gold evidence that the corpus lacks.
     """
 
     name: str
@@ -333,8 +320,8 @@ class Dataset:
 
         If `form` is None, a question with options has the form `choice`, and any other question has
         the form that the card gives for its type. The form `free` only replaces the form `short`.
-        `open_tokens` is the token limit of answers in open forms. If `published` is true, it is the
-        limit in all forms. If `open_tokens` is None, each form has its own limit.
+        `open_tokens` limits the tokens of answers in open forms, or in all forms if `published` is
+        true. If `open_tokens` is None, each form has its own limit.
         """
 
         def formed(question: Question) -> Question:
@@ -368,9 +355,8 @@ class Dataset:
 def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
     """Return whether a question belongs to the development split.
 
-    The first 8 bytes of the SHA-256 of the question's id, divided by 2**64, are compared with
-    `dev_share`. If they are lower, the question belongs to the split. Therefore, increasing
-    `dev_share` only adds questions to the split.
+    It does if the first 8 bytes of the SHA-256 of its id, divided by 2**64, are lower than
+    `dev_share`. Therefore, increasing `dev_share` only adds questions to the split.
 
     >>> [is_dev(f"q{n}") for n in range(4)]
     [True, False, False, True]

@@ -11,17 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from string import ascii_uppercase
 from types import MappingProxyType
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.subgraphs import Subgraphs
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.errors import UserError, did_you_mean, extra_needed
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import Question
 
@@ -31,10 +30,8 @@ _HINTED = 20_000
 """Maximum number of ids that are compared with an unknown id to suggest a similar id."""
 
 
-class FileRow(BaseModel):
+class FileRow(BaseModel, extra="ignore", coerce_numbers_to_str=True):
     """A row of a published file. Numbers are converted to text."""
-
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
 
 R = TypeVar("R", bound=FileRow)
@@ -55,10 +52,10 @@ def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
 class Rows:
     """Documents, questions and gold of a data set that is being read, each stored by id.
 
-    `places` has the place of each question in the files. `absent` is the set of evidence items that
-    may be missing from the corpus. They count as not retrieved. `subgraphs` holds the triples of
-    the documents. If a file was split into several documents, `files` maps the file to their ids,
-    and a question may name the file as evidence. `notes` are shown with the results.
+    `places` has the place of each question in the files. The evidence items in `absent` may be
+    missing from the corpus and then count as not retrieved. `subgraphs` holds the triples of the
+    documents. If a file was split into several documents, `files` maps it to their ids, and it may
+    be named as evidence. `notes` are shown with the results.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -77,31 +74,25 @@ class Rows:
             raise UserError(f"{place}: the id '{document.id}' occurs twice (document {number}).")
         self.documents[document.id] = document
 
-    def add_numbered(self, place: Place, title: str, text: str) -> str:
-        """Add a document whose id is its row number, and return this id."""
-        number = str(len(self.documents))
-        self.add_document(place, Document(number, title, text))
-        return number
-
     def add_question(self, place: Place, question: Question, gold: Gold) -> None:
         """Add a question. Raises UserError if its id already exists or a text is blank."""
         if before := self.places.get(question.id):
             first = before.rpartition(", ")[2]
             raise UserError(f"{place}: the id '{question.id}' occurs twice ({first}).")
-        self.places[question.id] = place
         if not question.text.strip():
             raise UserError(f"{place}: question '{question.id}' has no text.")
         if any(not answer.strip() for answer in gold.answers):
             raise UserError(f"{place}: question '{question.id}' has a blank answer.")
+        self.places[question.id] = place
         self.questions[question.id] = question
         self.gold[question.id] = replace(gold, grades=()) if {*gold.grades} <= {1} else gold
 
     def gold_error(self, corpus: Path) -> str:
         """Return a description of the first error in the gold evidence. Without an error, it is "".
 
-        Evidence must be in the corpus and in the scope of its question. If evidence names a file,
-        its documents are added to the gold as `Gold.parts`. `corpus` is the corpus file or folder.
-        Raises UserError if the corpus has no text.
+        Evidence must be in the corpus, which is a file or folder, and in the scope of its question.
+        Files that are named as evidence are added to the gold as `Gold.parts`. Raises UserError if
+        the corpus has no text.
         """
         corpus = next(iter(_files_of(corpus)), corpus)
         if not self.documents:
@@ -109,25 +100,21 @@ class Rows:
         if not any(document.text.strip() for document in self.documents.values()):
             raise UserError(f"{corpus}: every document is blank.")
         for name, gold in self.gold.items():
-            for evidence in gold.evidence:
-                if fault := self._fault(evidence, self.questions[name].scope, corpus):
-                    return f"{self.places[name]}: question '{name}' {fault}"
-            if files := [one for one in gold.evidence if one in self.files]:
-                parts = tuple((file, tuple(self.files[file])) for file in files)
-                self.gold[name] = replace(gold, parts=parts)
-        return ""
-
-    def _fault(self, evidence: str, scope: str | None, corpus: Path) -> str:
-        if evidence in self.absent:
-            return ""
-        if evidence not in self.files and evidence not in self.documents:
-            ids = [*self.files, *self.documents][:_HINTED]
-            hint = did_you_mean(evidence, ids, [*ids[:3], "..."])
-            return f"has the evidence '{evidence}', which is not in '{corpus}'. {hint}"
-        for document in self.files.get(evidence, [evidence]):
-            other = self.documents[document].scope
-            if scope is not None and other is not None and scope != other:
-                return f"has scope '{scope}', but its evidence '{document}' has scope '{other}'."
+            question, scope = f"{self.places[name]}: question '{name}'", self.questions[name].scope
+            wanted = [one for one in gold.evidence if one not in self.absent]
+            for evidence in wanted:
+                if evidence not in self.files and evidence not in self.documents:
+                    ids = [*self.files, *self.documents][:_HINTED]
+                    hint = did_you_mean(evidence, ids, [*ids[:3], "..."])
+                    why = f"has the evidence '{evidence}', which is not in '{corpus}'. {hint}"
+                    return f"{question} {why}"
+                for document in self.files.get(evidence, [evidence]):
+                    other = self.documents[document].scope
+                    if None not in (scope, other) and scope != other:
+                        why = f"its evidence '{document}' has scope '{other}'"
+                        return f"{question} has scope '{scope}', but {why}."
+            parts = tuple((one, tuple(self.files[one])) for one in wanted if one in self.files)
+            self.gold[name] = replace(gold, parts=parts) if parts else gold
         return ""
 
 
@@ -146,10 +133,8 @@ def with_options(question: str, options: Sequence[str]) -> str:
 def choice_gold(place: Place, options: Sequence[str], correct: int | None, type_: str = "") -> Gold:
     """Return the gold of a multiple-choice question. `correct` is the correct option's index."""
     if correct is not None and not 0 <= correct < len(options):
-        n = len(options)
-        raise UserError(
-            f"{place}: option {correct + 1} is marked as correct, but there are only {n}."
-        )
+        marked = f"option {correct + 1} is marked as correct"
+        raise UserError(f"{place}: {marked}, but there are only {len(options)}.")
     answers = () if correct is None else (options[correct],)
     return Gold(answers, type=type_, options=tuple(options), correct=correct)
 
@@ -181,23 +166,20 @@ def objects(path: Path) -> Iterator[tuple[Place, object]]:
 
 def n_records(path: Path) -> int:
     """Return the number of rows in a parquet or JSON lines file, or in all files of a pattern."""
-
-    def n_rows(file: Path) -> int:
-        if file.suffix == ".parquet":
-            return int(pyarrow("pyarrow.parquet").read_metadata(file).num_rows)
-        with file.open("rb") as lines:
-            return sum(1 for line in lines if line.strip())
-
-    return sum(map(n_rows, files_of(path)))
+    files = files_of(path)
+    if files[0].suffix != ".parquet":
+        return sum(bool(line.strip()) for file in files for _, line in _lines(file))
+    with extra_needed("interchange"):
+        from pyarrow import parquet
+    return sum(parquet.read_metadata(file).num_rows for file in files)
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the file or folder at a path. If there is none, return the files that match the path.
+    """Return the file or folder at a path, or else the sorted files that match it as a pattern.
 
-    The path is then a pattern, and the files are sorted. If nothing matches `test.json`, the
-    compressed file `test.json.gz` is returned, or else `test.parquet` or the shards
-    `test-00000-of-00002-...`. Parquet files are also searched in the subfolder `data`. Raises
-    UserError if no file is found.
+    If nothing matches `test.json`, the compressed file `test.json.gz` is returned, or else
+    `test.parquet` or the shards `test-00000-of-00002-...`. Parquet files are also searched in the
+    subfolder `data`. Raises UserError if no file is found.
     """
     if files := _files_of(path):
         return files
@@ -246,10 +228,7 @@ def json_by_id(path: Path) -> Iterator[tuple[str, object]]:
 
 
 def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield the place and the content of each row of a JSON file.
-
-    The rows are the items of a list, a single object, or the lines of the file.
-    """
+    """Yield the items of a list, a single object, or the lines of a file, and their places."""
     lines = list(filter(bytes.strip, _content(path).split(b"\n", 2)))
     with suppress(ValueError):
         if len(lines) > 1 and json.loads(lines[0]) is not None:
@@ -289,9 +268,8 @@ def _text(content: bytes, path: Path, line: int = 0) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = line or content.count(b"\n", 0, error.start) + 1
-        raise UserError(
-            f"{path}, line {line}: the text is not UTF-8 (byte {error.start})."
-        ) from None
+        why = f"the text is not UTF-8 (byte {error.start})"
+        raise UserError(f"{path}, line {line}: {why}.") from None
 
 
 def _parsed(content: bytes, path: Path, line: int = 0) -> object:
@@ -322,26 +300,16 @@ def _table_rows(path: Path) -> Iterator[tuple[Place, object]]:
 
 def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
     """Yield place and content of each row of a parquet file. Raises UserError if it is invalid."""
-    parquet = pyarrow("pyarrow.parquet")
-    number = 0
+    with extra_needed("interchange"):
+        from pyarrow import parquet
     try:
         with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(_BATCH):
-                for row in batch.to_pylist():
-                    number += 1
-                    nan = {name: None for name, value in row.items() if value != value}
-                    yield f"{path}, row {number}", row | nan
+            rows = (row for batch in file.iter_batches(_BATCH) for row in batch.to_pylist())
+            for number, row in enumerate(rows, start=1):
+                nan = {name: None for name, value in row.items() if value != value}
+                yield f"{path}, row {number}", row | nan
     except (OSError, ValueError) as error:
         raise UserError(f"{path} is not a parquet file ({str(error)[:200]}).") from None
-
-
-def pyarrow(module: str) -> Any:
-    """Import a module of pyarrow. Raises UserError if pyarrow is not installed."""
-    try:
-        return import_module(module)
-    except ModuleNotFoundError:
-        why = "Parquet needs pyarrow: pip install 'graphrag-bench[interchange]'."
-        raise UserError(why) from None
 
 
 def checked_row(
@@ -349,7 +317,7 @@ def checked_row(
 ) -> R:
     """Convert a row of a file to a pydantic object. Raises UserError if a field is invalid.
 
-    If the name of a field differs in the file, `written` maps the field to this name.
+    `written` maps fields to their names in the file, where these differ.
     """
     if not isinstance(content, dict):
         names = ", ".join(of.alias or name for name, of in shape.model_fields.items())
@@ -361,6 +329,7 @@ def checked_row(
         first, *others = map(str, fault["loc"])
         path = ".".join([written.get(first, first), *others])
         if fault["type"] != "missing":
-            raise UserError(f"{place}: field '{path}': {fault['msg']}.") from None
+            why = f"{fault['msg']} ({fault['input']!r:.60})"
+            raise UserError(f"{place}: field '{path}': {why}.") from None
         hint = did_you_mean(path, content)
         raise UserError(f"{place}: the field '{path}' is missing. {hint}") from None

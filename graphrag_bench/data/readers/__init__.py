@@ -49,11 +49,11 @@ def read_dataset(
     """Read and check a data set, given the name of its card.
 
     The files are read from `root`. By default, this is the card's folder or `home`/data/<name>,
-    where `fetch` saves them. If there are several OpenIE files, `openie` selects one. `questions`
-    is a file, or a folder with a file `questions.jsonl`. Its questions replace the questions of the
-    data set. `settings` are the settings of a synthetic data set, or the settings that select a
-    data set from a collection. Raises UserError if a name is unknown or a file has an error. If
-    `scored` is false, an error in the gold is stored in `Dataset.gold_error` instead.
+    where `fetch` saves them. `openie` selects one of several OpenIE files. The questions of the
+    data set are replaced by `questions`, a file, or a folder with a file `questions.jsonl`.
+    `settings` are the settings of a synthetic data set, or select a data set from a collection.
+    Raises UserError if a name is unknown or a file has an error. If `scored` is false, an error in
+    the gold is stored in `Dataset.gold_error` instead.
 
     >>> toy = read_dataset("toy")
 
@@ -73,9 +73,23 @@ def read_dataset(
         raise UserError(f"Data set '{name}' has no setting 'dataset.{other}'. {hint}")
     if "split" in chosen:
         settings = {"split": TEST, **settings}
-    own, corpus, rows, files = _read(card, root, openie, settings, Path(home))
+    own, split = str(settings.get("name", "")), str(settings.get("split", ""))
+    files: dict[str, Path | None] = {}
+    if card.reader == PACKAGE:
+        if root or openie or not own:
+            raise UserError(f"dataset={name} needs dataset.name=NAME, without root and openie.")
+        corpus, rows = Path(own), ir_datasets(own)
+    else:
+        folder = _folder(card, root, Path(home), own)
+        layout = _layout(folder, card)
+        corpus, rows = _rows(folder, layout, Path(home), split)
+        for part in {"training", "validation"} & layout.files.keys():
+            if exists(folder / layout.files[part]):
+                files[part] = folder / layout.files[part]
+        files["openie"] = _openie_file(folder, openie)
+        own = own or folder.resolve().name * bool(root and name in _OWN)
     dataset = Dataset(
-        name="-".join(filter(None, [name, own, str(settings.get("split", ""))])),
+        name="-".join(filter(None, [name, own, split])),
         documents=tuple(rows.documents.values()),
         questions=tuple(rows.questions.values()),
         gold=rows.gold,
@@ -94,43 +108,18 @@ def read_dataset(
     return dataset
 
 
-def _read(
-    card: Card,
-    root: str | Path | None,
-    openie: str | Path | None,
-    settings: Mapping[str, object],
-    home: Path,
-) -> tuple[str, Path, Rows, dict[str, Path | None]]:
-    member = str(settings.get("name", ""))
-    if card.reader == PACKAGE:
-        if root or openie or not member:
-            raise UserError(
-                f"dataset={card.name} needs dataset.name=NAME, but no dataset.root or openie."
-            )
-        return member, Path(member), ir_datasets(member), {}
-    folder = _folder(card, root, home, member)
-    layout = _layout(folder, card)
-    rows = _rows(folder, layout, home, str(settings.get("split", "")))
-    own = member or folder.resolve().name * bool(root and card.name in _OWN)
-    corpus = folder if layout.reader == FOLDER else _files(folder, layout)[0]
-    files: dict[str, Path | None] = {
-        part: folder / layout.files[part]
-        for part in ("training", "validation")
-        if part in layout.files and exists(folder / layout.files[part])
-    }
-    return own, corpus, rows, {**files, "openie": _openie_file(folder, openie)}
-
-
-def _rows(folder: Path, layout: Layout, home: Path, split: str) -> Rows:
+def _rows(folder: Path, layout: Layout, home: Path, split: str) -> tuple[Path, Rows]:
+    """Return the corpus file, or the folder of a corpus of texts, and the rows of a data set."""
     if layout.reader == FOLDER:
         from graphrag_bench.data.readers.folder import folder_rows
 
-        return folder_rows(folder, home / "cache" / "documents")
+        return folder, folder_rows(folder, home / "cache" / "documents")
     if layout.reader not in READERS:
         raise unknown("reader", layout.reader, READERS)
     module = import_module(f"graphrag_bench.data.readers.{READERS[layout.reader]}")
     reader: Callable[..., Rows] = getattr(module, layout.reader)
-    return reader(*_files(folder, layout), *([split] if split else []))
+    corpus, questions = _files(folder, layout)
+    return corpus, reader(corpus, questions, *([split] if split else []))
 
 
 def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) -> Dataset:
@@ -141,11 +130,11 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
             f"graphrag-bench questions dataset={dataset.card.name} kind=abstract out={file.parent}"
         )
     rows = Rows({document.id: document for document in dataset.documents}, files=files)
-    add_questions(rows, file, ids=dataset.card.reader != FOLDER)
-    corpus = Path(dataset.root or file) if dataset.card.reader == FOLDER else file
+    of_folder = dataset.card.reader == FOLDER
+    add_questions(rows, file, ids=not of_folder)
     changed = replace(
         dataset, questions=tuple(rows.questions.values()), gold=rows.gold, questions_file=file,
-        gold_error=rows.gold_error(corpus), notes=(),
+        gold_error=rows.gold_error(Path(dataset.root or file) if of_folder else file), notes=(),
     )  # fmt: skip
     return replace(changed, name=f"{dataset.corpus_name}-{changed.question_set}")
 
@@ -161,13 +150,12 @@ def is_on_disk(card: Card, home: Path) -> bool:
 
 
 def _places(card: Card, home: Path, member: str = "") -> Iterator[Path]:
-    own = project_folder("datasets") / card.name
-    for folder in (own, data_folder(card.name, home, member)):
+    for folder in (project_folder("datasets") / card.name, data_folder(card.name, home, member)):
         if any(_complete(folder, layout) for layout in card.shapes):
             yield folder
 
 
-def _folder(card: Card, root: str | Path | None, home: Path, member: str = "") -> Path:
+def _folder(card: Card, root: str | Path | None, home: Path, member: str) -> Path:
     if root:
         if not Path(root).is_dir():
             raise UserError(f"dataset.root: no folder '{root}'.")
@@ -184,10 +172,6 @@ def _folder(card: Card, root: str | Path | None, home: Path, member: str = "") -
     )
 
 
-def _complete(folder: Path, layout: Layout) -> bool:
-    return bool(layout.files) and all(exists(path) for path in _files(folder, layout))
-
-
 def _layout(folder: Path, card: Card) -> Layout:
     """Return which layout of the card the files in a folder have."""
     first = card.shapes[0]
@@ -201,6 +185,10 @@ def _layout(folder: Path, card: Card) -> Layout:
     expected = "; or ".join(", ".join(dict.fromkeys(one.files.values())) for one in card.shapes)
     there = ", ".join(sorted(item.name for item in folder.glob("*"))[:8]) or "nothing"
     raise UserError(f"Data set '{card.name}': expected {expected} in '{folder}', not {there}.")
+
+
+def _complete(folder: Path, layout: Layout) -> bool:
+    return bool(layout.files) and all(map(exists, _files(folder, layout)))
 
 
 def _files(folder: Path, layout: Layout) -> tuple[Path, Path]:

@@ -8,18 +8,16 @@ case, the corpus consists of the passages of all questions.
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import AliasChoices, AliasPath, Field, field_validator
+from pydantic import AliasChoices, AliasPath, BeforeValidator, Field, field_validator
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.rows import FileRow, OneOrSeveral, Rows, not_blank, records
 from graphrag_bench.text import without_spaces
 from graphrag_bench.values import Question
-
-_OR = "|"
-"""The separator between alternative answers in the files of Zhou et al."""
 
 
 class _Passage(FileRow):
@@ -33,34 +31,31 @@ class _Passage(FileRow):
         return self.title, without_spaces(self.text)
 
 
+@dataclass
 class _PassageRows(Rows):
-    """Rows whose documents are numbered and are found by their title and text."""
+    """Rows whose documents have numbers as ids, which `ids` finds by their title and text."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.ids: dict[tuple[str, str], str] = {}
-
-    @classmethod
-    def numbered(cls, corpus: Path) -> "_PassageRows":
-        """Read a file of passages. Of equal passages, the last is found by title and text."""
-        rows = cls()
-        for place, passage in records(corpus, _Passage):
-            rows.ids[passage.content] = rows.add_numbered(place, passage.title, passage.text)
-        return rows
+    ids: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, corpus: Path, questions: Path, passages: Iterable[tuple[str, _Passage]]
+        cls, corpus: Path, questions: Path | None = None, passages: Iterable[_Passage] = ()
     ) -> "_PassageRows":
-        """Read the corpus file, or use the distinct `passages` if it is the questions file."""
-        if corpus != questions:
-            return cls.numbered(corpus)
-        rows = cls()
-        for place, one in passages:
-            if one.content not in rows.ids:
-                place = f"{place}, passage {len(rows.documents)}"
-                rows.ids[one.content] = rows.add_numbered(place, one.title, one.text)
+        """Read the corpus file, or use the distinct `passages` if it is the questions file.
+
+        Of equal passages in the corpus file, the last is found by its title and text.
+        """
+        rows, own = cls(), corpus != questions
+        for one in (passage for _, passage in records(corpus, _Passage)) if own else passages:
+            if own or one.content not in rows.ids:
+                rows.ids[one.content] = rows.add_numbered(one.title, one.text)
         return rows
+
+    def add_numbered(self, title: str, text: str) -> str:
+        """Add a document whose id is its row number, and return this id."""
+        number = str(len(self.documents))
+        self.documents[number] = Document(number, title, text)
+        return number
 
     def evidence(self, passages: Iterable[_Passage]) -> tuple[str, ...]:
         """Return the distinct ids of the documents that hold the given passages."""
@@ -95,8 +90,7 @@ def musique(corpus: Path, questions: Path) -> Rows:
     Source: Trivedi et al. 2022.
     """
     read = list(records(questions, _MusiqueQuestion))
-    of_questions = ((place, one) for place, row in read for one in row.paragraphs)
-    rows = _PassageRows.of(corpus, questions, of_questions)
+    rows = _PassageRows.of(corpus, questions, (one for _, row in read for one in row.paragraphs))
     for place, row in read:
         marked = [one for one in row.paragraphs if one.is_supporting]
         hops = len(row.question_decomposition or marked)
@@ -131,28 +125,24 @@ def hotpotqa(corpus: Path, questions: Path) -> Rows:
     Source: Yang et al. 2018; Ho et al. 2020.
     """
     read = list(records(questions, _HotpotQuestion))
-    of_questions = (
-        (place, _Passage(title=title, text=_joined(sentences)))
-        for place, row in read
-        for title, sentences in row.context
-    )
-    rows = _PassageRows.of(corpus, questions, of_questions)
+    contexts = (context for _, row in read for context in row.context)
+    passages = (_Passage(title=title, text=_joined(sentences)) for title, sentences in contexts)
+    rows = _PassageRows.of(corpus, questions, passages)
     titled: dict[str, list[Document]] = defaultdict(list)
     for document in rows.documents.values():
         titled[document.title].append(document)
     for place, row in read:
-        contexts = dict(row.context)
-        evidence = []
+        context, evidence = dict(row.context), []
         for title in dict.fromkeys(title for title, _ in row.supporting_facts):
-            text = without_spaces("".join(contexts.get(title, ())))
+            text = without_spaces("".join(context.get(title, ())))
             near = sorted(titled[title], key=lambda one: without_spaces(one.text) != text)
             evidence.append(near[0].id if near else f"{title} (title not in corpus)")
-        spans = [
+        spans = (
             sentence.strip()
             for title, number in row.supporting_facts
             if number >= 0
-            for sentence in contexts.get(title, ())[number : number + 1]
-        ]
+            for sentence in context.get(title, ())[number : number + 1]
+        )
         gold = Gold(row.answers, tuple(evidence), row.type, spans=tuple(filter(None, spans)))
         rows.add_question(place, Question(row.id, row.question), gold)
     return rows
@@ -171,18 +161,10 @@ class _PopQuestion(FileRow):
     question: str
     obj: str = ""
     prop: str = ""
-    possible_answers: list[str]
+    possible_answers: Annotated[
+        list[str], BeforeValidator(lambda one: json.loads(one) if isinstance(one, str) else one)
+    ]
     paragraphs: list[_Passage] = []
-
-    @field_validator("possible_answers", mode="before")
-    @classmethod
-    def _list_as_text(cls, value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        try:
-            return json.loads(value)
-        except json.JSONDecodeError:
-            raise ValueError(f"{value[:60]!r} is not a JSON list of answers") from None
 
 
 def popqa(corpus: Path, questions: Path) -> Rows:
@@ -192,7 +174,7 @@ def popqa(corpus: Path, questions: Path) -> Rows:
     paragraphs, so its questions have no evidence and you must add your own corpus.
     Source: Mallen et al. 2023; Gutiérrez et al. 2025 (HippoRAG 2).
     """
-    rows = _PassageRows.numbered(corpus)
+    rows = _PassageRows.of(corpus)
     for place, row in records(questions, _PopQuestion):
         marked = (one for one in row.paragraphs if one.is_supporting is not False)
         answers = not_blank([*row.possible_answers, row.obj])
@@ -213,11 +195,10 @@ def nq(corpus: Path, questions: Path) -> Rows:
     The evidence consists of the supporting `contexts`. The ids are row numbers.
     Source: Kwiatkowski et al. 2019; Gutiérrez et al. 2025 (HippoRAG 2).
     """
-    rows = _PassageRows.numbered(corpus)
+    rows = _PassageRows.of(corpus)
     for place, row in records(questions, _NaturalQuestion):
-        marked = (one for one in row.contexts if one.is_supporting)
-        gold = Gold(not_blank(row.reference), rows.evidence(marked))
-        rows.add_numbered_question(place, row.question, gold)
+        evidence = rows.evidence(one for one in row.contexts if one.is_supporting)
+        rows.add_numbered_question(place, row.question, Gold(not_blank(row.reference), evidence))
     return rows
 
 
@@ -251,9 +232,7 @@ def alce_asqa(corpus: Path, questions: Path) -> Rows:
     rows = Rows()
     for place, row in records(questions, _Asqa):
         for one in row.docs:
-            if one.id not in rows.documents:
-                document = Document(one.id, one.title, one.text)
-                rows.add_document(f"{place}, passage {one.id}", document)
+            rows.documents.setdefault(one.id, Document(one.id, one.title, one.text))
         parts = _sub_answers(row.qa_pairs)
         gold = Gold(not_blank([name for part in parts for name in part]), sub_answers=parts)
         rows.add_question(place, Question(row.sample_id, row.question), gold)
@@ -281,21 +260,20 @@ def multihoprag(corpus: Path, questions: Path) -> Rows:
     queries have no evidence. Their answer is that the information is insufficient.
     Source: Tang and Yang 2024.
     """
-    rows = _PassageRows()
-    by_name: dict[str, str] = {}
-    for place, article in records(corpus, _Passage):
-        number = rows.add_numbered(place, article.title, article.text)
+    rows, by_name = _PassageRows(), dict[str, str]()
+    for _, article in records(corpus, _Passage):
+        number = rows.add_numbered(article.title, article.text)
         for name in not_blank([article.url, article.title]):
             by_name.setdefault(name.strip(), number)
     for place, row in records(questions, _Query):
-        articles = [
+        articles = dict.fromkeys(
             by_name.get(fact.url.strip())
             or by_name.get(fact.title.strip(), f"{fact.title} (article not in corpus)")
             for fact in row.evidence_list
-        ]
-        evidence = tuple(dict.fromkeys(articles))
+        )
         spans = tuple(fact.fact.strip() for fact in row.evidence_list if fact.fact.strip())
-        gold = Gold((row.answer,), evidence, row.question_type, len(evidence) or None, spans=spans)
+        n_hops = len(articles) or None
+        gold = Gold((row.answer,), tuple(articles), row.question_type, n_hops, spans=spans)
         rows.add_numbered_question(place, row.query, gold)
     return rows
 
@@ -309,7 +287,7 @@ class _ZhouQuestion(FileRow):
     @classmethod
     def _parts(cls, value: object) -> object:
         if isinstance(value, str | int | float):
-            return [part.strip() for part in str(value).split(_OR)]
+            return [part.strip() for part in str(value).split("|")]
         return [] if value is None else value
 
 
@@ -321,7 +299,7 @@ def zhou2025(corpus: Path, questions: Path) -> Rows:
     of ASQA become sub-answers. There is no evidence.
     Source: Zhou et al. 2025, Data/QueryDataset.py.
     """
-    rows = _PassageRows.numbered(corpus)
+    rows = _PassageRows.of(corpus)
     for place, row in records(questions, _ZhouQuestion):
         gold = Gold(not_blank(row.answer), sub_answers=_sub_answers(row.qa_pairs))
         rows.add_numbered_question(place, row.question, gold)
@@ -338,11 +316,10 @@ def ultradomain(corpus: Path, questions: Path) -> Rows:
 
     Each line of the corpus has a `context`. Documents have no title, and the ids are row numbers.
     """
-    rows = _PassageRows.numbered(corpus)
+    rows = _PassageRows.of(corpus)
     for place, row in records(questions, _Abstract):
-        rows.add_numbered_question(
-            place, row.question, Gold(not_blank([row.answer]), type="abstract")
-        )
+        gold = Gold(not_blank([row.answer]), type="abstract")
+        rows.add_numbered_question(place, row.question, gold)
     return rows
 
 
@@ -360,12 +337,10 @@ def ultradomain_original(corpus: Path, questions: Path) -> Rows:
     numbers. The evidence for a question is its context.
     Source: Qian et al. 2024 (MemoRAG).
     """
-    rows = _PassageRows()
-    numbers: dict[str, str] = {}
+    rows, numbers = _PassageRows(), dict[str, str]()
     for place, row in records(questions, _Published):
         if row.context not in numbers:
-            title = (row.title or "").strip()
-            numbers[row.context] = rows.add_numbered(f"{place}, context", title, row.context)
+            numbers[row.context] = rows.add_numbered((row.title or "").strip(), row.context)
         gold = Gold(not_blank(row.answers), (numbers[row.context],))
         rows.add_numbered_question(place, row.question, gold)
     return rows
