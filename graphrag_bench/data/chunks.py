@@ -16,9 +16,8 @@ from graphrag_bench.values import IntArray
 class ChunkTable(Columns):
     """Table of all chunks of a corpus. A chunk is identified by its row number.
 
-    `titles` and `texts` have one row for each chunk, and `documents` holds the ids of all
-    documents. `chunk_document` is a boolean CSR matrix of shape (n_chunks, n_documents). It marks
-    the documents that contain each chunk.
+    `titles` and `texts` have one row for each chunk. `documents` holds the ids of all documents.
+    The boolean CSR matrix `chunk_document`, (n_chunks, n_documents), marks those with each chunk.
 
     >>> rows = [("d1", "Isk", "A river."), ("d2", "Isk", "A river."), ("d3", "", "The sea.")]
 
@@ -66,23 +65,16 @@ class ChunkTable(Columns):
     def ranked_documents(self, rows: IntArray) -> dict[str, int]:
         """Convert a ranking of chunks to a ranking of documents, as {document id: rank from 1}.
 
-        The rank of a document is given by the first chunk that it contains. If several documents
-        contain this chunk, they share a rank.
+        The first of its chunks gives the rank of a document. Documents share the rank of a chunk.
         """
         return shared_ranks(self.documents_of(int(row)) for row in rows)
 
     @classmethod
     def of(cls, rows: list[tuple[str, str, str]]) -> "ChunkTable":
         """Make a chunk table from (document id, title, text) rows. Equal passages are merged."""
-        contents: dict[tuple[str, str], int] = {}
-        names: dict[str, int] = {}
-        pairs = {
-            (
-                contents.setdefault((title, text), len(contents)),
-                names.setdefault(document, len(names)),
-            ): None
-            for document, title, text in rows
-        }
+        contents = {row: at for at, row in enumerate(dict.fromkeys(row[1:] for row in rows))}
+        names = {name: at for at, name in enumerate(dict.fromkeys(name for name, *_ in rows))}
+        pairs = dict.fromkeys((contents[row[1:]], names[row[0]]) for row in rows)
         chunk, document = np.array(list(pairs), np.int64).reshape(-1, 2).T
         return cls(
             Texts.of([title for title, _ in contents]),

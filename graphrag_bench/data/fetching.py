@@ -26,10 +26,9 @@ _TRIES, _SECONDS = 3, 30.0
 
 @dataclass(frozen=True)
 class Fetched:
-    """A downloaded file, and the names of the files on disk that hold its content.
+    """A downloaded file. `holds` is its name on disk, or the names of the files extracted from it.
 
-    `checked` says where the expected sha256 was published: "card", "hub", or "" if it was not
-    published. `holds` is the file's name on disk, or the names of the files extracted from it.
+    `checked` says where the expected sha256 was published: "card", "hub", or "" for nowhere.
     """
 
     url: str
@@ -63,9 +62,9 @@ def fetch(
         ours = {name for one in earlier for name in one.holds}
         if earlier and all((folder / name).is_file() for name in ours):
             return earlier
-        hubs = dict.fromkeys(wanted.hub or source.hub for wanted in source.downloads)
         listings = {
-            hub: _listing(source, hub, endpoint) if hub else (source.revision, {}) for hub in hubs
+            hub: _listing(source, hub, endpoint) if hub else (source.revision, {})
+            for hub in dict.fromkeys(wanted.hub or source.hub for wanted in source.downloads)
         }
         staging = folder / STAGING / next(iter(listings.values()))[0]
         fetched = []
@@ -94,15 +93,15 @@ def fetch(
 def beir_card(card: Card, name: str) -> Card:
     """Return a copy of the card for one of the data sets in BEIR's layout on the Hugging Face hub.
 
-    `name` is `OWNER/NAME`. The owner BeIR can be left out, as in `scifact`. The owner BeIR keeps
-    the relevance judgements in a separate data set. Other owners keep them in the folder `qrels`.
+    `name` is `OWNER/NAME`, or `NAME` for the owner BeIR, who keeps the relevance judgements in a
+    separate data set. Other owners keep them in the folder `qrels`.
     """
     owner, _, short = name.rpartition("/")
     of_beir = owner.lower() in ("", "beir")
     hub = f"BeIR/{short}" if of_beir else name
-    downloads = [Download(path="corpus.jsonl*"), Download(path="queries.jsonl*")]
     path, apart = ("*.tsv", f"{hub}-qrels") if of_beir else ("qrels/*", "")
-    downloads.append(Download(path=path, hub=apart, to="qrels/"))
+    downloads = [Download(path="corpus.jsonl*"), Download(path="queries.jsonl*"),
+                 Download(path=path, hub=apart, to="qrels/")]  # fmt: skip
     source = Source(url=f"{HUB}/datasets/{hub}", hub=hub, downloads=downloads)
     return card.model_copy(update={"source": source})
 
@@ -215,14 +214,13 @@ def read_manifest(folder: Path) -> list[Fetched]:
 
 def differences(dataset: Dataset) -> list[str]:
     """Describe how a data set differs from its card in the numbers of its rows and in their ids."""
-    ids = {
-        "documents": [row.id for row in dataset.documents],
-        "questions": [row.id for row in dataset.questions],
-    }
-    faults = []
-    for kind, n in dataset.card.counts.items():
-        if len(ids[kind]) != n:
-            faults.append(f"{len(ids[kind])} {kind}, but the card states {n}")
+    ids = {"documents": [row.id for row in dataset.documents],
+           "questions": [row.id for row in dataset.questions]}  # fmt: skip
+    faults = [
+        f"{len(ids[kind])} {kind}, but the card states {n}"
+        for kind, n in dataset.card.counts.items()
+        if len(ids[kind]) != n
+    ]
     for kind, pins in dataset.card.pinned.items():
         there = dict(enumerate(ids[kind])) | dict(enumerate(ids[kind], -len(ids[kind])))
         for row, name in pins.items():

@@ -22,6 +22,7 @@ from graphrag_bench.text import without_spaces
 NO_PASSAGE = "no-passage-found"
 """Placeholder in a TREC run for a question without any retrieved passage."""
 _TREC = "question Q0 passage rank score tag"
+_FIELDS = {"question", "documents", "docs", "answer", "scores", "doc_scores"}
 _JSON = (
     '{"QUESTION": [PASSAGE, ...] or {PASSAGE: SCORE, ...}, ...}, rows {"question": ..., '
     '"documents": [PASSAGE, ...], "answer": ...}, or {"retrieved_docs": [[PASSAGE, ...], ...]}'
@@ -42,9 +43,6 @@ class _Row(FileRow):
 class _AllQuestions(FileRow):
     retrieved_docs: list[list[str]]
     answers: list[Any] = []
-
-
-_FIELDS = {"question", "documents", "docs", "answer", "scores", "doc_scores"}
 
 
 @dataclass(frozen=True)
@@ -72,15 +70,13 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     documents with this text, with or without their title. White space is ignored. If a document
     occurs several times, its best rank counts. A passage that does not belong to the corpus keeps
     its rank. A question is given by its id or its text. Raises UserError if a question is unknown
-    or repeated. Raises UserError if an answer is not a text. For questions that require a list, it
-    may be a list of texts.
+    or repeated, or if an answer is neither a text nor, where a list is required, a list of texts.
     """
     matcher = _Matcher(dataset)
     if not (first := read_text(path).lstrip()[:1]):
         raise UserError(f"{path} is empty.")
-    is_json = first in "{["
     rankings: dict[str, Ranking] = {}
-    for place, name, groups, answer in _json(path, dataset) if is_json else _trec(path):
+    for place, name, groups, answer in _json(path, dataset) if first in "{[" else _trec(path):
         question = matcher.question(place, name)
         if question in rankings:
             raise UserError(f"{place}: question '{question}' occurs twice.")
@@ -105,15 +101,13 @@ def _trec(path: Path) -> Iterator[RankingRow]:
             question, _, passage, rank, score, _ = line.split()
             questions[question].append((_negative(score), int(rank), passage))
         except ValueError:
-            raise UserError(
-                f"{path}, line {number}: expected '{_TREC}', not '{line[:80]}'."
-            ) from None
+            place = f"{path}, line {number}"
+            raise UserError(f"{place}: expected '{_TREC}', not '{line[:80]}'.") from None
     for question, rows in questions.items():
         rows.sort(key=itemgetter(0, 1))
         if any(one[1] > other[1] for one, other in pairwise(rows)):
-            raise UserError(
-                f"{path}: question '{question}': the ranks must increase as the scores decrease."
-            )
+            why = "the ranks must increase as the scores decrease"
+            raise UserError(f"{path}: question '{question}': {why}.")
         tied = groupby(rows, key=itemgetter(0, 1))
         groups = [[one for *_, one in group if one != NO_PASSAGE] for _, group in tied]
         yield str(path), question, groups, None
@@ -134,14 +128,12 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
             yield place, row.question, [[one] for one in row.documents], row.answer
         elif "retrieved_docs" in item:
             every = checked_row(place, item, _AllQuestions)
-            answers = every.answers or [None] * len(every.retrieved_docs)
-            if not len(dataset.questions) == len(every.retrieved_docs) == len(answers):
-                raise UserError(
-                    f"{place}: expected one list for each of {len(dataset.questions)} questions."
-                )
-            rows = zip(dataset.questions, every.retrieved_docs, answers, strict=True)
-            for question, passages, answer in rows:
-                yield place, question.id, [[one] for one in passages], answer
+            lists, n = every.retrieved_docs, len(dataset.questions)
+            answers = every.answers or [None] * len(lists)
+            if not n == len(lists) == len(answers):
+                raise UserError(f"{place}: expected one list for each of {n} questions.")
+            for question, listed, answer in zip(dataset.questions, lists, answers, strict=True):
+                yield place, question.id, [[one] for one in listed], answer
         else:
             for name, passages in item.items():
                 yield place, name, _rank_groups(f"{place}, '{name}'", passages), None
@@ -163,9 +155,8 @@ def _rank_groups(place: str, passages: object) -> RankGroups:
             try:
                 groups[_negative(score)].append(name)
             except ValueError:
-                raise UserError(
-                    f"{place}: passage '{name}': the score {score!r} is not a number."
-                ) from None
+                why = f"the score {score!r} is not a number"
+                raise UserError(f"{place}: passage '{name}': {why}.") from None
         return [groups[key] for key in sorted(groups)]
     if not isinstance(passages, list) or not all(type(p) in (str, int) for p in passages):
         raise UserError(f"{place}: expected a list of passages, as in {_JSON}.")
@@ -185,8 +176,7 @@ class _Matcher:
     def __init__(self, dataset: Dataset) -> None:
         self.ids = {document.id for document in dataset.documents}
         self.ids |= {name for gold in dataset.gold.values() for name in gold.evidence}
-        self.n_passages = 0
-        self.unmatched: list[str] = []
+        self.n_passages, self.unmatched = 0, list[str]()
         self._texts: dict[str, dict[str, None]] = defaultdict(dict)
         for document in dataset.documents:
             for text in (document.passage, document.text):
@@ -210,10 +200,9 @@ class _Matcher:
         if name in self._ids:
             return name
         ids = self._questions.get(without_spaces(name), [])
-        if len(ids) != 1:
-            what = (
-                "is the text of several questions" if ids else "is not the id or text of a question"
-            )
-            hint = f"{', '.join(ids)}." if ids else did_you_mean(name, sorted(self._ids))
-            raise UserError(f"{place}: '{name[:80]}' {what}. {hint}")
-        return ids[0]
+        if len(ids) == 1:
+            return ids[0]
+        what, hint = "the text of several questions", f"{', '.join(ids)}."
+        if not ids:
+            what, hint = "not the id or text of a question", did_you_mean(name, sorted(self._ids))
+        raise UserError(f"{place}: '{name[:80]}' is {what}. {hint}")

@@ -39,18 +39,12 @@ class Subgraphs:
     @classmethod
     def of(cls, documents: Iterable[tuple[str, Sequence[Sequence[str]]]]) -> "Subgraphs":
         """Make subgraphs from pairs of a document id and the triples of this document."""
-        names: dict[str, int] = {}
-        relations: dict[str, int] = {}
-        place: dict[str, int] = {}
+        names, relations, place = dict[str, int](), dict[str, int](), dict[str, int]()
         columns: list[NDArray[np.int32]] = [np.empty((3, 0), np.int32)]
         for document, triples in documents:
             place[document] = len(place)
-            numbers = [
-                [known.setdefault(text, len(known)) for text in texts]
-                for texts, known in zip(
-                    zip(*triples, strict=True), (names, relations, names), strict=False
-                )
-            ]
+            texts = zip(zip(*triples, strict=True), (names, relations, names), strict=False)
+            numbers = [[of.setdefault(one, len(of)) for one in column] for column, of in texts]
             columns.append(np.array(numbers, np.int32).reshape(3, -1))
         head, relation, tail = np.concatenate(columns, axis=1)
         starts = np.cumsum([part.shape[1] for part in columns], dtype=np.int64)

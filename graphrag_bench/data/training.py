@@ -16,10 +16,9 @@ from graphrag_bench.fingerprint import digest, file_digest
 class TrainingSet:
     """Training questions for a scorer. The files are read only when they are needed.
 
-    `identity` is a digest of the files and becomes part of the keys of trained artifacts. `read(n)`
-    returns the first n questions, or all questions if n is None. `size()` returns the number of
-    questions. `validation()` returns the questions for model selection. If there are none,
-    `validation` is None.
+    `identity`, a digest of the files, is part of the keys of trained artifacts. `read(n)` returns
+    the first n questions, or all if n is None, and `size()` their number. `validation()` returns
+    the questions for model selection. It is None if there are none.
     """
 
     identity: str
@@ -31,8 +30,8 @@ class TrainingSet:
 def training_set(dataset: Dataset) -> TrainingSet:
     """Return the training questions of a data set, and its validation questions if it has any.
 
-    Raises UserError if the data set has no training file. The methods `read` and `validation` raise
-    UserError if a training question is also a question of the run.
+    Raises UserError if there is no training file. `read` and `validation` raise UserError if a
+    training question is also a question of the run.
     """
     if dataset.training is None:
         wanted = dataset.card.files.get("training", "a file of training questions")

@@ -210,7 +210,7 @@ def test_a_file_is_converted_again_only_if_its_content_changes(
     (rows,) = (tmp_path / "home" / "cache" / "documents").glob("*.json")
     assert "Una rows." in json.loads(rows.read_text())[0]
     with monkeypatch.context() as patched:
-        patched.setattr(folder_reader, "_module", None)
+        patched.setattr(folder_reader, "_converted", None)
         assert read(folder, tmp_path / "home").documents == first.documents
     write_pdf(folder / "report.pdf", ["Bo rows."])
     assert read(folder, tmp_path / "home").documents[0].text == "Bo rows."

@@ -28,10 +28,10 @@ class _WildQuestion(FileRow):
 def wildgraphbench(corpus: Path, questions: Path) -> Rows:
     """Read WildGraphBench: `corpus/TOPIC/ARTICLE` (web pages) and `QA/TOPIC/questions.jsonl`.
 
-    Each topic is a scope. The question ids are `TOPIC/ROW`, where the first row is 0. The evidence
-    of a question consists of the pages at the addresses in `ref_urls`. If one of these pages is
-    missing, the question has no evidence, and a note reports the number of such questions. The
-    answer to a summary question consists of its gold statements.
+    Each topic is a scope. The question ids are `TOPIC/ROW`, where the first row is 0. The pages at
+    the addresses in `ref_urls` are the evidence. If one of them is missing, the question has no
+    evidence, and a note reports the number of such questions. The answer to a summary question
+    consists of its gold statements.
     Source: arXiv 2602.02053.
     """
     rows, left_out = Rows(), list[str]()
@@ -58,8 +58,7 @@ def wildgraphbench(corpus: Path, questions: Path) -> Rows:
 def _pages(rows: Rows, references: Path, topic: str) -> dict[str, str]:
     """Add the web pages that an article cites, and return {address: document id}.
 
-    If the titles of several references give the same file name, only the first reference has a
-    page.
+    Of several references whose titles give the same file name, only the first has a page.
     """
     for file in sorted(references.parent.glob("reference_pages/*.txt")):
         title, _, text = read_text(file).removeprefix("# ").partition("\n")

@@ -7,7 +7,8 @@ the formats .docx and .pdf require the packages mammoth and pdfminer (the extra 
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from importlib import import_module
@@ -53,8 +54,6 @@ _LINES = _ROWS | {
 _FORMATS = (".docx", ".pdf")
 """File formats that are slow to convert. The converted text is therefore stored."""
 _UNSEEN = {"script", "style", "template", "noscript"}
-
-
 TextBlock = tuple[int, str, str]
 """The level of a heading, the heading, and the text below it. Without a heading, the level is 0."""
 
@@ -75,16 +74,19 @@ class Section:
 def folder_rows(folder: Path, store: Path) -> Rows:
     """Read the texts in a folder and its subfolders as documents, sorted by path.
 
-    Each section (`notes.md#2`) or page (`report.pdf#p3`) becomes a document. If a file has only one
-    part, its document is named after the file. The title of a document consists of the title of the
-    text and the headings, joined by ` > `. The name of the file is not used as a title, because it
-    would become an entity of the graph. Questions are read from `questions.jsonl`, where their ids
-    are optional. If evidence names a file, any part of the file counts. `store` is the folder for
-    the converted texts of .docx and .pdf files. A warning lists unreadable files. Raises UserError
-    if all files are unreadable.
+    Each section (`notes.md#2`), page (`report.pdf#p3`) or undivided file becomes a document. The
+    title of a document consists of the title of the text and the headings, joined by ` > `. The
+    name of the file is not used as a title, because it would become an entity of the graph.
+    Questions are read from `questions.jsonl`, where their ids are optional. If evidence names a
+    file, any part of the file counts. `store` is the folder for the converted texts of .docx and
+    .pdf files. A warning lists unreadable files. Raises UserError if all files are unreadable.
     """
     rows, unreadable, western = Rows(), list[str](), list[str]()
-    for name, file in _visible(folder):
+    files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*")}
+    for name, file in sorted(files.items()):
+        hidden = any(part.startswith(".") for part in name.split("/"))
+        if name == QUESTIONS or hidden or not file.is_file():
+            continue
         try:
             parts = _parts(file, store)
         except Unreadable as error:
@@ -103,26 +105,17 @@ def folder_rows(folder: Path, store: Path) -> Rows:
         raise UserError(f"'{folder}' has no file that can be read:\n  {listed}")
     for what, names in (("left out", unreadable), ("read as Windows-1252 (Latin-1)", western)):
         if names:
-            listed = "\n  ".join(names)
-            warn(f"{folder}: {len(names)} file(s) are {what}:\n  {listed}")
+            warn("\n  ".join([f"{folder}: {len(names)} file(s) are {what}:", *names]))
     if (folder / QUESTIONS).is_file():
         add_questions(rows, folder / QUESTIONS, ids=False)
     return rows
-
-
-def _visible(folder: Path) -> Iterator[tuple[str, Path]]:
-    files = [(file.relative_to(folder), file) for file in folder.rglob("*") if file.is_file()]
-    for name, file in sorted((place.as_posix(), file) for place, file in files):
-        if name != QUESTIONS and not any(part.startswith(".") for part in name.split("/")):
-            yield name, file
 
 
 def _parts(file: Path, store: Path) -> list[Section]:
     suffix = file.suffix.lower()
     if str(file) != encodable(str(file)):
         raise Unreadable("its name is not UTF-8")
-    convert = _CONVERTERS.get(suffix)
-    if convert is None:
+    if (convert := _CONVERTERS.get(suffix)) is None:
         raise Unreadable(f"its type is not one of {', '.join(sorted(_CONVERTERS))}")
     parts = _stored(file, store, convert) if suffix in _FORMATS else convert(file)
     if parts := [part for part in parts if part.text.strip()]:
@@ -147,8 +140,8 @@ def _stored(file: Path, store: Path, convert: Callable[[Path], list[Section]]) -
 def _decoded(file: Path) -> tuple[str, str]:
     """Return the text of a file and its encoding. Raises Unreadable if the file is not a text.
 
-    The encoding is UTF-8, UTF-16 or UTF-32 (if marked), or the encoding declared by a web page. If
-    the text has another encoding and could be in a Western language, it is read as Windows-1252.
+    The encoding is UTF-8, UTF-16 or UTF-32 (if marked), or the encoding declared by a web page. Any
+    other text that could be in a Western language is read as Windows-1252.
     """
     content = file.read_bytes()
     if name := next((of for start, of in _SIGNATURES.items() if content.startswith(start)), ""):
@@ -166,10 +159,10 @@ def _decoded(file: Path) -> tuple[str, str]:
     named = _CHARSET.search(content[:2048]) if file.suffix.lower() in (".html", ".htm") else None
     if named and (encoding := named[1].decode("ascii", "replace").lower()) != "utf-8":
         return _as(content, _WESTERN if encoding in _LATIN_1 else encoding), encoding
-    text = result_or_error(lambda: content.decode(_WESTERN))
-    if not isinstance(text, str) or _NOT_WESTERN.search(text):
-        raise fault
-    return text, _WESTERN
+    with suppress(UnicodeDecodeError):
+        if not _NOT_WESTERN.search(text := content.decode(_WESTERN)):
+            return text, _WESTERN
+    raise fault
 
 
 def _as(content: bytes, encoding: str) -> str:
@@ -216,8 +209,7 @@ def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
     the text is below the only heading of level 1, `name` is left out. Adjacent headings without
     text are merged into one section.
     """
-    trail: list[tuple[int, str]] = []
-    parts: list[Section] = []
+    trail, parts = list[tuple[int, str]](), list[Section]()
     levels = [*(level for level, _, _ in blocks), 0]
     one_top, was_lone = levels.count(1) == 1, False
     for (level, heading, text), following in zip(blocks, levels[1:], strict=True):
@@ -240,8 +232,7 @@ class _Page(HTMLParser):
         super().__init__()
         self.title = ""
         self.blocks: list[TextBlock] = []
-        self._level, self._heading, self._written = 0, "", ""
-        self._n_breaks = 0
+        self._level, self._heading, self._written, self._n_breaks = 0, "", "", 0
         self._in: Counter[str] = Counter()
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
@@ -311,34 +302,26 @@ def page(text: str) -> list[Section]:
     return _sections(read.blocks, " ".join(read.title.split()))
 
 
-def office(file: Path) -> list[Section]:
-    """Split a .docx file at its headings. Raises Unreadable if it cannot be converted."""
-    mammoth = _module("mammoth")
+def _office(file: Path) -> list[Section]:
     if not is_zipfile(file):
         raise Unreadable("not a .docx file (not an archive, or truncated)")
     with file.open("rb") as content:
-        return page(_converted(lambda: str(mammoth.convert_to_html(content).value)))
+        return page(_converted("mammoth", lambda one: one.convert_to_html(content).value))
 
 
-def pages(file: Path) -> list[Section]:
-    """Return the pages of a PDF file, marked `#p1`, `#p2`. Raises Unreadable if it is damaged."""
-    high_level = _module("pdfminer.high_level")
-    text = _converted(lambda: str(high_level.extract_text(str(file))))
+def _pages(file: Path) -> list[Section]:
+    text = _converted("pdfminer.high_level", lambda one: one.extract_text(str(file)))
     numbered = enumerate(text.split("\f"), start=1)
     return [Section("", page.strip(), f"#p{number}") for number, page in numbered if page.strip()]
 
 
-def _module(name: str) -> Any:
+def _converted(module: str, convert: Callable[[Any], Any]) -> str:
     try:
-        return import_module(name)
+        package = import_module(module)
     except ModuleNotFoundError:
-        needed = f"needs {name.split('.')[0]}: pip install 'graphrag-bench[docs]'"
+        needed = f"needs {module.split('.')[0]}: pip install 'graphrag-bench[docs]'"
         raise Unreadable(needed) from None
-
-
-def _converted(convert: Callable[[], str]) -> str:
-    """Return the converted text. Raises Unreadable if the converter raises any error."""
-    result = result_or_error(convert)
+    result = result_or_error(lambda: str(convert(package)))
     if isinstance(result, Exception):
         line = " ".join(f"{type(result).__name__}: {result}".split())[:120]
         raise Unreadable(f"not converted ({line})")
@@ -350,6 +333,6 @@ _CONVERTERS: Mapping[str, Callable[[Path], list[Section]]] = {
     ".md": lambda file: sections(_decoded(file)[0]),
     ".html": lambda file: page(_decoded(file)[0]),
     ".htm": lambda file: page(_decoded(file)[0]),
-    ".docx": office,
-    ".pdf": pages,
+    ".docx": _office,
+    ".pdf": _pages,
 }

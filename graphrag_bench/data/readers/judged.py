@@ -8,15 +8,11 @@ from pydantic import Field
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.rows import FileRow, Place, Rows, read_text, records, warn
-from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.errors import UserError, extra_needed, unknown
 from graphrag_bench.values import Question
 
 QRELS, TEST = "qrels", "test"
 COLUMNS = ("query-id", "corpus-id", "score")
-_ENDINGS = (".jsonl", ".tsv")
-"""Suffixes of relevance judgements. If a split has several files, the last suffix is preferred."""
-Judgement = tuple[Place, str, str, int]
-"""A relevance judgement: its place in the file, question id, document id and score."""
 
 
 class _Passage(FileRow):
@@ -36,46 +32,35 @@ class _Judgement(FileRow):
     score: int
 
 
-def qrels_files(folder: Path) -> dict[str, Path]:
-    """Return the file with the relevance judgements of each split, e.g. `qrels/test.tsv`."""
-    files = sorted((folder / QRELS).glob("[!.]*"))
-    names = [(Path(file.name.removesuffix(".gz")), file) for file in files]
-    return {
-        name.stem: file
-        for ending in _ENDINGS
-        for name, file in names
-        if name.suffix == ending
-    }  # fmt: skip
-
-
 def beir(corpus: Path, queries: Path, split: str) -> Rows:
     """Read a data set in BEIR's layout: passages, queries and relevance judgements (qrels).
 
     Only the queries with relevance judgements in `split` become questions. Raises UserError if the
     split is unknown, a TSV file has no header, or a document has two different scores for a query.
     """
-    splits = qrels_files(corpus.parent)
+    folder, splits = corpus.parent / QRELS, dict[str, Path]()
+    for ending in (".jsonl", ".tsv"):  # the second is preferred
+        for file in sorted(folder.glob("[!.]*")):
+            name = Path(file.name.removesuffix(".gz"))
+            splits |= {name.stem: file} if name.suffix == ending else {}
     if not splits:
-        raise UserError(f"No file '{corpus.parent / QRELS / split}.tsv'.")
+        raise UserError(f"No file '{folder / split}.tsv'.")
     if split not in splits:
-        raise unknown(f"dataset.split in '{corpus.parent / QRELS}':", split, splits)
-    if ".tsv" in splits[split].suffixes:
-        first = read_text(splits[split]).partition("\n")[0].strip("\r")
+        raise unknown(f"dataset.split in '{folder}':", split, splits)
+    if ".tsv" in (judged := splits[split]).suffixes:
+        first = read_text(judged).partition("\n")[0].strip("\r")
         if not {*COLUMNS} <= {one.strip('"') for one in first.split("\t")}:
             header = "query-id, corpus-id and score, separated by tabs"
-            raise UserError(
-                f"{splits[split]}, line 1: expected a header: {header}, not {first!r:.60}."
-            )
+            raise UserError(f"{judged}, line 1: expected a header: {header}, not {first!r:.60}.")
     rows = Rows()
-    judgements = (
-        (place, row.query, row.document, row.score)
-        for place, row in records(splits[split], _Judgement)
-    )
     for place, passage in records(corpus, _Passage):
         document = Document(passage.id, passage.title or "", passage.text or "")
         rows.add_document(place, document)
     asked = ((place, Question(row.id, row.text)) for place, row in records(queries, _Query))
-    return _add_judged(rows, asked, judgements, str(splits[split]))
+    scored = (
+        (place, row.query, row.document, row.score) for place, row in records(judged, _Judgement)
+    )
+    return _add_judged(rows, asked, scored, str(judged))
 
 
 def ir_datasets(name: str) -> Rows:
@@ -84,11 +69,8 @@ def ir_datasets(name: str) -> Rows:
     The package downloads the data set. Raises UserError if the package is missing, the name is
     unknown, the data set has no documents, queries or qrels, or the download fails.
     """
-    try:
+    with extra_needed("ir"):
         import ir_datasets as library
-    except ModuleNotFoundError:
-        why = "dataset=ir_datasets needs a package: pip install 'graphrag-bench[ir]'."
-        raise UserError(why) from None
     try:
         source: Any = library.load(name)
     except KeyError:
@@ -102,24 +84,23 @@ def ir_datasets(name: str) -> Rows:
             title, text = getattr(document, "title", ""), getattr(document, "text", None)
             text = document.default_text() if text is None else text
             rows.add_document(name, Document(document.doc_id, title or "", text))
-        asked = [
-            (name, Question(row.query_id, row.default_text())) for row in source.queries_iter()
-        ]
-        judgements = [
-            (name, row.query_id, row.doc_id, row.relevance) for row in source.qrels_iter()
-        ]
+        asked = [(name, Question(q.query_id, q.default_text())) for q in source.queries_iter()]
+        scored = [(name, row.query_id, row.doc_id, row.relevance) for row in source.qrels_iter()]
     except OSError as error:
         raise UserError(f"dataset.name={name}: ir_datasets cannot read it ({error}).") from None
-    return _add_judged(rows, asked, judgements, name)
+    return _add_judged(rows, asked, scored, name)
 
 
 def _add_judged(
     rows: Rows,
     queries: Iterable[tuple[Place, Question]],
-    judgements: Iterable[Judgement],
+    judgements: Iterable[tuple[Place, str, str, int]],
     source: str,
 ) -> Rows:
-    """Add the judged questions. Their evidence is all documents with a score of at least 1."""
+    """Add the judged questions. Their evidence is all documents with a score of at least 1.
+
+    A judgement has a place, a question id, a document id and a score.
+    """
     scores: dict[str, dict[str, int]] = {}
     for place, query, document, score in judgements:
         if scores.setdefault(query, {}).setdefault(document, score) != score:
@@ -135,16 +116,13 @@ def _add_judged(
         rows.absent |= relevant.keys() - rows.documents.keys()
     if not rows.questions:
         raise UserError(f"{source} has no judgement for any query of the data set.")
-    judged = [name for gold in rows.gold.values() for name in gold.evidence]
+    without = sum(not gold.evidence for gold in rows.gold.values())
+    lacking = sum(name in rows.absent for gold in rows.gold.values() for name in gold.evidence)
     counts = {
         "queries without judgements (not asked)": unasked,
         "judged queries that do not exist (left out)": len(scores.keys() - rows.questions.keys()),
-        "questions without a relevant document (no retrieval score)": sum(
-            not gold.evidence for gold in rows.gold.values()
-        ),
-        "relevant documents that the corpus lacks (not found)": sum(
-            name in rows.absent for name in judged
-        ),
+        "questions without a relevant document (no retrieval score)": without,
+        "relevant documents that the corpus lacks (not found)": lacking,
     }
     if notes := [f"{what}: {n:,}" for what, n in counts.items() if n]:
         warn(f"{source}: {'; '.join(notes)}.")

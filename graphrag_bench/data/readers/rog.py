@@ -33,10 +33,9 @@ class _RogQuestion(FileRow):
 def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
     """Read CWQ or WebQSP in RoG's format, where each question comes with triples of a graph.
 
-    A row of the file becomes a question and a document with the same id. The scope of the question
-    is this document, so each question has a corpus of its own. The triples are stored as columns,
-    and the text of the document is generated from them when it is needed. `corpus` and `questions`
-    are the same file. If `limit` is set, only the first `limit` rows are read.
+    A row of the file becomes a question and a document with the same id, which is the scope of the
+    question. The text of the document is generated from its triples when it is needed. `corpus` and
+    `questions` are the same file. If `limit` is set, only the first `limit` rows are read.
     Source: RoG (Luo et al., ICLR 2024), rmanluo/RoG-cwq and rmanluo/RoG-webqsp.
     """
     rows = Rows()
@@ -52,6 +51,5 @@ def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
 
     rows.subgraphs = Subgraphs.of(read())
     for name in rows.questions:
-        document = _SubgraphDocument(name, rows.subgraphs)
-        rows.add_document(rows.places[name], document)
+        rows.documents[name] = _SubgraphDocument(name, rows.subgraphs)
     return rows

@@ -54,9 +54,8 @@ def quality(corpus: Path, questions: Path) -> Rows:
     """
     rows = Rows()
     for place, row in records(questions, _QualitySet):
-        if row.article_id not in rows.documents:
-            document = Document(row.article_id, row.title, row.article, row.article_id)
-            rows.add_document(f"{place}, article", document)
+        article = Document(row.article_id, row.title, row.article, row.article_id)
+        rows.documents.setdefault(row.article_id, article)
         for number, one in enumerate(row.questions, start=1):
             text = with_options(one.question, one.options)
             correct = None if one.gold_label is None else one.gold_label - 1
@@ -136,20 +135,17 @@ def infinitebench(corpus: Path, questions: Path) -> Rows:
     in order of appearance. In En.MC, the answer is the text of the correct option.
     Source: Zhang et al. 2024.
     """
-    rows = Rows()
-    books: dict[str, str] = {}
+    rows, books = Rows(), dict[str, str]()
     for place, row in records(questions, _LongBook):
-        if row.context not in books:
-            book = books[row.context] = f"book-{len(books) + 1}"
-            rows.add_document(f"{place}, context", Document(book, "", row.context, book))
-        gold, text = Gold(tuple(dict.fromkeys(row.answer))), row.input
+        book = books.setdefault(row.context, f"book-{len(books) + 1}")
+        rows.documents.setdefault(book, Document(book, "", row.context, book))
+        gold = Gold(tuple(dict.fromkeys(row.answer)))
         if row.options:
-            right = [row.options.index(text) for text in row.answer[:1] if text in row.options]
-            if not right:
+            if not row.answer or row.answer[0] not in row.options:
                 raise UserError(f"{place}: the answer {row.answer} is not among the options.")
-            gold = choice_gold(place, row.options, right[0])
-            text = with_options(row.input, row.options)
-        rows.add_question(place, Question(row.id, text, books[row.context]), gold)
+            gold = choice_gold(place, row.options, row.options.index(row.answer[0]))
+        question = Question(row.id, with_options(row.input, row.options), book)
+        rows.add_question(place, question, gold)
     return rows
 
 
@@ -203,10 +199,10 @@ class _NovelQuestion(FileRow):
 def novelqa(corpus: Path, questions: Path) -> Rows:
     """Read NovelQA: novels (`Books/**/*.txt`) and questions (`Data/**/*.json`).
 
-    Each file of questions is named after its novel, which is the scope of the questions. The file
-    has a list of questions with a field QID, or an object that maps QIDs to questions. The field
-    `Complexity` is the type of the question. The correct option (`Gold`) and the evidence
-    sentences, which become spans, are published for some novels only.
+    Each file of questions is named after its novel, which is their scope. It has a list of
+    questions with a field QID, or an object that maps QIDs to questions. The field `Complexity` is
+    the type of the question. The correct option (`Gold`) and the evidence sentences, which become
+    spans, are published for some novels only.
     Source: Wang et al. 2024.
     """
     rows = Rows()
