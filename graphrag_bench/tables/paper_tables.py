@@ -230,7 +230,10 @@ def _long_row(table: PaperTable, cell: PrintedCell, filled: Cells) -> tuple[str,
 
 
 def commands(table: PaperTable, filled: Cells, home: Path) -> list[str]:
-    """Return the commands that generate questions, run methods and judge answers for a table."""
+    """Return the commands that generate questions, run methods and judge answers for a table.
+
+    Data sets whose values come from the same runs share a command.
+    """
     missing = {cell.dataset for cell, one in filled.items() if one.runs}
     of_sets = [[cell for cell in table.cells if cell.dataset == name] for name in table.datasets]
     below = "" if home == Path() else f" --home {home}"
@@ -238,7 +241,7 @@ def commands(table: PaperTable, filled: Cells, home: Path) -> list[str]:
     lines += [f"run experiment={table.full_name}"] if missing else []
     for lines_of in (_compare, _judge):
         lines += [f"{line}{below}" for cells in of_sets for line in lines_of(table, cells, filled)]
-    return [f"graphrag-bench {line}" for line in lines]
+    return [f"graphrag-bench {line}" for line in dict.fromkeys(lines)]
 
 
 def _questions(table: PaperTable, dataset: str) -> Iterator[str]:

@@ -91,6 +91,16 @@ def test_missing_runs_have_a_command_and_suspicious_numbers_a_dagger() -> None:
     assert any(note.startswith("† DALK, Recall") for note in doubted.notes)
 
 
+def test_a_judge_command_for_several_data_sets_is_printed_once() -> None:
+    """pathrag/table1 has six data sets; the same two stored runs fit each of them."""
+    table = load_table("pathrag/table1")
+    (*_, last) = comparison_tables(
+        table, dict.fromkeys(table.cells, CellEntry(unjudged=(("a", "b"),)))
+    )
+    assert len(table.datasets) == 6
+    assert [line.split()[2:5] for line in last.advice] == [["judge", "a", "b"]]
+
+
 def test_the_long_table_has_a_row_for_each_printed_cell() -> None:
     table = long_table(popqa(), filled(popqa(), ZeroShot=FIGURE))
     assert len(table.rows) == len(popqa().cells) == 6
