@@ -10,7 +10,7 @@ from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.judging import graphragbench, measures
-from graphrag_bench.judging.measures import AnswerToJudge, JudgedMetric, JudgeModels, judge
+from graphrag_bench.judging.measures import AnswerToJudge, JudgedMetric, judge
 from graphrag_bench.llm.calls import RequestsWritten
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
@@ -57,10 +57,10 @@ class Measure:
 
     def fingerprint(self, case: AnswerToJudge) -> str:
         """Return a digest of the judged texts; if it changes, the answer is judged again."""
-        golds = [*case.golds, case.listed] if "golds" in self.needs else []
         context = case.context if self.context else ""
         if "statements" in self.needs:
             return digest(case.question, case.statements, context)
+        golds = [*case.golds, case.listed] if "golds" in self.needs else []
         return digest(case.question, case.answer, golds, context)
 
     def key(self, name: str, models: Models) -> Row:
@@ -71,12 +71,10 @@ class Measure:
 
 
 MEASURES: Mapping[str, Measure] = {
-    "judged_correctness": Measure(
-        measures.correctness, (measures.OFFERED, measures.AGREES), ("golds",)
-    ),
-    "faithfulness": Measure(
-        measures.faithfulness, (measures.STATEMENTS, measures.SUPPORTED), ("context",)
-    ),
+    "judged_correctness": Measure(measures.correctness, (measures.OFFERED, measures.AGREES),
+                                  ("golds",)),
+    "faithfulness": Measure(measures.faithfulness, (measures.STATEMENTS, measures.SUPPORTED),
+                            ("context",)),
     "answer_relevance": Measure(measures.relevance, (measures.QUESTIONS,), embeds=True),
     "context_recall": Measure(measures.recall, (measures.RECALL,), ("golds", "context")),
     "context_precision": Measure(measures.precision, (measures.PRECISION,), ("golds", "context")),
@@ -85,16 +83,12 @@ MEASURES: Mapping[str, Measure] = {
         (measures.STATEMENTS, measures.STATEMENTS, graphragbench.CLASSED),
         ("golds",), embeds=True, named=True,
     ),
-    "coverage": Measure(
-        graphragbench.coverage, (measures.STATEMENTS, graphragbench.COVERED), ("golds",), named=True
-    ),
-    "context_relevance": Measure(
-        graphragbench.context_relevance, (graphragbench.RATED,), ("context",), named=True
-    ),
-    "evidence_statements": Measure(
-        graphragbench.evidence_statements, (graphragbench.EVIDENCE,), ("context", "statements"),
-        named=True,
-    ),
+    "coverage": Measure(graphragbench.coverage, (measures.STATEMENTS, graphragbench.COVERED),
+                        ("golds",), named=True),
+    "context_relevance": Measure(graphragbench.context_relevance, (graphragbench.RATED,),
+                                 ("context",), named=True),
+    "evidence_statements": Measure(graphragbench.evidence_statements, (graphragbench.EVIDENCE,),
+                                   ("context", "statements"), named=True),
 }  # fmt: skip
 """Judged metrics by name. All values are in 0..1, and higher is better."""
 
@@ -124,14 +118,17 @@ def judge_answers(
     answers, if all metrics need contexts but no contexts are stored, or if another process is
     judging the run. Raises RunStopped if no further call can succeed.
     """
-    dataset, wanted = stored.require_dataset(), select_measures(metrics, stored)
-    cases = _cases(stored, limit)
-    folder = stored.folder.path
+    dataset, folder = stored.require_dataset(), stored.folder.path
+    wanted, cases = select_measures(metrics, stored), _cases(stored, limit)
     with judging_lock(folder, "judge.lock"):
         todo = {name: _todo(folder, name, cases, models) for name in wanted}
-        texts = _texts(stored)
-        of_contexts = all(measure.context for measure in wanted.values())
-        if any(todo.values()) and not texts and of_contexts:
+        contexts = context_texts(stored.folder, stored.rows, dataset)
+        texts = {
+            name: tuple(text for text in of if text is not None)
+            for name, of in contexts.items()
+            if None not in of
+        }
+        if any(todo.values()) and not texts and all(one.context for one in wanted.values()):
             raise UserError(f"The contexts of {folder} {LOST_CONTEXTS}.")
         for name, measure in wanted.items():
             part = todo[name]
@@ -158,9 +155,9 @@ def max_calls(
 
 
 def _cases(stored: StoredRun, limit: int | None) -> list[AnswerToJudge]:
-    dataset, rows = stored.require_dataset(), stored.rows
-    answered = {name for name, row in rows.items() if row["status"] == "answered"}
-    chosen = [q for q in dataset.interleaved() if q.id in answered][:limit]
+    dataset = stored.require_dataset()
+    rows = {name: row for name, row in stored.rows.items() if row["status"] == "answered"}
+    chosen = [question for question in dataset.interleaved() if question.id in rows][:limit]
     if not chosen:
         raise UserError(f"{stored.folder.path} has no answers to judge (answer=off).")
     listed = KGQA in dataset.card.metrics
@@ -178,19 +175,10 @@ def _cases(stored: StoredRun, limit: int | None) -> list[AnswerToJudge]:
     ]
 
 
-def _texts(stored: StoredRun) -> dict[str, tuple[str, ...]]:
-    contexts = context_texts(stored.folder, stored.rows, stored.require_dataset())
-    known = {
-        name: tuple(text for text in texts if text is not None) for name, texts in contexts.items()
-    }
-    return {name: texts for name, texts in known.items() if len(texts) == len(contexts[name])}
-
-
 def _todo(
     folder: Path, name: str, cases: Sequence[AnswerToJudge], models: Models
 ) -> list[AnswerToJudge]:
-    measure = MEASURES[name]
-    key = measure.key(name, models)
+    measure, key = MEASURES[name], MEASURES[name].key(name, models)
     judged = {
         row["question"]: row["of"]
         for row in judged_rows(folder)
@@ -206,20 +194,15 @@ def _judge(
 ) -> None:
     measure = MEASURES[name]
     key = measure.key(name, models)
-    judge_model = attached_judge(models, Ledger(folder / LEDGER), name)
+    llm = attached_judge(models, Ledger(folder / LEDGER), name)
 
     def rows_of(part: Sequence[AnswerToJudge]) -> list[Row]:
-        judges = JudgeModels(judge_model, lambda: models.embedder)
+        judged = judge(measure.metric, llm, lambda: models.embedder, part)
         return [
-            {
-                "question": case.id,
-                **vars(one),
-                "reason": one.reason[:300],
-                "of": measure.fingerprint(case),
-            }
-            | key
-            for case, one in zip(part, judge(measure.metric, judges, part), strict=True)
-        ]
+            {"question": case.id, **vars(one), "reason": one.reason[:300],
+             "of": measure.fingerprint(case), **key}
+            for case, one in zip(part, judged, strict=True)
+        ]  # fmt: skip
 
     in_blocks(folder / JUDGED, cases, rows_of, f"judging {name}", progress)
 

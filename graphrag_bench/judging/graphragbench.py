@@ -12,11 +12,11 @@ from collections.abc import Generator
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel
+from pydantic import create_model
 
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.judging import measures
-from graphrag_bench.judging.measures import PROMPTS, AnswerToJudge, Ask, JudgeModels, Judging
+from graphrag_bench.judging.measures import PROMPTS, AnswerToJudge, Ask, Judging, LoadEmbedder
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS
 
@@ -26,22 +26,12 @@ RATED = Prompt(f"{PROMPTS}/context_rated.j2")
 EVIDENCE = Prompt(f"{PROMPTS}/statements_held.j2")
 FACTS, SIMILARITY = 0.75, 0.25
 """Weights of the two parts of answer correctness: the F1 of statements and the similarity."""
+_Classed = create_model("_Classed", supported=(list[int], ...), missing=(list[int], ...))
+_Numbered = create_model("_Numbered", held=(list[int], ...))
+_Rated = create_model("_Rated", score=(Literal[0, 1, 2], ...))
 
 
-class _Classed(BaseModel):
-    supported: list[int]
-    missing: list[int]
-
-
-class _Numbered(BaseModel):
-    held: list[int]
-
-
-class _Rated(BaseModel):
-    score: Literal[0, 1, 2]
-
-
-def answer_correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
+def answer_correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """Judge 0.75 * F1 of the statements + 0.25 * similarity to the gold answer, in 0..1.
 
     True positives are statements of the answer that the gold answer supports, and false positives
@@ -61,7 +51,9 @@ def answer_correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
         true = len(measures.in_range(reply.supported, len(texts), "correctness", "statements"))
         missed = len(measures.in_range(reply.missing, len(golds), "correctness", "statements"))
         f1 = round(2 * true / (true + len(texts) + missed), DECIMALS) if true else 0.0
-    return FACTS * f1 + SIMILARITY * _similarity(case, models)
+    answer, gold = embedder().encode([case.answer, case.gold], kind="question")
+    cosine = np.clip((answer * gold).sum(dtype=np.float64), -1, 1)
+    return FACTS * f1 + SIMILARITY * float(cosine + 1) / 2
 
 
 def _gold_claims(case: AnswerToJudge) -> Generator[Ask, Any, list[str]]:
@@ -71,12 +63,7 @@ def _gold_claims(case: AnswerToJudge) -> Generator[Ask, Any, list[str]]:
     return golds
 
 
-def _similarity(case: AnswerToJudge, models: JudgeModels) -> float:
-    answer, gold = models.embedder().encode([case.answer, case.gold], kind="question")
-    return float(np.clip((answer * gold).sum(dtype=np.float64), -1, 1) + 1) / 2
-
-
-def coverage(case: AnswerToJudge, models: JudgeModels) -> Judging:
+def coverage(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """Judge which fraction of the gold answer's statements is in the answer, in 0..1.
 
     A refusal scores 0. The tables of the paper call this metric Cov.
@@ -89,7 +76,7 @@ def coverage(case: AnswerToJudge, models: JudgeModels) -> Judging:
     return (yield from _share(Ask("statements held", chat, _Numbered), len(golds)))
 
 
-def evidence_statements(case: AnswerToJudge, models: JudgeModels) -> Judging:
+def evidence_statements(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """Judge which fraction of the evidence statements is in the context, in 0..1.
 
     An empty context scores 0.
@@ -98,9 +85,8 @@ def evidence_statements(case: AnswerToJudge, models: JudgeModels) -> Judging:
     if not case.passages:
         return 0.0
     statements = list(case.statements)
-    chat = EVIDENCE.render(
-        {"question": case.question, "statements": statements, "passages": case.passages}
-    )
+    texts = {"question": case.question, "statements": statements, "passages": case.passages}
+    chat = EVIDENCE.render(texts)
     return (yield from _share(Ask("statements held", chat, _Numbered), len(statements)))
 
 
@@ -109,7 +95,7 @@ def _share(ask: Ask, n: int) -> Judging:
     return len(measures.in_range(reply.held, n, ask.purpose, "statements")) / n
 
 
-def context_relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
+def context_relevance(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """Judge whether the context suffices to answer the question: 1 fully, 0.5 partly, 0 not at all.
 
     The score is 0 if the context is empty or occurs in the question.

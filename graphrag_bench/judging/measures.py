@@ -12,7 +12,7 @@ from typing import Any, Literal
 from unicodedata import normalize
 
 import numpy as np
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UnreadableReply
@@ -42,6 +42,27 @@ _ENTRY = re.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*(.*?)\s*$")
 _BETWEEN = re.compile(r"[\n;,/]|\b(?:and|or|nor)\b", re.IGNORECASE)
 _CLAUSES = re.compile(r"[.!?;:\n]+|\b(?:but|however|though|although|yet)\b", re.IGNORECASE)
 _APOLOGY = re.compile(r"(?:i am |i.?m )?(?:very )?(?:sorry|unfortunately|i apologi[sz]e)")
+_Statements = create_model("_Statements", statements=(list[str], ...))
+_Offered = create_model("_Offered", offered=(list[str], ...))
+_Agreed = create_model("_Agreed", agrees=(bool, ...))
+_AskedBack = create_model("_AskedBack", questions=(list[str], ...), evasive=(bool, ...))
+_Useful = create_model("_Useful", useful=(list[int], ...))
+
+
+class Supported(BaseModel):
+    """The judge's verdict on one statement, identified by its number."""
+
+    number: int
+    supported: bool
+
+
+class _GoldStatement(BaseModel):
+    text: str
+    found: bool
+
+
+_Verdicts = create_model("_Verdicts", verdicts=(list[Supported], ...))
+_Recalled = create_model("_Recalled", statements=(list[_GoldStatement], ...))
 
 
 class NothingToJudge(Exception):
@@ -88,14 +109,6 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class JudgeModels:
-    """Models that judge answers: a language model, and an embedder for similarities."""
-
-    llm: ChatModel
-    embedder: Callable[[], Embedder]
-
-
-@dataclass(frozen=True)
 class Ask:
     """Prompt for the judge with the schema of its reply; `purpose` appears in error messages."""
 
@@ -105,48 +118,42 @@ class Ask:
 
 
 Judging = Generator[Ask, Any, float]
-JudgedMetric = Callable[[AnswerToJudge, JudgeModels], Judging]
+LoadEmbedder = Callable[[], Embedder]
+JudgedMetric = Callable[[AnswerToJudge, LoadEmbedder], Judging]
 
 
 def judge(
-    metric: JudgedMetric, models: JudgeModels, cases: Sequence[AnswerToJudge]
+    metric: JudgedMetric, llm: ChatModel, embedder: LoadEmbedder, cases: Sequence[AnswerToJudge]
 ) -> list[Judgement]:
     """Return the judgement of each answer; the prompts of all answers are sent in parallel."""
-    judgings = [metric(case, models) for case in cases]
+    judgings = [metric(case, embedder) for case in cases]
     judgements: dict[int, Judgement] = {}
     replies: dict[int, Any] = dict.fromkeys(range(len(cases)))
     while replies:
         asks: dict[int, Ask] = {}
         for row, reply in replies.items():
-            step = _next(judgings[row], reply)
-            if isinstance(step, Ask):
-                asks[row] = step
-            else:
-                judgements[row] = step
+            if isinstance(reply, CallFailed):
+                judgements[row] = Judgement(None, "failed", str(reply))
+                continue
+            try:
+                if isinstance(reply, UnreadableReply):
+                    raise reply
+                asks[row] = judgings[row].send(reply)
+            except StopIteration as end:
+                judgements[row] = Judgement(round(end.value, DECIMALS))
+            except UnreadableReply as error:
+                judgements[row] = Judgement(None, "unreadable", str(error))
+            except NothingToJudge as error:
+                judgements[row] = Judgement(None, "nothing", str(error))
         replies = {}
         for kind in dict.fromkeys((one.purpose, one.reply) for one in asks.values()):
             rows = [row for row, one in asks.items() if (one.purpose, one.reply) == kind]
             answers = ask_each(
-                models.llm, [asks[row].chat for row in rows], json_format(kind[1], kind[0]),
+                llm, [asks[row].chat for row in rows], json_format(kind[1], kind[0]),
                 max_tokens=MAX_TOKENS, items=[cases[row].id for row in rows],
             )  # fmt: skip
             replies |= zip(rows, answers, strict=True)
     return [judgements[row] for row in range(len(cases))]
-
-
-def _next(judging: Judging, reply: Any) -> Ask | Judgement:
-    if isinstance(reply, CallFailed):
-        return Judgement(None, "failed", str(reply))
-    try:
-        if isinstance(reply, UnreadableReply):
-            raise reply
-        return judging.send(reply)
-    except StopIteration as end:
-        return Judgement(round(end.value, DECIMALS))
-    except UnreadableReply as error:
-        return Judgement(None, "unreadable", str(error))
-    except NothingToJudge as error:
-        return Judgement(None, "nothing", str(error))
 
 
 def in_range(numbers: Sequence[int], n: int, purpose: str, what: str) -> set[int]:
@@ -164,18 +171,11 @@ def refuses(answer: str, golds: Sequence[str] = ()) -> bool:
     >>> refuses("I do not know."), refuses("I do not know, but perhaps Ada Marsh.", ["Ada Marsh"])
     (True, False)
     """
-    if any(
-        f" {gold} " in f" {plain(answer)} " for gold in {*map(plain, golds)} - {"yes", "no", ""}
-    ):
+    named = {*map(plain, golds)} - {"yes", "no", ""}
+    if not abstains(answer) or any(f" {gold} " in f" {plain(answer)} " for gold in named):
         return False
     clauses = map(plain, _CLAUSES.split(answer))
-    return bool(abstains(answer)) and all(
-        abstains(clause) or _APOLOGY.fullmatch(clause) for clause in clauses
-    )
-
-
-class _Statements(BaseModel):
-    statements: list[str]
+    return all(abstains(clause) or _APOLOGY.fullmatch(clause) for clause in clauses)
 
 
 def claims(case: AnswerToJudge, text: str) -> Generator[Ask, Any, list[str]]:
@@ -185,15 +185,7 @@ def claims(case: AnswerToJudge, text: str) -> Generator[Ask, Any, list[str]]:
     return [claim for claim in reply.statements if claim.strip()]
 
 
-class _Offered(BaseModel):
-    offered: list[str]
-
-
-class _Agreed(BaseModel):
-    agrees: bool
-
-
-def correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
+def correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """Judge whether the answer states the gold answer and no other answer: 1 if it does, else 0.
 
     First, the answers stated in the text are extracted. Rules extract them from a short name or a
@@ -255,18 +247,7 @@ def _mark(offered: Sequence[str], case: AnswerToJudge) -> float | None:
     return None if len(texts) in sizes - {0} else 0.0
 
 
-class Supported(BaseModel):
-    """The judge's verdict on one statement, identified by its number."""
-
-    number: int
-    supported: bool
-
-
-class _Verdicts(BaseModel):
-    verdicts: list[Supported]
-
-
-def faithfulness(case: AnswerToJudge, models: JudgeModels) -> Judging:
+def faithfulness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """Judge which fraction of the answer's statements is supported by the context, in 0..1.
 
     There is no value for an answer without statements, such as a refusal.
@@ -283,12 +264,7 @@ def faithfulness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     return fmean(one.supported for one in reply.verdicts)
 
 
-class _AskedBack(BaseModel):
-    questions: list[str]
-    evasive: bool
-
-
-def relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
+def relevance(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """Judge the mean cosine similarity between the question and questions inferred from the answer.
 
     A negative mean counts as 0. A refusal scores 0, and so does an evasive answer, as in ragas.
@@ -301,21 +277,12 @@ def relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
     questions = [text for text in reply.questions if text.strip()][:N_QUESTIONS]
     if not questions:
         raise UnreadableReply("asked back", "no question")
-    vectors = models.embedder().encode([case.question, *questions], kind="question")
+    vectors = embedder().encode([case.question, *questions], kind="question")
     cosines = np.asarray(vectors[1:] @ vectors[0], np.float64)
     return 0.0 if reply.evasive else min(max(fmean(cosines), 0.0), 1.0)
 
 
-class _GoldStatement(BaseModel):
-    text: str
-    found: bool
-
-
-class _Recalled(BaseModel):
-    statements: list[_GoldStatement]
-
-
-def recall(case: AnswerToJudge, models: JudgeModels) -> Judging:
+def recall(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """Judge which fraction of the gold answer's statements is in the context, as in ragas.
 
     An empty context scores 0.
@@ -328,11 +295,7 @@ def recall(case: AnswerToJudge, models: JudgeModels) -> Judging:
     return fmean(one.found for one in reply.statements)
 
 
-class _Useful(BaseModel):
-    useful: list[int]
-
-
-def precision(case: AnswerToJudge, models: JudgeModels) -> Judging:
+def precision(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """Judge the mean precision@k over the ranks k of useful passages; 0 for an empty context.
 
     Source: ragas.

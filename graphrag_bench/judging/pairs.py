@@ -1,9 +1,10 @@
 """Judge pairs of answers in both orders. Stored verdicts are reused."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations, permutations, product
+from functools import cached_property, partial
+from itertools import combinations, islice, permutations, product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,8 +16,8 @@ from graphrag_bench.errors import UnreadableReply, UserError, unknown
 from graphrag_bench.evaluation.statistics import Mean, clusters_of, mean_with_interval, sign_flip_p
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.judging.answers import attached_judge, in_blocks, judging_lock
-from graphrag_bench.judging.measures import plain
-from graphrag_bench.llm.calls import CallFailed, Chat
+from graphrag_bench.judging.measures import PROMPTS, plain
+from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_format
 from graphrag_bench.progress import Progress
@@ -48,12 +49,11 @@ VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
 
 def parse_criteria(names: Sequence[str]) -> tuple[str, ...]:
     """Return the selected criteria in a fixed order; a paper's name selects its criteria."""
-    chosen: set[str] = set()
+    known = {**{name: (name,) for name in CRITERIA}, **PAPER_CRITERIA}
     for name in names:
-        if name not in (*CRITERIA, *PAPER_CRITERIA):
-            raise unknown("criterion", name, (*CRITERIA, *PAPER_CRITERIA))
-        chosen.update(PAPER_CRITERIA.get(name, (name,)))
-    return tuple(name for name in CRITERIA if name in chosen)
+        if name not in known:
+            raise unknown("criterion", name, known)
+    return tuple(one for one in CRITERIA if any(one in known[name] for name in names))
 
 
 def _winner(value: object) -> object:
@@ -88,10 +88,9 @@ class Protocol:
     max_tokens: int
 
 
-_PROMPTS = "graphrag_bench.judging:prompts"
 PROTOCOLS: Mapping[str, Protocol] = {
-    HOUSE: Protocol(HOUSE, Prompt(f"{_PROMPTS}/compare.j2"), ReasonFirst, 1024),
-    PAPER: Protocol(PAPER, Prompt(f"{_PROMPTS}/compare_paper.j2"), WinnerFirst, 3072),
+    HOUSE: Protocol(HOUSE, Prompt(f"{PROMPTS}/compare.j2"), ReasonFirst, 1024),
+    PAPER: Protocol(PAPER, Prompt(f"{PROMPTS}/compare_paper.j2"), WinnerFirst, 3072),
 }
 """Protocols by name. In the protocol `paper`, the judge explains each choice in detail."""
 
@@ -103,8 +102,8 @@ def select_protocol(runs: Sequence[StoredRun], name: str = "") -> Protocol:
     """
     if name and name not in PROTOCOLS:
         raise unknown("protocol", name, PROTOCOLS)
-    regimes = {regime_of(run.metrics) for run in runs}
-    return PROTOCOLS[name or (PAPER if regimes == {"published"} else HOUSE)]
+    published = all(regime_of(run.metrics) == "published" for run in runs)
+    return PROTOCOLS[name or (PAPER if published else HOUSE)]
 
 
 @dataclass(frozen=True)
@@ -124,10 +123,7 @@ class Duel:
 
     @property
     def winner(self) -> str | None:
-        """Winner of a pair that needs no judge; None if the judge must decide.
-
-        Equal answers are a TIE. If one answer is empty, the run with the other answer wins.
-        """
+        """TIE for equal answers; the run whose answer is not empty; None if a judge must decide."""
         first, second = map(plain, self.answers)
         if first == second:
             return TIE
@@ -138,12 +134,12 @@ class Duel:
 class HeadToHead:
     """Comparison of the runs A and B by one criterion over `n` questions judged in both orders.
 
-    `missing` is the number of questions without both verdicts. `names` has the titles of A and B,
-    and the criterion. `rate` is the win rate of A, where a tie counts half. `flips` is the fraction
-    of questions whose winner changes with the order. `first` is the fraction of verdicts for the
-    answer that was shown first. Equal answers are left out of `flips` and `first`. `longer` is the
-    fraction of points that the longer answers win. A mean over zero questions is None. The p-value
-    and the intervals treat the questions of a scope as a cluster.
+    `missing` is the number of questions without both verdicts. `rate` is the win rate of A, where a
+    tie counts half. `flips` is the fraction of questions whose winner changes with the order, and
+    `first` the fraction of verdicts for the answer that was shown first; both leave out equal
+    answers. `longer` is the fraction of questions whose longer answer wins, where a tie counts
+    half. A mean over zero questions is None. The p-value and the intervals treat the questions of a
+    scope as a cluster. `names` has the titles of A and B, and the criterion.
     """
 
     n: int
@@ -182,13 +178,13 @@ def head_to_head(
     known = ~np.isnan(points)
     judged = known & (forward != 0.5)
     sign = np.zeros(len(points)) if longer is None else longer
-    scoped = scopes or [None] * len(points)
+    scoped = np.asarray(scopes or [None] * len(points), object)
 
     def mean(values: NDArray[Any], rows: NDArray[np.bool_]) -> Mean | None:
-        of = [scope for scope, row in zip(scoped, rows, strict=True) if row]
-        return mean_with_interval(values[rows].tolist(), scopes=of) if of else None
+        of_rows = values[rows].astype(np.float64).tolist()
+        return mean_with_interval(of_rows, scopes=scoped[rows].tolist()) if of_rows else None
 
-    clusters = clusters_of([scope for scope, row in zip(scoped, known, strict=True) if row])
+    clusters = clusters_of(scoped[known].tolist())
     p = float(sign_flip_p(2 * points[known] - 1, clusters)[0]) if known.any() else 1.0
     n, wins, losses = (int(np.sum(of)) for of in (known, points == 1, points == 0))
     return HeadToHead(
@@ -198,7 +194,7 @@ def head_to_head(
         n - wins - losses,
         losses,
         rate=mean(points, known),
-        flips=mean((points == 0.5).astype(np.float64), judged),
+        flips=mean(points == 0.5, judged),
         first=mean((forward + 1 - backward) / 2, judged),
         longer=mean(np.where(sign > 0, points, 1 - points), known & (sign != 0)),
         p=round(p, 6),
@@ -221,24 +217,30 @@ class AnswerPairs:
 
         Raises UserError if the runs share no question.
         """
+        keys = [run.folder.path.name for run in runs]
         sets = [run.require_dataset() for run in runs]
         texts = [{question.id: question.text for question in one.questions} for one in sets]
         answers = {
-            run.folder.path.name: {
+            key: {
                 name: row["answer"] for name, row in run.rows.items() if row["status"] == "answered"
             }
-            for run in runs
+            for key, run in zip(keys, runs, strict=True)
         }
-        shared = [
-            question.id
-            for question in sets[0].interleaved()
-            if all(question.id in by_question for by_question in answers.values())
-            and all(by_id.get(question.id) == question.text for by_id in texts)
-        ][:limit]
-        if not shared:
+        shared = (
+            (one.id, one.text)
+            for one in sets[0].interleaved()
+            if all(one.id in by_question for by_question in answers.values())
+            and all(by_id.get(one.id) == one.text for by_id in texts)
+        )
+        if not (questions := dict(islice(shared, limit))):
             raise UserError("The runs share no answered question.")
-        titles = {run.folder.path.name: _title(run, runs) for run in runs}
-        return cls(tuple(runs), {name: texts[0][name] for name in shared}, answers, titles)
+        names = [str(run.metrics["title"]) for run in runs]
+        n_alike = Counter(names)
+        titles = {
+            key: f"{name} {key[:6]}" if n_alike[name] > 1 else name
+            for key, name in zip(keys, names, strict=True)
+        }
+        return cls(tuple(runs), questions, answers, titles)
 
     def duels(self) -> Iterator[Duel]:
         """Yield each pair of answers to a question in both orders, for each pair of runs."""
@@ -267,12 +269,6 @@ class AnswerPairs:
         return rates
 
 
-def _title(run: StoredRun, runs: Sequence[StoredRun]) -> str:
-    title = str(run.metrics["title"])
-    alike = sum(other.metrics["title"] == title for other in runs)
-    return f"{title} {run.folder.path.name[:6]}" if alike > 1 else title
-
-
 @dataclass(frozen=True)
 class PairJudging:
     """Judge pairs of answers by some criteria; verdicts are stored in HOME/comparisons/<key>."""
@@ -289,10 +285,6 @@ class PairJudging:
         judge, runs = self.models.identity("llm_judge"), sorted(self.pairs.titles)
         how = self.protocol.name, self.protocol.prompt.digest
         return self.home / "comparisons" / digest(runs, judge, self.criteria, how)
-
-    @cached_property
-    def _judge(self) -> ChatModel:
-        return attached_judge(self.models, self.models.ledger, "compare")
 
     def pending(self) -> list[Duel]:
         """Return the pairs of answers that have no verdict yet, in both orders."""
@@ -317,48 +309,46 @@ class PairJudging:
         `winner` is the key of a run or TIE, or null if there is no verdict. Failed calls are
         repeated. Raises RunStopped if no further call can succeed; finished verdicts are kept.
         """
+
+        def place(row: Row) -> tuple[Any, ...]:
+            pair = sorted((row["first"], row["second"]))
+            return row["question"], *pair, row["first"], CRITERIA.index(row["criterion"])
+
         with judging_lock(self.folder, "compare.lock"):
             file = self.folder / VERDICTS
-            in_blocks(file, self.pending(), self._rows_of, "comparing, both orders", progress)
-            rows = sorted(verdict_rows(self.folder), key=_place)
+            judge = attached_judge(self.models, self.models.ledger, "compare")
+            rows_of = partial(self._rows_of, judge)
+            in_blocks(file, self.pending(), rows_of, "comparing, both orders", progress)
+            rows = sorted(verdict_rows(self.folder), key=place)
             write_rows(file, rows)
         return rows
 
-    def _rows_of(self, duels: Sequence[Duel]) -> list[Row]:
+    def _rows_of(self, judge: ChatModel, duels: Sequence[Duel]) -> list[Row]:
         asked = [duel for duel in duels if duel.winner is None]
         fields: dict[str, Any] = {name: (self.protocol.choice, ...) for name in self.criteria}
+        shown = ({"question": duel.text, "first": duel.answers[0], "second": duel.answers[1],
+                  "criteria": self.criteria} for duel in asked)  # fmt: skip
         replies = ask_each(
-            self._judge,
-            [self._chat(duel) for duel in asked],
+            judge,
+            [self.protocol.prompt.render(variables) for variables in shown],
             json_format(create_model("Choices", **fields), "compare"),
             max_tokens=self.protocol.max_tokens,
             items=[duel.question for duel in asked],
         )
         by_duel = dict(zip(asked, replies, strict=True))
-        judge, protocol = self.models.identity("llm_judge"), self.protocol.name
+        how = {"judge": self.models.identity("llm_judge"), "protocol": self.protocol.name}
         return [
             {"question": duel.question, "first": duel.first, "second": duel.second,
-             "criterion": name, "of": duel.fingerprint, "judge": judge, "protocol": protocol}
-            | _verdict(duel, by_duel.get(duel), name)
-            for duel in duels
-            for name in self.criteria
+             "criterion": name, "of": duel.fingerprint, **how,
+             **_verdict(duel, by_duel.get(duel), name)}
+            for duel, name in product(duels, self.criteria)
         ]  # fmt: skip
-
-    def _chat(self, duel: Duel) -> Chat:
-        first, second = duel.answers
-        shown = {"question": duel.text, "first": first, "second": second}
-        return self.protocol.prompt.render({"criteria": self.criteria, **shown})
 
 
 def verdict_rows(folder: Path) -> list[Row]:
     """Return the latest stored verdict for each pair of answers and criterion in a folder."""
     names, rows = ("question", "first", "second", "criterion"), read_lines(folder / VERDICTS)
     return list({tuple(row[name] for name in names): row for row in rows}.values())
-
-
-def _place(row: Row) -> tuple[Any, ...]:
-    pair = sorted((row["first"], row["second"]))
-    return row["question"], *pair, row["first"], CRITERIA.index(row["criterion"])
 
 
 def _verdict(duel: Duel, reply: BaseModel | UnreadableReply | CallFailed | None, name: str) -> Row:

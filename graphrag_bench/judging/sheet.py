@@ -17,6 +17,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.judging.pairs import TIE, Duel, PairJudging, mean_of, points_won, verdict_rows
 from graphrag_bench.report.rendering import MISSING, Table, format_interval, format_mean, safe_cell
+from graphrag_bench.report.rows import group_by
 from graphrag_bench.run.folder import RunFolder, read_json
 
 HEADS = ("code", "question", "A", "B", "verdict")
@@ -32,22 +33,18 @@ _DRAWS, _ENDS = 9999, (2.5, 97.5)
 def write_sheet(judging: PairJudging, n: int, file: Path, seed: int) -> int:
     """Write a spreadsheet with up to `n` pairs of answers; return the number of pairs.
 
-    The pairs are sampled from those that need a judge, stratified by question type. The sheet does
-    not show which run is A. The folder of the comparison stores this information for each pair.
+    The pairs are sampled from those that need a judge, stratified by question type. Only the folder
+    of the comparison stores which run is A in each pair.
     """
     duels, rng = _duels(judging, seed), np.random.default_rng(seed)
     gold = judging.pairs.runs[0].require_dataset().gold
-    codes, ranks = rng.permutation(sorted(duels)).tolist(), Counter[str]()
-    sizes = Counter(gold[duel.question].type for duel in duels.values())
-    places: dict[str, float] = {}
-    for code in codes:
-        kind = gold[duels[code].question].type
-        ranks[kind] += 1
-        places[code] = (ranks[kind] - 0.5) / sizes[kind]
+    codes = rng.permutation(sorted(duels)).tolist()
+    types = group_by(codes, lambda code: gold[duels[code].question].type).values()
+    places = {code: (n - 0.5) / len(of) for of in types for n, code in enumerate(of, 1)}
     shown, rows = {}, []
     for code in sorted(codes, key=places.__getitem__):
-        duel, swapped = duels[code], bool(rng.integers(2))
-        shown[code] = duel.second if swapped else duel.first
+        duel = duels[code]
+        shown[code] = duel.second if rng.integers(2) else duel.first
         rows.append((code, *map(safe_text, _texts(duel, shown[code])), ""))
     RunFolder(judging.folder).write_json(f"sheet-{seed}.json", {"seed": seed, "A": shown})
     with file.open("w", encoding="utf-8-sig", newline="") as out:
@@ -71,9 +68,7 @@ def is_same(cell: str, text: str, ascii_only: bool) -> bool:
     """
     text = re.sub(r"[^\x00-\x7f]", "\ufffd", text) if ascii_only else text
     cell, text = (" ".join(one.strip().lstrip("'").split()) for one in (cell, text))
-    if not ascii_only:
-        return cell == text
-    return fnmatchcase(cell, re.sub("\ufffd+", "*", escape(text)))
+    return fnmatchcase(cell, re.sub("\ufffd+", "*", escape(text))) if ascii_only else cell == text
 
 
 def _duels(judging: PairJudging, seed: int) -> dict[str, Duel]:
@@ -86,9 +81,9 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
     """Return the winners by question, and the number of rows with a blank verdict.
 
     A winner is the key of a run, or TIE. The separator is a comma, semicolon or tab, or the
-    character given by a first line `sep=`. Raises UserError if a row has an unknown code, a changed
-    text, or a verdict that is not A, B or tie. If the file is not in Unicode, only ASCII characters
-    are compared.
+    character in a first line `sep=`. If the file is not in Unicode, only ASCII characters are
+    compared. Raises UserError for an unknown code, a changed text, and a verdict that is not A, B
+    or tie.
     """
     pairs: dict[str, tuple[Duel, str]] = {}
     for path in judging.folder.glob("sheet-*.json"):
@@ -99,9 +94,9 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
     text = raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", "replace")
     ascii_only = raw.isascii() or "\ufffd" in text
     first = _SEPARATOR.match(text)
-    text = text[first.end() :] if first else text
     separator = first[1] if first else max(",;\t", key=text.partition("\n")[0].count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
+    lines = io.StringIO(text[first.end() if first else 0 :], newline="")
+    reader = csv.DictReader(lines, delimiter=separator)
     if missing := [name for name in HEADS if name not in (reader.fieldnames or ())]:
         raise UserError(f"{file} has no column '{missing[0]}'. Write the file with --sheet.")
     winners: dict[str, str] = {}
@@ -124,9 +119,8 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
                 "since --sheet wrote it. Restore the text, or remove the row."
             )
         names = {"a": a, "b": b, "tie": TIE, "": ""}
-        if verdict.casefold() not in names:
+        if (winner := names.get(verdict.casefold())) is None:
             raise UserError(f"{file}, row {number}: verdict '{verdict}' is not A, B or tie.")
-        winner = names[verdict.casefold()]
         n_blank += not winner
         if winner:
             winners[duel.question] = winner

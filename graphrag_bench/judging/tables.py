@@ -34,23 +34,25 @@ _TIES = (
     "judged; missing: one of the two verdicts failed or could not be read"
 )
 _OF_AUDIT = (
-    "flips: share of pairs whose winner changed with the order; first wins: share of verdicts for "
-    "the answer shown first (50 % if unbiased); equal answers are left out of both",
-    "longer wins: share of points that the longer answer wins",
+    "flips: share of pairs whose winner changed with the order; first answer wins: share of "
+    "verdicts for the answer shown first (50 % if unbiased); equal answers are left out of both",
+    "longer answer wins: share of pairs whose longer answer wins; a tie counts half",
 )
 
 
 def match_table(caption: str, rates: Sequence[HeadToHead]) -> Table:
     """Return a table of win rates by pair of runs and criterion, with Holm-corrected p-values."""
-    corrected = iter(holm([one.p for one in rates if one.n]))
-    n_tests = sum(one.n > 0 for one in rates)
-    rows = []
+    corrected = holm([one.p for one in rates if one.n])
+    n_tests, ps, rows = len(corrected), iter(corrected), []
     for one in rates:
         counts = (one.n, one.missing, one.wins, one.ties, one.losses)
-        p = format_p(next(corrected)) if one.n else MISSING
+        p = format_p(next(ps)) if one.n else MISSING
         rows.append((*one.names, *map(str, counts), _percent(one.rate), p))
-    of_p = f"p: two-sided paired permutation test (mid-p), Holm over the {n_tests} tests"
-    notes = (_TIES, f"intervals are 95 % bootstrap over {_drawn(rates)}", of_p)
+    notes = (
+        _TIES,
+        f"intervals are 95 % bootstrap over {_drawn(rates)}",
+        f"p: two-sided paired permutation test (mid-p), Holm over the {n_tests} tests",
+    )
     heads = (*_OF_MATCH, "n", "missing", "A wins", "ties", "B wins", "A's rate [95 %]")
     return Table(caption, (*heads, p_column([n_tests])), tuple(rows), notes, texts=_OF_MATCH)
 
@@ -63,7 +65,7 @@ def audit_table(rates: Sequence[HeadToHead]) -> Table:
     """Return a table of the judge's position and length biases by pair of runs and criterion."""
     rows = [(*one.names, *map(_percent, (one.flips, one.first, one.longer))) for one in rates]
     notes = (f"intervals as above, over {_drawn(rates)}", *_OF_AUDIT)
-    heads = ("flips [95 %]", "first wins [95 %]", "longer wins [95 %]")
+    heads = ("flips [95 %]", "first answer wins [95 %]", "longer answer wins [95 %]")
     return Table("the judge", (*_OF_MATCH, *heads), tuple(rows), notes, texts=_OF_MATCH)
 
 
@@ -81,9 +83,9 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
         for judge, metrics in values.items():
             for metric, by_question in metrics.items():
                 mean = mean_of(by_question, scopes)
-                n = mean.n if mean else 0
+                n, of = (mean.n, mean.clusters) if mean else (0, 0)
                 shown = format_mean(mean.stored() if mean else None)
-                clusters.add(mean.clusters if mean else 0)
+                clusters.add(of)
                 rows.append((title, metric, str(n), str(len(by_question) - n), shown, judge))
     notes = (
         "missing: answers whose judgement failed, could not be read, or had nothing to judge; "
@@ -96,10 +98,7 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
 
 @dataclass
 class StoredVerdicts:
-    """Verdicts stored in a home folder.
-
-    Verdicts on pairs of answers are in comparisons/, and those on single answers in runs/.
-    """
+    """Verdicts stored in a home: on pairs in comparisons/, and on single answers in runs/."""
 
     home: Path
     _judged: dict[Path, Values] = field(default_factory=dict)

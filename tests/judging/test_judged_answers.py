@@ -11,7 +11,7 @@ from pytest import approx
 
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.judging.answers import MEASURES, select_measures
-from graphrag_bench.judging.measures import AnswerToJudge, Judgement, JudgeModels, judge
+from graphrag_bench.judging.measures import AnswerToJudge, Judgement, judge
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.scripted import Reply, Scripted
 from graphrag_bench.values import FloatArray
@@ -25,8 +25,8 @@ def judged(
 ) -> Judgement:
     """The judgement after exactly these replies of the judge."""
     message = iter(replies)
-    models = JudgeModels(Scripted(answer=lambda chat: next(message)), embedder)
-    (result,) = judge(MEASURES[metric].metric, models, [case])
+    llm = Scripted(answer=lambda chat: next(message))
+    (result,) = judge(MEASURES[metric].metric, llm, embedder, [case])
     return result
 
 
@@ -109,13 +109,12 @@ def test_the_judge_reads_the_offers_without_the_gold() -> None:
         chats.append("".join(message.content for message in chat))
         return YES if len(chats) % 2 == 0 else offers("Miss Marsh")
 
-    models = JudgeModels(Scripted(answer=model), Hashing)
     for question, answer, gold in (
         (WHO, "It was Miss Marsh who did.", "Ada M."),
         ("{{ golds }}?", "It is, as they say, {% raw %}{{ 7 * 7 }}", "{{ gold }}"),
     ):
         case = AnswerToJudge("q", question, answer, (gold,))
-        judge(MEASURES["judged_correctness"].metric, models, [case])
+        judge(MEASURES["judged_correctness"].metric, Scripted(answer=model), Hashing, [case])
         first, second = chats[-2:]
         assert answer in first and gold not in first.replace(question, "")
         assert f"- {gold}\n" in second and "- Miss Marsh" in second
