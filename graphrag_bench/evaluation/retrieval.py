@@ -1,12 +1,12 @@
 """Metrics of ranked documents and of contexts against gold documents and answers.
 
 Contexts can contain passages, relationships or reports. To compare them, only the items in the
-first B tokens of each context are counted. All metrics except `answer_within` raise ValueError if a
-question has no gold documents or sentences.
+first B tokens of each context are counted. All metrics except `answer_within` need at least one
+gold document or sentence.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from graphrag_bench.evaluation.answers import Matching
@@ -18,19 +18,17 @@ def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int | 
     >>> [evidence_recall(["x", "a", "y", "b"], ["a", "b"], k) for k in (1, 2, 4)]
     [0.0, 0.5, 1.0]
     """
-    gold = _gold(evidence)
+    gold = {*evidence}
     return len(gold.intersection(documents[:k])) / len(gold)
 
 
 def evidence_cut(packed: Sequence[str], cut: Sequence[str], evidence: Sequence[str]) -> float:
-    """Return 1.0 if the token budget removed a gold document from the context, else 0.0.
-
-    `packed` lists the documents in the context, and `cut` the documents whose texts were removed.
+    """Return 1.0 if a gold document is among the `cut` documents but not in the context, else 0.0.
 
     >>> evidence_cut(packed=["a"], cut=["a", "b"], evidence=["a", "b"])
     1.0
     """
-    return float(bool(_gold(evidence).intersection(cut).difference(packed)))
+    return float(bool({*evidence}.intersection(cut).difference(packed)))
 
 
 def all_evidence(documents: Sequence[str], evidence: Sequence[str], k: int) -> float:
@@ -47,15 +45,13 @@ def reciprocal_rank(
 ) -> float:
     """Return 1 / rank of the first gold document, or 0 if no gold document is ranked.
 
-    The mean over questions is MRR. If documents share ranks, `ranks` must have the rank of each
-    document, starting at 1 and in ascending order.
+    If documents share ranks, `ranks` must have the ascending rank of each document, from 1.
 
     >>> reciprocal_rank(["x", "a", "y", "b"], ["a", "b"])
     0.5
     """
-    gold = _gold(evidence)
     placed = zip(ranks or range(1, len(documents) + 1), documents, strict=True)
-    return next((1 / rank for rank, name in placed if name in gold), 0.0)
+    return next((1 / rank for rank, name in placed if name in evidence), 0.0)
 
 
 def ndcg(
@@ -68,18 +64,14 @@ def ndcg(
 
     `evidence` maps each gold document to its grade (1 or more), which is its gain. The discount is
     log2(1 + rank). The ideal ranking starts with all gold documents, even if the corpus lacks some
-    of them. If documents share ranks, `ranks` has the rank of each document, as in
-    `reciprocal_rank`, and the value is limited to 1.
+    of them. `ranks` is as in `reciprocal_rank`; with shared ranks, the value is limited to 1.
     Source: Jarvelin & Kekalainen 2002.
 
-    >>> round(ndcg(["x", "a", "y", "b"], {"a": 1, "b": 1}, k=4), 3)
-    0.651
     >>> round(ndcg(["x", "a", "y", "b"], {"a": 1, "b": 3}, k=4), 3)
     0.53
     """
-    gold = _gold(evidence)
     placed = zip(ranks or range(1, len(documents) + 1), documents, strict=True)
-    found = ((rank, evidence[name]) for rank, name in placed if rank <= k and name in gold)
+    found = ((rank, evidence[name]) for rank, name in placed if rank <= k and name in evidence)
     ideal = enumerate(sorted(evidence.values(), reverse=True)[:k], start=1)
     gained, most = (
         sum(gain * (1 / math.log2(1 + rank)) for rank, gain in ranking)
@@ -88,22 +80,16 @@ def ndcg(
     return min(gained / most, 1.0)
 
 
-def _gold(evidence: Collection[str]) -> frozenset[str]:
-    if not evidence:
-        raise ValueError("a question without gold evidence cannot be scored")
-    return frozenset(evidence)
-
-
 TRIVIAL = frozenset({"yes", "no", "noanswer"})
 """Normalised gold answers that any context may contain by chance."""
 
 
 @dataclass(frozen=True)
 class ContextItem:
-    """Item of a context, such as a chunk or a report.
+    """Item of a context, such as a report, or a chunk, whose `id` is the id of its document.
 
-    If the item is a chunk, `id` is the id of the chunk's document. `documents` lists the documents
-    whose text is in the item. `text` and `documents` are None if they are unknown.
+    `documents` lists the documents whose text is in the item. `text` and `documents` are None if
+    they are unknown.
     """
 
     kind: str
@@ -147,14 +133,12 @@ def spans_within(
 ) -> float:
     """Return the fraction of gold sentences that occur in the first `n_tokens`, in 0..1.
 
-    Items and sentences are normalised. A sentence that is split between two chunks is not found.
+    A sentence that is split between two chunks is not found.
 
     >>> items = [ContextItem("chunk", "a", 9, "Ada was born in Lund. She left.")]
     >>> spans_within(items, ["Ada was born in Lund.", "She came back."], Matching())
     0.5
     """
-    if not spans:
-        raise ValueError("a question without gold sentences cannot be scored")
     texts = [matching.normal(item.text) for item in within(items, n_tokens) if item.text]
     wanted = [matching.normal(span) for span in dict.fromkeys(spans)]
     return sum(any(span and span in text for text in texts) for span in wanted) / len(wanted)
@@ -173,13 +157,9 @@ def answer_within(
     0.5
     """
     words = replace(matching, containment="token_boundary")
-    wanted = [
-        [alias for alias in aliases if (text := words.normal(alias)) and text not in TRIVIAL]
-        for aliases in answers
-    ]
-    wanted = [aliases for aliases in wanted if aliases]
-    if not wanted:
-        return None
     finders = [words.finder(item.text) for item in items if item.text]
-    hits = [any(holds(alias) for holds in finders for alias in aliases) for aliases in wanted]
-    return sum(hits) / len(wanted)
+    hits = []
+    for aliases in answers:
+        if wanted := [one for one in aliases if words.normal(one) not in {"", *TRIVIAL}]:
+            hits.append(any(holds(alias) for holds in finders for alias in wanted))
+    return sum(hits) / len(hits) if hits else None

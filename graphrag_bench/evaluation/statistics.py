@@ -19,9 +19,9 @@ _SIGNS = 2**18
 def clusters_of(scopes: Sequence[str | None]) -> NDArray[np.int64] | None:
     """Return the cluster of each value, numbered by first appearance.
 
-    Questions about the same part of the corpus, such as a document, have the same scope. Their
-    values form a cluster. A value without a scope is a cluster of its own. Returns None if there is
-    only one cluster, or if every cluster has only one value.
+    Questions about the same part of the corpus, such as a document, have the same scope and form a
+    cluster. A value without a scope is a cluster of its own. Returns None if there is only one
+    cluster, or if every cluster has only one value.
 
     >>> clusters_of(["b", "a", "b", None])
     array([0, 1, 0, 2])
@@ -55,8 +55,7 @@ def sign_flip_p(
     difference is random, and all differences of a cluster flip together. The test is exact if all
     differences have the same size (sign test) or if at most `permutations` sign flips are possible.
     Otherwise it samples `permutations` random flips. A flip whose sum is as extreme as the observed
-    sum counts half, so that the test keeps its level for scores of 0 and 1. A column of zeros has p
-    = 1.
+    sum counts half, so that the test keeps its level for scores of 0 and 1. Zeros have p = 1.
     Source: Efron & Tibshirani 1993, chapter 15; mid-p: Lancaster 1961, Fagerland et al. 2013.
 
     >>> sign_flip_p(np.array([1, 1, 1, 1, 1, 0])).tolist()
@@ -67,20 +66,15 @@ def sign_flip_p(
     sizes = np.abs(sums).max(axis=0, initial=0.0)
     of_one_size = np.all((sums == 0) | (np.abs(np.abs(sums) - sizes) <= _NEAR), axis=0)
     p = np.ones(sums.shape[1])
-    for column in np.flatnonzero(of_one_size):
-        wins, losses = np.sum(sums[:, column] > 0), np.sum(sums[:, column] < 0)
-        p[column] = _sign_test_p(int(wins), int(losses))
+    for column in np.flatnonzero(of_one_size):  # a sign test, without the slow `scipy.stats`
+        n, wins = int(np.sum(sums[:, column] != 0)), int(np.sum(sums[:, column] > 0))
+        fewer = min(wins, n - wins)
+        further = 2 * sum(math.comb(n, k) for k in range(fewer))
+        as_far = math.comb(n, fewer) * (1 if 2 * fewer == n else 2)
+        p[column] = further / 2**n + 0.5 * (as_far / 2**n) if n else 1.0
     if not of_one_size.all():
         p[~of_one_size] = _permutation_p(sums[:, ~of_one_size], permutations, seed)
     return p
-
-
-def _sign_test_p(wins: int, losses: int) -> float:
-    """Return the exact p-value of a sign test, without the slow import of `scipy.stats`."""
-    n, fewer = wins + losses, min(wins, losses)
-    further = 2 * sum(math.comb(n, k) for k in range(fewer))
-    as_far = math.comb(n, fewer) * (1 if 2 * fewer == n else 2)
-    return further / 2**n + 0.5 * (as_far / 2**n) if n else 1.0
 
 
 def _permutation_p(sums: NDArray[np.float64], permutations: int, seed: int) -> NDArray[np.float64]:
@@ -135,8 +129,7 @@ RESAMPLES = 2000
 class Mean:
     """Mean over `n` questions with its 95 % bootstrap interval `low`..`high`.
 
-    `clusters` is the number of clusters if the bootstrap resamples clusters of questions. It is 0
-    if the bootstrap resamples single questions.
+    `clusters` is the number of resampled clusters, or 0 if single questions are resampled.
     """
 
     mean: float
@@ -156,9 +149,8 @@ def mean_with_interval(
     """Return the mean with its 95 % percentile bootstrap interval, rounded to 6 decimals.
 
     The bootstrap resamples the questions of a scope together (`clusters_of`). With ten or fewer
-    scopes the interval is too narrow. If all values are equal, the interval has width 0. The
-    samples are the same as in `scipy.stats.bootstrap`, which is slow to import. Raises ValueError
-    if there are no values.
+    scopes the interval is too narrow. The samples are the same as in `scipy.stats.bootstrap`, which
+    is slow to import. Raises ValueError if there are no values.
     Source: Efron & Tibshirani 1993, chapter 13; cluster bootstrap: Davison & Hinkley 1997, section
     3.8.
 
@@ -189,9 +181,8 @@ def mean_with_interval(
 class Difference(Mean):
     """Mean paired difference (second minus first) over the questions that two runs share.
 
-    `first` and `second` are the means of the two runs, and `p` is the p-value of the paired
-    permutation test. `wins` is the number of questions on which the second run is higher.
-    `detectable` is the minimum detectable difference, or None if all differences are equal.
+    `first` and `second` are the means of the two runs. `wins` is the number of questions on which
+    the second run is higher. `detectable` is that of `detectable_difference`.
     """
 
     first: float
@@ -243,8 +234,8 @@ def detectable_difference(
 ) -> float | None:
     """Return the minimum detectable mean difference (power 80 %, two-sided level 5 %).
 
-    It is (z_0.975 + z_0.8) times the standard error, clustered by scope. Returns None if there are
-    fewer than two questions, or if all differences are equal.
+    It is (z_0.975 + z_0.8) times the standard error, clustered by scope, or None if there are fewer
+    than two questions or if all differences are equal.
     Source: Cohen 1988, section 2.2; clustered standard error: Miller 2024 (arXiv 2411.00640),
     section 2.2.
 
@@ -265,12 +256,10 @@ def detectable_share(n_questions: int) -> float:
     """Return the minimum detectable difference between two accuracies, to plan a run.
 
     It is (z_0.975 + z_0.8) * sqrt(`DISCORDANT` / n), but at most 1. The variance under the null
-    hypothesis, which is the larger one, is used in both terms. Raises ValueError for no questions.
+    hypothesis, which is the larger one, is used in both terms.
     Source: Connor 1987; Miller 2024 (arXiv 2411.00640), section 5.
 
     >>> detectable_share(100)
     0.198102
     """
-    if n_questions < 1:
-        raise ValueError("a detectable difference needs at least one question")
     return round(min(1.0, _REACH * math.sqrt(DISCORDANT / n_questions)), 6)

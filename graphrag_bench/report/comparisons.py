@@ -1,7 +1,9 @@
 """Paired differences between methods and a baseline, and between two runs."""
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from graphrag_bench.evaluation.metrics import UNDIRECTED
 from graphrag_bench.evaluation.statistics import Difference, holm, paired_difference
@@ -41,11 +43,10 @@ class ScoredRun:
 class Comparison:
     """Difference between the run of a method and the run of the baseline on one metric.
 
-    `place` is the position of the method's run among the compared runs. `baseline` is the title of
-    the baseline's run in tables. If the baseline has several runs on the data set (`n_baselines`),
-    `baseline_title` leaves out the settings in which these runs differ. If the two means are over
-    different numbers of questions, `n` is the larger number. `p` is corrected by Holm's method for
-    `n_tests` tests of the metric.
+    `place` is the position of the method's run among the compared runs. `baseline` is the unique
+    title of the baseline's run, and `baseline_title` leaves out the settings in which the
+    `n_baselines` runs of the baseline on the data set differ. `n` is the larger number of questions
+    of the two means. `p` is corrected by Holm's method for `n_tests` tests of the metric.
     """
 
     place: int
@@ -76,23 +77,16 @@ def comparisons(
         if other is None or run["role"] in REFERENCE_ROLES or rule_of(run) != rule_of(other):
             continue
         first, second = runs[other["row"]], runs[run["row"]]
-        compared = metrics or usual_metrics(_names(second.scores))
-        of_set = [one for one in named if one["dataset"] == run["dataset"]]
-        n_baselines = sum(one["method"] == baseline for one in of_set)
+        compared = metrics or usual_metrics(chain.from_iterable(second.scores.values()))
+        of_set = (baseline, run["dataset"])
+        n_baselines = sum((one["method"], one["dataset"]) == of_set for one in named)
         pairs = paired_differences(first.scores, second.scores, second.scopes, compared)
-        rows += [
-            Comparison(
-                place=run["row"],
-                method=str(run["title"]),
-                baseline=str(other["title"]),
-                baseline_title=str(first.metrics["title"]),
-                metric=metric,
-                difference=difference,
-                n=max(_n(metric, one.scores) for one in (first, second)),
-                n_baselines=n_baselines,
+        for metric, difference in pairs:
+            n = max(sum(metric in of for of in one.scores.values()) for one in (first, second))
+            titles = str(run["title"]), str(other["title"]), str(first.metrics["title"])
+            rows.append(
+                Comparison(run["row"], *titles, metric, difference, n, n_baselines=n_baselines)
             )
-            for metric, difference in pairs
-        ]
     families = group_by(rows, lambda row: row.metric)
     ps = {name: iter(holm([row.difference.p for row in of])) for name, of in families.items()}
     return [replace(row, p=next(ps[row.metric]), n_tests=len(families[row.metric])) for row in rows]
@@ -113,8 +107,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
         f"bootstrap interval over {units}; win/tie/loss: numbers of questions",
         "p: two-sided paired permutation test (mid-p)" + correction * ({*sizes.values()} != {1}),
         "detectable: minimum detectable difference at 80 % power (two-sided, alpha 0.05)",
-        *baseline_note(rows),
-        *fewer_questions_note(rows),
+        *selection_notes(rows),
     )
     cells = tuple(
         (
@@ -129,36 +122,30 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
 
 
 def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
-    """Return the run of the baseline that a run is compared with.
+    """Return the run of the baseline that agrees with a run in most settings.
 
-    Of the baseline's runs on the same data set and corpus, the run that agrees in most settings is
-    returned. Returns None if there is no such run, or if it is the given run itself.
+    It has the same data set and corpus. Returns None if there is no such run, or if it is the given
+    run itself.
     """
+    names = [*_MATCHED_FIELDS, *["varied"] * (run["method"] != baseline)]
 
     def alike(other: RunMetrics) -> int:
-        names = [*_MATCHED_FIELDS, *["varied"] * (run["method"] != baseline)]
         return sum(bool(run.get(name) == other.get(name)) for name in names)
 
-    own = (baseline, run["dataset"])
-    there = [one for one in runs if (one["method"], one["dataset"]) == own]
-    nearest = max(
-        (one for one in there if not different_corpora(one, run)), key=alike, default=None
-    )
+    there = (one for one in runs if (one["method"], one["dataset"]) == (baseline, run["dataset"]))
+    same_corpus = (one for one in there if not different_corpora(one, run))
+    nearest = max(same_corpus, key=alike, default=None)
     return None if nearest is run else nearest
 
 
-def baseline_note(rows: Sequence[Comparison]) -> list[str]:
-    """Return a note on how a run of the baseline is selected, if there are several runs."""
-    rule = "each row is compared with the run of the baseline that has the most similar settings"
-    return [rule] if any(row.n_baselines > 1 for row in rows) else []
-
-
-def _names(scores: QuestionScores) -> list[str]:
-    return list(dict.fromkeys(name for of_question in scores.values() for name in of_question))
-
-
-def _n(metric: str, scores: QuestionScores) -> int:
-    return sum(metric in of_question for of_question in scores.values())
+def selection_notes(rows: Sequence[Comparison]) -> list[str]:
+    """Return notes on differences over fewer questions, and on the selected baseline runs."""
+    fewer = (
+        "n of m: the difference is over n shared questions, and each mean over up to m questions"
+    )
+    several = "each row is compared with the run of the baseline that has the most similar settings"
+    notes = [fewer] * any(row.difference.n != row.n for row in rows)
+    return notes + [several] * any(row.n_baselines > 1 for row in rows)
 
 
 def _shared(metric: str, first: QuestionScores, second: QuestionScores) -> list[str]:
@@ -185,25 +172,17 @@ def format_difference(difference: Difference) -> str:
     return f"{difference.mean:+.3f}{format_interval(low, high, difference.n, '+.3f')}"
 
 
-def fewer_questions_note(rows: Sequence[Comparison]) -> list[str]:
-    """Return a note that explains the text `n of m`, if a table contains it.
-
-    The text is shown if a difference is over fewer questions than a mean.
-    """
-    says = "n of m: the difference is over n shared questions, and each mean over up to m questions"
-    return [says] if any(row.difference.n != row.n for row in rows) else []
-
-
 def difference_table(
     caption: str, first: QuestionScores, second: QuestionScores, scopes: Mapping[str, str | None]
 ) -> Table:
     """Return a table that compares two runs on all metrics that both have."""
+    metrics = dict.fromkeys(chain.from_iterable(first.values()))
     rows = tuple(
         (
             metric, str(one.n), f"{one.first:.3f}", f"{one.second:.3f}", format_difference(one),
             format_p(one.p), str(one.wins), str(one.ties), str(one.losses),
         )
-        for metric, one in paired_differences(first, second, scopes, _names(first))
+        for metric, one in paired_differences(first, second, scopes, metrics)
     )  # fmt: skip
     notes = (
         "over the questions that both runs have; interval: paired bootstrap; p: two-sided paired "
@@ -215,15 +194,10 @@ def difference_table(
 
 
 def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> str:
-    """Return a line that names the questions on which a metric rises and those on which it falls.
-
-    At most 20 questions of each kind are named.
-    """
-    both = _shared(name, first, second)
-    gained = [q for q in both if second[q][name] > first[q][name]]
-    lost = [q for q in both if second[q][name] < first[q][name]]
-    parts = []
-    for verb, questions in (("gained", gained), ("lost", lost)):
+    """Return a line with up to 20 questions on which a metric rises, and on which it falls."""
+    both, parts = _shared(name, first, second), []
+    for verb, compare in (("gained", operator.gt), ("lost", operator.lt)):
+        questions = [q for q in both if compare(second[q][name], first[q][name])]
         n_more = len(questions) - _MOST_SHOWN
         more = f" and {n_more} more" if n_more > 0 else ""
         parts.append(f"{verb} {', '.join(questions[:_MOST_SHOWN]) or MISSING}{more}")

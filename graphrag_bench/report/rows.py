@@ -17,10 +17,9 @@ GroupKeyT = TypeVar("GroupKeyT", bound=Hashable)
 
 
 def usual_metrics(names: Iterable[str]) -> list[str]:
-    """Return the metrics that tables compare by default.
+    """Return the metrics that tables compare by default, in the order of the columns.
 
-    These are evidence recall at 5 (or at the largest k, if 5 is missing), evidence in context,
-    accuracy, F1, Hit@1 and list F1.
+    Evidence recall is at 5, or at the largest k if 5 is missing.
 
     >>> usual_metrics(["f1", "mrr", "evidence_recall@2", "evidence_recall@10"])
     ['evidence_recall@10', 'f1']
@@ -80,20 +79,15 @@ def _corpus(run: RunMetrics) -> str:
 
 
 def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) -> None:
-    """Raise UserError if runs have different corpora.
-
-    If `of_each_set` is true, only runs on the same data set must have the same corpus.
-    """
+    """Raise UserError if runs, or runs on the same data set, have different corpora."""
     for corpora in runs_by_corpus(runs, of_each_set=of_each_set).values():
-        groups = [
+        groups = "; ".join(
             f"corpus {name}: {one['title']} {one['key']} on {one['dataset']}"
             + f" and {len(others)} more" * bool(others)
             for name, (one, *others) in corpora.items()
-        ]
-        raise UserError(
-            f"Runs over different corpora cannot be compared: {'; '.join(groups)}. Select runs "
-            "over one corpus."
         )
+        reason = "Runs over different corpora cannot be compared"
+        raise UserError(f"{reason}: {groups}. Select runs over one corpus.")
 
 
 def unverified(run: RunMetrics) -> str:
@@ -117,7 +111,8 @@ FILL_CONTEXT = "fill_context"
 _RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "corpus")
 _EXTENT = ("regime", "limit", "answer", FILL_CONTEXT)
 _SPLIT = ("split", "dev_share")
-_STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
+_STAGES = ("convert.", "retrieve.", "generate.")
+_STEPS = tuple(f"method.{stage}" for stage in _STAGES)
 
 
 def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any]]:
@@ -150,13 +145,11 @@ def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, An
 
 def selection_mark(run: RunMetrics) -> str:
     """Return a mark if a run was selected on the questions that it is scored on, or else ""."""
-
-    def overlap(selection: RunMetrics) -> bool:
-        apart = {selection["split"], run.get("split", "all")} == {"dev", "test"}
-        return not (apart and selection["dev_share"] == run.get("dev_share"))
-
-    counts = [one["n_configurations"] for one in run.get("selections", ()) if overlap(one)]
-    n = max(counts, default=1)
+    n = 1
+    for one in run.get("selections", ()):
+        apart = {one["split"], run.get("split", "all")} == {"dev", "test"}
+        if not apart or one["dev_share"] != run.get("dev_share"):
+            n = max(n, one["n_configurations"])
     return f"(selected on this split, {n} configurations)" if n > 1 else ""
 
 
@@ -170,59 +163,44 @@ def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
     method that is not fully verified.
     """
     cells = [run for run in runs if "varied" in run]
-    rest = [run for run in runs if "varied" not in run]
-    return [*_cells(cells), *_other_rows(rest, f"({REFERENCE})" * bool(cells))]
+    others = [run for run in runs if "varied" not in run]
+    sets = list(dict.fromkeys(run["dataset"] for run in others))
+    budgets = list(dict.fromkeys(run.get("budget_context") for run in others if _has_context(run)))
+
+    def place(run: RunMetrics) -> tuple[int, int, int]:
+        budget = budgets.index(run.get("budget_context")) if _has_context(run) else 0
+        return sets.index(run["dataset"]), budget, _ROLES.index(run["role"])
+
+    names = []
+    for run in cells:  # `varied` already shows the edits of steps
+        edits = run.get("edits", "") if any(stage in run["varied"] for stage in _STAGES) else ""
+        names.append(f"{str(run['title']).removesuffix(edits).strip()} {run['varied']}".strip())
+    alike = len(set(names)) < len({(run["method"], run["varied"]) for run in cells})
+    ordered = sorted(others, key=place)
+    titles = [f"{run['dataset']}: " * (len(sets) > 1) + str(run["title"]) for run in ordered]
+    details = _by_group(titles, ordered, _details)
+    reference = f"({REFERENCE})" * bool(cells)
+    rows = [
+        *((run, name, f"method={run['method']}" * alike, "", "")
+          for run, name in zip(cells, names, strict=True)),
+        *((run, name, "", detail, reference)
+          for run, name, detail in zip(ordered, titles, details, strict=True)),
+    ]  # fmt: skip
+    titled: list[RunMetrics] = []
+    for run, name, method, detail, mark in rows:
+        parts = (name, method, "(?)" * bool(unverified(run)), detail, selection_mark(run), mark)
+        titled.append({**run, "title": " ".join(filter(None, parts))})
+    return titled
+
+
+def _has_context(run: RunMetrics) -> bool:
+    return bool(run.get("usage", {}).get("context_tokens_per_question"))
 
 
 def n_references(runs: Sequence[RunMetrics]) -> int:
     """Return the number of reference runs in the table of a sweep, or 0 for other tables."""
     n_cells = sum("varied" in run for run in runs)
     return len(runs) - n_cells if n_cells else 0
-
-
-def _titled(run: RunMetrics, *parts: str, reference: str = "") -> RunMetrics:
-    return {**run, "title": " ".join(filter(None, (*parts, selection_mark(run), reference)))}
-
-
-def _cells(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
-    titles = [f"{_stock_title(run)} {run['varied']}".strip() for run in runs]
-    alike = len(set(titles)) < len({(run["method"], run["varied"]) for run in runs})
-    return [
-        _titled(run, title, f"method={run['method']}" * alike, _doubt_mark(run))
-        for run, title in zip(runs, titles, strict=True)
-    ]
-
-
-def _stock_title(run: RunMetrics) -> str:
-    """Return the title of a sweep's run, without the edits of steps that `varied` already shows."""
-    stages = ("convert.", "retrieve.", "generate.")
-    varies_steps = any(stage in run["varied"] for stage in stages)
-    return str(run["title"]).removesuffix(run.get("edits", "") if varies_steps else "").strip()
-
-
-def _doubt_mark(run: RunMetrics) -> str:
-    return "(?)" if unverified(run) else ""
-
-
-def _other_rows(runs: Sequence[RunMetrics], reference: str) -> list[RunMetrics]:
-    sets = list(dict.fromkeys(run["dataset"] for run in runs))
-    budgets = list(dict.fromkeys(run.get("budget_context") for run in runs if _has_context(run)))
-
-    def place(run: RunMetrics) -> tuple[int, int, int]:
-        budget = budgets.index(run.get("budget_context")) if _has_context(run) else 0
-        return sets.index(run["dataset"]), budget, _ROLES.index(run["role"])
-
-    ordered = sorted(runs, key=place)
-    titles = [f"{run['dataset']}: " * (len(sets) > 1) + str(run["title"]) for run in ordered]
-    details = _by_group(titles, ordered, _details)
-    return [
-        _titled(run, title, _doubt_mark(run), detail, reference=reference)
-        for run, title, detail in zip(ordered, titles, details, strict=True)
-    ]
-
-
-def _has_context(run: RunMetrics) -> bool:
-    return bool(run.get("usage", {}).get("context_tokens_per_question"))
 
 
 def parameter_details(groups: Sequence[Hashable], runs: Sequence[RunMetrics]) -> list[str]:
@@ -249,7 +227,18 @@ def _by_group(
 
 def _details(runs: Sequence[RunMetrics]) -> list[str]:
     """Add sources, parameters, settings of steps and finally keys until all titles differ."""
-    settings = [_settings(run) for run in runs]
+    settings = [
+        {
+            **recorded_settings(run),
+            **{name: run.get(name) for name in _EXTENT},
+            "corpus": _corpus(run),
+            **{name: run[name] for name in _SPLIT if name in run},
+            "budget_context": run.get("budget_context") or "native",
+            **{f"evaluation.{name}": value for name, value in run.get("evaluation", {}).items()},
+            "repeats": run["repeats"]["n"] if run.get("repeats") else None,
+        }
+        for run in runs
+    ]
     names, details = _differing(settings), list[str]()
     for most in range(3):
         details = _assignments(settings, [name for name in names if _level(name) <= most])
@@ -260,11 +249,9 @@ def _details(runs: Sequence[RunMetrics]) -> list[str]:
 
 def differing_settings(runs: Sequence[RunMetrics]) -> list[str]:
     """Return the paths of the retrieval settings that differ between runs, except prompts."""
-    return above_steps(
-        name
-        for name in _differing([run["settings"] for run in runs])
-        if name not in ("method.title", "answers", "regime") and not name.endswith("prompt")
-    )
+    names = _differing([run["settings"] for run in runs])
+    others = ("method.title", "answers", "regime")
+    return above_steps(one for one in names if one not in others and not one.endswith("prompt"))
 
 
 def above_steps(names: Iterable[str]) -> list[str]:
@@ -285,18 +272,6 @@ def recorded_settings(run: RunMetrics) -> dict[str, Any]:
     return {**run["settings"], **{name: run.get(name) for name in _RECORDED}, **rule_of(run)}
 
 
-def _settings(run: RunMetrics) -> dict[str, Any]:
-    return {
-        **recorded_settings(run),
-        **{name: run.get(name) for name in _EXTENT},
-        "corpus": _corpus(run),
-        **{name: run[name] for name in _SPLIT if name in run},
-        "budget_context": run.get("budget_context") or "native",
-        **{f"evaluation.{name}": value for name, value in run.get("evaluation", {}).items()},
-        "repeats": run["repeats"]["n"] if run.get("repeats") else None,
-    }
-
-
 def _level(name: str) -> int:
     return 0 if name in _SOURCES else 1 + name.startswith(_STEPS)
 
@@ -314,8 +289,7 @@ TOKENS = ("prompt_tokens", "completion_tokens")
 def tokens_and_usd(run: RunMetrics) -> tuple[float, float]:
     """Return the tokens and the US dollars of all calls of a run, both paid and cached."""
     steps = run["cost"]["steps"].values()
-    n_tokens, usd = (sum(total_of(step, *names) for step in steps) for names in (TOKENS, ("usd",)))
-    return n_tokens, usd
+    return sum(total_of(one, *TOKENS) for one in steps), sum(total_of(one, "usd") for one in steps)
 
 
 def total_of(cost: Mapping[str, Mapping[str, float]], *names: str) -> float:

@@ -57,8 +57,8 @@ def run_table(runs: Sequence[RunMetrics]) -> Table:
     """Return a table with a row for each run and all columns that are not empty.
 
     A mean is followed by `!` if questions of the run failed, by its standard deviation over
-    repeats, by its interval, and by the number of questions if it is over fewer questions than the
-    run. The rates of failed and fallback calls include calls during index building.
+    repeats, its interval, and its number of questions if that is below the run's number. The rates
+    of failed and fallback calls include calls during index building.
     """
     ordered = in_table_order(runs)
     names = {name for run in ordered for name in run["metrics"] if name.startswith(EVIDENCE)}
@@ -66,11 +66,19 @@ def run_table(runs: Sequence[RunMetrics]) -> Table:
     evidence = [_metric(f"{EVIDENCE}{k}", f"evidence@{k}") for k in cuts]
     of_rows = any(map(context_of_rows, ordered))
     evidence.insert(0 if of_rows else len(evidence), _metric(IN_CONTEXT, "in context"))
+
+    def answered(run: RunMetrics) -> str:
+        return f"{run['answered']} ({run['metrics'].get('accuracy', {}).get('n', 0)})"
+
+    def tokens(run: RunMetrics) -> str:
+        n_tokens = run["usage"]["tokens_per_question"]
+        return f"{n_tokens:.0f}" if run["answered"] and n_tokens is not None else MISSING
+
     columns = [_TITLE, ("n", format_n), _FAILED, *evidence, _metric("evidence_cut", "cut")]
     columns.append(("context", lambda run: _context_tokens(run, ".0f")))
     if any(run["answered"] for run in ordered):
-        columns += [("answered", _answered), *(_metric(*one) for one in _ANSWERS.items())]
-        columns += [*_cut_answers(ordered), ("tokens", _tokens)]
+        columns += [("answered", answered), *(_metric(*one) for one in _ANSWERS.items())]
+        columns += [*_cut_answers(ordered), ("tokens", tokens)]
     columns.append(("faults", lambda run: _share(run, "failed", "unreadable")))
     columns.append(("fallback calls", lambda run: _share(run, "fallbacks")))
     if any(run.get("fallbacks") for run in ordered):
@@ -97,15 +105,6 @@ def _context_tokens(run: RunMetrics, form: str) -> str:
     return f"{n_tokens:{form}}" if n_tokens else MISSING
 
 
-def _answered(run: RunMetrics) -> str:
-    return f"{run['answered']} ({run['metrics'].get('accuracy', {}).get('n', 0)})"
-
-
-def _tokens(run: RunMetrics) -> str:
-    n_tokens = run["usage"]["tokens_per_question"]
-    return f"{n_tokens:.0f}" if run["answered"] and n_tokens is not None else MISSING
-
-
 def _cut_answers(runs: Sequence[RunMetrics]) -> list[RunColumn]:
     def share(run: RunMetrics) -> str:
         return f"{run.get('answers_cut', 0):.1%}" if run["answered"] else MISSING
@@ -114,15 +113,14 @@ def _cut_answers(runs: Sequence[RunMetrics]) -> list[RunColumn]:
 
 
 def _metric(name: str, head: str) -> RunColumn:
-    return f"{head} [95 %]", lambda run: _mean(run, name)
+    def mean_of(run: RunMetrics) -> str:
+        mean, marks = run["metrics"].get(name), "!" * bool(run["failed"])
+        repeated = run.get("repeats", {}).get("metrics", {}).get(name)
+        if mean and repeated and repeated["n"] == mean["n"]:
+            mean, marks = repeated, f"{marks} ±{repeated['spread']:.3f}"
+        return format_mean(mean, run["n"], marks)
 
-
-def _mean(run: RunMetrics, name: str) -> str:
-    mean, marks = run["metrics"].get(name), "!" * bool(run["failed"])
-    repeated = run.get("repeats", {}).get("metrics", {}).get(name)
-    if mean and repeated and repeated["n"] == mean["n"]:
-        mean, marks = repeated, f"{marks} ±{repeated['spread']:.3f}"
-    return format_mean(mean, run["n"], marks)
+    return f"{head} [95 %]", mean_of
 
 
 def _share(run: RunMetrics, *names: str) -> str:
@@ -153,13 +151,10 @@ def caption(runs: Sequence[RunMetrics]) -> str:
 
 def metrics_table(runs: Sequence[RunMetrics]) -> Table:
     """Return a table with a row for each metric and a column for each run: mean, interval and n."""
-    ordered = in_table_order(runs)
 
     def by_cut(name: str) -> tuple[str, int]:
         stem, _, number = name.partition("@")
         return (stem, int(number)) if number.isdecimal() else (name, 0)
-
-    names = sorted({name for run in ordered for name in run["metrics"]}, key=by_cut)
 
     def cell(mean: Mapping[str, Any] | None) -> str:
         if not mean:
@@ -167,55 +162,59 @@ def metrics_table(runs: Sequence[RunMetrics]) -> Table:
         interval = format_interval(mean["low"], mean["high"], mean["n"], ".3f")
         return f"{mean['mean']:.3f}{interval} ({mean['n']})"
 
+    ordered = in_table_order(runs)
+    names = sorted({name for run in ordered for name in run["metrics"]}, key=by_cut)
     rows = tuple((name, *(cell(run["metrics"].get(name)) for run in ordered)) for name in names)
     notes = ["mean [95 % interval] (questions)"]
     packages = sorted({package for run in ordered for package in run.get("computed_by", ())})
     notes += [f"computed by {'; '.join(packages)}"] if packages else []
     for run in ordered:
-        missing = [f"{name} {n}" for name, n in run.get("missing", {}).items()]
-        notes += [f"{run['title']}: unread judgements: {', '.join(missing)}"] if missing else []
+        missing = ", ".join(f"{name} {n}" for name, n in run.get("missing", {}).items())
+        notes += [f"{run['title']}: unread judgements: {missing}"] if missing else []
         notes += [f"{run['title']}: {flag}" for flag in run.get("flags", ())]
     heads = ("metric", *(str(run["title"]) for run in ordered))
     return Table("all metrics", heads, rows, tuple(notes), texts=("metric",))
 
 
 def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
-    """Return the metric of the headline table.
+    """Return `metric`, or else the usual metric that has values for the most questions.
 
-    This is `metric`, or else the usual metric that has values for the largest number of questions.
     Ties are broken in this order: accuracy, F1, Hit@1, list F1, evidence recall at 5 or at the
     largest k. If a context has no chunks, evidence in context comes before evidence recall.
     """
     if metric:
         return metric
     names = usual_metrics(name for run in runs for name in run["metrics"])
-    of_answers = [name for name in names if not name.startswith("evidence_")]
-    if any(map(context_of_rows, runs)):
-        names.sort(key=lambda name: name != IN_CONTEXT)
+    of_rows = any(map(context_of_rows, runs))
 
-    def n(name: str) -> int:
-        return sum(run["metrics"].get(name, {}).get("n", 0) for run in runs)
+    def place(name: str) -> tuple[int, bool, bool]:
+        n = sum(run["metrics"].get(name, {}).get("n", 0) for run in runs)
+        return -n, name.startswith("evidence_"), of_rows and name != IN_CONTEXT
 
-    return max([*of_answers, *names], key=n, default="accuracy")
+    return min(names, key=place, default="accuracy")
 
 
 def headline_table(
     runs: Sequence[RunMetrics], differences: Sequence[Comparison] = (), metric: str | None = None
 ) -> Table:
-    """Return a table of the main results, with a row for each run.
-
-    The columns are n, the main metric, its difference from the baseline, the p-value, the tokens of
-    the context, and the cost.
-    """
+    """Return a table of the main metric with its difference from the baseline, and of the cost."""
     ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
     name = main_metric(ordered, metric)
     shown = [one for one in differences if one.metric == name]
+    in_usd = any(tokens_and_usd(run)[1] for run in ordered)
+
+    def cost(run: RunMetrics) -> str:
+        n_tokens, usd = tokens_and_usd(run)
+        if in_usd:
+            return MISSING if run.get("imported") else f"{usd:.4f}"
+        return f"{n_tokens:,.0f}" if n_tokens else MISSING
+
     columns = [_TITLE, ("n", format_n)]
     columns += [_FAILED] if any(run["failed"] for run in ordered) else []
     columns += [_metric(name, name), *_differences(shown), *_cut_answers(ordered)]
-    columns += [("context tokens", lambda run: _context_tokens(run, ",.0f")), _cost(ordered)]
-    notes = [*comparisons.fewer_questions_note(shown), *comparisons.baseline_note(shown)]
-    notes += _headline_notes(ordered, name)
+    columns.append(("context tokens", lambda run: _context_tokens(run, ",.0f")))
+    columns.append(("cost, USD" if in_usd else "cost, tokens", cost))
+    notes = [*comparisons.selection_notes(shown), *_headline_notes(ordered, name)]
     return _table(ordered, columns, notes, MORE)
 
 
@@ -231,19 +230,8 @@ def _differences(shown: Sequence[Comparison]) -> list[RunColumn]:
     def difference(one: Comparison) -> str:
         return f"{one.difference.mean:+.3f}{format_part(one.difference.n, one.n)}"
 
-    return [
-        (f"minus {baseline}", cell(difference)),
-        (p_column(one.n_tests for one in shown), cell(lambda one: format_p(one.p))),
-    ]
-
-
-def _cost(runs: Sequence[RunMetrics]) -> RunColumn:
-    def usd(run: RunMetrics) -> str:
-        return MISSING if run.get("imported") else f"{tokens_and_usd(run)[1]:.4f}"
-
-    if any(tokens_and_usd(run)[1] for run in runs):
-        return "cost, USD", usd
-    return "cost, tokens", lambda run: f"{n:,.0f}" if (n := tokens_and_usd(run)[0]) else MISSING
+    p = cell(lambda one: format_p(one.p))
+    return [(f"minus {baseline}", cell(difference)), (p_column(one.n_tests for one in shown), p)]
 
 
 def _headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
@@ -252,9 +240,9 @@ def _headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
     few = all(mean.get("n", 0) < FEW for mean in means)
     intervals = f"no interval below {FEW} questions" if few else f"intervals over {over}"
     readers = field_values([run for run in runs if answers_questions(run)], "llm")
-    models = (("answers by", readers), ("embedder", field_values(runs, "embedder")))
+    models = {"answers by": readers, "embedder": field_values(runs, "embedder")}
     facts = [intervals, f"commit {field_values(runs, 'commit')}"]
-    facts += [f"{words} {names}" for words, names in models if names != "none"]
+    facts += [f"{words} {names}" for words, names in models.items() if names != "none"]
     notes = ["; ".join(facts)]
     if n_failed := sum(run["failed"] for run in runs):
         errors = [str(error) for run in runs for error in run["errors"]]
@@ -334,12 +322,13 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
     for run in runs:
         own = run.metrics
         fingerprints = [str(own.get(name) or MISSING)[:CORPUS_CHARACTERS] for name in corpus]
+        reader = model_name(str(own.get("llm") or "")) if own.get("answered") else ""
         rows.append((
             run.dataset, *fingerprints,
             f"{own.get('method', run.method)} {of_run.get((run.dataset, run.key), '')}".strip(),
             run.key, format_n(own) if own else str(run.n_rows),
             *(str(own.get(name, MISSING)) for name in ("failed", "answered")), run.changed,
-            _reader(own) if own else "not scored", f"{run.n_bytes / 1e6:.1f}",
+            short(reader, 22) or MISSING if own else "not scored", f"{run.n_bytes / 1e6:.1f}",
         ))  # fmt: skip
     if len(scored) < len(runs):
         notes.append("not scored: the run was stopped; repeat its command to resume")
@@ -347,11 +336,6 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
              "MB")  # fmt: skip
     texts = tuple(head for head in heads if head not in ("n", "failed", "answered", "MB"))
     return Table(caption, heads, tuple(rows), tuple(notes), texts=texts)
-
-
-def _reader(run: RunMetrics) -> str:
-    name = model_name(str(run.get("llm") or ""))
-    return short(name, 22) if name and run.get("answered") else MISSING
 
 
 def run_sheet(runs: Sequence[RunMetrics], settings: Sequence[Mapping[str, Any]]) -> Table:
