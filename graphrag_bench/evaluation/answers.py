@@ -25,9 +25,8 @@ def normalise(text: str, form: NormalForm = "unicode") -> str:
     `squad` converts the text to lower case, and deletes ASCII punctuation ("well-known" becomes
     "wellknown") and English articles. `unicode` gives the same result for ASCII text. It also
     applies NFKC and case folding, deletes punctuation and symbols of all scripts, and treats each
-    character of a script without spaces as a word. Accents are kept. `raw` keeps articles and
-    symbols, and only strips punctuation around words. It is used for texts that are empty in the
-    other forms.
+    character of a script without spaces as a word. Accents are kept. `raw`, for texts that are
+    empty in the other forms, only strips punctuation around words.
     Source: the SQuAD evaluation script (Rajpurkar et al. 2016); Zhou et al. 2025, section 7.1; MLQA
     (Lewis et al. 2020).
 
@@ -38,9 +37,8 @@ def normalise(text: str, form: NormalForm = "unicode") -> str:
         text = text.lower().translate(_PUNCTUATION)
         return " ".join(_WHOLE_ARTICLES.sub(" ", text).split())
     if form == "raw":
-        return join_unspaced(
-            " ".join(word.strip(_MARKS) or word for word in fold_case(text).split())
-        )
+        words = (word.strip(_MARKS) or word for word in fold_case(text).split())
+        return join_unspaced(" ".join(words))
     text = join_unspaced(fold_case(text).translate(DELETE_PUNCTUATION))
     return " ".join(word for word in text.split() if word not in _ARTICLES)
 
@@ -62,11 +60,11 @@ class Matching:
         return tokens if self.form == "squad" else split_unspaced(tokens)
 
     def finder(self, text: str) -> Callable[[str], bool]:
-        """Return a function that tells whether the text contains a gold answer.
+        """Return a function that tells whether the text contains a gold answer, both normalised.
 
-        Both are normalised. `substring` compares characters, as the papers do, so that "know"
-        contains "no". `token_boundary` compares whole words. If the normalised gold answer is
-        empty, the `raw` forms are compared.
+        `substring` compares characters, as the papers do, so that "know" contains "no".
+        `token_boundary` compares whole words. If the normalised gold answer is empty, the `raw`
+        forms are compared.
         """
         plain, raw = self._compared(text), _spaced(raw_words(text))
 
@@ -96,13 +94,12 @@ DEFAULT = Matching()
 def accuracy(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
     """Return 1.0 if the normalised answer contains a normalised gold answer, else 0.0.
 
-    Long answers tend to score higher. Check `answer_words` when you compare accuracies.
+    Long answers tend to score higher: compare `answer_words`, too.
 
     >>> accuracy("It flows into the Grey Sea, I think.", ["grey sea", "Norvik"])
     1.0
     """
-    holds = matching.finder(answer)
-    return float(any(holds(gold) for gold in golds))
+    return float(any(map(matching.finder(answer), golds)))
 
 
 def exact_match(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
@@ -123,8 +120,7 @@ def exact_match(answer: str, golds: Sequence[str], matching: Matching = DEFAULT)
 def overlap(answer: str, gold: str, matching: Matching = DEFAULT) -> tuple[float, float, float]:
     """Return precision, recall and F1 of the answer's tokens against one gold answer, in 0..1.
 
-    Repeated tokens count separately. If one of the two texts is yes, no or noanswer and the other
-    text differs, all values are 0.
+    If one of the two texts is yes, no or noanswer and the other text differs, all values are 0.
 
     >>> overlap("It was Ada Marsh", "Ada Marsh")
     (0.5, 1.0, 0.6666666666666666)
@@ -132,10 +128,8 @@ def overlap(answer: str, gold: str, matching: Matching = DEFAULT) -> tuple[float
     mine, theirs = matching.tokens(answer), matching.tokens(gold)
     if not theirs:
         mine, theirs = raw_words(answer), raw_words(gold)
-    if mine != theirs and {" ".join(mine), " ".join(theirs)} & _SPECIAL:
-        return 0.0, 0.0, 0.0
     shared = sum((Counter(mine) & Counter(theirs)).values())
-    if not shared:
+    if not shared or (mine != theirs and {" ".join(mine), " ".join(theirs)} & _SPECIAL):
         return 0.0, 0.0, 0.0
     precision, recall = shared / len(mine), shared / len(theirs)
     return precision, recall, 2 * precision * recall / (precision + recall)
@@ -151,9 +145,8 @@ def recall(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> f
 
 
 def recall_concat(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
-    """Return the token recall against all gold answers, joined into one text, in 0..1.
+    """Return the token recall against all gold answers and aliases, joined into one text, in 0..1.
 
-    If a gold answer has several aliases, an answer with only one of them does not reach 1.
     Source: inferred from Zhou et al. 2025, whose recall on PopQA is far below their accuracy.
 
     >>> recall_concat("It was Marsh", ["Ada Marsh", "Marsh"])
@@ -176,9 +169,9 @@ def str_scores(
 ) -> dict[str, float]:
     """Return the metrics of ALCE: `strrec`, `strem` and `strhit`, each in 0..1.
 
-    A sub-answer is found if the normalised answer contains one of its aliases. `strrec` is the
-    fraction of sub-answers that are found. `strem` is 1 if all are found, and `strhit` is 1 if any
-    is found. The code of Zhou et al. calls STRREC `str_em` and STREM `str_hit`.
+    They are the fraction of sub-answers of which the normalised answer contains an alias, whether
+    it contains all, and whether it contains any. The code of Zhou et al. calls STRREC `str_em` and
+    STREM `str_hit`.
     Source: ALCE (Gao et al. 2023), on the short answers of ASQA; Zhou et al. 2025.
 
     >>> str_scores("A. Marsh left in 1914.", [["Ada Marsh", "A. Marsh"], ["Lund"]])
@@ -186,10 +179,8 @@ def str_scores(
     """
     holds = matching.finder(answer)
     hits = [any(holds(alias) for alias in aliases) for aliases in sub_answers]
-    if not hits:
-        return {"strrec": 0.0, "strem": 0.0, "strhit": 0.0}
-    share = sum(hits) / len(hits)
-    return {"strrec": share, "strem": float(all(hits)), "strhit": float(any(hits))}
+    share = sum(hits) / max(len(hits), 1)
+    return {"strrec": share, "strem": float(share == 1), "strhit": float(share > 0)}
 
 
 _NOTHING = frozenset({
@@ -230,8 +221,8 @@ def gold_words(golds: Sequence[str], *, together: bool = False) -> float:
 def abstains(answer: str) -> float:
     """Return 1.0 if an answer abstains or is empty, else 0.0.
 
-    An answer abstains if it begins with an English phrase such as "I do not know" or "the context
-    does not mention", or if it only says "unknown" or something similar.
+    It abstains if it begins with an English phrase such as "I do not know" or "the context does not
+    mention", or if it only says "unknown" or something similar.
 
     >>> abstains("I don't know who that was."), abstains("He did not know her.")
     (1.0, 0.0)

@@ -49,11 +49,10 @@ def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, f
     >>> list_scores("ans: Ostra\nans: Norvik", ["Norvik"], "Which towns did she see?")["hit@1"]
     0.0
     """
-    lowered = question.lower()
-    dated = any(words in lowered for words in _YEAR_ONLY)
-    either = any(words in lowered for words in _EITHER_WAY)
-    years = [_DATE.sub(r"\1", gold) if dated else gold for gold in golds]
-    wanted = [gold for gold in years if gold.strip()]
+    dated, either = (
+        any(words in question.lower() for words in of) for of in (_YEAR_ONLY, _EITHER_WAY)
+    )
+    wanted = [_DATE.sub(r"\1", gold) if dated else gold for gold in golds if gold.strip()]
     lines = answer_lines(answer)
     if not lines or not wanted:
         return dict.fromkeys(LISTED, 0.0)
@@ -113,7 +112,7 @@ _TEXTS = 0xE000
 
 @dataclass
 class _Named:
-    """Group of mentioned options that are joined by "or", "and" or a similar word."""
+    """Options, with their places in the answer, that are joined by a word such as "or"."""
 
     rows: list[int]
     starts: list[int]
@@ -176,10 +175,8 @@ def _with_texts_marked(answer: str, options: Sequence[str], letters: str) -> str
     texts = {row: re.findall(r"\w+", option) for row, option in enumerate(options)}
     for row in sorted(texts, key=lambda row: -len(options[row])):
         if texts[row] and "".join(texts[row]).upper() not in letters:
-            pattern = r"\W+".join(map(re.escape, texts[row]))
-            answer = re.sub(
-                rf"(?<!\w){pattern}(?!\w)", chr(_TEXTS + row), answer, flags=re.IGNORECASE
-            )
+            pattern = r"\W+".join(texts[row])
+            answer = re.sub(rf"(?i)(?<!\w){pattern}(?!\w)", chr(_TEXTS + row), answer)
     return answer
 
 
@@ -222,12 +219,12 @@ def _named(text: str, letters: str) -> list[_Named]:
 
 def _by_words(answer: str, options: Sequence[str], matching: Matching) -> set[int]:
     holds = replace(matching, containment="token_boundary").finder(answer)
-    texts = [f" {' '.join(matching.tokens(option))} " for option in options]
-    rows = [row for row, option in enumerate(options) if holds(option)]
+    texts = {row: f" {' '.join(matching.tokens(option))} " for row, option in enumerate(options)
+             if holds(option)}  # fmt: skip
     return {
         row
-        for row in rows
-        if not any(texts[row] != texts[other] and texts[row] in texts[other] for other in rows)
+        for row, text in texts.items()
+        if not any(text != other and text in other for other in texts.values())
     }
 
 
@@ -236,8 +233,7 @@ def choice_scores(
 ) -> dict[str, float]:
     """Return `multiple_choice` and `option_unread`, each 0.0 or 1.0.
 
-    `multiple_choice` is 1.0 if the answer chooses the correct option. `option_unread` is 1.0 if the
-    answer does not choose exactly one option.
+    They tell whether the answer chooses the correct option, and whether it chooses no single one.
 
     >>> choice_scores("The answer is (B).", ["Paris", "Lyon"], correct=1)
     {'multiple_choice': 1.0, 'option_unread': 0.0}

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Literal
 
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.errors import MissingPackage, UserError, did_you_mean
+from graphrag_bench.errors import MissingPackage, UserError, unknown
 from graphrag_bench.evaluation import answers
 from graphrag_bench.evaluation.answers import Matching
 from graphrag_bench.evaluation.listed_answers import KGQA, LISTED, choice_scores, list_scores
@@ -16,8 +16,7 @@ from graphrag_bench.evaluation.reference_texts import bleu, meteor, notes, rouge
 DEFAULT_METRICS = ("accuracy", "recall", "exact_match", "f1")
 """Metrics of a data set if its card, the YAML file that describes it, does not list metrics."""
 CUTOFF, TOKENS = "@k", "@B"
-"""Suffixes of metric names: a rank (`evaluation.cuts`) or a number of tokens
-(`evaluation.evidence_tokens`).
+"""Suffixes of metric names: a rank of `evaluation.cuts`, a number of `evaluation.evidence_tokens`.
 """
 MetricSource = Literal["retrieved", "context", "answer", "judge"]
 """What a metric evaluates. The source `judge` means that a judge model evaluates the answer."""
@@ -41,9 +40,9 @@ MetricValues = Callable[[AnsweredQuestion], dict[str, float]]
 class Metric:
     """Metric with its name, meaning and direction.
 
-    `values` computes the metric for one answer. Only metrics with `values` can be listed in a data
-    set's card (`metrics`) and in `evaluation.metrics`. If a metric has several values, `gives`
-    lists their names. `package` is the package that computes the values.
+    `values` computes the metric for one answer, with an optional `package`. Only metrics with
+    `values` can be listed in a data set's card (`metrics`) and in `evaluation.metrics`. If a metric
+    has several values, `gives` lists their names.
     """
 
     name: str
@@ -83,20 +82,18 @@ def _metric(
     return Metric(name, "answer", meaning, values=values, package=package)
 
 
-def _choices(answered: AnsweredQuestion) -> dict[str, float]:
-    gold = answered.gold
-    if not gold.options or gold.correct is None:
+def _choices(one: AnsweredQuestion) -> dict[str, float]:
+    if not one.gold.options or one.gold.correct is None:
         return {}
-    return choice_scores(answered.answer, gold.options, gold.correct, answered.matching)
+    return choice_scores(one.answer, one.gold.options, one.gold.correct, one.matching)
 
 
-def _lists(answered: AnsweredQuestion) -> dict[str, float]:
-    gold = answered.gold
-    if not gold.answers:
+def _lists(one: AnsweredQuestion) -> dict[str, float]:
+    if not one.gold.answers:
         return {}
-    scores = list_scores(answered.answer, gold.answers, answered.question)
+    scores = list_scores(one.answer, one.gold.answers, one.question)
     again = {f"{name}_in_graph": value for name, value in scores.items()}
-    return scores | again if gold.in_graph else scores
+    return scores | again if one.gold.in_graph else scores
 
 
 _CONTEXT_METRICS = (
@@ -133,26 +130,19 @@ _OTHER_METRICS = (
     Metric("option_unread", "answer", "Whether it is unclear which option is chosen", False),
     Metric("answer_words", "answer", "Number of words in the answer", False),
     Metric("abstained", "answer", "Whether the answer abstains", False),
-    Metric(
-        "judged_correctness",
-        "judge",
-        "Whether the answer states the gold answer and no other answer",
-    ),
-    Metric("faithfulness", "judge", "Fraction of the answer's statements supported by the context"),
-    Metric(
-        "answer_relevance", "judge", "Similarity of the question and questions made from the answer"
-    ),
-    Metric("context_recall", "judge", "Recall of the gold answer's statements in the context"),
-    Metric("context_precision", "judge", "Mean precision@k over the ranks k of useful passages"),
-    Metric(
-        "answer_correctness",
-        "judge",
-        "F1 of the answer's statements, combined with similarity to the gold answer",
-    ),
-    Metric("coverage", "judge", "Recall of the gold answer's statements in the answer"),
-    Metric("context_relevance", "judge", "Whether the context suffices for an answer"),
-    Metric("evidence_statements", "judge", "Recall of the evidence statements in the context"),
-)
+    *(Metric(name, "judge", meaning) for name, meaning in {
+        "judged_correctness": "Whether the answer states the gold answer and no other answer",
+        "faithfulness": "Fraction of the answer's statements supported by the context",
+        "answer_relevance": "Similarity of the question and questions made from the answer",
+        "context_recall": "Recall of the gold answer's statements in the context",
+        "context_precision": "Mean precision@k over the ranks k of useful passages",
+        "answer_correctness": "F1 of the answer's statements, combined with similarity to the gold "
+                              "answer",
+        "coverage": "Recall of the gold answer's statements in the answer",
+        "context_relevance": "Whether the context suffices for an answer",
+        "evidence_statements": "Recall of the evidence statements in the context",
+    }.items()),
+)  # fmt: skip
 ANSWER_METRICS: dict[str, Metric] = {one.name: one for one in _ANSWER_METRICS}
 """Metrics by name that a card (`metrics`) and `evaluation.metrics` can list."""
 UNDIRECTED = tuple(
@@ -170,9 +160,7 @@ def metrics() -> list[Metric]:
 def metric_names(
     sources: Collection[MetricSource], cuts: Sequence[int] = (), tokens: Sequence[int] = ()
 ) -> list[str]:
-    """Return the names of all metrics with one of these sources, such as `answer`.
-
-    `cuts` and `tokens` are the cutoff ranks and the token limits in the names.
+    """Return the names of all metrics with these sources, cutoff ranks and token limits.
 
     >>> metric_names(["retrieved"], cuts=[5])
     ['evidence_recall@5', 'all_evidence@5', 'ndcg@5', 'mrr']
@@ -199,8 +187,7 @@ def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> N
     """Raise UserError if a metric is unknown or, with `installed`, if its package is missing."""
     for name in names:
         if name not in ANSWER_METRICS:
-            hint = did_you_mean(name, ANSWER_METRICS)
-            raise UserError(f"{where}: unknown metric '{name}'. {hint}")
+            raise UserError(f"{where}: {unknown('metric', name, ANSWER_METRICS)}")
         package = ANSWER_METRICS[name].package
         if installed and package and find_spec(package.replace("-", "_")) is None:
             raise MissingPackage(

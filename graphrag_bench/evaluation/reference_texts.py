@@ -33,18 +33,14 @@ def bleu(answer: str, golds: Sequence[str], order: int) -> float:
     references = [" ".join(tokens) for gold in golds if (tokens := _tokens(gold))]
     if not references:
         return 0.0
-    text = " ".join(_tokens(answer))
-    return float(_bleu(order).corpus_score([text], [[one] for one in references]).score) / 100
-
-
-@lru_cache(maxsize=4)
-def _bleu(order: int) -> Any:
     from sacrebleu.metrics import BLEU
 
-    return BLEU(
+    metric = BLEU(
         max_ngram_order=order, smooth_method="floor", smooth_value=_FLOOR, tokenize="none",
         effective_order=False, force=True,
     )  # fmt: skip
+    text = " ".join(_tokens(answer))
+    return float(metric.corpus_score([text], [[one] for one in references]).score) / 100
 
 
 def rouge(answer: str, golds: Sequence[str], kind: str) -> float:
@@ -53,19 +49,14 @@ def rouge(answer: str, golds: Sequence[str], kind: str) -> float:
     Words are not stemmed. As in SQuALITY, the maximum over the gold answers is used.
     Source: Lin 2004, computed by rouge-score.
     """
-    scorer = _rouge_scorer(kind)
-    return max((float(scorer.score(gold, answer)[kind].fmeasure) for gold in golds), default=0.0)
-
-
-@lru_cache(maxsize=4)
-def _rouge_scorer(kind: str) -> Any:
     from absl import logging
     from rouge_score.rouge_scorer import RougeScorer
 
-    # absl keeps the stderr from its import, and closes it when logging is configured again. In a
-    # test or a notebook this would close a stream that is still in use.
+    # absl keeps the stderr from its import and closes it when logging is configured again, which in
+    # a test or a notebook would close a stream that is still in use
     logging.get_absl_handler().python_handler.stream = sys.__stderr__
-    return RougeScorer([kind], use_stemmer=False, tokenizer=SimpleNamespace(tokenize=_tokens))
+    scorer = RougeScorer([kind], use_stemmer=False, tokenizer=SimpleNamespace(tokenize=_tokens))
+    return max((float(scorer.score(gold, answer)[kind].fmeasure) for gold in golds), default=0.0)
 
 
 @lru_cache(maxsize=1)
@@ -98,6 +89,5 @@ def notes(package: str) -> str:
     release = f"{package} {version(package)}"
     if package != "nltk":
         return release
-    without = _wordnet() is _NO_SYNONYMS
-    modules = "no synonyms (no WordNet data)" if without else "synonyms"
-    return f"{release}, METEOR by exact words, stems, {modules}"
+    synonyms = "no synonyms (no WordNet data)" if _wordnet() is _NO_SYNONYMS else "synonyms"
+    return f"{release}, METEOR by exact words, stems, {synonyms}"

@@ -31,23 +31,22 @@ def comparison_notes(
 ) -> tuple[str, ...]:
     """Return the notes under the table of one data set; `named` has the titles of its rows."""
 
-    def by_words(texts: Iterable[tuple[PrintedCell, str]], what: str) -> list[str]:
+    def by_words(what: str, texts: Iterable[tuple[PrintedCell, str]]) -> list[str]:
         notes = []
         for words, group in group_by(texts, lambda one: one[1]).items():
             rows = dict.fromkeys(named[cell.row] for cell, _ in group)
-            shown = ", ".join(rows) if len(rows) < n_rows else "all rows"
+            shown = ", ".join(rows) if len(rows) < len(named) else "all rows"
             notes += [f"{what}, {shown}: {words}"] if words else []
         return notes
 
-    n_rows = len({cell.row for cell in cells})
     units = ", ".join(dict.fromkeys(cell.unit for cell in cells))
     paper, printed = table.paper, any(cell.value is not None for cell in cells)
     figures = {cell: figure for cell in cells if (figure := filled[cell].figure)}
+    metrics = [figure.metrics for figure in figures.values()]
     shared, own = _grades([figure.grade for figure in figures.values()])
-    marks = [(cell, selection_mark(figure.metrics)) for cell, figure in figures.items()]
+    marks = [selection_mark(one) for one in metrics]
     doubts = {f"{DAGGER} {named[c.row]}, {c.metric}: {c.note}": None for c in cells if c.suspicious}
-    failed = any(figure.metrics["failed"] for figure in figures.values())
-    regimes = sorted({regime_of(figure.metrics) for figure in figures.values()})
+    regimes = sorted({regime_of(one) for one in metrics})
     n_runs = len({settings for cell in cells for settings in filled[cell].runs})
     missing = [count_of_runs(n_runs), *dict.fromkeys(filled[cell].missing_parts for cell in cells)]
     lacks = "; ".join(filter(None, missing))
@@ -55,19 +54,20 @@ def comparison_notes(
         f"paper: {paper.citation}, {paper.llm}, embedder {paper.embedder or 'not named'}; "
         f"{paper.conditions}. Values in {units}",
         *_about(table, dataset, cells),
-        *([] if printed else ["the paper does not print the numbers of this figure"]),
-        *([f"shown: {table.shape.shows}"] if table.shape.shows else []),
+        *["the paper does not print the numbers of this figure"] * (not printed),
+        *[f"shown: {table.shape.shows}"] * bool(table.shape.shows),
         *shared,
-        *by_words(zip(figures, own, strict=True), "also differs"),
+        *by_words("also differs", zip(figures, own, strict=True)),
         *doubts,
-        *map(str, training_notes([figure.metrics for figure in figures.values()])),
-        *(["! some questions failed; means are over the other questions"] if failed else []),
-        *([f"! regimes differ: {', '.join(regimes)}"] if len(regimes) > 1 else []),
-        *by_words([(cell, figure.judge) for cell, figure in figures.items()], "judge"),
-        *by_words(marks, "selected"),
-        *([INFLATED] if any(words for _, words in marks) else []),
-        *by_words([(c, filled[c].reason) for c in cells if c not in figures], "no value"),
-        *([f"missing: {lacks}"] if lacks else []),
+        *map(str, training_notes(metrics)),
+        *["! some questions failed; means are over the other questions"]
+        * any(one["failed"] for one in metrics),
+        *[f"! regimes differ: {', '.join(regimes)}"] * (len(regimes) > 1),
+        *by_words("judge", [(cell, figure.judge) for cell, figure in figures.items()]),
+        *by_words("selected", zip(figures, marks, strict=True)),
+        *[INFLATED] * any(marks),
+        *by_words("no value", [(c, filled[c].reason) for c in cells if c not in figures]),
+        *[f"missing: {lacks}"] * bool(lacks),
     )
 
 
@@ -110,44 +110,43 @@ def comparison_tables(table: PaperTable, filled: Cells, home: Path = Path()) -> 
     Differences are shown for grades A and B. If a data set has no runs, its table shows only the
     printed values. The last table ends with the commands that produce missing results.
     """
-    blocks = [_block(table, name, filled) for name in table.datasets]
-    last = (f"next: {line}" for line in commands(table, filled, home))
-    return [*blocks[:-1], replace(blocks[-1], advice=tuple(last))]
+    *first, last = [_of_dataset(table, name, filled) for name in table.datasets]
+    advice = tuple(f"next: {line}" for line in commands(table, filled, home))
+    return [*first, replace(last, advice=advice)]
+
+
+def _of_dataset(table: PaperTable, dataset: str, filled: Cells) -> Table:
+    cells = [cell for cell in table.cells if cell.dataset == dataset]
+    metrics = list(dict.fromkeys(cell.metric for cell in cells))
+    rows = group_by(cells, lambda cell: cell.row)
+    named = {row: row_name(table, row) for row in rows}
+    compared = {cell.metric for cell in cells if difference(cell, filled) != MISSING}
+    with_runs = any(filled[cell].figure for cell in cells)
+    heads, lines = ["method"], []
+    for name in metrics:
+        heads += [name, *[f"{name}, ours [95 %]"] * with_runs]
+        heads += [f"{name}, ours − paper"] * (name in compared)
+    for row, of_row in rows.items():
+        printed, line = {cell.metric: cell for cell in of_row}, [named[row]]
+        for name in metrics:
+            cell = printed.get(name)
+            shown = [*_beside(cell, filled), difference(cell, filled)] if cell else [""] * 3
+            line += shown[: 1 + with_runs + (name in compared)]
+        figures = [figure for cell in printed.values() if (figure := filled[cell].figure)]
+        lines.append((*line, *(_run_cells(figures) if with_runs else ())))
+    about_runs = ("n", "model", "profile", "regime", "grade") if with_runs else ()
+    return Table(
+        _caption(table, dataset),
+        (*heads, *about_runs),
+        tuple(lines),
+        comparison_notes(table, dataset, cells, filled, named),
+        texts=("method", *about_runs[1:]),
+    )
 
 
 def _caption(table: PaperTable, dataset: str) -> str:
     where = f" · {dataset}" if dataset else ""
     return f"{table.full_name}{where}: {table.shape.caption}"
-
-
-def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
-    cells = [cell for cell in table.cells if cell.dataset == dataset]
-    metrics = list(dict.fromkeys(cell.metric for cell in cells))
-    rows = group_by(cells, lambda cell: cell.row)
-    named = {row: row_name(table, row) for row in rows}
-    notes = comparison_notes(table, dataset, cells, filled, named)
-    if not any(filled[cell].figure for cell in cells):
-        by_place = {(cell.row, cell.metric): _beside(cell, filled)[0] for cell in cells}
-        bare = [(named[row], *(by_place.get((row, name), "") for name in metrics)) for row in rows]
-        return Table(_caption(table, dataset), ("method", *metrics), tuple(bare), notes)
-    compared = {cell.metric for cell in cells if difference(cell, filled) != MISSING}
-    heads = ["method"]
-    for name in metrics:
-        heads += [name, f"{name}, ours [95 %]"]
-        heads += [f"{name}, ours − paper"] if name in compared else []
-    lines = []
-    for row, of_row in rows.items():
-        printed = {cell.metric: cell for cell in of_row}
-        line = [named[row]]
-        for name in metrics:
-            cell = printed.get(name)
-            line += _beside(cell, filled) if cell else ["", ""]
-            if name in compared:
-                line.append(difference(cell, filled) if cell else "")
-        lines.append((*line, *_run_cells([filled[cell].figure for cell in printed.values()])))
-    texts = ("method", "model", "profile", "regime", "grade")
-    heads += ["n", *texts[1:]]
-    return Table(_caption(table, dataset), tuple(heads), tuple(lines), notes, texts)
 
 
 def row_name(table: PaperTable, row: TableRow) -> str:
@@ -161,27 +160,24 @@ def row_name(table: PaperTable, row: TableRow) -> str:
     return ", ".join(part for part in parts if part) or MISSING
 
 
-def _run_cells(figures: Sequence[Figure | None]) -> tuple[str, ...]:
-    known = [figure for figure in figures if figure]
-    if not known:
+def _run_cells(figures: Sequence[Figure]) -> tuple[str, ...]:
+    if not figures:
         return (MISSING,) * 5
 
     def graded(figure: Figure) -> str:
         other = any(one.field == "data" for one in figure.grade.major)
         return figure.grade.letter + f" ({figure.metrics['dataset']})" * other
 
-    run = known[0].metrics
-    counts = dict.fromkeys(str(figure.n) for figure in known)
-    grades = dict.fromkeys(map(graded, known))
+    run = figures[0].metrics
+    counts = dict.fromkeys(str(figure.n) for figure in figures)
+    regimes = dict.fromkeys(regime_of(figure.metrics) for figure in figures)
     profile = run["profile"] + ", paper" * (run["fidelity"] == "paper")
-    regimes = dict.fromkeys(regime_of(figure.metrics) for figure in known)
-    last = " / ".join(regimes), " / ".join(grades)
+    last = " / ".join(regimes), " / ".join(dict.fromkeys(map(graded, figures)))
     return " / ".join(counts), model_name(run["llm"]) or "none", profile, *last
 
 
 def _beside(cell: PrintedCell, filled: Cells) -> list[str]:
-    printed = (cell.shown or MISSING) + DAGGER * cell.suspicious
-    figure = filled[cell].figure
+    printed, figure = (cell.shown or MISSING) + DAGGER * cell.suspicious, filled[cell].figure
     if figure is None:
         return [printed, MISSING]
     ours = _number(figure.value) + "!" * bool(figure.metrics["failed"])
@@ -207,26 +203,24 @@ _OF_RUN = ("failed", "dataset", "llm", "embedder", "profile", "fidelity")
 
 def long_table(table: PaperTable, filled: Cells) -> Table:
     """Return a table for CSV export that has a row for each cell of the paper's table."""
-    rows = tuple(_long_row(table, cell, filled) for cell in table.cells)
-    return Table(_caption(table, ""), _LONG, rows, (), texts=_LONG)
-
-
-def _long_row(table: PaperTable, cell: PrintedCell, filled: Cells) -> tuple[str, ...]:
-    one, gap = filled[cell], difference(cell, filled)
-    printed = (
-        table.full_name, cell.dataset, cell.method, cell.versus, cell.metric, cell.llm,
-        "; ".join(cell.setting), cell.shown, cell.unit, "yes" * cell.suspicious, cell.note,
-    )  # fmt: skip
-    lacks = "; ".join(filter(None, [count_of_runs(len(one.runs)), one.missing_parts]))
-    missing = lacks or one.reason
-    if (figure := one.figure) is None:
-        return (*printed, *[""] * 16, missing)
-    ends = ("" if n is None else f"{n:.6g}" for n in (figure.value, figure.low, figure.high))
-    return (
-        *printed, *ends, str(figure.n), *(str(figure.metrics[name]) for name in _OF_RUN),
-        regime_of(figure.metrics), figure.grade.letter, "" if gap == MISSING else gap,
-        figure.grade.sentence, figure.run, figure.judge, missing,
-    )  # fmt: skip
+    rows = []
+    for cell in table.cells:
+        one, gap = filled[cell], difference(cell, filled)
+        row = [
+            table.full_name, cell.dataset, cell.method, cell.versus, cell.metric, cell.llm,
+            "; ".join(cell.setting), cell.shown, cell.unit, "yes" * cell.suspicious, cell.note,
+        ]  # fmt: skip
+        if figure := one.figure:
+            ends = (figure.value, figure.low, figure.high)
+            row += [
+                *("" if n is None else f"{n:.6g}" for n in ends), str(figure.n),
+                *(str(figure.metrics[name]) for name in _OF_RUN), regime_of(figure.metrics),
+                figure.grade.letter, "" if gap == MISSING else gap, figure.grade.sentence,
+                figure.run, figure.judge,
+            ]  # fmt: skip
+        lacks = "; ".join(filter(None, [count_of_runs(len(one.runs)), one.missing_parts]))
+        rows.append((*row, *[""] * (len(_LONG) - 1 - len(row)), lacks or one.reason))
+    return Table(_caption(table, ""), _LONG, tuple(rows), (), texts=_LONG)
 
 
 def commands(table: PaperTable, filled: Cells, home: Path) -> list[str]:
@@ -234,22 +228,19 @@ def commands(table: PaperTable, filled: Cells, home: Path) -> list[str]:
 
     Data sets whose values come from the same runs share a command.
     """
-    missing = {cell.dataset for cell, one in filled.items() if one.runs}
+    missing, paper = {cell.dataset for cell, one in filled.items() if one.runs}, table.paper
     of_sets = [[cell for cell in table.cells if cell.dataset == name] for name in table.datasets]
     below = "" if home == Path() else f" --home {home}"
-    lines = [line for name in table.datasets if name in missing for line in _questions(table, name)]
+    lines = []
+    for place in (paper.datasets[name] for name in table.datasets if name in missing):
+        asked = not table.counts or table.counts_questions
+        if place.abstract and paper.making and asked and not Path(place.questions_folder).is_dir():
+            words = f"dataset={place.run_card} kind=abstract out={place.questions_folder}"
+            lines.append(f"questions {words} {' '.join(paper.making.run)}")
     lines += [f"run experiment={table.full_name}"] if missing else []
     for lines_of in (_compare, _judge):
         lines += [f"{line}{below}" for cells in of_sets for line in lines_of(table, cells, filled)]
     return [f"graphrag-bench {line}" for line in dict.fromkeys(lines)]
-
-
-def _questions(table: PaperTable, dataset: str) -> Iterator[str]:
-    place, making = table.paper.datasets[dataset], table.paper.making
-    asked = not table.counts or table.counts_questions
-    if place.abstract and making and asked and not Path(place.questions_folder).is_dir():
-        words = f"dataset={place.run_card} kind=abstract out={place.questions_folder}"
-        yield f"questions {words} {' '.join(making.run)}"
 
 
 def _compare(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> Iterator[str]:
