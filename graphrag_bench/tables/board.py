@@ -50,10 +50,10 @@ _SECRET = re.compile(r"(?i)\b(sk|hf|gsk|ghp|xai|pk)[-_][\w-]{16,}|\bbearer\s")
 def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
     """Return the results board entry of a run.
 
-    The entry has the run's settings, its metrics, and a `command` that repeats the run. `records`
-    and `questions` are the SHA-256 digests of the stored results and of the text that
-    `question_metrics` returns. `sha256` is the digest of all other fields. Raises UserError if the
-    run is imported or unfinished, or if no command can repeat it.
+    It has the run's settings, metrics, and a `command` that repeats the run. `records` and
+    `questions` are the SHA-256 digests of the stored results and of `question_metrics`. `sha256` is
+    the digest of all other fields. Raises UserError if the run is imported or unfinished, or if no
+    command can repeat it.
     """
     run.require_steps()
     run.require_dataset()
@@ -81,14 +81,13 @@ def question_metrics(run: StoredRun) -> str:
     """Return the metrics of each question that did not fail, as CSV with numbered scopes."""
     names = [name for name in scored_questions(run) if name in run.scores]
     heads = sorted(run.metrics["metrics"])
-    scopes = list(dict.fromkeys(one for one in map(run.scopes.get, names) if one is not None))
+    numbers: dict[str | None, object] = {None: ""}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["question", "scope", *heads])
     for name in names:
-        scope = run.scopes.get(name)
-        values = (run.scores[name].get(head, "") for head in heads)
-        writer.writerow([name, "" if scope is None else scopes.index(scope), *values])
+        scope = numbers.setdefault(run.scopes.get(name), len(numbers) - 1)
+        writer.writerow([name, scope, *(run.scores[name].get(head, "") for head in heads)])
     return text.getvalue()
 
 
@@ -106,8 +105,7 @@ def read_result(path: Path) -> dict[str, Any]:
     """Check an entry and its CSV file, and return the entry.
 
     Raises UserError if a file is missing, has changed since `write_result` wrote it, or contains a
-    path, an address or a key, and if a mean, a number of questions or an interval differs from the
-    CSV file.
+    path, an address or a key, and if a number of `metrics` differs from the CSV file.
     """
     text = path.read_text(encoding="utf-8")
     try:
@@ -120,7 +118,9 @@ def read_result(path: Path) -> dict[str, Any]:
         raise UserError(f"{path.name} has missing or unknown fields: {', '.join(wrong)}.")
     if not same:
         raise UserError(f"{path.name} has changed since `runs export --result` wrote it.")
-    for one in (*_texts(values), *_check_metrics(path, values)):
+    items = paths_of(values, lists=True)
+    texts = [one for one in (*items, *items.values()) if isinstance(one, str)]
+    for one in (*texts, *_check_metrics(path, values)):
         if _PATH_OR_ADDRESS.search(one) or _SECRET.search(one) or "\n" in one:
             raise UserError(
                 f"{path.name}: '{one}' must not contain a path, address, key or line break."
@@ -146,10 +146,10 @@ def _check_metrics(path: Path, values: Mapping[str, Any]) -> Iterator[str]:
                 f"{path.name}: n - failed must be {n}, the number of questions in {file.name}."
             )
         for name in sorted({*heads[2:], *values["metrics"]}):
-            own = [(float(row[name]), scope) for row, scope in zip(rows, scopes, strict=True)
-                   if row.get(name)]  # fmt: skip
-            numbers, of = [value for value, _ in own], [scope for _, scope in own]
-            found = mean_with_interval(numbers, scopes=of).stored() if own else {}
+            scored = [at for at, row in enumerate(rows) if row.get(name)]
+            numbers = [float(rows[at][name]) for at in scored]
+            of = [scopes[at] for at in scored]
+            found = mean_with_interval(numbers, scopes=of).stored() if scored else {}
             stated = values["metrics"].get(name, {})
             if found.keys() != stated.keys() or not all(
                 abs(found[one] - stated[one]) < _ROUNDING for one in found
@@ -171,29 +171,20 @@ def _digest(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
-def _texts(value: Any) -> Iterator[str]:
-    for name, one in paths_of(value, lists=True).items():
-        yield name
-        if isinstance(one, str):
-            yield one
-
-
 def public(value: Any) -> Any:
     """Return a copy in which paths are reduced to their last part and addresses become ADDRESS."""
-    if isinstance(value, Mapping):
-        return {name: public(one) for name, one in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [public(one) for one in value]
-    if not isinstance(value, str):
-        return value
-    if value.startswith("dataset.root="):
-        return "dataset.root=FOLDER"
-    return _PATH_OR_ADDRESS.sub(_last_part, value)
-
-
-def _last_part(place: re.Match[str]) -> str:
-    text, quote = place[0].rstrip("'"), "'" * place[0].endswith("'")
-    return ("ADDRESS" if "://" in text else re.split(r"[\\/]", text.rstrip("\\/"))[-1]) + quote
+    match value:
+        case Mapping():
+            return {name: public(one) for name, one in value.items()}
+        case list() | tuple():
+            return [public(one) for one in value]
+        case str() if value.startswith("dataset.root="):
+            return "dataset.root=FOLDER"
+        case str() if place := _PATH_OR_ADDRESS.search(value):  # reaches to the end of the text
+            text, quote = place[0].rstrip("'"), "'" * value.endswith("'")
+            last = "ADDRESS" if "://" in text else re.split(r"[\\/]", text.rstrip("\\/"))[-1]
+            return value[: place.start()] + last + quote
+    return value
 
 
 def _overrides(run: StoredRun, home: Path) -> list[str]:
@@ -205,7 +196,11 @@ def _overrides(run: StoredRun, home: Path) -> list[str]:
         load_plugins(own["plugins"])
         words.insert(0, f"plugins={_text(own['plugins'])}")
     default = check_settings(compose_settings(words)).model_dump()
-    words += [_choice(one, own[one]) for one in _GROUPS if own[one] != default[one]]
+    for group in (one for one in _GROUPS if own[one] != default[one]):
+        files = {name: file for name in built_in_names(group) if (file := file_of(group, name))}
+        given = paths_of(own[group]).items()
+        apart = {name: given ^ paths_of(read_mapping(file)).items() for name, file in files.items()}
+        words.append(f"{group}={min(apart, key=lambda name: len(apart[name]))}")
     whole = {path: value for path, value in paths_of(own).items() if not _STEPS.fullmatch(path)}
     paths = {**paths_of(own, lists=True), **whole}
     words += [f"{path}={_text(paths[path])}" for path in own["given"] if path in paths]
@@ -213,17 +208,8 @@ def _overrides(run: StoredRun, home: Path) -> list[str]:
         if not (changes := _changes(run, words, home)):
             return words
         words += [f"{path}={_text(value)}" for path, value in changes.items()]
-    first = next(iter(changes))
+    first, *_ = changes
     raise UserError(f"This version cannot reproduce the setting '{first}' of {run.folder.path}.")
-
-
-def _choice(group: str, own: Any) -> str:
-    files = {name: file for name in built_in_names(group) if (file := file_of(group, name))}
-
-    def distance(name: str) -> int:
-        return len(paths_of(own).items() ^ paths_of(read_mapping(files[name])).items())
-
-    return f"{group}={min(files, key=distance)}"
 
 
 def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]:

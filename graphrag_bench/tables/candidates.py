@@ -6,7 +6,7 @@ they share the data set, model, number of questions and judge, so that methods c
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from operator import attrgetter
@@ -15,6 +15,7 @@ from typing import Any
 from graphrag_bench.judging.tables import StoredVerdicts
 from graphrag_bench.papers.names import PrintedMetric
 from graphrag_bench.papers.printed import PaperTable, Part, PrintedCell, Recipe, TableRow
+from graphrag_bench.report.rows import group_by
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.tables import grading
 from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
@@ -22,30 +23,28 @@ from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
 
 def qualifying(recipe: Recipe, conditions: Sequence[RunConditions]) -> list[RunConditions]:
     """Return the runs that have all settings that a printed value requires."""
-    wanted = recipe.required
+    place, table, wanted = recipe.place, recipe.table, recipe.required
+    own, listed, known = recipe.cell.llm, table.llms, table.paper.llms
+
+    def of_row(llm: str) -> bool:
+        """Return whether the model is that of the row; unknown models are of the first row."""
+        if len(listed) < 2 or not own or grading.is_model(llm, known[own]):
+            return True
+        return own == listed[0] and not any(grading.is_model(llm, known[name]) for name in listed)
+
+    def of_set(one: RunConditions) -> bool:
+        same = one.abstract if place.abstract else one.card == one.run.metrics["dataset"]
+        if not table.counts:
+            return not place.abstract or same or one.card != place.card
+        return one.card == place.card and (same or not table.counts_questions)
+
     return [
         one
         for one in conditions
         if all(grading.has_setting(one.settings, text) for text in wanted)
-        and not _of_another_row(recipe, one.run.metrics["llm"])
-        and not _of_another_set(recipe, one)
+        and of_row(one.run.metrics["llm"])
+        and of_set(one)
     ]
-
-
-def _of_another_set(recipe: Recipe, one: RunConditions) -> bool:
-    place, table = recipe.place, recipe.table
-    asks_others = not one.abstract if place.abstract else one.card != one.run.metrics["dataset"]
-    if not table.counts:
-        return place.abstract and asks_others and one.card == place.card
-    return one.card != place.card or (table.counts_questions and asks_others)
-
-
-def _of_another_row(recipe: Recipe, llm: str) -> bool:
-    """Return whether the model belongs to another row; unknown models belong to the first row."""
-    own, listed, known = recipe.cell.llm, recipe.table.llms, recipe.table.paper.llms
-    if len(listed) < 2 or not own or grading.is_model(llm, known[own]):
-        return False
-    return own != listed[0] or any(grading.is_model(llm, known[name]) for name in listed)
 
 
 GradedRow = tuple[TableRow, str]
@@ -58,8 +57,7 @@ class Candidate:
     """Stored run that can fill a row of a paper's table, and its grade of comparability.
 
     For a win rate, `other` is the run of the opponent. If a value is the mean of several runs,
-    `parts` has a candidate for each run, or None if the run is missing. The other fields then
-    describe the first run.
+    `parts` has a candidate or None for each run, and the other fields describe the first run.
     """
 
     run: StoredRun
@@ -77,7 +75,7 @@ class Candidate:
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
-        """The sort key: runs nearest to the paper come first, then runs with more questions."""
+        """Runs nearest to the paper come first, then runs with more questions."""
         metrics, other = self.run.metrics, self.other.metrics["key"] if self.other else ""
         near = self.grade.letter, len(self.grade.major), len(self.grade.mismatches)
         return *near, -metrics["n"], metrics["key"], other, self.judge, self.protocol
@@ -90,7 +88,13 @@ def candidates(
     verdicts: StoredVerdicts,
 ) -> list[Candidate]:
     """Return the candidates for a printed value; a judged metric needs judged runs."""
-    parts = [list(_of_part(part, conditions, verdicts)) for part in table.parts(cell)]
+    parts: list[list[Candidate]] = []
+    for part in table.parts(cell):
+        parts.append([])
+        for runs in stored_of(part, conditions):
+            other = runs[1].run if len(runs) > 1 else None
+            for how in _judges(part.own.metric, runs, verdicts):
+                parts[-1].append(Candidate(runs[0].run, grade_of(part, runs, *how), other, *how))
     if len(parts) == 1:
         return parts[0]
     whole = []
@@ -106,15 +110,6 @@ def candidates(
 
 def _nearest(runs: Iterable[Candidate]) -> Candidate | None:
     return min(runs, key=attrgetter("sort_key"), default=None)
-
-
-def _of_part(
-    part: Part, conditions: Sequence[RunConditions], verdicts: StoredVerdicts
-) -> Iterator[Candidate]:
-    for runs in stored_of(part, conditions):
-        other = runs[1].run if len(runs) > 1 else None
-        for how in _judges(part.own.metric, runs, verdicts):
-            yield Candidate(runs[0].run, grade_of(part, runs, *how), other, *how)
 
 
 def _judges(
@@ -158,10 +153,8 @@ def selected_runs(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedR
     If a candidate has grade A or B, the candidate nearest to the paper is selected. Otherwise, the
     nearest candidate in the group with candidates for the most rows is selected.
     """
-    groups = {
-        llm: _largest_group({row: runs for row, runs in rows.items() if row[0][2] == llm})
-        for llm in sorted({row[0][2] for row in rows})
-    }
+    by_llm = group_by(rows, lambda row: row[0][2])
+    groups = {llm: _largest_group([rows[row] for row in of]) for llm, of in by_llm.items()}
     picked = {}
     for row, runs in rows.items():
         best = _nearest(one for one in runs if not one.grade.major)
@@ -170,15 +163,15 @@ def selected_runs(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedR
     return picked
 
 
-def _largest_group(candidates_of: Mapping[GradedRow, Sequence[Candidate]]) -> RunGroup | None:
+def _largest_group(rows: Iterable[Sequence[Candidate]]) -> RunGroup | None:
     n_rows: Counter[RunGroup] = Counter()
-    others: dict[RunGroup, int] = {}
-    for runs in candidates_of.values():
+    n_major: dict[RunGroup, int] = {}
+    for runs in rows:
         groups = {one.group: len(one.grade.major) for one in runs if one.grade.major}
         n_rows.update(groups.keys())
-        others |= groups
+        n_major |= groups
 
     def place(group: RunGroup) -> tuple[int, int, int, RunGroup]:
-        return -n_rows[group], others[group], -group[2], group
+        return -n_rows[group], n_major[group], -group[2], group
 
     return min(n_rows, key=place, default=None)

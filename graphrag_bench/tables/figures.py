@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from graphrag_bench.papers.printed import PaperTable, Part, PrintedCell, PrintedSize, Recipe
@@ -18,10 +17,7 @@ from graphrag_bench.tables.measures import FigureSource, FigureValue, reason_wit
 
 @dataclass(frozen=True)
 class Figure:
-    """Measured value of a stored run over `n` questions, in the unit of the paper.
-
-    `low` and `high` are the ends of the confidence interval. They are None if they are unknown.
-    """
+    """Value of a stored run over `n` questions, in the paper's unit, with its interval if known."""
 
     value: float
     low: float | None
@@ -93,11 +89,19 @@ def cell_entries(
     for run in runs:
         ours = run.metrics.get("card", run.metrics["dataset"]) in cards
         conditions.append(RunConditions.of(run, papers_prompts, source.sizes(run) if ours else {}))
-    collection = _Collection(table, conditions, source)
+    groups = Counter(Candidate(one.run, Grade()).group for one in conditions)
+    collection = _Collection(table, conditions, source, groups)
     filled: dict[PrintedCell, CellEntry] = {}
     for name in table.datasets:
         rows = group_by((cell for cell in table.cells if cell.dataset == name), row_of)
-        having = {row: collection.with_figure(cells) for row, cells in rows.items()}
+        having: dict[candidates.GradedRow, list[Candidate]] = {}
+        for row, cells in rows.items():
+            of_row: dict[tuple[object, ...], Candidate] = {}
+            for cell in cells:
+                for one in candidates.candidates(table, cell, conditions, source.verdicts):
+                    if one.sort_key not in of_row and source.figure(table, cell, one):
+                        of_row[one.sort_key] = one
+            having[row] = list(of_row.values())
         picked = candidates.selected_runs(having)
         for row, cells in rows.items():
             filled |= {cell: collection.filled(cell, picked.get(row)) for cell in cells}
@@ -109,16 +113,8 @@ class _Collection:
     table: PaperTable
     conditions: Sequence[RunConditions]
     source: FigureSource
-
-    def with_figure(self, row: Sequence[PrintedCell]) -> list[Candidate]:
-        """Return the candidates that have a value for at least one cell of a row."""
-        table, verdicts = self.table, self.source.verdicts
-        having: dict[tuple[object, ...], Candidate] = {}
-        for cell in row:
-            for one in candidates.candidates(table, cell, self.conditions, verdicts):
-                if one.sort_key not in having and self.source.figure(table, cell, one):
-                    having[one.sort_key] = one
-        return list(having.values())
+    groups: Counter[candidates.RunGroup]
+    """The number of stored runs in each group of comparable runs."""
 
     def filled(self, cell: PrintedCell, picked: Candidate | None) -> CellEntry:
         table, recipe = self.table, Recipe(self.table, cell)
@@ -127,11 +123,8 @@ class _Collection:
         measured = self.source.figure(table, cell, picked) if picked else None
         parts = table.parts(cell)
         runs = (picked.parts or (picked,)) if picked else [None] * len(parts)
-        gaps = [
-            (part, run)
-            for part, run in zip(parts, runs, strict=True)
-            if measured is None or run is None
-        ]
+        pairs = zip(parts, runs, strict=True)
+        gaps = [(part, run) for part, run in pairs if measured is None or run is None]
         runnable = recipe.place.run_card is not None
         rest = self.lacking(recipe, gaps) if gaps and runnable else CellEntry()
         if picked is not None and measured is not None:
@@ -163,20 +156,15 @@ class _Collection:
     def nearest(self, part: Part, stored: Sequence[tuple[RunConditions, ...]]) -> tuple[str, ...]:
         """Return the key of the run, or the keys of the pair of runs, that should be judged.
 
-        The best grade is preferred, then the largest group of comparable runs, then the run nearest
-        to the paper.
+        It has the best grade, then the largest group of comparable runs, then is nearest to the
+        paper.
         """
 
         def place(runs: tuple[RunConditions, ...]) -> tuple[object, ...]:
             one = Candidate(runs[0].run, grade_of(part, runs), runs[-1].run)
-            return one.grade.letter, -self.sizes[one.group], one.sort_key
+            return one.grade.letter, -self.groups[one.group], one.sort_key
 
         return tuple(one.run.folder.path.name for one in min(stored, key=place))
-
-    @cached_property
-    def sizes(self) -> Counter[candidates.RunGroup]:
-        """The number of stored runs in each group of comparable runs."""
-        return Counter(Candidate(one.run, Grade()).group for one in self.conditions)
 
 
 def criteria_of_table(table: PaperTable) -> list[str]:

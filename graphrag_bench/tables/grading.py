@@ -32,11 +32,11 @@ _QUANTISED = re.compile(r"\b(I?Q[2-8]_\w+|AWQ|GPTQ|int[48]|bnb)\b", re.IGNORECAS
 class RunConditions:
     """Stored run and the properties that grading compares.
 
-    `card` is the name of the data set. `sizes` has the numbers of documents and tokens of the
-    corpus, if they are known. `papers_prompts` is true if the user states that the run used the
-    prompts of the paper, and if no prompt of the run is part of this project. `verified` is true if
-    the format of the data set was checked against original files. `abstract` is true if the
-    questions are about the whole corpus.
+    `sizes` has the numbers of documents and tokens of the corpus, if they are known.
+    `papers_prompts` is true if the user states that the run used the prompts of the paper, and if
+    no prompt of the run is part of this project. `verified` is true if the format of the data set
+    was checked against original files. `abstract` is true if the questions are about the whole
+    corpus.
     """
 
     run: StoredRun
@@ -118,17 +118,21 @@ def grade(one: RunConditions, recipe: Recipe, judge: str = "", protocol: str = "
     """
     if recipe.metric.kind == "count":
         return Grade.of(_corpus(one, recipe, silent=True))
-    ours, theirs = one.settings, _settings(recipe)
-    regime = str(ours.get(REGIME, "not known"))
+    words = recipe.words or recipe.required
+    theirs = settings_of_words(words, recipe.place.card)
+    for word in words:
+        if word.startswith(f"{BUDGET}="):
+            theirs[BUDGET] = _value(word.partition("=")[2])
+    regime = str(one.settings.get(REGIME, "not known"))
     return Grade.of([
         *_data(one, recipe),
         *_corpus(one, recipe),
         *_questions(one, recipe),
-        *_models(one, recipe),
-        *_judge(recipe, judge, protocol),
-        *([] if regime == "published" else [Mismatch(REGIME, regime, "published", major=True)]),
-        *different_settings(ours, theirs),
-        *([] if one.papers_prompts else [Mismatch("prompts", "this project's", "the paper's")]),
+        *_models(one, recipe, judge),
+        *[Mismatch("protocol of the judge", HOUSE, PAPER, major=True)] * (protocol == HOUSE),
+        *[Mismatch(REGIME, regime, "published", major=True)] * (regime != "published"),
+        *different_settings(one.settings, theirs),
+        *[Mismatch("prompts", "this project's", "the paper's")] * (not one.papers_prompts),
     ])  # fmt: skip
 
 
@@ -142,9 +146,8 @@ def _data(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
     if place.card is None:
         yield Mismatch("data", ours, name or "a data set without a name in the paper", major=True)
     elif place.card == one.card and place.abstract and not alone:
-        yield Mismatch(
-            "data", f"the questions of {ours}", f"questions generated for {name}", major=True
-        )
+        theirs = f"questions generated for {name}"
+        yield Mismatch("data", f"the questions of {ours}", theirs, major=True)
     elif place.card != (one.card if alone else ours):
         yield Mismatch("data", ours, name, major=True)
     if not one.verified:
@@ -188,8 +191,8 @@ def is_model(identity: str, model: PrintedModel | None) -> bool:
     return model is not None and re.search(model.pattern, identity.lower()) is not None
 
 
-def _models(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
-    """Yield mismatches in the models; only a different answering model is a major mismatch."""
+def _models(one: RunConditions, recipe: Recipe, judge: str) -> Iterator[Mismatch]:
+    """Yield mismatches in the models; only the answering model and the judge are major."""
     llm, build, embedder = (one.run.metrics[name] for name in ("llm", "llm_build", "embedder"))
     paper, theirs = recipe.table.paper, recipe.llm
     model = paper.llms.get(theirs)
@@ -201,13 +204,8 @@ def _models(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
         yield Mismatch("build model", model_name(build), theirs)
     if embedder and not is_model(embedder, paper.embedders.get(paper.embedder or "")):
         yield Mismatch("embedder", model_name(embedder), paper.embedder or "")
-
-
-def _judge(recipe: Recipe, judge: str, protocol: str) -> Iterator[Mismatch]:
-    if judge and not is_model(judge, recipe.table.paper.llms.get(recipe.judge)):
+    if judge and not is_model(judge, paper.llms.get(recipe.judge)):
         yield Mismatch("judge", judge, recipe.judge, major=True)
-    if protocol == HOUSE:
-        yield Mismatch("protocol of the judge", HOUSE, PAPER, major=True)
 
 
 def different_settings(
@@ -224,18 +222,9 @@ def different_settings(
         undecided.add(BUDGET)
     names = sorted({*ours, *theirs} - undecided)
     for name in above_steps(name for name in names if ours.get(name) != theirs.get(name)):
-        mine, other = (
-            MISSING if settings.get(name) is None else str(settings[name])
-            for settings in (ours, theirs)
-        )
+        values = [settings.get(name) for settings in (ours, theirs)]
+        mine, other = (MISSING if value is None else str(value) for value in values)
         yield Mismatch(name.removeprefix("method."), mine, other)
-
-
-def _settings(recipe: Recipe) -> dict[str, Any]:
-    words = recipe.words or recipe.required
-    settings = settings_of_words(words, recipe.place.card)
-    budget = [word.partition("=")[2] for word in words if word.startswith(f"{BUDGET}=")]
-    return settings | ({BUDGET: _value(budget[0])} if budget else {})
 
 
 def settings_of_words(words: Sequence[str], dataset: str | None) -> dict[str, Any]:
