@@ -1,7 +1,7 @@
 """Measure the values that papers print (means, costs, win rates, sizes, times) in stored runs."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -45,25 +45,14 @@ def _mean_of(values: Sequence[float]) -> FigureValue | None:
     return _interval(mean_with_interval(values)) if sum(values) else None
 
 
-def _build_tokens(run: Mapping[str, Any], kind: str) -> FigureValue | None:
-    parts = [run["cost"]["stages"].get("build")]
-    if kind == "report_tokens":
-        steps = run["cost"]["steps"]
-        parts = [part for name, part in steps.items() if name.startswith("reports")]
-    n_tokens = sum(total_of(part, *TOKENS) for part in parts if part)
-    return FigureValue(n_tokens, run["n"]) if n_tokens else None
-
-
 def seconds(timing: Sequence[Row], cost: Mapping[str, Any], what: str = "") -> FigureValue | None:
-    """Return the mean number of seconds per question.
+    """Return the mean number of seconds per question, of all steps or of a stage or operator.
 
-    The time is summed over all steps, or only over the steps of the stage or operator `what`. A
-    question without such a step counts as 0 seconds. Returns None if the questions ran in parallel,
-    if replies came from the cache, or if no step matches `what`.
+    A question without such a step counts as 0 seconds. Returns None if the questions ran in
+    parallel, if replies came from the cache, or if no step matches `what`.
     """
-    if not timing or any(row.get("workers") != 1 for row in timing):
-        return None
-    if any(part["cached"]["calls"] for part in cost.get("questions", {}).values()):
+    cached = any(part["cached"]["calls"] for part in cost.get("questions", {}).values())
+    if cached or not timing or any(row.get("workers") != 1 for row in timing):
         return None
     n = len({row["question"] for row in timing})
     of_steps = {(row["question"], row["step"]): row["seconds"] for row in timing}
@@ -108,10 +97,9 @@ def reason_without_figure(table: PaperTable, cell: PrintedCell) -> str:
     metric = table.metric(cell)
     if metric.kind == "none":
         return metric.value
-    if not metric.criteria or cell.versus not in ("", cell.method):
-        return ""
-    unnamed = "the paper does not name the opponent"
-    return "a method against itself" if cell.versus == cell.method else unnamed
+    if metric.criteria and cell.versus == cell.method:
+        return "a method against itself"
+    return "the paper does not name the opponent" if metric.criteria and not cell.versus else ""
 
 
 @dataclass
@@ -132,15 +120,14 @@ class FigureSource:
         file = self.home / "runs" / ".tables" / f"{digest}.json"
         if not digest or digest in self._sizes:
             return self._sizes.get(digest, {})
-        sizes: dict[str, int] = {}
         if file.is_file():
-            sizes = json.loads(file.read_text(encoding="utf-8"))
+            self._sizes[digest] = json.loads(file.read_text(encoding="utf-8"))
         elif (dataset := run.dataset) is not None and dataset.corpus_digest == digest:
             n_tokens = sum(count_tokens(one.text) for one in dataset.documents)
-            sizes = {"documents": len(dataset.documents), "tokens": n_tokens}
+            self._sizes[digest] = {"documents": len(dataset.documents), "tokens": n_tokens}
             file.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(file, json.dumps(sizes) + "\n")
-        return self._sizes.setdefault(digest, sizes)
+            write_whole(file, json.dumps(self._sizes[digest]) + "\n")
+        return self._sizes.setdefault(digest, {})
 
     def figure(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
         """Return the value that a candidate gives for a cell; None if its runs do not have it."""
@@ -162,7 +149,13 @@ class FigureSource:
                 costs = metrics["cost"]["questions"].values()
                 return _mean_of([total_of(cost, "usd") for cost in costs])
             case "build":
-                return _build_tokens(metrics, what)
+                cost = metrics["cost"]
+                parts = [cost["stages"].get("build")]
+                if what == "report_tokens":
+                    steps = cost["steps"].items()
+                    parts = [part for name, part in steps if name.startswith("reports")]
+                n_tokens = sum(total_of(part, *TOKENS) for part in parts if part)
+                return FigureValue(n_tokens, metrics["n"]) if n_tokens else None
             case "time" | "seconds":
                 step = what if metric.kind == "seconds" else ""
                 return seconds(run.folder.timing(), metrics["cost"], step)
@@ -182,14 +175,12 @@ class FigureSource:
             if run is not None and run.other is not None:
                 keys = run.run.folder.path.name, run.other.folder.path.name
                 levels.setdefault(part.level, []).extend(
-                    (*keys, criterion, run.judge, run.protocol)
-                    for criterion in part.own.metric.criteria
+                    (*keys, name, run.judge, run.protocol) for name in part.own.metric.criteria
                 )
-        means = (self.verdicts.win_rate(of, one.run.scopes) for of in levels.values())
+        rates = (self.verdicts.win_rate(of, one.run.scopes) for of in levels.values())
         highest = any(row.over == "highest" for row in table.rows_of(cell))
-        choose: Callable[..., Mean | None] = max if highest else min
-        mean = choose(filter(None, means), key=lambda mean: mean.mean, default=None)
-        return _interval(mean)
+        means = sorted(filter(None, rates), key=lambda mean: mean.mean, reverse=highest)
+        return _interval(means[0]) if means else None
 
     def _size(self, run: StoredRun, what: str) -> FigureValue | None:
         n, dataset = run.metrics["n"], run.dataset
