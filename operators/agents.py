@@ -12,6 +12,7 @@ from graphrag_bench.algorithms.path_values import ChosenRelation, Exploration, H
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
@@ -44,15 +45,12 @@ Scored = tuple[tuple[str, float], ...]
 """Relation names with scores, in the order of the model's reply."""
 Relations = dict[str, tuple[bool, float]]
 """For each relation name: true if it leads from source to target, and its summed weight."""
-Group = tuple[ChosenRelation, tuple[Hop, ...]]
-"""A chosen relation and the hops along it, one for each candidate node."""
 
 
 @operator("node.topics", order="the order of the nodes")
 def topics(nodes: Ranked[Node]) -> tuple[Ranked[Node], Exploration]:
-    """Start a Think-on-Graph search from the given nodes, with an exploration that has no hops yet.
+    """Start a Think-on-Graph search from the distinct given nodes, with an empty exploration.
 
-    A node that is given several times is returned once.
     Source: ToG (Sun et al. 2024), Section 2.1, initialisation.
     """
     return nodes.distinct(), Exploration()
@@ -79,35 +77,31 @@ def choose_relations(
 ) -> Exploration:
     """In a Think-on-Graph search, let the language model choose up to `width` relations per node.
 
-    The search follows the chosen relations, which are added to the exploration, i.e. the record of
-    the search. The prompt lists the names of the node's relations in alphabetical order. With `use:
-    [relationships]`, it lists only the names of the given relationships. The model gives each
-    chosen name a score (0..1). Names that are not in the prompt are dropped. The relation by which
-    the search reached a node is not followed back. If a node has a relation in both directions, it
-    is followed from subject to object. A node without relations needs no call. After two unreadable
-    replies no relation is chosen, which counts as a fallback. Raises CallFailed if the model fails.
+    The chosen relations are added to the exploration, i.e. the record of the search. The prompt
+    lists the names of the node's relations in alphabetical order. With `use: [relationships]`, it
+    lists only the names of the given relationships. The model gives each chosen name a score
+    (0..1). Names that are not in the prompt are dropped. The relation by which the search reached a
+    node is not followed back. If a node has a relation in both directions, it is followed from
+    subject to object. A node without relations needs no call. After two unreadable replies no
+    relation is chosen, which counts as a fallback.
     Deviation: The model is asked about the first 8 nodes only. It sees at most 60 names per node,
     namely the names with the highest weight. ToG has no such limits. Zhou et al. (Table 3) find the
     relationships of the nodes with a separate operator, "Onehop".
     Source: Zhou et al. (2025), Section 6.1, "Agent"; ToG (Sun et al. 2024), Section 2.1.
     """
     among = None if relationships is None else relationships.ids
-    every = (
-        (topic, _relations(graph, topic, exploration, among))
-        for topic in unique(nodes.ids.tolist())[:MAX_TOPICS]
-    )
+    topics = unique(nodes.ids.tolist())[:MAX_TOPICS]
+    every = ((topic, _relations(graph, topic, exploration, among)) for topic in topics)
     shared = {"question": question.text, "width": width}
+
+    def chat(at: tuple[int, Relations]) -> Chat:
+        topic, named = at
+        return prompt.render({**shared, "entity": graph.names[topic], "relations": sorted(named)})
+
     choices = ask_about(
-        llm,
-        [(topic, named) for topic, named in every if named],
-        lambda at: prompt.render(
-            {**shared, "entity": graph.names[at[0]], "relations": sorted(at[1])}
-        ),
-        ReplyFormat(RELATIONS, _scored_names),
-        _choices,
-        fallback=lambda _: [],
-        max_tokens=max_tokens,
-    )
+        llm, [at for at in every if at[1]], chat, ReplyFormat(RELATIONS, _scored_names), _choices,
+        fallback=lambda _: [], max_tokens=max_tokens,
+    )  # fmt: skip
     chosen = tuple(choice for some in choices for choice in some[:width])
     return Exploration(chosen, exploration.rounds)
 
@@ -139,40 +133,34 @@ def choose_nodes(
     call. The `width` hops with the highest scores are added to the exploration, i.e. the record of
     the search. Hops with score 0 are dropped. Ties are broken by the order of the relations, then
     by the order of the candidates. If a reply does not have exactly one number per candidate, all
-    candidates get the same score, which counts as a fallback. Raises CallFailed if the model fails.
-    Deviation: The model scores at most 20 candidates per relation. They are the candidates with the
-    highest weight, and ties are broken by lower id. ToG samples candidates at random. Only the
-    first `max_groups` relations are followed.
+    candidates get the same score, which counts as a fallback.
+    Deviation: The model scores at most 20 candidates per relation, namely the candidates with the
+    highest weight. ToG samples candidates at random. Only the first `max_groups` relations are
+    followed.
     Source: Zhou et al. (2025), Section 6.1, "Agent"; ToG (Sun et al. 2024), Section 2.1.
     """
     among = None if nodes is None else nodes.ids
     every = ((choice, _hops(graph, choice, among)) for choice in exploration.chosen)
     groups = [(choice, hops) for choice, hops in every if hops][:max_groups]
-    scores_of_wide = ask_about(
-        llm,
-        [group for group in groups if len(group[1]) > 1],
-        lambda group: prompt.render(
-            {
-                "question": question.text,
-                "topic": graph.names[group[0].topic],
-                "relation": group[0].relation,
-                "candidates": [graph.names[hop.end(graph)] for hop in group[1]],
-            }
-        ),
-        ReplyFormat(ENTITIES, _numbers),
-        _scores,
+
+    def chat(group: tuple[ChosenRelation, tuple[Hop, ...]]) -> Chat:
+        choice, hops = group
+        candidates = [graph.names[hop.end(graph)] for hop in hops]
+        named = {"topic": graph.names[choice.topic], "relation": choice.relation}
+        return prompt.render({"question": question.text, **named, "candidates": candidates})
+
+    each = iter(ask_about(
+        llm, [group for group in groups if len(group[1]) > 1], chat,
+        ReplyFormat(ENTITIES, _numbers), lambda numbers, group: _scores(numbers, len(group[1])),
         fallback=lambda group: [1 / len(group[1])] * len(group[1]),
-        max_tokens=max_tokens,
-        retry=False,
-    )
-    each = iter(scores_of_wide)
+        max_tokens=max_tokens, retry=False,
+    ))  # fmt: skip
     scored: list[Hop] = []
     for choice, hops in groups:
         scores = [choice.score] if len(hops) == 1 else next(each)
         scored += [replace(hop, score=score) for hop, score in zip(hops, scores, strict=True)]
-    best = sorted(
-        (hop for hop in scored if hop.score > 0), key=lambda hop: -round(hop.score, DECIMALS)
-    )[:width]
+    scored = [hop for hop in scored if hop.score > 0]
+    best = sorted(scored, key=lambda hop: -round(hop.score, DECIMALS))[:width]
     ends = Ranked[Node].of({hop.end(graph): hop.score for hop in reversed(best)})  # best hop last
     by_score: Ranked[Node] = best_rows(ends.ids, ends.scores, len(ends))
     return by_score, Exploration((), (*exploration.rounds, tuple(best)))
@@ -217,19 +205,15 @@ def _hops(graph: Graph, choice: ChosenRelation, among: IntArray | None) -> tuple
 
 
 def _scored_names(text: str, cut: bool) -> Scored:
-    pairs = [pair for part in re.split(r"[{}\n;]", text) if (pair := _scored(part)) is not None]
+    pairs: list[tuple[str, str]] = []
+    for line in re.split(r"[{}\n;]", text):
+        matches = (form.search(_MARK.sub("", line)) for form in _LINE_FORMS)
+        named = ((match[1].strip(" \t\"'*:-([,"), match[2]) for match in matches if match)
+        pairs += [pair for pair in named if pair[0]][:1]
     if not pairs:
         raise UnreadableReply(RELATIONS, text)
-    shares = _shares([score for _, score in pairs])
-    return tuple((name, share) for (name, _), share in zip(pairs, shares, strict=True))
-
-
-def _scored(line: str) -> tuple[str, float] | None:
-    bare = _MARK.sub("", line)
-    for form in _LINE_FORMS:
-        if (match := form.search(bare)) and (name := match.group(1).strip(" \t\"'*:-([,")):
-            return name, float(match.group(2))
-    return None
+    names, numbers = zip(*pairs, strict=True)
+    return tuple(zip(names, _shares(numbers), strict=True))
 
 
 def _choices(scored: Scored, at: tuple[int, Relations]) -> list[ChosenRelation]:
@@ -250,14 +234,15 @@ def _numbers(text: str, cut: bool) -> list[list[str]]:
     return numbers
 
 
-def _scores(reply: Sequence[Sequence[str]], group: Group) -> list[float]:
+def _scores(reply: Sequence[Sequence[str]], n_candidates: int) -> list[float]:
     decimals = [number for number in reply[0] if "." in number]
     for numbers in (reply[0], decimals, *reply[1:]):
-        if len(numbers) == len(group[1]):
-            return _shares([float(number) for number in numbers])
+        if len(numbers) == n_candidates:
+            return _shares(numbers)
     raise UnreadableReply(ENTITIES, ", ".join(reply[0]))
 
 
-def _shares(scores: Sequence[float]) -> list[float]:
+def _shares(numbers: Sequence[str]) -> list[float]:
+    scores = [float(number) for number in numbers]
     whole = sum(scores) if max(scores) > 1 else 1.0
     return [score / whole for score in scores]

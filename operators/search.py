@@ -1,6 +1,8 @@
 """Operators that search nodes, relationships, chunks and communities by vectors, TF-IDF or BM25.
 
-The search text is the question. If the step has `use: [query]`, it is the query.
+The search text is the question. If the step has `use: [query]`, it is the query. Unless an operator
+documents another score, the score is the cosine (-1..1), and the highest score of the texts of the
+query. An empty query has no results.
 """
 
 from collections.abc import Sequence
@@ -54,10 +56,7 @@ def vectors_of(
 def search_each(
     groups: Sequence[Vectors], index: VectorIndex, k: int, among: BoolArray | None = None
 ) -> list[list[Ranked[Any]]]:
-    """For each vector of each group, return the `k` most similar rows of a vector index.
-
-    `among` is a boolean mask of the rows to search. By default all rows are searched.
-    """
+    """For each vector of each group, return the `k` most similar rows where `among` is true."""
     if among is not None:
         rows = np.flatnonzero(among)
         return [[Ranked.top(index.scores(one), k, among=rows) for one in group] for group in groups]
@@ -67,10 +66,7 @@ def search_each(
 
 
 def best_hits(hits: Sequence[Ranked[Any]], top_k: int) -> Ranked[Any]:
-    """Merge several rankings into one ranking of the `top_k` rows with the highest scores.
-
-    If a row is in several rankings, its best score counts. Ties are broken by lower id.
-    """
+    """Merge rankings into one ranking of the `top_k` rows with the highest scores."""
     if len(hits) == 1:
         return hits[0]
     if not hits:
@@ -87,12 +83,9 @@ def most_similar(
     top_k: int,
     among: BoolArray | None = None,
 ) -> list[Ranked[Any]]:
-    """Return the `top_k` most similar rows of a vector index for each search text.
+    """Return the `top_k` rows of a vector index that are most similar to each query or question.
 
-    The search text of a question is its query, or the question itself if the query is None. The
-    score is the cosine (-1..1). If a query has several texts, the highest cosine counts. Ties are
-    broken by lower id. An empty query has no results. `among` is a boolean mask of the rows to
-    search.
+    `among` is a mask of the rows to search, bool (n_rows,).
     """
     groups = vectors_of(question, query, embedder)
     return [best_hits(hits, top_k) for hits in search_each(groups, index, top_k, among)]
@@ -101,12 +94,10 @@ def most_similar(
 def scaled_similarity(
     vectors: Vectors, index: VectorIndex, scale: Scale, among: BoolArray | None = None
 ) -> FloatArray:
-    """Return the similarity of every row of an index to a question as a float64 array (n_rows,).
+    """Return the highest cosine of each row of an index with the given vectors, float64 (n_rows,).
 
-    `vectors` are the vectors of the question's texts. The similarity of a row is its highest cosine
-    with these vectors. If there are no vectors, it is 0. `scale="min_max"` maps the lowest
-    similarity to 0 and the highest to 1. If all similarities are equal, they become 1. `among` is a
-    boolean mask of the rows that define the lowest and the highest similarity.
+    Without vectors it is 0. `scale="min_max"` maps the lowest and the highest cosine of the rows
+    where `among` is true to 0 and 1. If they are equal, all values are 1.
     """
     if not len(vectors) or not len(index):
         return np.zeros(len(index))
@@ -133,29 +124,21 @@ def node_vdb(
 ) -> list[Ranked[Node]]:
     """Return the nodes whose vectors are most similar to the question or query.
 
-    The score is the cosine (-1..1). If a query has several texts, the highest cosine counts. Ties
-    are broken by lower id. Nodes with a cosine below `min_score` are dropped. If `types` is not
-    empty, only nodes of these types are searched. In a tree, all layers are searched. With
+    Nodes with a cosine below `min_score` are dropped. In a tree, all layers are searched. With
     `score="share"`, as in fast-graphrag, the scores are (1 + cosine) / 2, divided by their sum.
     Source: Zhou et al. (2025), Section 6.1, node "VDB".
     """
-    rankings = most_similar(
-        question, query, node_index, embedder, top_k, nodes_of_types(graph, types)
-    )
+    among = nodes_of_types(graph, types)
+    rankings = most_similar(question, query, node_index, embedder, top_k, among)
     rankings = [one.take(one.scores >= min_score) for one in rankings]
-    if score == "cosine":
-        return rankings
-    halves = [(1.0 + one.scores) / 2.0 for one in rankings]
-    pairs = zip(rankings, halves, strict=True)
-    return [Ranked(one.ids, half / (half.sum() or 1.0)) for one, half in pairs]
+    if score == "share":
+        halves = [(1.0 + one.scores) / 2.0 for one in rankings]
+        pairs = zip(rankings, halves, strict=True)
+        rankings = [Ranked(one.ids, half / (half.sum() or 1.0)) for one, half in pairs]
+    return rankings
 
 
-@operator(
-    "relationship.vdb",
-    table3="VDB",
-    batched=True,
-    order="with degree_weight, the degree of both ends, then weight",
-)
+@operator("relationship.vdb", table3="VDB", batched=True, order="with degree_weight, by degree")
 def relationship_vdb(
     question: Sequence[Question],
     query: Sequence[Query | None],
@@ -169,10 +152,9 @@ def relationship_vdb(
 ) -> list[Ranked[Relationship]]:
     """Return the relationships whose vectors are most similar to the question or query.
 
-    The score is the cosine (-1..1). If a query has several texts, the highest cosine counts. Ties
-    are broken by lower id. Relationships with a cosine below `min_score` are dropped. With
-    `order="degree_weight"`, as in the code of Zhou et al., the result is sorted by the degree of
-    the head plus the degree of the tail, then by weight.
+    Relationships with a cosine below `min_score` are dropped. With `order="degree_weight"`, as in
+    the code of Zhou et al., the result is sorted by the degree of the head plus the degree of the
+    tail, then by weight.
     Source: Zhou et al. (2025), Section 6.1, relationship "VDB".
     """
     rankings = most_similar(question, query, relationship_index, embedder, top_k)
@@ -193,8 +175,6 @@ def chunk_vdb(
 ) -> list[Ranked[Chunk]]:
     """Return the chunks whose vectors are most similar to the question or query.
 
-    The score is the cosine (-1..1). If a query has several texts, the highest cosine counts. Ties
-    are broken by lower id.
     Source: Zhou et al. (2025), Section 7 (VanillaRAG); technical report, B.1, chunk "VDB".
     """
     return most_similar(question, query, chunk_index, embedder, top_k)
@@ -214,9 +194,8 @@ def community_vdb(
 ) -> list[Ranked[Community]]:
     """Return the communities whose reports are most similar to the question or query.
 
-    The score is the cosine (-1..1). If a query has several texts, the highest cosine counts. Ties
-    are broken by lower id. Communities without a report are left out. `level` is the finest level
-    that is searched, and level 0 is the coarsest.
+    Communities without a report are left out. `level` is the finest level that is searched, and
+    level 0 is the coarsest.
     Source: Zhou et al. (2025), technical report, B.1, community "VDB".
     """
     among = np.isin(np.arange(len(communities)), with_report(communities, reports, level))
@@ -234,9 +213,8 @@ def similarity(
 ) -> list[ChunkScores]:
     """Return the cosine similarity of every chunk to the question or query.
 
-    With `scale="cosine"`, the score is the cosine (-1..1). With `scale="min_max"`, the cosines of
-    all chunks are scaled to 0..1. If all cosines are equal, every score is 1. If a query has
-    several texts, the highest cosine counts. If the query has no texts, all scores are 0.
+    With `scale="min_max"`, the cosines of all chunks are scaled to 0..1. If all cosines are equal,
+    every score is 1. If the query is empty, all scores are 0.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.4, reset probabilities of passage nodes.
     """
     return [
@@ -256,9 +234,8 @@ def tfidf(
 ) -> Ranked[Node]:
     """Return the nodes whose texts are most similar to the question or query by TF-IDF.
 
-    The score is the cosine of the TF-IDF vectors (0..1). If a query has several texts, the highest
-    score counts. Ties are broken by lower id. With `use: [nodes]`, only the given nodes are ranked.
-    Nodes that have no word in common with the question are dropped.
+    The score is the cosine of the TF-IDF vectors (0..1). With `use: [nodes]`, only the given nodes
+    are ranked. Nodes that have no word in common with the question are dropped.
     Source: Zhou et al. (2025), Section 6.1, node "TF-IDF"; KGP (Wang et al. 2024), Section 3.
     """
     texts = (question.text,) if query is None else query.texts
@@ -275,8 +252,8 @@ def bm25(
 ) -> Ranked[Chunk]:
     """Return the chunks with the highest BM25 scores for the question or query.
 
-    The scores are positive. If a query has several texts, their scores are added. Ties are broken
-    by lower id. Chunks that have no word in common with the question are dropped.
+    If a query has several texts, their scores are added. Chunks that have no word in common with
+    the question are dropped.
     Source: Robertson and Zaragoza (2009), in Lucene's variant (Kamphuis et al. 2020).
     """
     texts = (question.text,) if query is None else query.texts
@@ -288,8 +265,7 @@ def bm25(
 def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[Chunk]:
     """Scale the scores of the chunks to the range from 0 to `weight`. Their order does not change.
 
-    Scores of different retrievers can then be added with `merge: sum`. If all scores are equal,
-    each becomes `weight`.
+    Scores of several retrievers can then be added. If all scores are equal, each becomes `weight`.
     Source: Bruch, Gai and Ingber, TOIS 2023, Section 3, convex combination.
     """
     if not len(chunks):

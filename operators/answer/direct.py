@@ -27,13 +27,12 @@ def reader_values(
 ) -> dict[str, Any]:
     """Return the values of the variables that an answering prompt may use.
 
-    `pieces` are the passages or rows of the context, in order. `dependencies` are pairs of a
-    sub-question and its answer. In the result, each of the `blocks` holds consecutive pieces of the
-    same kind. The `rows` of a block are their texts. Its `head` is the CSV header of this kind, and
-    `table` is true if the rows are numbered CSV rows with this header. `form` names the form of the
-    answer, e.g. a short answer. `manner` completes the instruction "Answer the question ...", and
-    `cue` ends the prompt. `licence` tells the model what to do if the context does not contain the
-    answer. It is empty if there are no context and no dependencies.
+    `dependencies` are pairs of a sub-question and its answer. In the result, each of the `blocks`
+    holds consecutive pieces of the same kind. The `rows` of a block are their texts. Its `head` is
+    the CSV header of this kind, and `table` is true if the rows are numbered CSV rows with this
+    header. `form` names the form of the answer. `manner` completes the instruction "Answer the
+    question ...", and `cue` ends the prompt. `licence` tells the model what to do if the context
+    does not contain the answer. It is empty if there are no context and no dependencies.
     """
     form, dependencies = question.answer_form, tuple(dependencies)
     closed = pieces is None and not dependencies
@@ -57,8 +56,8 @@ def reader_values(
 def answer_of(llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None) -> Answer:
     """Send an answering prompt to the language model and return its reply as the answer.
 
-    The default of `max_tokens` is the limit of the question's answer form. It is reduced if the
-    remaining context window is smaller. Raises CallFailed if the model fails.
+    The default of `max_tokens` is the limit of the question's answer form, or the rest of the
+    context window if that is smaller. Raises CallFailed if the model fails.
     """
     if max_tokens is None:
         max_tokens = reply_tokens(llm, chat, question.answer_form.max_tokens)
@@ -78,8 +77,7 @@ def direct(
 ) -> Answer:
     """Answer the question with one prompt. If there is a context, the prompt contains it.
 
-    `reader_values` defines the variables of the prompt. The default of `max_tokens` is the limit of
-    the question's answer form. Raises CallFailed if the model fails.
+    `reader_values` defines the variables of the prompt, and `answer_of` the token limit.
     Source: Zhou et al. (2025), Section 6.2, direct generation.
     """
     pieces = context.pieces if context else None

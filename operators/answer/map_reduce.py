@@ -1,6 +1,6 @@
 """Map-reduce generation: extract scored statements from parts of the context, then answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Literal
@@ -19,8 +19,7 @@ from pydantic import (
 
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.tokenizer import Tokenizer
-from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.graphs.build_calls import failures
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_format
 from graphrag_bench.prompts import REFUSAL, ContextBudget, Prompt
@@ -115,45 +114,37 @@ def map_points(
     question. Only the first `max_groups` groups are sent to the model. The returned context
     contains their pieces, and its `cut` lists all other pieces.
     The reply schema allows 5 statements per group and `max_characters` per statement, because a
-    small model may otherwise repeat itself. If `max_characters` is None, statements have no length
-    limit and the prompt asks for comprehensive descriptions, as in the paper. Statements with score
-    0 are dropped. Ties are broken by the order of the groups. A group with an unreadable reply has
-    no statements. If every group fails, the last failure is raised.
+    small model may otherwise repeat itself. If `max_characters` is None, the prompt asks for
+    comprehensive descriptions, as in the paper. Statements with score 0 are dropped. Ties are
+    broken by the order of the groups. A group with an unreadable reply has no statements. If every
+    group fails, the last failure is raised.
     Source: Edge et al. (2024), Section 3.1.6; Zhou et al. (2025), Section 6.2 and report, B.8.
     """
     pieces = list(context.pieces)
     if order == "shuffled":
         permutation = np.random.default_rng(seed).permutation(len(pieces))
         pieces = [pieces[row] for row in permutation.tolist()]
-    groups = _groups(pieces, group_tokens if group == "packed" else 0)
+    groups: list[list[Piece]] = []
+    most, size = group_tokens if group == "packed" else 0, 0
+    for piece in pieces:
+        size += piece.n_tokens
+        if not groups or size > most:
+            groups.append([])
+            size = piece.n_tokens
+        groups[-1].append(piece)
     groups, rest = groups[:max_groups], groups[max_groups:]
     unread = tuple((p.kind, p.id) for part in rest for p in part)
     read = Context(tuple(p for part in groups for p in part), (*context.cut, *unread))
-    if not groups:
-        return Points((), ()), read
     values = {"question": question.text, "max_characters": max_characters}
     chats = [prompt.render({**values, "pieces": pieces}) for pieces in groups]
     reading = json_format(_reply_of(max_characters), "map points")
     results = ask_each(llm, chats, reading, max_tokens=max_tokens)
-    failures = [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
-    if len(failures) == len(results):
-        raise failures[-1]
+    failed = failures(results)
+    if failed and len(failed) == len(results):
+        raise failed[-1]
     points = [p for one in results if isinstance(one, MapReply) for p in one.points]
     best = sorted((p for p in points if p.score > 0), key=lambda point: -point.score)
     return Points(tuple(p.description for p in best), tuple(p.score for p in best)), read
-
-
-def _groups(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
-    groups: list[list[Piece]] = []
-    size = 0
-    for piece in pieces:
-        if groups and size + piece.n_tokens <= most:
-            groups[-1].append(piece)
-            size += piece.n_tokens
-        else:
-            groups.append([piece])
-            size = piece.n_tokens
-    return groups
 
 
 @operator("context.points")
@@ -167,8 +158,8 @@ def points_context(
 ) -> Context:
     """Replace the context with the first extracted statements that fit the budget.
 
-    If both `budget` (in tokens) and the context budget are set, the lower limit applies. The `cut`
-    of the old context is kept.
+    The lower of `budget` (in tokens) and the context budget applies. The `cut` of the old context
+    is kept.
     Source: Edge et al. (2024), Section 3.1.6; Zhou et al. (2025), Section 6.2.
     """
     empty = Context((), context.cut if context else ())
@@ -176,15 +167,12 @@ def points_context(
 
 
 def _pieces(points: Points, tokenizer: Tokenizer) -> list[Piece]:
-    pieces = []
-    every = points.chunks or [()] * len(points)
-    for row, (text, score, chunks) in enumerate(
-        zip(points.texts, points.scores, every, strict=True)
-    ):
-        text = f"[importance {score}] {text}"
-        n_tokens = tokenizer.count(text)
-        pieces.append(Piece("point", str(row), text, float(score), n_tokens, chunks=chunks))
-    return pieces
+    chunks = points.chunks or [()] * len(points)
+    texts = [f"[importance {s}] {t}" for s, t in zip(points.scores, points.texts, strict=True)]
+    return [
+        Piece("point", str(row), text, float(score), tokenizer.count(text), chunks=of_text)
+        for row, (text, score, of_text) in enumerate(zip(texts, points.scores, chunks, strict=True))
+    ]
 
 
 @operator("answer.reduce", calls=1, supplies=READER_VARIABLES | {"points"})
@@ -200,8 +188,7 @@ def reduce(
 ) -> Answer:
     """Answer the question from the first extracted statements that fit the budget.
 
-    If there are no statements, the answer is `REFUSAL` and the model is not called. The default of
-    `max_tokens` is the limit of the question's answer form.
+    If there are no statements, the answer is `REFUSAL` and the model is not called.
     Deviation: If there are no statements, the authors' code answers with a sentence. Accuracy by
     substring can mistake this sentence for the answer "no".
     Source: Edge et al. (2024), Section 3.1.6; Zhou et al. (2025), Section 6.2.
@@ -209,8 +196,8 @@ def reduce(
     if not len(points):
         return Answer(REFUSAL)
     rows = [
-        {"analyst": number + 1, "score": score, "text": text}
-        for number, (text, score) in enumerate(zip(points.texts, points.scores, strict=True))
+        {"analyst": number, "score": score, "text": text}
+        for number, (text, score) in enumerate(zip(points.texts, points.scores, strict=True), 1)
     ]
     n_tokens = [tokenizer.count(text) for text in points.texts]
     most = context_budget.tokens

@@ -17,7 +17,6 @@ from graphrag_bench.values import (
     Ranked,
     Relationship,
     RelationshipScores,
-    best_rows,
     unique,
 )
 
@@ -28,9 +27,8 @@ def fromrel(
 ) -> Ranked[Chunk]:
     """Return the chunks from which the given relationships were extracted.
 
-    The chunks are in the order of the relationships. Chunks of the same relationship are sorted by
-    id. The score of a chunk is the score of the first given relationship that was extracted from
-    it. Synonymy edges have no chunks.
+    Chunks of the same relationship are sorted by id. The score of a chunk is the score of the first
+    given relationship that was extracted from it. Synonymy edges have no chunks.
     Source: Zhou et al. (2025), Section 6.1, chunk "FromRel".
     """
     return _in_order(relationships, graph.relationship_chunk, top_k)
@@ -46,15 +44,13 @@ def frompaths(
 ) -> Ranked[Chunk]:
     """Return the chunks from which the relationships on the given paths were extracted.
 
-    The chunks are in the order of the paths and of the hops on each path. Chunks of the same hop
-    are sorted by id. The score of a chunk is the score of the first path that leads to it. With
-    `unit="fact"`, a hop leads to the chunks of its own relationship. With `unit="pair"`, it leads
-    to the chunks of all relationships between its two nodes.
+    Chunks of the same hop are sorted by id. The score of a chunk is the score of the first path
+    that leads to it. With `unit="fact"`, a hop leads to the chunks of its own relationship. With
+    `unit="pair"`, it leads to the chunks of all relationships between its two nodes.
     Source: this project; PathRAG's code, source ids of edges.
     """
-    hops = [(row, path.score) for path in paths.paths for row in path.relationships]
-    rows = np.array([row for row, _ in hops], np.int64)
-    scores = np.array([score for _, score in hops])
+    rows = np.array([row for path in paths.paths for row in path.relationships], np.int64)
+    scores = np.array([path.score for path in paths.paths for _ in path.relationships])
     if unit == "fact":
         return _in_order(Ranked(rows, scores), graph.relationship_chunk, top_k)
     return _in_order(Ranked(graph.pairs.of[rows], scores), graph.pair_chunk, top_k)
@@ -64,9 +60,8 @@ def frompaths(
 def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
     """Return the chunks that contain the given nodes, in the order of the nodes.
 
-    The score of a chunk is the score of its first given node. A leaf of a tree or a passage node
-    has one chunk, its own text. The chunks of an entity are all chunks that name it, sorted by id.
-    A summary has no chunk.
+    The score of a chunk is the score of its first given node. Chunks of the same node are sorted by
+    id. A leaf of a tree or a passage node has one chunk, and a summary has none.
     Source: this project.
     """
     return _in_order(nodes, graph.node_chunk, top_k)
@@ -81,9 +76,7 @@ def _in_order(ranked: Ranked[Any], incidence: Any, top_k: int | None) -> Ranked[
     return Ranked(chunks[first].astype(np.int64), ranked.scores[places[first]])
 
 
-@operator(
-    "chunk.occurrence", table3="Occurrence", order="with entity_order, the order of the nodes"
-)
+@operator("chunk.occurrence", table3="Occurrence", order="with entity_order, that of the nodes")
 def occurrence(
     relationships: Ranked[Relationship],
     nodes: Ranked[Node] | None = None,
@@ -95,25 +88,20 @@ def occurrence(
     """Rank chunks by the number of given relationships whose source and target occur in the chunk.
 
     With `scoring="count"`, this number of relationships is the score. Chunks with score 0 are
-    dropped. Ties are broken by lower id.
+    dropped.
     `scoring="entity_order"`, as in Microsoft GraphRAG and the code of Zhou et al., requires `use:
     [nodes]`. The chunks of the first given node then come first, followed by the chunks of the
     second node, and so on. Chunks of the same node are sorted by score, i.e. the number of its
-    neighbours that occur in the chunk, then by lower id.
+    neighbours that occur in the chunk.
     Source: Zhou et al. (2025), Section 6.1, chunk "Occurrence".
     """
-    if scoring == "entity_order":
-        if nodes is None:
-            raise UserError("scoring='entity_order' needs nodes: add use: [nodes] to the step.")
-        return _by_entity(nodes, graph, top_k)
-    sources, targets = graph.source[relationships.ids], graph.target[relationships.ids]
-    both = graph.node_chunk[sources].multiply(graph.node_chunk[targets]).tocsr()
-    counts = np.asarray(np.bincount(both.indices, both.data, graph.n_chunks), np.float64)
-    chunks = np.flatnonzero(counts)
-    return best_rows(chunks, counts[chunks], top_k)
-
-
-def _by_entity(nodes: Ranked[Node], graph: Graph, top_k: int) -> Ranked[Chunk]:
+    if scoring == "count":
+        sources, targets = graph.source[relationships.ids], graph.target[relationships.ids]
+        both = graph.node_chunk[sources].multiply(graph.node_chunk[targets]).tocsr()
+        n_both = np.asarray(np.bincount(both.indices, both.data, graph.n_chunks), np.float64)
+        return Ranked.top(n_both, top_k, among=np.flatnonzero(n_both))
+    if nodes is None:
+        raise UserError("scoring='entity_order' needs nodes: add use: [nodes] to the step.")
     counts: dict[int, float] = {}
     for node in unique(nodes.ids.tolist()):
         own = row_ids(graph.node_chunk, node)
@@ -139,10 +127,9 @@ def aggregator(
 ) -> Ranked[Chunk]:
     """Rank chunks by the summed scores of the relationships that were extracted from them.
 
-    With `unit="fact"`, all relationships of a chunk are summed. With `unit="pair"`, only the best
-    relationship between two nodes counts. `by="nodes"` sums the scores of the nodes in the chunk
-    instead and requires `use: [node_scores]`. Ties are broken by lower id. Chunks with score 0 are
-    left out.
+    With `unit="pair"`, only the best relationship between two nodes counts. `by="nodes"` sums the
+    scores of the nodes in the chunk instead and requires `use: [node_scores]`. Chunks with score 0
+    are left out.
     Source: Zhou et al. (2025), Section 6.1, chunk "Aggregator"; technical report, Table 3.
     """
     if by == "nodes":
@@ -155,5 +142,4 @@ def aggregator(
         best = np.full(len(graph.pairs.source), -np.inf)
         np.maximum.at(best, graph.pairs.of, relationship_scores.values)
         scores = graph.pair_chunk.T @ best
-    among = np.flatnonzero(scores)
-    return best_rows(among, scores[among], top_k)
+    return Ranked.top(scores, top_k, among=np.flatnonzero(scores))

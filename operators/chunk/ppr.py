@@ -32,8 +32,7 @@ def ppr(
     The random walk restarts with probability 1 - `damping`, at the given nodes and chunks. The
     restart weight of a node is its score, and that of a chunk is its score times `passage_weight`.
     Negative scores count as 0. If a node is given twice, its best score counts. The score of a
-    chunk is its PageRank divided by the PageRank of the best chunk (0..1). Ties are broken by lower
-    id.
+    chunk is its PageRank divided by the PageRank of the best chunk (0..1).
     Each node has an edge to each chunk that contains it. The weight of this edge is
     `contains_weight`. With `contains="share"`, it is divided by the number of nodes in the chunk.
     Nodes are also joined by relationships and synonymy edges, unless `joined="chunks"`. Nodes of
@@ -45,12 +44,9 @@ def ppr(
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.4 and the defaults of its code.
     """
     walk = walk_with_chunks(
-        graph,
-        relationships=joined == "relationships_and_chunks",
-        contains=contains,
-        contains_weight=contains_weight,
-        cliques=cliques,
-    )
+        graph, relationships=joined == "relationships_and_chunks", contains=contains,
+        contains_weight=contains_weight, cliques=cliques,
+    )  # fmt: skip
     rankings: list[Ranked[Chunk]] = []
     for begin in range(0, len(nodes), AT_ONCE):
         block = slice(begin, begin + AT_ONCE)
@@ -76,8 +72,8 @@ def specificity(
 ) -> Ranked[Node]:
     """Rank nodes by their score divided by the number of chunks that state their relationships.
 
-    The divisor is at least 1. If a node is given twice, its best score counts. Ties are broken by
-    lower id. HippoRAG 2 starts its random walk at the best 5 nodes.
+    The divisor is at least 1. If a node is given twice, its best score counts. HippoRAG 2 starts
+    its random walk at the best 5 nodes.
     Source: HippoRAG (Gutierrez et al. 2024), Section 2.3; HippoRAG 2 (2025), Section 3.4.
     """
     ids, best = best_score_by_id(nodes.ids, nodes.scores)

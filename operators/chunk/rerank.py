@@ -54,42 +54,32 @@ def rerank(
     fallback. Numbers out of range and duplicates are ignored. After two unreadable replies the
     order does not change, which also counts as a fallback. If there are more than `window` chunks,
     they are reranked in windows that overlap by half. The last window is reranked first, with one
-    call per window. A single chunk needs no call. Chunks after the first `depth` keep their
-    positions. The score is 1 / rank. Raises CallFailed if the model fails.
+    call per window. Chunks after the first `depth` keep their positions. The score is 1 / rank.
     Source: RankGPT (Sun et al., EMNLP 2023), Sections 3.2 and 3.3.
     """
     rows: list[int] = chunks.ids.tolist()
-    first = rows[:depth]
-    for begin in _windows(len(first), window) if len(first) > 1 else ():
-        part = first[begin : begin + window]
+    n_first = min(len(rows), depth)
+    for begin in _windows(n_first, window) if n_first > 1 else ():
+        part = rows[begin : min(begin + window, n_first)]
+
+        def read(text: str, cut: bool, most: int = len(part)) -> tuple[int, ...]:
+            named = read_json(text, Order, purpose=PURPOSE, repair=not cut).order
+            if order := unique([number - 1 for number in named if 1 <= number <= most]):
+                return order
+            problem = f"field 'order' has no number from 1 to {most}"
+            raise UnreadableReply(PURPOSE, text, problem)
+
         passages = [" ".join(chunk_table.passage(row).split()[:_WORDS]) for row in part]
         (order,) = ask_about(
-            llm,
-            [{"question": question.text, "passages": passages}],
-            prompt.render,
-            _order_of(len(part)),
-            lambda order, _: order,
-            fallback=lambda _: tuple[int, ...](),
-            max_tokens=max_tokens,
-        )
+            llm, [{"question": question.text, "passages": passages}], prompt.render,
+            ReplyFormat(PURPOSE, read, schema_of(Order)), lambda order, _: order,
+            fallback=lambda _: tuple[int, ...](), max_tokens=max_tokens,
+        )  # fmt: skip
         if 0 < len(order) < len(part):
             llm.meter.fallbacks += 1
         order = unique([*order, *range(len(part))])
-        first[begin : begin + window] = [part[position] for position in order]
-    ids = np.array([*first, *rows[depth:]], np.int64)
-    return Ranked(ids, 1.0 / np.arange(1, len(ids) + 1))
-
-
-def _order_of(n_passages: int) -> ReplyFormat[tuple[int, ...]]:
-    def read(text: str, cut: bool) -> tuple[int, ...]:
-        named = read_json(text, Order, purpose=PURPOSE, repair=not cut).order
-        order = unique([number - 1 for number in named if 1 <= number <= n_passages])
-        if not order:
-            problem = f"field 'order' has no number from 1 to {n_passages}"
-            raise UnreadableReply(PURPOSE, text, problem)
-        return order
-
-    return ReplyFormat(PURPOSE, read, schema_of(Order))
+        rows[begin : begin + len(part)] = [part[position] for position in order]
+    return Ranked(np.array(rows, np.int64), 1.0 / np.arange(1, len(rows) + 1))
 
 
 @operator("chunk.rerank.cross_encoder", batched=True)
@@ -104,8 +94,7 @@ def cross_encoder_rerank(
     """Return the `top_k` given chunks with the highest cross-encoder scores for the question.
 
     The model `cross_encoder.model` scores pairs of the question and a chunk with its title. The
-    score is the logit, which can be any number. Ties are broken by lower id. Long texts are
-    truncated.
+    score is the logit, which can be any number. Long texts are truncated.
     Source: Nogueira and Cho (2019), *Passage Re-ranking with BERT*, Section 3.
     """
     ids = [np.unique(one.ids) for one in chunks]

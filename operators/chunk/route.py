@@ -49,9 +49,8 @@ def route(
     score of the route is multiplied by `other_parents`.
     The new score of a chunk is `weight * ln(share + 0.0001) + best`. Here best is the score of the
     best route to the chunk, or 0 if there is no route. If the question contains the title of the
-    chunk, `title_bonus` is added. Ties are broken by lower id. The best routes to the returned
-    chunks are also returned, in the order of the chunks. Ties between routes are broken by the
-    order of the parents, then by the order of the sentences.
+    chunk, `title_bonus` is added. The best routes to the returned chunks are also returned. Ties
+    between routes are broken by the order of the parents, then by the order of the sentences.
     Source: this project.
     """
     results: list[tuple[Ranked[Chunk], Routes]] = []

@@ -15,7 +15,6 @@ from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.values import DECIMALS, Context, Path, Piece, unique
 from operators.context.rows import Share, with_block
 
-Order = Literal["ascending", "descending", "hop_first", "random"]
 EdgeText = Literal["description", "keywords"]
 Line = tuple[str, tuple[int, ...]]
 """A line of text, and the ids of the chunks that it quotes, in ascending order."""
@@ -30,7 +29,7 @@ def paths_context(
     tokenizer: Tokenizer,
     context_budget: ContextBudget,
     share: Share = 1.0,
-    order: Order = "ascending",
+    order: Literal["ascending", "descending", "hop_first", "random"] = "ascending",
     edge_text: EdgeText = "description",
     form: Literal["path", "flat", "names"] = "path",
     seed: NonNegativeInt = 0,
@@ -38,13 +37,11 @@ def paths_context(
 ) -> Context:
     """Add paths to the context, as the texts of the nodes and relationships along each path.
 
-    If not all paths fit the budget, the paths with the lowest scores are cut. `order` sorts the
-    remaining paths. With `ascending` the best path is last, and with `descending` it is first. With
-    `hop_first` the path with the fewest hops is last, and ties are in random order. With `random`
-    all paths are in random order.
-    `form="flat"` ignores `order`. It lists the distinct nodes of all paths, followed by their
-    distinct relationships. Both lists are in random order. `form="names"`, as in PathCoRAG, writes
-    a line with the names of the nodes for each path. Lines are sorted by the transition between
+    If not all paths fit the budget, the paths with the lowest scores are cut. With the order
+    `ascending`, the best path is last. With `hop_first`, the path with the fewest hops is last, and
+    ties are in random order. `form="flat"` ignores `order`, and lists the distinct nodes of all
+    paths, then their distinct relationships, both in random order. `form="names"`, as in PathCoRAG,
+    writes a line with the names of the nodes for each path, sorted by the transition between
     reasoning steps to which the path belongs, then by score. If `show` is false, nothing is added.
     `hop_first`, `random` and `flat` are ablations of PathRAG.
     Source: PathRAG (Chen et al. 2025), Equation 5; its v1, Appendix D; PathCoRAG, Section 4.4.
@@ -58,14 +55,23 @@ def paths_context(
     n_before = len(context.pieces) if context else 0
     pieces = list(packed.pieces[n_before:])
     best = best[: len(pieces)]
+    chance, rows = np.random.default_rng(seed), list(range(len(best)))
     if form == "flat":
-        lines = _flat(graph, best, edge_text, seed)
-        placed = _pieces(lines, [0.0] * len(lines), tokenizer)
+        nodes = unique([node for path in best for node in path.nodes])
+        hops = unique([row for path in best for row in path.relationships])
+        lines = [_node(graph, nodes[place]) for place in chance.permutation(len(nodes)).tolist()]
+        places = chance.permutation(len(hops)).tolist()
+        lines += [_hop(graph, hops[place], edge_text) for place in places]
+        pieces, rows = _pieces(lines, [0.0] * len(lines), tokenizer), list(range(len(lines)))
     elif form == "names":
-        by_transition = sorted(range(len(best)), key=lambda row: best[row].transition)
-        placed = [pieces[row] for row in by_transition]
-    else:
-        placed = [pieces[row] for row in _ordered(best, order, seed)]
+        rows.sort(key=lambda row: best[row].transition)
+    elif order == "ascending":
+        rows.reverse()
+    elif order != "descending":
+        rows = chance.permutation(len(rows)).tolist()
+        if order == "hop_first":
+            rows.sort(key=lambda row: -len(best[row].relationships))
+    placed = (pieces[row] for row in rows)
     return Context((*packed.pieces[:n_before], *placed), packed.cut, packed.share)
 
 
@@ -99,27 +105,6 @@ def _hop(graph: Graph, row: int, edge_text: EdgeText) -> Line:
         return graph.keywords[row], ()
     fact = graph.facts[row] if graph.facts else ""
     return fact or graph.relations[row], graph.chunks_of_relationship(row)
-
-
-def _ordered(paths: Sequence[Path], order: Order, seed: int) -> list[int]:
-    rows = list(range(len(paths)))
-    if order == "descending":
-        return rows
-    if order == "ascending":
-        return rows[::-1]
-    shuffled: list[int] = np.random.default_rng(seed).permutation(len(rows)).tolist()
-    if order == "hop_first":
-        return sorted(shuffled, key=lambda row: -len(paths[row].relationships))
-    return shuffled
-
-
-def _flat(graph: Graph, paths: Sequence[Path], edge_text: EdgeText, seed: int) -> list[Line]:
-    chance = np.random.default_rng(seed)
-    nodes = unique([node for path in paths for node in path.nodes])
-    rows = unique([row for path in paths for row in path.relationships])
-    lines = [_node(graph, nodes[place]) for place in chance.permutation(len(nodes)).tolist()]
-    places = chance.permutation(len(rows)).tolist()
-    return lines + [_hop(graph, rows[place], edge_text) for place in places]
 
 
 def _numbered(graph: Graph, paths: Sequence[Path]) -> list[Line]:

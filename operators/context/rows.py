@@ -44,12 +44,11 @@ HEADERS = {
 def with_block(
     context: Context | None, pieces: Sequence[Piece], budget: ContextBudget, share: float = 1.0
 ) -> Context:
-    """Add a block of pieces (passages or rows) to the context, as many as fit the budget.
+    """Add a block of pieces to the context, in order, up to the first piece that does not fit.
 
-    `share` is the fraction of the token budget that the block may use. The block may also use
-    tokens that earlier blocks left unused. A share above 1 is a number of tokens. If there is no
-    budget, it is the only limit. Pieces are added in order until the first piece does not fit. The
-    ids of the pieces that are not added are listed in the context's `cut`.
+    `share` is the fraction of the token budget that the block may use, in addition to the tokens
+    that earlier blocks left unused. A share above 1 is a number of tokens, and limits the block
+    even if there is no budget. The context's `cut` lists the pieces that are not added.
     """
     before = context or Context(())
     n_tokens = [piece.n_tokens for piece in pieces]
@@ -61,9 +60,8 @@ def with_block(
         share = sum(n_tokens[:n_fits]) / n_all if n_all else 0.0
     cut = [(piece.kind, piece.id) for piece in pieces[n_fits:]]
     cut += [(piece.kind, name) for piece in pieces[n_fits:] for name in piece.also]
-    return Context(
-        (*before.pieces, *pieces[:n_fits]), (*before.cut, *cut), min(before.share + share, 1.0)
-    )
+    share = min(before.share + share, 1.0)
+    return Context((*before.pieces, *pieces[:n_fits]), (*before.cut, *cut), share)
 
 
 Form = Literal["text", "table"]
@@ -90,10 +88,9 @@ def chunks_context(
 ) -> Context:
     """Add the first `top_k` chunks to the context, as text or as CSV rows.
 
-    `top_k="auto"` adds 4 chunks, and None adds all. If `bounded` is false, the context budget is
-    ignored. This is useful if a later step divides the context into groups. In each added piece,
-    `id` is the id of the chunk's first document, and `also` lists the chunk's other documents. If a
-    prompt also has other blocks, the code of Zhou et al. uses a `share` of 0.33 for chunks.
+    `top_k="auto"` adds 4 chunks. If `bounded` is false, the context budget is ignored, e.g. because
+    a later step divides the context into groups. If a prompt also has other blocks, the code of
+    Zhou et al. uses a `share` of 0.33 for chunks.
     Source: Zhou et al. (2025), Section 6.2.
     """
     limit = DEFAULT_CHUNKS if top_k == "auto" else top_k
@@ -125,19 +122,39 @@ def nodes_context(
     """Add nodes to the context, as CSV rows (name, type, description, degree) or as descriptions.
 
     The CSV rows follow local search in Microsoft GraphRAG. `form="bare"`, as in PathCoRAG, omits
-    the degree. `form="text"` writes the description. If a node has no description, it writes the
-    name. Up to `attributes` attributes of the node follow as "name: value", starting with the
-    attributes that occur in the most chunks. Nodes keep their order. At most `top_k` nodes are
-    added. "auto" means 40, and None means no limit. If there are more nodes or they exceed the
-    budget, the last nodes are cut. With `cut="lowest"`, the nodes with the lowest scores are cut
-    instead. Ties are then broken by cutting the higher id first. If `types` is not empty, only
-    nodes of these types are added.
+    the degree. `form="text"` writes the description, or the name of a node without a description.
+    Up to `attributes` attributes of the node follow as "name: value", starting with the attributes
+    that occur in the most chunks. Nodes keep their order. At most `top_k` nodes are added, and
+    "auto" means 40. If there are more nodes or they exceed the budget, the last nodes are cut, or
+    the nodes with the lowest scores (`cut="lowest"`).
     Source: Zhou et al. (2025), Section 6.2; PathCoRAG, Figure 6.
     """
     typed = nodes_of_types(graph, types)
     nodes = nodes if typed is None else nodes.take(typed[nodes.ids])
+    stored = attributes_of(graph) if attributes else None
+    degree = graph.degree
+
+    def to_pieces(nodes: Ranked[Node]) -> list[Piece]:
+        pieces = []
+        for position, (row, score) in enumerate(nodes.items()):
+            name = graph.names[row]
+            described = graph.descriptions[row] if graph.descriptions else ""
+            row_text = described or name
+            attribute_chunks: list[int] = []
+            if stored is not None and len(best := stored.rows_of(row)[:attributes]):
+                attribute_texts = "; ".join(map(stored.text_of, best.tolist()))
+                row_text = f"{row_text}. {attribute_texts}"
+                described = f"{described} {attribute_texts}".strip()
+                attribute_chunks = stored.chunk[best].indices.tolist()
+            if form != "text":
+                cells = (position, name, graph.types[row] if graph.types else "", described)
+                row_text = _csv(*cells, int(degree[row])) if form == "table" else _csv(*cells)
+            chunks = tuple(sorted({*graph.chunks_of_node(row), *attribute_chunks}))
+            n_tokens = tokenizer.count(row_text)
+            pieces.append(Piece("node", name, row_text, score, n_tokens, chunks=chunks))
+        return pieces
+
     limit = DEFAULT_NODES if top_k == "auto" else top_k
-    to_pieces = partial(_node_pieces, graph, tokenizer, form=form, n_attributes=attributes)
     return _packed(context, nodes, to_pieces, limit, context_budget, share, cut)
 
 
@@ -157,11 +174,8 @@ def relationships_context(
     """Add relationships to the context, as CSV rows or as "head, relation, tail" lines.
 
     The CSV rows follow Microsoft GraphRAG. Their column `rank` is the degree of the head plus the
-    degree of the tail. `form="bare"`, as in PathCoRAG, omits weight and rank. Relationships keep
-    their order. At most `top_k` relationships are added. "auto" means 200, and None means no limit.
-    If there are more relationships or they exceed the budget, the last relationships are cut. With
-    `cut="lowest"`, the relationships with the lowest scores are cut instead. Ties are then broken
-    by cutting the higher id first.
+    degree of the tail. `form="bare"`, as in PathCoRAG, omits weight and rank. With `top_k="auto"`,
+    at most 200 relationships are added. Order and `cut` are as in `context.nodes`.
     Source: Zhou et al. (2025), Section 6.2.
     """
     limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k
@@ -188,32 +202,6 @@ def _packed(
     places = np.sort(best[: len(packed.pieces) - len(before)])
     numbered_anew = to_pieces(ranked.take(places))
     return Context((*before, *numbered_anew), packed.cut, packed.share)
-
-
-def _node_pieces(
-    graph: Graph, tokenizer: Tokenizer, nodes: Ranked[Node], form: RowForm, n_attributes: int = 0
-) -> list[Piece]:
-    stored = attributes_of(graph) if n_attributes else None
-    degree = graph.degree
-    pieces = []
-    for position, (row, score) in enumerate(nodes.items()):
-        name = graph.names[row]
-        described = graph.descriptions[row] if graph.descriptions else ""
-        kind = graph.types[row] if graph.types else ""
-        row_text = described or name
-        attribute_chunks: list[int] = []
-        if stored is not None and len(best := stored.rows_of(row)[:n_attributes]):
-            attribute_texts = "; ".join(map(stored.text_of, best.tolist()))
-            row_text = f"{row_text}. {attribute_texts}"
-            described = f"{described} {attribute_texts}".strip()
-            attribute_chunks = stored.chunk[best].indices.tolist()
-        if form != "text":
-            cells = (position, name, kind, described)
-            row_text = _csv(*cells, int(degree[row])) if form == "table" else _csv(*cells)
-        chunks = tuple(sorted({*graph.chunks_of_node(row), *attribute_chunks}))
-        n_tokens = tokenizer.count(row_text)
-        pieces.append(Piece("node", name, row_text, score, n_tokens, chunks=chunks))
-    return pieces
 
 
 def _relationship_pieces(
@@ -251,8 +239,7 @@ def communities_context(
 ) -> Context:
     """Add the first `top_k` community reports to the context, as text or as CSV rows.
 
-    `top_k=None` means no limit. Communities without a report are skipped. If `bounded` is false,
-    the context budget is ignored. This is useful if a later step divides the context into groups.
+    Communities without a report are skipped. If `bounded` is false, the context budget is ignored.
     The code of Zhou et al. uses a `share` of 0.27.
     Source: Zhou et al. (2025), Section 6.2.
     """
@@ -282,8 +269,8 @@ def nodes_fitting(
 ) -> Ranked[Node]:
     """Return the first ranked nodes whose descriptions have at most `tokens` tokens in total.
 
-    `tokens=None` means no limit. If a node has no description, its name is counted. If `types` is
-    not empty, the limit applies only to nodes of these types, and all other nodes are kept.
+    If a node has no description, its name is counted. If `types` is not empty, the limit applies
+    only to nodes of these types, and all other nodes are kept.
     Source: HyperGraphRAG (Luo et al. 2025), code.
     """
     if tokens is None:
@@ -309,7 +296,6 @@ def chunks_fitting(
 ) -> Ranked[Chunk]:
     """Return the first chunks of a ranking that have at most `tokens` tokens in total.
 
-    `tokens=None` means no limit.
     Source: HyperGraphRAG (Luo et al. 2025), code.
     """
     if tokens is None:
@@ -332,8 +318,7 @@ def fitting(
 ) -> Ranked[Relationship]:
     """Return the relationships that fit the context, without adding them to the context.
 
-    They are the relationships that `context.relationships` would add with the same settings.
-    Another operator can then change their order.
+    `context.relationships` would add the same relationships. Another operator can reorder them.
     Source: this project.
     """
     limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k

@@ -13,7 +13,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.values import DECIMALS, Mentions, Node, Question, Ranked, unique
+from graphrag_bench.values import DECIMALS, Mentions, Node, Question, Ranked
 from operators.search import search_each
 
 ByName = Literal["dictionary", "mentions"]
@@ -54,8 +54,7 @@ def match(
     Source: this project.
     """
     rows, _ = _match_names(mentions, question, graph, chunk_table, parts, single_words)
-    ids = unique(rows)
-    return Ranked[Node](np.array(ids, np.int64), np.ones(len(ids)))
+    return Ranked[Node].of(dict.fromkeys(rows, 1.0))
 
 
 @operator(
@@ -86,12 +85,11 @@ def link(
     Source: Zhou et al. (2025), Section 6.1, "Link".
     """
     by_name = tuple(part for part in parts if part != "vectors")
-    pairs = [
-        _match_names(*one, graph, chunk_table, by_name, single_words)
-        for one in zip(mentions, question, strict=True)
-    ]
-    rankings = [[(row, 1.0) for row in rows] for rows, _ in pairs]
-    rest = [(at, name) for at, (_, names) in enumerate(pairs) for name in names]
+    rankings, rest = [], list[tuple[int, str]]()
+    for at, pair in enumerate(zip(mentions, question, strict=True)):
+        rows, names = _match_names(*pair, graph, chunk_table, by_name, single_words)
+        rankings.append([(row, 1.0) for row in rows])
+        rest += ((at, name) for name in names)
     if "vectors" in parts and rest:
         vectors = embedder.encode([name for _, name in rest], kind="question")
         (hits,) = search_each([vectors], node_index, 1)
@@ -99,10 +97,8 @@ def link(
             if len(hit) and round(float(hit.scores[0]), DECIMALS) >= min_score:
                 value = float(hit.scores[0]) if score == "cosine" else 1.0
                 rankings[at].append((int(hit.ids[0]), value))
-    ranked = [
-        Ranked[Node](np.array([n for n, _ in hits], np.int64), np.array([s for _, s in hits]))
-        for hits in rankings
-    ]
+    columns = (np.array(pairs, float).reshape(-1, 2).T for pairs in rankings)
+    ranked = [Ranked[Node](ids.astype(np.int64), scores) for ids, scores in columns]
     return [one.distinct() for one in ranked] if dedupe else ranked
 
 

@@ -31,9 +31,8 @@ def onehop(
 
     A neighbour of several given nodes is returned with the first of them. Its score is the summed
     weight of the relationships between the two. Neighbours of the same node are sorted by this
-    score, and ties are broken by lower id. The given nodes are left out. If `include_seeds` is
-    true, they come first, with their own scores. If `types` is not empty, only neighbours of these
-    types are returned.
+    score. The given nodes are left out. If `include_seeds` is true, they come first, with their own
+    scores, whatever their types.
     Source: Zhou et al. (2025), Section 6.1, node "Onehop".
     """
     typed = nodes_of_types(graph, types)
@@ -67,11 +66,10 @@ def expand(
     By default, as in PropRAG's code, the score of a neighbour is the sum of the scores of the given
     nodes adjacent to it. With `score="best"`, it is the highest of these scores. With
     `score="degree"`, as in HyperGraphRAG's code, it is the degree of the neighbour plus the highest
-    degree of a given node adjacent to it. If a node is given twice, its best score counts. Ties are
-    broken by lower id. If `equal_scores` is true, every neighbour gets the score 1 after the
-    ranking. The given nodes are left out. If `include_seeds` is true, they come first, with their
-    own scores, and `top_k` limits only the neighbours. If `types` is not empty, only neighbours of
-    these types are returned.
+    degree of a given node adjacent to it. If a node is given twice, its best score counts. If
+    `equal_scores` is true, every neighbour gets the score 1 after the ranking. The given nodes are
+    left out. If `include_seeds` is true, they come first, with their own scores, whatever their
+    types, and `top_k` limits only the neighbours.
     Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion; PropRAG (Wang and Han 2025).
     """
     seeds, seed_scores = best_score_by_id(nodes.ids, nodes.scores)

@@ -1,4 +1,7 @@
-"""Operators that find the entities and keywords of a question, and make queries from keywords."""
+"""Operators that find the entities and keywords of a question, and make queries from keywords.
+
+Names of entities are normalised. Entities and keywords are distinct.
+"""
 
 from typing import Literal
 
@@ -26,7 +29,7 @@ class NamedEntities(BaseModel):
 def entities_given(question: Question) -> Mentions:
     """Return the topic entities that the data set stores with the question, without duplicates.
 
-    They are not the gold answers of the question.
+    Their names are not normalised. They are not the gold answers of the question.
     Source: RoG (Luo et al. 2024), field `q_entity`; SubgraphRAG (Li et al. 2025), Section 2.
     """
     return Mentions(unique(question.entities))
@@ -34,7 +37,7 @@ def entities_given(question: Question) -> Mentions:
 
 @operator("question.entities.nlp", order="the order in the question")
 def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
-    """Return the distinct named entities that spaCy finds in the question, with normalised names.
+    """Return the named entities that spaCy finds in the question.
 
     Source: HippoRAG (Gutierrez et al. 2024), Section 2.3.
     """
@@ -45,16 +48,14 @@ def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
 def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
     """Return the named entities that spaCy finds in the question, or else its noun phrases.
 
-    The names are normalised, and duplicates are removed. Numbers, amounts and dates do not count as
-    named entities.
+    Numbers, amounts and dates do not count as named entities.
     Source: HippoRAG (Gutierrez et al. 2024), Section 2.3.
     """
     (sentences,) = nlp.sentences([question.text])
-    entities = [
-        name for sentence in sentences for name, label in sentence.entities if label not in NUMERIC
-    ]
+    entities = [pair for sentence in sentences for pair in sentence.entities]
+    names = [name for name, label in entities if label not in NUMERIC]
     phrases = [phrase for sentence in sentences for phrase in sentence.phrases]
-    return _mentions([bare_name(name) for name in entities or phrases])
+    return _mentions([bare_name(name) for name in names or phrases])
 
 
 @operator("question.entities.llm", calls=2, supplies={"question"}, order="the order of the reply")
@@ -65,9 +66,9 @@ def entities_llm(
     prompt: Prompt = ENTITY_PROMPT,
     max_tokens: PositiveInt = 128,
 ) -> Mentions:
-    """Return the distinct named entities that a language model finds in the question.
+    """Return the named entities that a language model finds in the question.
 
-    The names are normalised. Raises UnreadableReply after two replies that are not valid JSON.
+    Raises UnreadableReply after two replies that are not valid JSON.
     Source: HippoRAG (Gutierrez et al. 2024), Section 2.3 and its query prompt.
     """
     chat = prompt.render({"question": question.text})
@@ -84,9 +85,7 @@ def _mentions(names: list[str]) -> Mentions:
 def entities_keywords(keywords: Keywords) -> Mentions:
     """Return the low-level keywords of the question as entities, which can be linked to nodes.
 
-    The names are normalised, and duplicates are removed. In LightRAG, low-level keywords are
-    entities and details.
-    Source: LightRAG (Guo et al. 2024), Section 3.2.
+    Source: LightRAG (Guo et al. 2024), Section 3.2: low-level keywords are entities and details.
     """
     return _mentions(list(keywords.low))
 
@@ -101,10 +100,7 @@ class KeywordReply(BaseModel):
     low_level_keywords: list[str]
 
 
-@operator(
-    "question.keywords.llm", calls=2, supplies={"question"}, 
-    order="the order of the reply",
-)  # fmt: skip
+@operator("question.keywords.llm", calls=2, supplies={"question"}, order="the order of the reply")
 def keywords_llm(
     question: Question,
     *,
@@ -114,7 +110,7 @@ def keywords_llm(
 ) -> Keywords:
     """Return the high-level and low-level keywords of the question, found by a language model.
 
-    Duplicates are removed. Raises UnreadableReply after two replies that are not valid JSON.
+    Raises UnreadableReply after two replies that are not valid JSON.
     Source: LightRAG (Guo et al. 2024), Section 3.2; Zhou et al. (2025), Section 6.
     """
     chat = prompt.render({"question": question.text})
@@ -142,8 +138,7 @@ Fallback = Literal["question", "nothing"]
 def query_low(question: Question, keywords: Keywords, *, fallback: Fallback = "question") -> Query:
     """Join the low-level keywords of the question by commas and return them as a query.
 
-    If there are no low-level keywords, the query is the question. With `fallback="nothing"` it is
-    empty.
+    If there are none, the query is the question, or empty with `fallback="nothing"`.
     Source: LightRAG (Guo et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.
     """
     return _joined(keywords.low, question, fallback)
@@ -153,8 +148,7 @@ def query_low(question: Question, keywords: Keywords, *, fallback: Fallback = "q
 def query_high(question: Question, keywords: Keywords, *, fallback: Fallback = "question") -> Query:
     """Join the high-level keywords of the question by commas and return them as a query.
 
-    If there are no high-level keywords, the query is the question. With `fallback="nothing"` it is
-    empty.
+    If there are none, the query is the question, or empty with `fallback="nothing"`.
     Source: LightRAG (Guo et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.
     """
     return _joined(keywords.high, question, fallback)

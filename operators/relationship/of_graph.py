@@ -29,20 +29,15 @@ def degrees_of_ends(graph: Graph, rows: IntArray) -> IntArray:
 
 
 def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArray:
-    """Return the positions in `rows` that sort relationships by degree, then by weight.
+    """Return the positions in `rows` that sort relationships by the degrees of both ends.
 
-    The degree of a relationship is the degree of its head plus the degree of its tail. Higher
-    degrees come first, then higher weights, then lower values in `ties`.
+    Ties are broken by higher weight, then by lower values in `ties`.
     """
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((ties, -weight, -degrees_of_ends(graph, rows)))
 
 
-@operator(
-    "relationship.onehop",
-    table3="Onehop",
-    order="the degree of both ends, then weight; with links, see order",
-)
+@operator("relationship.onehop", table3="Onehop", order="by degree, then weight, or by links")
 def onehop(
     nodes: Ranked[Node],
     *,
@@ -59,9 +54,8 @@ def onehop(
     broken by higher weight, then by the order of the given nodes.
     `order="links"` sorts as local search in Microsoft GraphRAG does. Relationships between two
     given nodes come first. Every other relationship leads to a node that was not given. These
-    relationships are sorted by the number of given nodes adjacent to that node, then by score, then
-    by lower id. If `per_node` is set and n nodes are given, at most `per_node` * n of them are
-    kept.
+    relationships are sorted by the number of given nodes adjacent to that node, then by score. If
+    `per_node` is set and n nodes are given, at most `per_node` * n of them are kept.
     Source: Zhou et al. (2025), Section 6.1, relationship "Onehop".
     """
     if ties == "id":
@@ -69,24 +63,21 @@ def onehop(
     else:
         at = [row_ids(graph.node_relationship, node) for node in nodes.ids.tolist()]
         rows = np.array(unique([row for one in at for row in one.tolist()]), np.int64)
-    ranked = Ranked[Relationship](rows, degrees_of_ends(graph, rows).astype(np.float64))
-    if order == "links":
-        most = None if per_node is None else per_node * len(nodes)
-        return ranked.take(_inside_first(graph, nodes.ids, rows, most)).head(top_k)
-    among = rows if ties == "id" else np.arange(len(rows))
-    return ranked.take(by_degree_and_weight(graph, rows, among)).head(top_k)
-
-
-def _inside_first(graph: Graph, nodes: IntArray, rows: IntArray, most: int | None) -> IntArray:
-    inward = np.isin(graph.source[rows], nodes)
-    outward = ~(inward & np.isin(graph.target[rows], nodes))
-    inner = np.where(inward, graph.source[rows], graph.target[rows])
-    outer = np.where(inward, graph.target[rows], graph.source[rows])
+    degrees = degrees_of_ends(graph, rows)
+    ranked = Ranked[Relationship](rows, degrees.astype(np.float64))
+    if order == "degree":
+        among = rows if ties == "id" else np.arange(len(rows))
+        return ranked.take(by_degree_and_weight(graph, rows, among)).head(top_k)
+    ends = graph.source[rows], graph.target[rows]
+    inward = np.isin(ends[0], nodes.ids)
+    outward = ~(inward & np.isin(ends[1], nodes.ids))
+    inner, outer = np.where(inward, *ends), np.where(inward, *ends[::-1])
     joined = np.unique(np.stack([outer, inner])[:, outward], axis=1)
     links = np.bincount(joined[0], minlength=graph.n_nodes)[outer] * outward
-    ordered = np.lexsort((rows, -degrees_of_ends(graph, rows), -links, outward))
-    n_inside = int(np.count_nonzero(~outward))
-    return ordered if most is None else ordered[: n_inside + most]
+    ranked = ranked.take(np.lexsort((rows, -degrees, -links, outward)))
+    if per_node is not None:
+        ranked = ranked.head(int((~outward).sum()) + per_node * len(nodes))
+    return ranked.head(top_k)
 
 
 @operator("relationship.aggregator", table3="Aggregator")
@@ -101,9 +92,9 @@ def aggregator(
     """Rank all relationships by the score of the source node plus the score of the target node.
 
     With `unit="pair"`, only the first of several relationships between the same two nodes is
-    ranked. With `unit="fact"`, all of them are ranked. The scores of all relationships are also
-    returned. They are computed on each access. With `keep_scores="best"`, relationships with score
-    0 are not ranked, and every relationship that is not ranked gets the score 0.
+    ranked. The scores of all relationships are also returned, and computed on each access. With
+    `keep_scores="best"`, relationships with score 0 are not ranked, and every relationship that is
+    not ranked gets the score 0.
     Source: Zhou et al. (2025), Section 6.1, relationship "Aggregator".
     """
 

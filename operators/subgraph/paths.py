@@ -32,10 +32,8 @@ def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Su
 
     A path starts at the first given node that is not on a path yet. It continues to the nearest
     given node that is not on a path yet, as long as this node is within `khop` hops. Then the next
-    path starts. Ties between nodes and between shortest paths are broken by lower id. If two nodes
-    are joined by several relationships, the path uses the first of them. Synonymy edges count as
-    relationships. Given nodes that cannot be connected are left out. The code of Zhou et al. uses
-    `khop=5`.
+    path starts. If two nodes are joined by several relationships, the path uses the first of them.
+    Given nodes that cannot be connected are left out. The code of Zhou et al. uses `khop=5`.
     Source: Zhou et al. (2025), Section 6.1, "KhopPath"; DALK (Li et al. 2024), Section 3.2.
     """
     remaining = dict.fromkeys(nodes.ids.tolist())
@@ -57,7 +55,7 @@ def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Su
 def way_to_nearest(graph: Graph, start: int, targets: Iterable[int], most: int) -> list[int]:
     """Return the nodes of a shortest path to the nearest of the target nodes, without `start`.
 
-    Ties are broken by lower id. If no target is within `most` hops, the list is empty.
+    If no target is within `most` hops, the list is empty.
     """
     target_ids = np.fromiter(targets, np.int64)
     distance: IntArray = np.full(graph.n_nodes, -1)
@@ -115,42 +113,26 @@ def agent_path(
     is shown the first 60 candidates. A triple in the reply may name a candidate in either
     direction. If it matches no candidate, it is kept as text. After two replies without a triple,
     the first `top_k` candidates are returned, which counts as a fallback. If there are no
-    candidates, the model is not called. Raises CallFailed if the model fails.
+    candidates, the model is not called.
     Source: Zhou et al. (2025), Section 6.1, "AgentPath"; DALK (Li et al. 2024), Section 3.3.
     """
-    paths = _paths_of(subgraph, relationships)
-    rows = unique([row for path in paths for row in path])
-    if not rows:
-        return Subgraph()
-    written: dict[int, tuple[str, ...]] = {row: graph.triple(row) for row in rows}
-    lines = [[" -> ".join(written[row]) for row in path] for path in paths]
-    (triples,) = ask_about(
-        llm,
-        [{"question": question.text, "paths": lines, "top_k": top_k}],
-        prompt.render,
-        ReplyFormat(PURPOSE, _triples),
-        lambda triples, _: triples,
-        fallback=lambda _: tuple(written[row] for row in rows),
-        max_tokens=max_tokens,
-    )
-    return _subgraph_of(graph, triples[:top_k], written)
-
-
-def _paths_of(
-    subgraph: Subgraph | None, relationships: Ranked[Relationship] | None
-) -> list[tuple[int, ...]]:
     walks = subgraph or Subgraph()
-    paths = [path.relationships for path in walks.paths]
-    single = [] if paths else list(walks.relationships)
-    single += [] if relationships is None else relationships.ids.tolist()
-    result: list[tuple[int, ...]] = []
-    seen: dict[int, None] = {}
-    for path in [*paths, *((row,) for row in single)]:
-        new = tuple(row for row in unique(path) if row not in seen)[: MOST - len(seen)]
-        if new:
-            result.append(new)
-            seen.update(dict.fromkeys(new))
-    return result
+    paths = [path.relationships for path in walks.paths] or [(row,) for row in walks.relationships]
+    paths += [] if relationships is None else [(row,) for row in relationships.ids.tolist()]
+    written: dict[int, tuple[str, ...]] = {}
+    lines = []
+    for path in paths:
+        if new := [row for row in unique(path) if row not in written][: MOST - len(written)]:
+            written |= {row: graph.triple(row) for row in new}
+            lines.append([" -> ".join(written[row]) for row in new])
+    if not written:
+        return Subgraph()
+    (triples,) = ask_about(
+        llm, [{"question": question.text, "paths": lines, "top_k": top_k}], prompt.render,
+        ReplyFormat(PURPOSE, _triples), lambda triples, _: triples,
+        fallback=lambda _: tuple(written.values()), max_tokens=max_tokens,
+    )  # fmt: skip
+    return _subgraph_of(graph, triples[:top_k], written)
 
 
 def _triples(text: str, cut: bool) -> tuple[tuple[str, ...], ...]:

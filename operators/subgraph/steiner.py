@@ -34,9 +34,9 @@ def steiner(
     If k distinct nodes are given, the best node has the prize k, the second k - 1, and so on down
     to 1. `relationship_prizes` computes the prizes of the relationships. A relationship costs at
     most `cost`. The nodes and relationships of the tree are also returned as rankings. Their score
-    is the prize, or 0 if they are in the tree only as a connection. Ties are broken by lower id. If
-    nothing has a prize, the tree is empty. If the graph has no relationships, the tree is the best
-    node. Zhou et al. write "Steiner tree", but their code solves the prize-collecting problem.
+    is the prize, or 0 if they are in the tree only as a connection. If nothing has a prize, the
+    tree is empty. If the graph has no relationships, the tree is the best node. Zhou et al. write
+    "Steiner tree", but their code solves the prize-collecting problem.
     Source: G-retriever (He et al. 2024), Section 5.3; Zhou et al. (2025), Section 6.1, "Steiner".
     """
     node_prizes, prizes = np.zeros(graph.n_nodes), np.zeros(graph.n_relationships)
@@ -86,16 +86,17 @@ def prized_subgraph(
     """Return the nodes and relationships of the prize-collecting Steiner tree, both ascending.
 
     `node_prizes` has the shape (n_nodes,) and `prizes` the shape (n_relationships,). A relationship
-    costs `cost`. If a relationship has a prize, the cost is at most 0.995 times the highest of
-    these prizes. If the prize of a relationship is at most its cost, the prize is subtracted from
-    the cost. If the prize is higher, the relationship costs nothing and is split by a virtual node.
-    The prize of the virtual node is the prize minus the cost. Loops are left out. If there are no
-    prizes, the tree is empty.
+    costs `cost`, but at most 0.995 times the highest prize of a relationship, if there is one. If
+    the prize of a relationship is at most its cost, the prize is subtracted from the cost. If the
+    prize is higher, the relationship costs nothing and is split by a virtual node, whose prize is
+    the prize minus the cost. Loops are left out.
     The solver `pcst_fast` minimises the cost of the tree plus the prizes outside the tree. Its
     result is at most twice the optimum. Ties are broken by the order of the relationships.
     Source: G-retriever (He et al. 2024), Section 5.3, and its code; Goemans and Williamson (1995);
     Hegde, Indyk and Schmidt (2014).
     """
+    from pcst_fast import pcst_fast
+
     best = float(prizes.max(initial=0.0))
     cost = min(cost, best * (1 - DECAY / 2)) if best > 0 else cost
     rows = np.flatnonzero(graph.source != graph.target)
@@ -103,25 +104,17 @@ def prized_subgraph(
     rich = prizes[rows] > cost
     middles = graph.n_nodes + np.arange(rich.sum())
     halves = [np.stack([ends[rich][:, side], middles], axis=1) for side in (0, 1)]
-    nodes, edges = _tree(
-        np.concatenate([ends[~rich], *halves]),
-        np.concatenate([node_prizes, prizes[rows][rich] - cost]),
-        np.concatenate([cost - prizes[rows][~rich], np.zeros(2 * len(middles))]),
-    )
+    wanted = np.concatenate([node_prizes, prizes[rows][rich] - cost])
+    costs = np.concatenate([cost - prizes[rows][~rich], np.zeros(2 * len(middles))])
+    if not wanted.any():
+        return rows[:0], rows[:0]
+    nodes, edges = wanted.argmax(0, keepdims=True), rows[:0]
+    if len(rows):  # -1: unrooted, 1: one tree
+        nodes, edges = pcst_fast(
+            np.concatenate([ends[~rich], *halves]), wanted, costs, -1, 1, "gw", 0
+        )
     plain = edges[edges < len(rows) - len(middles)]
     of_middles = rows[rich][nodes[nodes >= graph.n_nodes] - graph.n_nodes]
     tree_rows = np.union1d(rows[~rich][plain], of_middles)
     real = nodes[nodes < graph.n_nodes]
     return np.union1d(real, np.union1d(graph.source[tree_rows], graph.target[tree_rows])), tree_rows
-
-
-def _tree(ends: IntArray, prizes: FloatArray, costs: FloatArray) -> tuple[IntArray, IntArray]:
-    from pcst_fast import pcst_fast
-
-    none = np.zeros(0, np.int64)
-    if not prizes.any():
-        return none, none
-    if not len(ends):
-        return np.array([prizes.argmax()], np.int64), none
-    nodes, edges = pcst_fast(ends, prizes, costs, -1, 1, "gw", 0)  # unrooted, one tree
-    return np.asarray(nodes, np.int64), np.asarray(edges, np.int64)
