@@ -17,16 +17,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import (
-    DECIMALS,
-    IntArray,
-    Node,
-    Question,
-    Ranked,
-    Relationship,
-    best_rows,
-    unique,
-)
+from graphrag_bench.values import DECIMALS, IntArray, Node, Question, Ranked, Relationship
 
 RELATIONS = "relation scores"
 ENTITIES = "entity scores"
@@ -90,7 +81,7 @@ def choose_relations(
     Source: Zhou et al. (2025), Section 6.1, "Agent"; ToG (Sun et al. 2024), Section 2.1.
     """
     among = None if relationships is None else relationships.ids
-    topics = unique(nodes.ids.tolist())[:MAX_TOPICS]
+    topics = nodes.distinct().head(MAX_TOPICS).ids.tolist()
     every = ((topic, _relations(graph, topic, exploration, among)) for topic in topics)
     shared = {"question": question.text, "width": width}
 
@@ -161,9 +152,11 @@ def choose_nodes(
         scored += [replace(hop, score=score) for hop, score in zip(hops, scores, strict=True)]
     scored = [hop for hop in scored if hop.score > 0]
     best = sorted(scored, key=lambda hop: -round(hop.score, DECIMALS))[:width]
-    ends = Ranked[Node].of({hop.end(graph): hop.score for hop in reversed(best)})  # best hop last
-    by_score: Ranked[Node] = best_rows(ends.ids, ends.scores, len(ends))
-    return by_score, Exploration((), (*exploration.rounds, tuple(best)))
+    scores_of = np.zeros(graph.n_nodes)
+    for hop in reversed(best):  # the best hop to a node comes last
+        scores_of[hop.end(graph)] = hop.score
+    ends = Ranked[Node].top(scores_of, None, among=np.flatnonzero(scores_of))
+    return ends, Exploration((), (*exploration.rounds, tuple(best)))
 
 
 def _rows_at(graph: Graph, node: int, forward: bool) -> tuple[IntArray, IntArray]:

@@ -32,8 +32,7 @@ def evidence(
     """Let the language model rewrite the triples of the subgraph as sentences for the context.
 
     The sentences are added to the context as one piece, which begins with `label`. If the subgraph
-    is empty, nothing is added and the model is not called. Raises CallFailed if the model does not
-    reply.
+    is empty, nothing is added and the model is not called.
     Source: DALK (Li et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.2.
     """
     before = context or Context(())
@@ -60,8 +59,7 @@ def stepwise(
     """Answer the question in two calls: reason step by step over the evidence, then answer.
 
     The prompt of the second call contains the reasoning as the variable `reasoning` and as the last
-    of the `blocks`. By default, the question's answer form sets the token limit of the answer.
-    Raises CallFailed if the model does not reply.
+    of the `blocks`.
     Source: DALK (Li et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.2.
     """
     first = {**reader_values(question, context.pieces), "reasoning": ""}

@@ -22,9 +22,7 @@ class SubQuestions(BaseModel):
     )
 
 
-@operator(
-    "question.decompose", calls=2, supplies={"question", "most"}, order="the order of the reply"
-)
+@operator("question.decompose", calls=2, supplies={"question", "most"}, order="as in the reply")
 def decompose(
     question: Question,
     *,
@@ -37,8 +35,7 @@ def decompose(
 
     Duplicates are removed. The sub-questions are the texts of the query. If `with_question` is
     true, the question itself comes first. If the model returns no sub-question, the query is the
-    question alone. This also happens if there is no reply or if two replies are unreadable, which
-    counts as a fallback.
+    question. No reply or two unreadable replies have the same effect and count as a fallback.
     Source: Press et al. (2023), self-ask, Section 3; Khot et al. (2023), decomposed prompting.
     """
     chat = prompt.render({"question": question.text, "most": at_most})

@@ -1,7 +1,7 @@
 """DRIFT search: answer from community reports first, then search for each follow-up question."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Annotated, Any
@@ -21,11 +21,7 @@ from operators.answer.map_reduce import Importance, Points
 
 @dataclass(frozen=True)
 class FollowUp:
-    """A follow-up question and its depth.
-
-    The first follow-ups, which come from community reports, have depth 1. If the search for a
-    follow-up leads to new follow-ups, they are one level deeper.
-    """
+    """A follow-up question and its depth, which is 1 if it comes from the community reports."""
 
     text: str
     depth: int
@@ -33,11 +29,7 @@ class FollowUp:
 
 @dataclass(frozen=True)
 class DriftAnswer:
-    """An intermediate answer and its score (1..100).
-
-    `chunks` are the ids of the chunks that the answer quotes. An answer written by a model quotes
-    no chunks.
-    """
+    """An intermediate answer, its score (1..100), and the chunks that it quotes, if any."""
 
     text: str
     score: int
@@ -49,8 +41,7 @@ class DriftAnswer:
 class Trail:
     """The state of a DRIFT search: distinct follow-up questions and the answers found so far.
 
-    Both are in order. The first `n_searched` follow-ups have been searched for, and the next
-    follow-up is the current one.
+    The first `n_searched` follow-ups have been searched for. The next follow-up is the current one.
     """
 
     follow_ups: tuple[FollowUp, ...]
@@ -73,17 +64,14 @@ class Trail:
     def searched(self, findings: Sequence[DriftAnswer], new: Sequence[str], depth: int) -> "Trail":
         """Return the state after the search for the current follow-up, with its answers `findings`.
 
-        The follow-up questions `new` are also added, unless they are known or deeper than `depth`.
+        The follow-up questions `new`, which are one level deeper, are also added, unless they are
+        known or deeper than `depth`.
         """
         below = 1 + (self.current.depth if self.current else 0)
         known = {one.text for one in self.follow_ups}
         added = [text for text in dict.fromkeys(new) if text not in known] if below <= depth else []
-        return replace(
-            self,
-            follow_ups=(*self.follow_ups, *(FollowUp(text, below) for text in added)),
-            findings=(*self.findings, *findings),
-            n_searched=self.n_searched + 1,
-        )
+        follow_ups = (*self.follow_ups, *(FollowUp(text, below) for text in added))
+        return Trail(follow_ups, (*self.findings, *findings), self.n_searched + 1)
 
 
 @value("none_open")
@@ -106,9 +94,9 @@ class DriftReply(BaseModel):
 
     @property
     def findings(self) -> tuple[DriftAnswer, ...]:
-        """The answer with its score. If the reply has no answer, the result is empty."""
-        text, score = self.answer.strip(), max(self.score, 1)
-        return (DriftAnswer(text, score),) if text else ()
+        """The answer with its score, or nothing if the answer is empty."""
+        text = self.answer.strip()
+        return (DriftAnswer(text, max(self.score, 1)),) if text else ()
 
 
 @lru_cache(maxsize=64)
@@ -141,9 +129,8 @@ def titles(
 ) -> tuple[Trail, Query]:
     """Make follow-up questions from report titles, in the form "title: question", without a model.
 
-    There are at most `max_follow_ups` distinct follow-ups, in the order of the communities. The
-    first follow-up is the query. Reports without a title are skipped. If no report has a title, the
-    question is the only follow-up. DRIFT's primer asks a language model instead.
+    The first of at most `max_follow_ups` distinct follow-ups is the query. If no report has a
+    title, the question is the only follow-up. DRIFT's primer asks a language model instead.
     Source: this project.
     """
     named = [reports.titles[row].strip() for row in communities.ids.tolist()]
@@ -178,13 +165,9 @@ def primer(
     Source: Microsoft GraphRAG, DRIFT search, primer and its folds.
     """
     bounds = [fold * len(context.pieces) // folds for fold in range(folds + 1)]
-    chats = [
-        prompt.render(
-            {"question": question.text, "pieces": context.pieces[a:b], "most": max_follow_ups}
-        )
-        for a, b in pairwise(bounds)
-        if a < b
-    ]
+    folded = [context.pieces[first:last] for first, last in pairwise(bounds) if first < last]
+    values = {"question": question.text, "most": max_follow_ups}
+    chats = [prompt.render({**values, "pieces": pieces}) for pieces in folded]
     shape = reply_of(max_follow_ups)
     most = (question.open_tokens or PARAGRAPH) + FOLLOW_UP_TOKENS
     most = min((reply_tokens(llm, chat, most) for chat in chats), default=most)
@@ -212,22 +195,18 @@ def passage(
     """Use the passages found for the current follow-up question as answers, without a model.
 
     The chunks of the context that are new become answers in the trail, i.e. the state of the
-    search. The score of a passage is the percentage of the question's distinct words that it
-    contains. It is rounded and at least 1. The next follow-up is the query, and no follow-up is
-    added. The search ends after the last follow-up. DRIFT's local search asks a language model
-    instead.
+    search. The score of a passage is the rounded percentage of the question's distinct words that
+    it contains, at least 1. The next follow-up is the query. The search ends after the last
+    follow-up. DRIFT's local search asks a language model instead.
     Source: this project.
     """
     known, question_words = {one.text for one in trail.findings}, set(words(question.text))
-
-    def share(text: str) -> float:
-        return len(question_words.intersection(words(text))) / max(len(question_words), 1)
-
-    new = [
-        DriftAnswer(piece.text, max(1, round(100 * share(piece.text))), piece.chunks or ())
-        for piece in context.pieces
-        if piece.kind == "chunk" and piece.text not in known
-    ]
+    new = []
+    for piece in context.pieces:
+        if piece.kind == "chunk" and piece.text not in known:
+            n_shared = len(question_words.intersection(words(piece.text)))
+            score = max(1, round(100 * (n_shared / max(len(question_words), 1))))
+            new.append(DriftAnswer(piece.text, score, piece.chunks or ()))
     return _next_step(trail.searched(new, (), 1))
 
 
@@ -256,12 +235,10 @@ def answer(
     values = {"question": question.text, "follow_up": current, "pieces": context.pieces}
     chat = prompt.render({**values, "most": max_follow_ups})
     shape = reply_of(max_follow_ups)
-    most = reply_tokens(llm, chat, question.open_tokens or PARAGRAPH)
-    finding = ask(
-        llm, chat, shape, max_tokens=most, purpose="DRIFT local search", fallback=shape(answer="")
-    )
-    further = follow_ups([finding], max_follow_ups)
-    return _next_step(trail.searched(finding.findings, further, max_depth))
+    most, none = reply_tokens(llm, chat, question.open_tokens or PARAGRAPH), shape(answer="")
+    reply = ask(llm, chat, shape, max_tokens=most, purpose="DRIFT local search", fallback=none)
+    further = follow_ups([reply], max_follow_ups)
+    return _next_step(trail.searched(reply.findings, further, max_depth))
 
 
 def _next_step(trail: Trail) -> tuple[Trail, Query, NoneOpen | None]:
@@ -272,7 +249,6 @@ def _next_step(trail: Trail) -> tuple[Trail, Query, NoneOpen | None]:
 def points(trail: Trail) -> Points:
     """Return all answers found by a DRIFT search as points, i.e. scored statements, best first.
 
-    Ties are broken by the order in which the answers were found.
     Source: Microsoft GraphRAG, DRIFT search, reduction of all answers.
     """
     ranked = sorted(trail.findings, key=lambda one: -one.score)

@@ -48,11 +48,24 @@ def released_weights(
     supported, or if the parameters do not fit the architecture.
     Source: GFM-RAG (Luo et al. 2025), code and `rmanluo/GFM-RAG-8M`.
     """
-    config = checkpoint.config
     if embedder_check == "name":
-        _check_name(config.get("text_emb_model_config"), embedder)
-    shape, short_cut = _shape_of(config, checkpoint.model)
-    weights = GnnWeights(shape, parameters_of(checkpoint), short_cut)
+        _check_name(checkpoint.config.get("text_emb_model_config"), embedder)
+    whole, model = checkpoint.config.get("model_config") or {}, checkpoint.model
+    try:
+        network = _Network.model_validate({**whole, **whole.get("entity_model", {})})
+    except ValidationError as error:
+        problems = "; ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())
+        raise UserError(
+            f"graph.checkpoint: the network of '{model}' is not supported ({problems})."
+        ) from None
+    if set(network.hidden_dims) != {network.input_dim}:
+        raise UserError(
+            f"graph.checkpoint: '{model}' has layers of widths {network.hidden_dims} and inputs of "
+            f"width {network.input_dim}. All widths must be equal."
+        )
+    sizes = network.feat_dim, network.input_dim, len(network.hidden_dims)
+    shape = NetworkShape(*sizes, network.num_mlp_layer, network.layer_norm)
+    weights = GnnWeights(shape, parameters_of(checkpoint), network.short_cut)
     weights.network()  # raises if parameters do not fit
     _check_length(weights, embedder)
     return weights
@@ -95,24 +108,6 @@ def _check_name(trained: Any, embedder: Embedder) -> None:
     )
 
 
-def _shape_of(config: Mapping[str, Any], model: str) -> tuple[NetworkShape, bool]:
-    whole = config.get("model_config") or {}
-    try:
-        network = _Network.model_validate({**whole, **whole.get("entity_model", {})})
-    except ValidationError as error:
-        problems = "; ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())
-        raise UserError(
-            f"graph.checkpoint: the network of '{model}' is not supported ({problems})."
-        ) from None
-    if set(network.hidden_dims) != {network.input_dim}:
-        raise UserError(
-            f"graph.checkpoint: '{model}' has layers of widths {network.hidden_dims} and inputs of "
-            f"width {network.input_dim}. All widths must be equal."
-        )
-    sizes = network.feat_dim, network.input_dim, len(network.hidden_dims)
-    return NetworkShape(*sizes, network.num_mlp_layer, network.layer_norm), network.short_cut
-
-
 def _check_length(weights: GnnWeights, embedder: Embedder) -> None:
     if weights.shape.text != embedder.dimension:
         raise UserError(
@@ -127,9 +122,7 @@ def entity_scorer(
 ) -> EntityScorer:
     """Combine the trained network with the edges of a graph and the vectors of its relation names.
 
-    Each relation has an inverse, whose name is "inverse_" followed by the name of the relation. The
-    relation of synonymy edges is "equivalent". Raises UserError if the weights were trained with
-    vectors of another length.
+    Raises UserError if the weights were trained with vectors of another length.
     Source: GFM-RAG (Luo et al. 2025), code.
     """
     _check_length(gnn_weights, embedder)
@@ -153,20 +146,17 @@ def query_gnn(
 
     The state of the question starts at the given nodes and is passed along the relationships. If no
     nodes are given, no node is returned. The weight of a start node is 1 / (number of chunks that
-    contain it). If `inverse_start` is false, it is 1. The score is a logit. Ties are broken by
-    lower id. `top_k=None` returns all nodes.
+    contain it), or 1 if `inverse_start` is false. The score is a logit.
     Source: GFM-RAG (Luo et al. 2025), code, `init_entities_weight`.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
     weight = mention_weights(graph) if inverse_start else np.ones(graph.n_nodes)
-    rankings: list[Ranked[Node]] = []
-    for vector, start in zip(vectors, nodes, strict=True):
-        if not len(start):
-            rankings.append(Ranked.empty())
-            continue
-        shares = np.zeros(graph.n_nodes)
-        shares[start.ids] = weight[start.ids]
-        rankings.append(Ranked[Node].top(entity_scorer.logits(vector, shares), top_k))
+    rankings = [Ranked[Node].empty() for _ in question]
+    for row, start in enumerate(nodes):
+        if len(start):
+            shares = np.zeros(graph.n_nodes)
+            shares[start.ids] = weight[start.ids]
+            rankings[row] = Ranked.top(entity_scorer.logits(vectors[row], shares), top_k)
     return rankings
 
 
@@ -181,15 +171,13 @@ def by_entities(
 ) -> Ranked[Chunk]:
     """Rank chunks by the summed weights of the given nodes that they contain.
 
-    The weight of a node is 1 / (number of chunks that contain it). If `inverse` is false, it is 1.
-    If `scored` is true, the weight is multiplied by the score of the node, which may be negative.
-    Chunks without a given node are left out. Ties are broken by lower id. GFM-RAG has four document
-    rankers. The defaults of this operator give its default ranker, which uses the 20 best entities.
+    The weight of a node is 1 / (number of chunks that contain it), or 1 if `inverse` is false. If
+    `scored` is true, it is multiplied by the score of the node, which may be negative. Chunks
+    without a given node are left out. GFM-RAG has four document rankers. The defaults of this
+    operator give its default ranker, which uses the 20 best entities.
     Source: GFM-RAG (Luo et al. 2025), code.
     """
     weight = mention_weights(graph)[nodes.ids] if inverse else np.ones(len(nodes))
-    if scored:
-        weight = weight * nodes.scores
+    weight = weight * nodes.scores if scored else weight
     named = graph.node_chunk[nodes.ids].astype(bool).astype(np.float64)
-    scores = named.T @ weight
-    return Ranked[Chunk].top(scores, top_k, among=np.unique(named.indices))
+    return Ranked[Chunk].top(named.T @ weight, top_k, among=np.unique(named.indices))

@@ -1,8 +1,6 @@
 """Train GFM-RAG's graph network on a synthetic world, with the loss of the authors' code."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -70,12 +68,11 @@ def loss_of(scores: "Tensor", targets: "Tensor") -> "Tensor":
     """Return the training loss of GFM-RAG for a batch of questions.
 
     `scores` (n_questions, n_nodes) are logits. `targets` (n_questions, n_nodes) are 1 for target
-    nodes and 0 for all other nodes. Every question needs at least one target node and one other
-    node. The loss is `0.3 * entity_loss + 0.7 * list_loss`. The entity loss is a weighted
-    cross-entropy. Half of the weight is divided equally among the target nodes. The other half is
-    divided among the other nodes by a softmax of their logits / 0.2. The list loss is the mean of
-    -ln(p / s) over the target nodes, where p is the probability of the node and s the sum of all
-    probabilities.
+    nodes and 0 for all other nodes. Every question needs both. The loss is `0.3 * entity_loss + 0.7
+    * list_loss`. The entity loss is a weighted cross-entropy. Half of the weight is divided equally
+    among the target nodes. The other half is divided among the other nodes by a softmax of their
+    logits / 0.2. The list loss is the mean of -ln(p / s) over the target nodes, where p is the
+    probability of the node and s the sum of all probabilities.
     """
     import torch
     from torch.nn import functional
@@ -152,11 +149,10 @@ def trained_weights(
         planted_extraction(chunk_table=table, aliases="as_written"),
         nlp_extraction(chunk_table=table, nlp=nlp, progress=progress),
     ):
-        read = partial(kg_synonymy, extraction=extraction, chunk_table=table, progress=progress)
-        names = name_index(
-            extraction=extraction, chunk_table=table, embedder=embedder, progress=progress
-        )
-        graphs.append(_training_graph(world, table, read(name_index=names), embedder, is_dev))
+        inputs: dict[str, Any] = {"extraction": extraction, "chunk_table": table}
+        names = name_index(**inputs, embedder=embedder, progress=progress)
+        graph = kg_synonymy(**inputs, name_index=names, progress=progress)
+        graphs.append(_training_graph(world, table, graph, embedder, is_dev))
     shape = NetworkShape(embedder.dimension, hidden, layers)
     return _train(graphs, shape, learning_rate, epochs, chance, progress, place)
 
@@ -171,13 +167,12 @@ def _training_graph(
         chunks = [row for name in world.evidence(chain) for row in table.chunks_of(name)]
         shares, evidence = np.zeros((2, graph.n_nodes), np.float32)
         evidence[graph.chunk_node[chunks].indices] = 1
-        if node is None or not evidence.any() or evidence.all():
-            continue
-        shares[node] = weight[node]
-        texts.append(chain.text)
-        start.append(shares)
-        targets.append(evidence)
-        rows.append(number)
+        if node is not None and evidence.any() and not evidence.all():
+            shares[node] = weight[node]
+            texts.append(chain.text)
+            start.append(shares)
+            targets.append(evidence)
+            rows.append(number)
     edges, relations = edges_of(graph)
     return TrainingGraph(
         edges,
@@ -198,7 +193,8 @@ def _train(
     import torch
 
     is_dev = np.concatenate([one.is_dev for one in graphs])
-    if not is_dev.any() or is_dev.all():
+    n_train, n_dev = int((~is_dev).sum()), int(is_dev.sum())
+    if not n_train or not n_dev:
         raise UserError(
             "No training question or no development question can be used, because the entities of "
             "the questions are not nodes of the graph. Raise build.gnn_weights.questions."
@@ -207,7 +203,7 @@ def _train(
     initialise(network, chance)
     network.to(device)
     steps = torch.optim.AdamW(network.parameters(), lr=learning_rate)
-    best, best_weights = np.inf, GnnWeights(shape, {})
+    best, arrays, statistics = np.inf, dict[str, Vectors](), dict[str, float]()
     with one_thread(), progress.task("training epochs", epochs) as advance:
         for epoch in range(1, epochs + 1):
             losses = 0.0
@@ -221,22 +217,19 @@ def _train(
             advance(1)
             if measured["dev_loss"] < best:
                 best = measured["dev_loss"]
-                train_loss = round(losses / int((~is_dev).sum()), 6)
-                statistics = {"epoch": epoch, "train_loss": train_loss, **measured}
+                statistics = {"epoch": epoch, "train_loss": round(losses / n_train, 6), **measured}
                 arrays = {n: v.detach().cpu().numpy().copy() for n, v in network.named_parameters()}
-                best_weights = GnnWeights(shape, arrays, statistics=statistics)
     if not np.isfinite(best):
         raise UserError(
             f"The graph network diverged: its loss is not finite after {epochs} epochs. "
             f"Lower build.gnn_weights.learning_rate ({learning_rate})."
         )
+    statistics = {**statistics, "train_questions": n_train, "dev_questions": n_dev}
     progress.say(
-        f"graph network: recall@{N_BEST} {best_weights.statistics['dev_recall']:.3f} of the target "
-        f"entities on {int(is_dev.sum())} development questions "
-        f"(epoch {best_weights.statistics['epoch']:.0f} of {epochs})"
+        f"graph network: recall@{N_BEST} {statistics['dev_recall']:.3f} of the target entities on "
+        f"{n_dev} development questions (epoch {statistics['epoch']:.0f} of {epochs})"
     )
-    n_questions = {"train_questions": int((~is_dev).sum()), "dev_questions": int(is_dev.sum())}
-    return replace(best_weights, statistics={**best_weights.statistics, **n_questions})
+    return GnnWeights(shape, arrays, statistics=statistics)
 
 
 def _batches(

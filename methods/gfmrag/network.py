@@ -29,11 +29,7 @@ _BLOCK = 1 << 16
 
 
 class NetworkShape(NamedTuple):
-    """Sizes of a GFM-RAG network.
-
-    `text` and `hidden` are the lengths of text vectors and node states. `layers` is the number of
-    message-passing layers, and `mlp_layers` the number of layers in the final MLP.
-    """
+    """Sizes of a GFM-RAG network: lengths of text vectors and node states, numbers of layers."""
 
     text: int
     hidden: int
@@ -54,13 +50,10 @@ class NetworkShape(NamedTuple):
                 parts | ({"layer_norm": nn.LayerNorm(d)} if self.layer_norm else {})
             )
 
-        inner = [
-            part for _ in range(self.mlp_layers - 1) for part in (nn.Linear(wide, wide), nn.ReLU())
-        ]
-        model = {
-            "layers": nn.ModuleList(layer() for _ in range(self.layers)),
-            "mlp": nn.Sequential(*inner, nn.Linear(wide, 1)),
-        }
+        inner = range(self.mlp_layers - 1)
+        hidden = [part for _ in inner for part in (nn.Linear(wide, wide), nn.ReLU())]
+        layers = nn.ModuleList(layer() for _ in range(self.layers))
+        model = {"layers": layers, "mlp": nn.Sequential(*hidden, nn.Linear(wide, 1))}
         maps = {"rel_mlp": nn.Linear(self.text, d), "question_mlp": nn.Linear(self.text, d)}
         return nn.ModuleDict({**maps, "entity_model": nn.ModuleDict(model)})
 
@@ -69,8 +62,7 @@ class NetworkShape(NamedTuple):
 class GnnWeights:
     """Parameters of a GFM-RAG network as float32 arrays, keyed by their names in GFM-RAG's code.
 
-    If `short_cut` is true, each layer adds its input to its output. `statistics` describe the
-    training. `load` does not read them.
+    If `short_cut` is true, each layer adds its input to its output. `statistics` are not loaded.
     """
 
     shape: NetworkShape
@@ -121,23 +113,19 @@ def edges_of(graph: Graph) -> tuple[KindedEdges, tuple[str, ...]]:
 
     Each relationship becomes an edge and an inverse edge. As in GFM-RAG's code, a synonymy edge
     becomes two edges, one in each direction, and both have an inverse. The first half of the names
-    are the relations. The second half are their inverses in the same order.
+    are the relations, and the second half are their inverses ("inverse_NAME") in the same order.
     """
     synonym = np.asarray(graph.synonym, bool)
     kinds: dict[str, int] = {}
-    names_of_rows = [
-        EQUIVALENT if same else name for same, name in zip(synonym, graph.relations, strict=True)
-    ]
-    kind = np.array([kinds.setdefault(name, len(kinds)) for name in names_of_rows], np.int64)
+    rows = zip(synonym, graph.relations, strict=True)
+    names = (EQUIVALENT if same else name for same, name in rows)
+    kind = np.array([kinds.setdefault(name, len(kinds)) for name in names], np.int64)
+    kind = np.concatenate([kind, kind[synonym]])
     source = np.concatenate([graph.source, graph.target[synonym]]).astype(np.int64)
     target = np.concatenate([graph.target, graph.source[synonym]]).astype(np.int64)
-    kind = np.concatenate([kind, kind[synonym]])
-    both = KindedEdges(
-        np.concatenate([source, target]),
-        np.concatenate([kind, kind + len(kinds)]),
-        np.concatenate([target, source]),
-    )
-    return both, (*kinds, *(f"{INVERSE}{name}" for name in kinds))
+    ends, back = np.concatenate([source, target]), np.concatenate([target, source])
+    edges = KindedEdges(ends, np.concatenate([kind, kind + len(kinds)]), back)
+    return edges, (*kinds, *(f"{INVERSE}{name}" for name in kinds))
 
 
 def mention_weights(graph: Graph) -> FloatArray:
@@ -195,11 +183,7 @@ class EntityScorer(Columns):
         return self.weights.network()
 
     def logits(self, question: Vectors, start: FloatArray) -> FloatArray:
-        """Return the logit of each node for one question, float64 (n_nodes,).
-
-        A high logit means that the answer probably needs the node. `question` (d,) is the vector of
-        the question, and `start` (n_nodes,) contains the initial weights of the nodes.
-        """
+        """Return the logit of each node, float64 (n_nodes,), given a question and start weights."""
         import torch
 
         edges = KindedEdges(self.source, self.kind, self.target)

@@ -32,8 +32,8 @@ def link(
     """Rank facts, i.e. relationships, by the cosine similarity of their vectors to the question.
 
     The cosines of all facts of the graph are scaled to 0..1. If all facts are equally similar, all
-    get 1. If the step has a query, the query replaces the question. If the query has several texts,
-    the highest cosine counts. Synonymy edges are not facts. Ties are broken by lower id.
+    get 1. A query of the step replaces the question, as in `relationship.vdb`. Synonymy edges are
+    not facts.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.3, query to triple, top 5.
     """
     facts = ~np.asarray(graph.synonym, bool)
@@ -79,8 +79,7 @@ def filter_llm(
 
     The model replies with the numbers of the useful relationships, or with an empty list. Unknown
     numbers are ignored. If no relationships are given, the model is not called. After two
-    unreadable replies all relationships are kept, which counts as a fallback. Raises CallFailed if
-    the model does not reply.
+    unreadable replies or no reply, all relationships are kept, which counts as a fallback.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.3, recognition memory.
     Deviation: This project's prompt asks for numbers. In the authors' code, the prompt is tuned by
     DSPy. The model writes the triples to keep, and the code matches them by edit distance.

@@ -41,11 +41,10 @@ SEPARATOR = "; "
 class PseudoQuestions(Columns):
     """Pseudo-questions, i.e. questions that chunks answer or raise, in chunk order.
 
-    `texts` (n_questions,) holds the questions, and `chunk`, int64 (n_questions,), the chunk of each
-    question. `answered`, bool (n_questions,), is true if the chunk answers the question, and false
-    if the chunk raises it. `names` are the distinct normalised names in all questions.
-    `question_name` is a bool CSR matrix (n_questions, n_names). `statistics` counts the model's
-    replies and their faults.
+    `chunk`, int64 (n_questions,), is the chunk of each question. `answered`, bool (n_questions,),
+    is true if the chunk answers the question, and false if the chunk raises it. `names` are the
+    distinct normalised names in all questions. `question_name` is a bool CSR matrix (n_questions,
+    n_names). `statistics` counts the model's replies and their faults.
     """
 
     texts: Texts
@@ -65,7 +64,7 @@ class PseudoQuestions(Columns):
 
 
 class ListedQuestions(BaseModel):
-    """Reply to the prompt for answered questions, or to the prompt for raised questions."""
+    """Reply to one of the two prompts."""
 
     questions: list[str]
 
@@ -191,8 +190,8 @@ def hop(
     are kept in total. An edge has the answered question as its description, the names of both
     questions as its keywords, and the similarity as its weight.
     A raised question is compared only with answered questions that share a name with it or have the
-    most similar vectors. Names that occur in more than `max_df` answered questions do not count as
-    shared here. `max_df=None` means no limit. Raises UserError if there is no edge.
+    most similar vectors. Names in more than `max_df` answered questions do not count as shared
+    here. Raises UserError if there is no edge.
     Source: HopRAG (Liu et al. 2025), authors' code 23898fa, edges between passages.
     """
     raised, answering, similarity = _match(pseudo_questions, question_index, max_df, progress)

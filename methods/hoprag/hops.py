@@ -1,6 +1,7 @@
 """HopRAG's search: start at edges similar to the question, follow edges, and rank passages."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -45,18 +46,17 @@ def hybrid(
 ) -> list[Ranked[Relationship]]:
     """Rank relationships by vector similarity to the question and by overlap with its names.
 
-    The score (-0.5..1) is the mean of two values. The first is the cosine between question and
-    relationship. The second is the Jaccard index between the names in the question and the keywords
-    of the relationship. Only the `n_candidates` relationships with the highest cosine are scored.
-    Ties are broken by lower id.
+    The score (-0.5..1) is the mean of two values: the cosine between question and relationship, and
+    the Jaccard index between the names in the question and the keywords of the relationship. Only
+    the `n_candidates` relationships with the highest cosine are scored.
     Source: HopRAG (Liu et al. 2025), hybrid search of edges.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
     rankings = []
     for names, near in zip(mentions, relationship_index.search(vectors, n_candidates), strict=True):
-        question_names, words = _names_of(names), graph.keywords
+        asked, words = _names_of(names), graph.keywords
         named = (set(words[row].split(SEPARATOR)) - {""} if words else set() for row in near.ids)
-        overlap = np.array([_jaccard(one, question_names) for one in named])
+        overlap = np.array([_jaccard(one, asked) for one in named])
         rankings.append(best_rows(near.ids, (near.scores + overlap) / 2, top_k))
     return rankings
 
@@ -80,8 +80,7 @@ def helpful(
 ) -> list[Ranked[Chunk]]:
     """Rank the given chunks by the mean of their score and their cosine with the question.
 
-    If the scores are fractions of visits, as from `node.hops.nearest`, the mean is in -0.5..1. Ties
-    are broken by lower id.
+    If the scores are fractions of visits, as from `node.hops.nearest`, the mean is in -0.5..1.
     Source: HopRAG (Liu et al. 2025), helpfulness.
     Deviation: The similarity is the cosine. In the paper, it includes the overlap of names.
     """
@@ -102,10 +101,7 @@ LEAST_COSINE = 0.7
 """Without a model, a passage with a higher cosine is helpful, as in the authors' code a6e425b."""
 NONE = -1
 Choose = Callable[[Sequence[IntArray]], list[int]]
-"""Function that chooses the relationship to follow from each passage, or `NONE`.
-
-Its argument lists the outgoing relationships of each passage. Every passage has at least one.
-"""
+"""Function that chooses one of the outgoing relationships of each passage, or `NONE`."""
 Judge = Callable[[Sequence[int]], Sequence[bool]]
 """Function that decides for each passage whether the passage helps to answer the question."""
 
@@ -123,18 +119,17 @@ def hops_nearest(
 ) -> Ranked[Node]:
     """Follow the relationships most similar to the question, and rank nodes by number of visits.
 
-    The hops start at the targets of the given relationships, namely at the first `width` distinct
-    targets. From each node that is visited for the first time, the next hop follows the outgoing
-    relationship most similar to the question. There are at most `n_hops` hops. The score is the
-    number of visits to the node divided by all visits. Ties between nodes and between relationships
-    are broken by lower id.
+    The hops start at the first `width` distinct targets of the given relationships. From each node
+    that is visited for the first time, the next hop follows the outgoing relationship most similar
+    to the question. There are at most `n_hops` hops. The score is the number of visits to the node
+    divided by all visits.
     Source: HopRAG (Liu et al. 2025), traversal by similarity.
     """
     vector = embedder.encode([question.text], kind="question")
 
     def choose(choices: Sequence[IntArray]) -> list[int]:
         index = relationship_index.vectors
-        cosines = (products(vector, index, rows[None, :])[0] for rows in choices)
+        cosines = [products(vector, index, rows[None, :])[0] for rows in choices]
         pairs = zip(choices, cosines, strict=True)
         return [int(rows[best_first(cosine, rows)[0]]) for rows, cosine in pairs]
 
@@ -162,7 +157,7 @@ def hops_llm(
     This is `node.hops.nearest`, except that the model chooses at most one of the outgoing
     relationships of a node. There is one call for each node that is visited for the first time, and
     at most `width` calls per hop. After a reply without a valid number no relationship is followed,
-    which counts as a fallback. Raises CallFailed if the model does not reply.
+    which counts as a fallback.
     Source: HopRAG (Liu et al. 2025), retrieve, reason, prune.
     """
 
@@ -173,9 +168,14 @@ def hops_llm(
         values = {"question": question.text, "passage": passage, "questions": questions}
         return prompt.render(values)
 
+    def row(number: str, rows: IntArray) -> int:
+        if int(number) > len(rows):
+            raise UnreadableReply(CHOOSING, number)
+        return int(rows[int(number) - 1]) if int(number) else NONE
+
     def choose(choices: Sequence[IntArray]) -> list[int]:
         return ask_about(
-            llm, choices, chat, _first_match(r"\d+", CHOOSING), _followed_row,
+            llm, choices, chat, _first_match(r"\d+", CHOOSING), row,
             fallback=lambda _: NONE, max_tokens=REPLY_TOKENS, retry=False,
         )  # fmt: skip
 
@@ -185,28 +185,18 @@ def hops_llm(
 def _follow(
     relationships: Ranked[Relationship], graph: Graph, n_hops: int, width: int, choose: Choose
 ) -> Ranked[Node]:
-    first = unique(graph.target[relationships.ids].tolist())[:width]
-    visits = dict.fromkeys(first, 1)
+    new = list(unique(graph.target[relationships.ids].tolist())[:width])
+    visits = Counter(new)
     out = graph.out_neighbours
-    new = list(first)
     for _ in range(n_hops):
         outgoing = (out.rows[out.starts[node] : out.starts[node + 1]] for node in new)
         choices = [rows.astype(np.int64) for rows in outgoing if len(rows)]
-        new = []
-        for row in choose(choices) if choices else ():
-            if row != NONE:
-                node = int(graph.target[row])
-                if node not in visits:
-                    new.append(node)
-                visits[node] = visits.get(node, 0) + 1
+        rows = choose(choices) if choices else []
+        reached = [int(graph.target[row]) for row in rows if row != NONE]
+        new = [node for node in unique(reached) if node not in visits]
+        visits.update(reached)
     n_visits = np.array(list(visits.values()), np.float64)
     return best_rows(np.array(list(visits), np.int64), n_visits / n_visits.sum(), len(visits))
-
-
-def _followed_row(number: str, rows: IntArray) -> int:
-    if int(number) > len(rows):
-        raise UnreadableReply(CHOOSING, number)
-    return int(rows[int(number) - 1]) if int(number) else NONE
 
 
 def _first_match(pattern: str, purpose: str) -> ReplyFormat[str]:
@@ -233,8 +223,7 @@ def judged_nearest(
 ) -> Ranked[Node]:
     """Visit passages in hops, and rank them. Passages with a cosine above 0.7 are helpful.
 
-    The cosine compares the chunk of the passage with the question. It replaces the language model
-    of `node.judged.llm`, and everything else is the same.
+    The cosine of chunk and question replaces the language model of `node.judged.llm`.
     Source: HopRAG (Liu et al. 2025), authors' code a6e425b, `bfs_sim_node`.
     """
     vector = embedder.encode([question.text], kind="question")
@@ -275,9 +264,8 @@ def judged_llm(
     * `width` neighbours of these passages, in either direction. The search ends after `n_hops`
     hops, or after a hop without a new passage.
     The score is the Jaccard index (0..1) of the names in the question and the names in the
-    passage's pseudo-questions. The visits of a helpful passage are added to its score. Ties are
-    broken by lower id. A reply that is neither yes nor no counts as no, and also as a fallback.
-    Raises CallFailed if the model does not reply.
+    passage's pseudo-questions. The visits of a helpful passage are added to its score. A reply that
+    is neither yes nor no counts as no, and also as a fallback.
     Source: HopRAG (Liu et al. 2025), authors' code a6e425b, `HopRetriever.py`, lines 439-467.
     """
 
@@ -307,19 +295,15 @@ def _count_visits(
     helps: dict[int, bool] = {}
     for _ in range(n_hops):
         new = [node for node in here if node not in helps]
-        if new:
-            helps |= zip(new, judge(new), strict=True)
+        helps |= zip(new, judge(new) if new else (), strict=True)
         for node in here:
             visits[node] = visits.get(node, 0) + (1 if helps[node] else -1)
         if not new:
             break
         near = [row_ids(graph.adjacency, node).tolist() for node in here]
         here = unique([other for some in near for other in some])[: 2 * width]
-    question_names = _names_of(mentions)
-    scores = {
-        node: _jaccard(questions.names_of(row_ids(graph.node_chunk, node)), question_names)
-        + (visits[node] if helpful else 0)
-        for node, helpful in helps.items()
-    }
-    ids = np.array(list(scores), np.int64)
-    return best_rows(ids, np.array(list(scores.values())), len(ids))
+    ids, asked = np.array(list(helps), np.int64), _names_of(mentions)
+    named = [questions.names_of(row_ids(graph.node_chunk, node)) for node in helps]
+    scores = np.array([_jaccard(names, asked) for names in named])
+    scores += [visits[node] if helpful else 0 for node, helpful in helps.items()]
+    return best_rows(ids, scores, len(ids))

@@ -21,9 +21,8 @@ def hypothetical(
 ) -> Query:
     """Ask the language model for a hypothetical passage that answers the question.
 
-    The passage is the query. It may be false. If it is truncated at `max_tokens`, it is used as it
-    is. If the reply is empty, the query is the question, which counts as a fallback. Raises
-    CallFailed if the model does not reply.
+    The passage is the query, even if it is false or truncated. If the reply is empty, the query is
+    the question, which counts as a fallback.
     Source: HyDE (Gao et al., ACL 2023), Section 3.2.
     """
     passage = reply(llm, prompt.render({"question": question.text}), max_tokens=max_tokens).text
@@ -47,7 +46,7 @@ def vdb_mean(
 
     Query texts are embedded as passages and the question as a question. If `with_question` is
     false, the question is left out. The mean of the unit vectors is normalised. The score is the
-    cosine (-1..1). If the mean is zero, all scores are 0. Ties are broken by lower id.
+    cosine (-1..1). If the mean is zero, all scores are 0.
     Source: HyDE (Gao et al., ACL 2023), Section 3.2, Equations 7 and 8.
     """
     if not query.texts:

@@ -32,10 +32,7 @@ class Thoughts:
 @value("finished")
 @dataclass(frozen=True)
 class EndOfThought:
-    """The end of a chain of thought.
-
-    `reason` is the last sentence. If the reply was empty, it is "no thought".
-    """
+    """The end of a chain of thought. `reason` is the last sentence, or "no thought"."""
 
     reason: str
 
@@ -66,16 +63,14 @@ def think(
     The prompt contains the question, the sentences so far, and as many chunks as fit the context
     budget. Only the first sentence of the reply is used. A sentence that contains "answer is", in
     upper or lower case, ends the chain. An empty reply also ends the chain. The query is then the
-    question, which counts as a fallback. Raises CallFailed if the model does not reply.
+    question, which counts as a fallback.
     Source: IRCoT (Trivedi et al. 2023), Section 3.1.
     """
     passages = [chunk_table.passage(row) for row in chunks.ids.tolist()]
     if (most := context_budget.tokens) is not None:
         passages = passages[: n_fitting([tokenizer.count(text) for text in passages], most)]
-    chat = prompt.render(
-        {"question": question.text, "passages": passages, "thoughts": thoughts.sentences}
-    )
-    sentence = first_sentence(reply(llm, chat, max_tokens=THOUGHT_TOKENS).text)
+    values = {"question": question.text, "passages": passages, "thoughts": thoughts.sentences}
+    sentence = first_sentence(reply(llm, prompt.render(values), max_tokens=THOUGHT_TOKENS).text)
     if not sentence:
         llm.meter.fallbacks += 1
         return thoughts, Query((question.text,)), EndOfThought("no thought")

@@ -39,7 +39,6 @@ def evidence_walk(
     still missing. The unvisited neighbours of the node are ranked by TF-IDF similarity to the
     question and the reply. Up to `n_neighbours` neighbours with a similarity above 0 are returned
     after the node. The score of a neighbour is this similarity, and a given node keeps its score.
-    Raises CallFailed if a call fails.
     Source: KGP (Wang et al. 2024), Section 4; Zhou et al. (2025), Section 6.1 and Table 3.
     """
     seeds = nodes.head(n_seeds)
@@ -51,9 +50,8 @@ def evidence_walk(
         if isinstance(reply, CallFailed):
             raise reply
         visited.setdefault(seed, score)
-        near = [row for row in row_ids(graph.adjacency, seed).tolist() if row not in visited]
         scores = tfidf.scores(f"{question.text}\n{reply.text}")
-        among = np.array([row for row in near if scores[row] > 0], np.int64)
-        neighbours = Ranked[Node].top(scores, n_neighbours, among=among)
-        visited.update(neighbours.items())
+        near = np.setdiff1d(row_ids(graph.adjacency, seed), list(visited))
+        best = Ranked[Node].top(scores, n_neighbours, among=near[scores[near] > 0])
+        visited.update(best.items())
     return Ranked.of(visited)

@@ -11,16 +11,7 @@ from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.values import (
-    Chunk,
-    FloatArray,
-    Node,
-    Question,
-    Ranked,
-    Relationship,
-    interleave,
-)
-from operators.search import vectors_of
+from graphrag_bench.values import Chunk, Node, Question, Ranked, Relationship, interleave
 
 PER_ROW, MIN_COSINE = 5, 0.2
 """The number of chunks for every two nodes, and the minimum cosine, as in LightRAG."""
@@ -30,15 +21,12 @@ PER_ROW, MIN_COSINE = 5, 0.2
 def as_found(chunks: Ranked[Chunk], *, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
     """Keep the first `top_k` chunks in the order of the previous operator, e.g. `chunk.occurrence`.
 
-    `top_k=None` keeps all chunks.
     Source: Zhou et al. (2025), Section 6.1.
     """
     return chunks.head(top_k)
 
 
-@operator(
-    "chunk.pick.similar", batched=True, order="chunks of nodes and of relationships alternate"
-)
+@operator("chunk.pick.similar", batched=True, order="two lists alternate")
 def similar(
     question: Sequence[Question],
     nodes: Sequence[Ranked[Node]],
@@ -57,7 +45,7 @@ def similar(
     formed in the same way from the relationships, without chunks of the first list. Here n counts
     only relationships that add a new chunk. The two lists are interleaved, starting with the nodes,
     and the first `top_k` chunks are returned. If both lists are empty, the first `top_k` given
-    chunks are returned. The score is the cosine (-1..1). Ties are broken by lower id.
+    chunks are returned. The score is the cosine (-1..1).
     Source: LightRAG's code, version 1.5.7, `kg_chunk_pick_method` VECTOR (the default).
     """
     rankings = (nodes, relationships, chunks)
@@ -78,11 +66,9 @@ def similar_and_dense(
 ) -> list[Ranked[Chunk]]:
     """Interleave the chunks most similar to the question with chunks of nodes and relationships.
 
-    There are three lists. The first list has the `top_k` chunks with the highest cosine to the
-    question, except chunks with a cosine below 0.2. The second and third list are the two lists of
-    `chunk.pick.similar`. The first `top_k` chunks of the interleaved lists are returned. If all
-    lists are empty, the first `top_k` given chunks are returned. The score is the cosine (-1..1).
-    Ties are broken by lower id.
+    The first of three lists has the `top_k` chunks with the highest cosine to the question, except
+    chunks with a cosine below 0.2. The second and third list, and everything else, are as in
+    `chunk.pick.similar`.
     Source: LightRAG's code, version 1.5.7, mode `mix`.
     """
     rankings = (nodes, relationships, chunks)
@@ -98,33 +84,24 @@ def _picks(
     top_k: int,
     min_dense: float | None = None,
 ) -> list[Ranked[Chunk]]:
-    vectors = vectors_of(question, [None] * len(question), embedder)
+    vectors = embedder.encode([one.text for one in question], kind="question")
     picks: list[Ranked[Chunk]] = []
-    for (vector,), nodes, relationships, chunks in zip(vectors, *rankings, strict=True):
+    for vector, nodes, relationships, chunks in zip(vectors, *rankings, strict=True):
         scores = np.asarray(index.scores(vector), np.float64)
-        lists = [_best(scores, graph.node_chunk, nodes)]
-        seen = set(lists[0].ids.tolist())
-        lists.append(_best(scores, graph.relationship_chunk, relationships, seen))
+        lists: list[Ranked[Chunk]] = []
+        pairs = ((nodes, graph.node_chunk), (relationships, graph.relationship_chunk))
+        for ranked, incidence in pairs:
+            seen = set(lists[0].ids.tolist()) if lists else set()
+            n_rows, first = 0, set[int]()
+            for row in ranked.ids.tolist():
+                of_row = set(row_ids(incidence, row).tolist())
+                new = of_row - first - seen
+                n_rows += bool(new if lists else of_row)
+                first |= new
+            lists.append(Ranked.top(scores, int(PER_ROW * n_rows / 2), among=sorted(first)))
         if min_dense is not None:
             dense = Ranked[Chunk].top(scores, top_k)
             lists.insert(0, dense.take(dense.scores >= min_dense))
         pick = interleave(lists)
         picks.append((pick if len(pick) else chunks).head(top_k))
     return picks
-
-
-def _best(
-    scores: FloatArray, incidence: Any, ranked: Ranked[Any], seen: set[int] | None = None
-) -> Ranked[Chunk]:
-    """Return the most similar chunks of the ranked rows, five chunks for every two rows.
-
-    Only rows with a chunk are counted. If `seen` is given, chunks in `seen` are left out.
-    """
-    n_rows, first = 0, dict[int, None]()
-    for row in ranked.ids.tolist():
-        chunks = row_ids(incidence, row).tolist()
-        new_chunks = [one for one in chunks if one not in first and one not in (seen or ())]
-        n_rows += bool(chunks if seen is None else new_chunks)
-        first.update(dict.fromkeys(new_chunks))
-    among = np.array(list(first), np.int64)
-    return Ranked[Chunk].top(scores, int(PER_ROW * n_rows / 2), among=among)

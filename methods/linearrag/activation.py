@@ -28,7 +28,6 @@ from graphrag_bench.values import (
     Question,
     Ranked,
 )
-from operators.search import vectors_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +111,7 @@ def entities(*, tri_graph: TriGraph) -> Graph:
 @artifact("sentence_index")
 def sentence_index(*, tri_graph: TriGraph, embedder: Embedder, progress: Progress) -> VectorIndex:
     """Embed the sentences of LinearRAG's Tri-Graph, in the order of the Tri-Graph."""
-    texts = list(tri_graph.sentences)
-    return index_texts(texts, embedder, progress, "sentences")
+    return index_texts(list(tri_graph.sentences), embedder, progress, "sentences")
 
 
 @operator("node.activate", batched=True)
@@ -140,9 +138,9 @@ def activate(
     Nodes are ranked by the sum of their start score and all received scores. If a node is given
     twice, its best start score counts. Negative start scores count as 0. The activation of a node
     is the maximum of its start score and its received scores, where a score received in round r is
-    divided by 1 + r. Only nodes with a positive sum are returned. Ties are broken by lower id.
-    Raises UserError if the graph does not belong to the sentences. The default of two rounds
-    corresponds to `max_iterations=3` in the authors' code.
+    divided by 1 + r. Only nodes with a positive sum are returned. Raises UserError if the graph
+    does not belong to the sentences. The default of two rounds corresponds to `max_iterations=3` in
+    the authors' code.
     Source: LinearRAG (Zhuang et al. 2025), semantic propagation, and its code.
     Deviation: The result does not depend on the order of the nodes. Sentences are marked as
     selected at the end of a round, and the highest of several received scores is passed on. The
@@ -150,9 +148,9 @@ def activate(
     """
     if len(tri_graph.names) != graph.n_nodes:
         raise UserError("node.activate needs a Tri-Graph. Set build.graph=entities.")
-    vectors = vectors_of(question, [None] * len(question), embedder)
+    vectors = embedder.encode([one.text for one in question], kind="question")
     results = []
-    for seeds, (vector,) in zip(nodes, vectors, strict=True):
+    for seeds, vector in zip(nodes, vectors, strict=True):
         cosine = np.asarray(np.round(sentence_index.scores(vector), DECIMALS), np.float64)
         start = np.zeros(graph.n_nodes)
         np.maximum.at(start, seeds.ids, seeds.scores)
@@ -178,11 +176,10 @@ def _activate(
         used: list[int] = []
         for node in np.flatnonzero((passing > 0) & (passing >= threshold)).tolist():
             sentences = row_ids(tri_graph.entity_sentence, node)
-            best = Ranked[Node].top(
-                cosine, sentences_per_node, among=sentences[~visited[sentences]]
-            )
-            used += best.ids.tolist()
-            for sentence in best.ids.tolist():
+            among = sentences[~visited[sentences]]
+            best: list[int] = Ranked[Any].top(cosine, sentences_per_node, among=among).ids.tolist()
+            used += best
+            for sentence in best:
                 score = passing[node] * cosine[sentence]
                 if score > 0 and score >= threshold:
                     named = row_ids(tri_graph.sentence_entity, sentence)
@@ -209,13 +206,10 @@ def activated(
     authors' code.
     Source: LinearRAG (Zhuang et al. 2025), passage scores.
     """
-    mentions = tri_graph.mention_weight
-    return [
-        ChunkScores.later(partial(_with_bonus, chunks, nodes, mentions, ratio), len(chunks))
-        for chunks, nodes in zip(chunk_scores, node_scores, strict=True)
-    ]
 
+    def read(chunks: ChunkScores, nodes: NodeScores) -> FloatArray:
+        bonus = np.log1p(tri_graph.mention_weight @ np.maximum(nodes.values, 0.0))
+        return np.asarray(ratio * chunks.values + bonus, np.float64)
 
-def _with_bonus(chunks: ChunkScores, nodes: NodeScores, mentions: Any, ratio: float) -> FloatArray:
-    bonus = np.log1p(mentions @ np.maximum(nodes.values, 0.0))
-    return np.asarray(ratio * chunks.values + bonus, np.float64)
+    pairs = zip(chunk_scores, node_scores, strict=True)
+    return [ChunkScores.later(partial(read, *pair), len(pair[0])) for pair in pairs]

@@ -52,10 +52,9 @@ from operators.community.of_graph import rating_fraction, with_report
 
 _ID = re.compile(r"(\d+)\s*[-.]\s*(\d+)")
 _BRACKETED = re.compile(
-    r"<\s*[Aa]?\s*(\d+)\s*[-.]\s*(\d+)\s*>"
-    r"|\[\s*[Aa]\s*(\d+)\s*[-.]\s*(\d+)\s*\]"
-    r"|\{\s*[Aa]\s*(\d+)\s*[-.]\s*(\d+)\s*\}"
-    r"|\(\s*[Aa]\s*(\d+)\s*[-.]\s*(\d+)\s*\)"
+    r"<\s*A?\s*(\d+)\s*[-.]\s*(\d+)\s*>|\[\s*A\s*(\d+)\s*[-.]\s*(\d+)\s*\]"
+    r"|\{\s*A\s*(\d+)\s*[-.]\s*(\d+)\s*\}|\(\s*A\s*(\d+)\s*[-.]\s*(\d+)\s*\)",
+    re.IGNORECASE,
 )
 """A placeholder for an earlier answer. The letter A is optional only inside `<...>`."""
 _OTHER_NAMES = {
@@ -94,10 +93,7 @@ LongText = Annotated[str, BeforeValidator(_text), _schema_limit(maxLength=400)]
 
 
 class _Lenient(BaseModel):
-    """A reply that is read even if its fields have other names.
-
-    If the reply is not a JSON object, it becomes the value of the field that `BARE` names.
-    """
+    """A reply whose fields may have other names. If it is not an object, it is the field `BARE`."""
 
     BARE: ClassVar[str]
 
@@ -184,28 +180,39 @@ def plan_of(
 ) -> Plan:
     """Convert a reply of the model to a normalised plan, which may have no sub-questions.
 
-    Ids are rewritten as "sequence-hop", e.g. "1-2", and a repeated id gets a new number. If the
-    text of a sub-question contains a placeholder, the sub-question also depends on the sub-question
-    that the placeholder names. The text of the final question is `original`. If `rewritten` is
-    true, it is the text in the reply. The kind of the final question is `kind`, unless the reply
-    states a kind. Every change is listed in the plan's `fixes`. All rules are in
-    methods/pankrag/README.md.
+    The text of the final question is `original`, or the text in the reply if `rewritten` is true.
+    Its kind is `kind`, unless the reply states a kind. The rules are in methods/pankrag/README.md,
+    and every change is listed in the plan's `fixes`.
     Source: PankRAG (2025), Section 2.2.
     """
-    hops, fixes = _hops(reply.path.sequences)
-    known = {one.id for one in hops}
-    linked = []
-    for one in hops:
-        named = dict.fromkeys(name for _, name in placeholders(one.text) if name in known)
-        new = [name for name in named if name not in (*one.dependencies, one.id)]
-        fixes += [f"{one.id} speaks of {name} and depends on it now" for name in new]
-        linked.append(replace(one, dependencies=(*one.dependencies, *new)))
+    hops: dict[str, SubQuestion] = {}
+    fixes: list[str] = []
+    for place, sequence in enumerate(reply.path.sequences, 1):
+        digits = re.search(r"\d+", sequence.sequence_id)
+        prefix = int(digits[0]) if digits else place
+        for row, hop in enumerate(sequence.hop, 1):
+            if not hop.sub_query:
+                fixes.append(f"sub-question {hop.hop_id or row} has no text")
+                continue
+            given = _ID.search(hop.hop_id)
+            name = f"{int(given[1])}-{int(given[2])}" if given else f"{prefix}-{row}"
+            if name in hops:
+                new = next(f"{name}.{n}" for n in range(2, 10_000) if f"{name}.{n}" not in hops)
+                fixes.append(f"two sub-questions are called {name}: the later one is {new}")
+                name = new
+            of_hop: QuestionKind = "abstract" if hop.if_abstract else "specific"
+            hops[name] = SubQuestion(name, hop.sub_query, of_hop, _ids(hop.dependencies))
+    for one in list(hops.values()):
+        named = dict.fromkeys(name for _, name in placeholders(one.text) if name in hops)
+        added = [name for name in named if name not in (*one.dependencies, one.id)]
+        fixes += [f"{one.id} speaks of {name} and depends on it now" for name in added]
+        hops[one.id] = replace(one, dependencies=(*one.dependencies, *added))
     closing = reply.path.final_query[0] if reply.path.final_query else None
     text = (closing.final_query if closing and rewritten else "") or original
     if closing is not None and closing.if_abstract is not None:
         kind = "abstract" if closing.if_abstract else "specific"
     final = SubQuestion(FINAL, text, kind, _ids(closing.dependencies) if closing else ())
-    return checked_plan(linked, final, fixes)
+    return checked_plan(list(hops.values()), final, fixes)
 
 
 def placeholders(text: str) -> list[tuple[str, str]]:
@@ -214,27 +221,6 @@ def placeholders(text: str) -> list[tuple[str, str]]:
         (match[0], "-".join(str(int(part)) for part in match.groups() if part is not None))
         for match in _BRACKETED.finditer(text)
     ]
-
-
-def _hops(sequences: Sequence[SequenceReply]) -> tuple[list[SubQuestion], list[str]]:
-    hops: dict[str, SubQuestion] = {}
-    fixes: list[str] = []
-    for place, sequence in enumerate(sequences):
-        digits = re.search(r"\d+", sequence.sequence_id)
-        for row, hop in enumerate(sequence.hop):
-            if not hop.sub_query:
-                fixes.append(f"sub-question {hop.hop_id or row + 1} has no text")
-                continue
-            named = _ID.search(hop.hop_id)
-            prefix = int(digits[0]) if digits else place + 1
-            name = f"{int(named[1])}-{int(named[2])}" if named else f"{prefix}-{row + 1}"
-            if name in hops:
-                new = next(f"{name}.{n}" for n in range(2, 10_000) if f"{name}.{n}" not in hops)
-                fixes.append(f"two sub-questions are called {name}: the later one is {new}")
-                name = new
-            kind: QuestionKind = "abstract" if hop.if_abstract else "specific"
-            hops[name] = SubQuestion(name, hop.sub_query, kind, _ids(hop.dependencies))
-    return list(hops.values()), fixes
 
 
 def _ids(texts: Sequence[str]) -> tuple[str, ...]:
@@ -267,9 +253,9 @@ def plan(
     """Ask the language model for a plan of sub-questions that depend on each other.
 
     The plan is normalised. With `planning="off"`, the plan has only a final question of the same
-    kind (specific or abstract) as the question. The same plan is used after two unreadable replies,
-    which counts as a fallback. The final question is the question itself. With `final_text="plan"`,
-    it is the model's wording of the question. The reply schema limits a plan to `max_sequences`
+    kind (specific or abstract) as the question. The same plan is used after two unreadable replies
+    or no reply, which counts as a fallback. The final question is the question itself, or the
+    model's wording of it (`final_text="plan"`). The reply schema limits a plan to `max_sequences`
     sequences of `max_hops` sub-questions. Without these limits a small model may not end its plan,
     and a plan that is truncated at 2,200 tokens is unreadable.
     Source: PankRAG (2025), Section 2.2, globally aware planning, and ablation "-Pank".
@@ -325,9 +311,8 @@ def rephrase(
         for placeholder, name in placeholders(text):
             if name in answers:
                 sentence = re.split(r"(?<=[.!?])\s+", answers[name].strip())[0]
-                text = text.replace(
-                    placeholder, " ".join(sentence.split()[:MOST_WORDS]).rstrip(".")
-                )
+                first = " ".join(sentence.split()[:MOST_WORDS]).rstrip(".")
+                text = text.replace(placeholder, first)
     return replace(question, text=text)
 
 
@@ -351,9 +336,8 @@ def leaf_or_theme(
     The choice starts at the coarsest level. A community is replaced by its children if the report
     of one of its descendants, down to `level`, is more similar to the question than its own report.
     The similarity is the cosine, to six decimals. The chosen communities do not overlap. With
-    `levels="all"`, all communities down to `level` are chosen. The score is the number of chunks
-    plus rating / 11, as in `community.layer`. Ties are broken by lower id. Communities are left out
-    if they have no report or if their rating is below 0.
+    `levels="all"`, all communities down to `level` are chosen. The score is that of
+    `community.layer`. Communities are left out if they have no report or a rating below 0.
     Source: PankRAG (2025), Section 2.3, leaf-level and high-level summaries.
     Deviation: The paper gives no criterion for the choice. This project compares similarities.
     """
@@ -390,10 +374,10 @@ def rerank_chunks(
     """Rerank chunks by relevance and by similarity to the answers that the question depends on.
 
     The score of a chunk is `alpha * R + (1 - alpha) * M`. R is the highest score (0..1) of a given
-    node in the chunk. M is the mean cosine between the chunk and the answers. A negative M counts
-    as 0. If there are no answers or `rerank="off"`, the score is R. Ties are broken by the given
-    order. The paper does not define R, the mean over answers, or the lower bound of M. These are
-    choices of this project.
+    node in the chunk. M is the mean cosine between the chunk and the answers, at least 0. If there
+    are no answers or `rerank="off"`, the score is R. Ties are broken by the given order. The paper
+    does not define R, the mean over answers, or the lower bound of M. These are choices of this
+    project.
     Source: PankRAG (2025), Section 2.3.1, Equations 4 and 5.
     """
     inside = graph.node_chunk[nodes.ids][:, chunks.ids].toarray()

@@ -22,9 +22,8 @@ NodePath = tuple[int, ...]
 class Likeness(NamedTuple):
     """For each pair of adjacent nodes, the relationship most similar to the question.
 
-    `row` int64 (n_pairs,) is the row of this relationship, with ties broken by lower id. `ways` is
-    an int64 CSR matrix (n_nodes, n_nodes). It contains the similarity of this relationship times a
-    million. Zeros are stored explicitly.
+    `row` int64 (n_pairs,) is the row of this relationship. `ways` is an int64 CSR matrix (n_nodes,
+    n_nodes) with its similarity times a million. Zeros are stored explicitly.
     """
 
     row: IntArray
@@ -32,11 +31,7 @@ class Likeness(NamedTuple):
 
     @classmethod
     def of(cls, graph: Graph, similarity: FloatArray) -> "Likeness":
-        """Find the most similar relationship between each two adjacent nodes.
-
-        `similarity` float64 (n_relationships,) is the similarity of each relationship to the
-        question.
-        """
+        """Return the likeness, given the similarity of each relationship to the question."""
         from scipy.sparse import csr_matrix
 
         millionths = np.rint(similarity * MILLION).astype(np.int64)
@@ -87,11 +82,10 @@ def shortest_paths(
     """For each pair (source, target), return the `k` shortest paths of at most `most` hops.
 
     `pairs` is int64 (n_pairs, 2). Pairs are distinct, and source and target differ. A path visits
-    no node twice and follows relationships in either direction. `most=None` means no bound. The
-    first result is the row in `pairs` of each path, int64 (n,). The second result is the nodes of
-    each path, int64 (n, longest + 1), padded with -1. Ties between paths of up to four hops are
-    broken by higher sum of similarities. Remaining ties, and ties between longer paths, are broken
-    by comparing the tuples of node ids.
+    no node twice and follows relationships in either direction. The first result is the row in
+    `pairs` of each path, int64 (n,). The second result is the nodes of each path, int64 (n, longest
+    + 1), padded with -1. Ties between paths of up to four hops are broken by higher sum of
+    similarities. Remaining ties are broken by comparing the tuples of node ids.
     Source: PathCoRAG, Section 4.3 and Appendix B (Yen's algorithm).
     """
     from scipy.sparse.csgraph import connected_components
@@ -132,8 +126,7 @@ def shortest_paths(
 def _yen(graph: Graph, source: int, target: int, k: int, most: int) -> list[NodePath]:
     """Return the `k` shortest loopless paths of at most `most` hops, by Yen's algorithm.
 
-    With Lawler's rule, a path branches only at or after the node where it left an earlier path, and
-    only the best path of each branch is a candidate. Ties are broken by the tuples of node ids.
+    With Lawler's rule, a path branches only at or after the node where it left an earlier path.
     """
     ways, shortest_way = graph.neighbours, _compiled_shortest_way()
     blocked, banned = np.zeros((2, graph.n_nodes), bool)
@@ -219,14 +212,8 @@ def step_paths(
     """Rank the shortest paths between nodes of consecutive steps by similarity to the question.
 
     A transition is an array of node pairs (source, target) from one step to the next, int64 (n, 2).
-    For each pair, the `k` shortest paths are ranked. Pairs of a node with itself are skipped.
-    `top_k` paths are kept in total. With `top_k_of="transition"`, `top_k` paths are kept for each
-    transition. The score is the mean similarity of the path's relationships to the question
-    (-1..1). With `counted="sorted"`, relationships count only if they lead from the alphabetically
-    lower name (in capitals) to the higher name. If `above` is set, they count only if their
-    similarity is above this value. A path is dropped if none of its relationships count. Paths are
-    sorted by score (to six decimals), then by fewer hops, by transition, and by the tuple of node
-    ids.
+    Pairs of a node with itself are skipped. The operator `path.k_shortest` documents the settings,
+    where `most` is `max_path_edges` and `above` is `min_score`.
     Source: PathCoRAG, Section 4.3, Equation 5 and Appendix B, and its code (`sorted`, `above`).
     """
     likeness = Likeness.of(graph, similarity)
@@ -235,10 +222,10 @@ def step_paths(
         pairs = transition[transition[:, 0] != transition[:, 1]]
         _, nodes = shortest_paths(graph, pairs, likeness, k=k, most=most)
         scores = _scores(graph, nodes, likeness, counted, above)
-        rows = np.flatnonzero(~np.isnan(scores))
-        keys = (-np.round(scores, DECIMALS)).tolist()
-        walks = ((row, tuple(node for node in nodes[row].tolist() if node >= 0)) for row in rows)
-        paths = [(keys[row], len(walk), number, walk, float(scores[row])) for row, walk in walks]
+        keys, paths = (-np.round(scores, DECIMALS)).tolist(), []
+        for row in np.flatnonzero(~np.isnan(scores)).tolist():
+            walk = tuple(nodes[row][nodes[row] >= 0].tolist())
+            paths.append((keys[row], len(walk), number, walk, float(scores[row])))
         ranked += sorted(paths)[:top_k]
     best = sorted(ranked)[: top_k if top_k_of == "all" else None]
     rows_along, pair_of = graph.neighbours.rows_along, graph.pairs.of
@@ -275,8 +262,7 @@ Scored = tuple[IntArray, FloatArray]
 def likely_pairs(sources: Scored, targets: Scored, most: int | None) -> IntArray:
     """Return the `most` pairs (source, target) with the highest product of scores, int64 (n, 2).
 
-    `most=None` returns all pairs. Negative scores count as 0. Ties are broken by lower source id,
-    then by lower target id.
+    Negative scores count as 0. Ties are broken by lower source id, then by lower target id.
     """
     (from_nodes, from_scores), (to_nodes, to_scores) = sources, targets
     product = np.outer(np.clip(from_scores, 0, None), np.clip(to_scores, 0, None)).ravel()

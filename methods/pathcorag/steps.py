@@ -1,7 +1,7 @@
 """PathCoRAG: reasoning steps of a question, the nodes of each step, and the paths between them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain, pairwise, repeat
 from typing import Annotated, Any, Literal
 
@@ -42,9 +42,13 @@ class StepsReply(BaseModel):
         fields = {_normal_key(str(key)): value for key, value in reply.items()}
         if "reasoning steps" not in fields:
             return reply
-        steps = _texts(fields["reasoning steps"])
-        queries = _queries_by_step(steps, fields.get("extended queries"))
-        return {"reasoning_steps": steps, "extended_queries": queries}
+        steps, queries = _texts(fields["reasoning steps"]), fields.get("extended queries")
+        keyed = queries if isinstance(queries, Mapping) else {}
+        named = {_normal_key(str(key)): _texts(value) for key, value in keyed.items()}
+        listed = list(map(_texts, queries)) if isinstance(queries, list) else list(named.values())
+        listed += [[] for _ in steps]
+        of_steps = [named.get(_normal_key(step), listed[row]) for row, step in enumerate(steps)]
+        return {"reasoning_steps": steps, "extended_queries": of_steps}
 
 
 def _normal_key(name: str) -> str:
@@ -55,17 +59,6 @@ def _normal_key(name: str) -> str:
 def _texts(value: Any) -> list[str]:
     items = value if isinstance(value, list) else [value]
     return [text for item in items if item is not None and (text := str(item).strip())]
-
-
-def _queries_by_step(steps: Sequence[str], queries: Any) -> list[list[str]]:
-    fields = queries if isinstance(queries, Mapping) else {}
-    named = {_normal_key(str(key)): _texts(value) for key, value in fields.items()}
-    items = queries if isinstance(queries, list) else []
-    placed = [*named.values(), *map(_texts, items)]
-    return [
-        named.get(_normal_key(step), placed[row] if row < len(placed) else [])
-        for row, step in enumerate(steps)
-    ]
 
 
 @operator("question.reasoning_steps.llm", calls=2, supplies={"question", "n_steps", "n_queries"})
@@ -80,7 +73,7 @@ def reasoning_steps_llm(
     """Ask the language model for `n_steps` reasoning steps, each with `n_queries` search queries.
 
     Additional steps and queries are left out. A missing query is replaced by the text of the step.
-    After two unreadable replies the question is the only step, which counts as a fallback.
+    After two unreadable replies or no reply, the question is the only step. This is a fallback.
     Source: PathCoRAG, Section 4.1.
     """
     values = {"question": question.text, "n_steps": n_steps, "n_queries": n_queries}
@@ -122,8 +115,8 @@ def reasoning_steps_nlp(
 def among(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Relationship]:
     """Rank the relationships that join two given nodes by the higher-ranked of the two nodes.
 
-    The score is the score of that node. Ties are broken by lower id. In this project, the operator
-    is also used if no path is found.
+    The score is the score of that node. In this project, the operator is also used if no path is
+    found.
     Source: PathCoRAG, Section 4.4.
     """
     ids, places = np.unique(nodes.ids, return_index=True)
@@ -148,17 +141,16 @@ def by_step(
     """Find the nodes most similar to each query of the reasoning steps, and assign them to steps.
 
     `per_query` nodes are found for each query. A node belongs to the step of its most similar
-    query. Similarities are compared to six decimals. If two steps tie, the node belongs to the
-    first. The score is the highest cosine of the node with a query of its step (-1..1). Ties are
-    broken by lower id. With `assign="rank"`, a node belongs to the step of the query in whose
-    results it ranks highest. Its score then ignores queries that did not find the node. Results
-    below `min_score` are dropped. The authors' code uses `rank` and `min_score`.
+    query, or to the first of several such steps. Similarities are compared to six decimals. The
+    score is the highest cosine of the node with a query of its step (-1..1). With `assign="rank"`,
+    a node belongs to the step of the query in whose results it ranks highest. Its score then
+    ignores queries that did not find the node. Results below `min_score` are dropped. The authors'
+    code uses `rank` and `min_score`.
     Source: PathCoRAG, Section 4.2, Equations 3 and 4.
     """
-    texts = [query for queries in reasoning_steps.queries for query in queries]
-    of = np.repeat(
-        np.arange(len(reasoning_steps)), [len(queries) for queries in reasoning_steps.queries]
-    )
+    queries = reasoning_steps.queries
+    texts = [query for of_step in queries for query in of_step]
+    of = np.repeat(np.arange(len(queries)), [len(of_step) for of_step in queries])
     if not texts or not len(node_index):
         return StepNodes.empty()
     vectors = embedder.encode(texts, kind="question")
@@ -200,17 +192,17 @@ def k_shortest(
     """Rank the shortest paths between consecutive reasoning steps by similarity to the question.
 
     For each pair of a node of step i and a node of step i + 1, the `k` shortest loopless paths are
-    ranked. They have at most `max_path_edges` relationships (None: no bound), in either direction.
-    The score is the mean cosine of the question and the path's relationships (-1..1). With
-    `counted="sorted"`, relationships count only if they lead from the alphabetically lower name to
-    the higher name. If `min_score` is set, they count only if their cosine is above it. A path is
+    ranked. They have at most `max_path_edges` relationships, in either direction. The score is the
+    mean cosine of the question and the path's relationships (-1..1). With `counted="sorted"`,
+    relationships count only if they lead from the alphabetically lower name (in capitals) to the
+    higher name. If `min_score` is set, they count only if their cosine is above it. A path is
     dropped if none of its relationships count. Paths are sorted by score, then by fewer
     relationships, by transition (i.e. step i), and by the tuple of node ids. `top_k` paths are kept
     in total. With `top_k_of="transition"`, `top_k` paths are kept for each transition.
     Only the `max_pairs_per_transition` pairs with the highest product of node scores are searched.
-    None searches all pairs. If more than `k` paths are equally short, the paths with the highest
-    mean similarity are found. Remaining ties are broken by the tuple of node ids. For paths with
-    more than four relationships, only this tuple decides.
+    If more than `k` paths are equally short, the paths with the highest mean similarity are found.
+    Remaining ties are broken by the tuple of node ids. For paths with more than four relationships,
+    only this tuple decides.
     `build.relationship_index.text` chooses the text of a relationship, and the paper uses
     `description`. `sorted`, `min_score` and `transition` are from the authors' code.
     Source: PathCoRAG, Section 4.3, Equation 5 and Appendix B.
@@ -242,12 +234,9 @@ def members(
     node or relationship.
     Source: PathCoRAG, Appendix C, tables of entities and relationships.
     """
-    along = list(paths.paths)
-    if order == "transition":
-        along.sort(key=lambda path: path.transition)
     nodes: dict[int, float] = {}
     rows: dict[int, float] = {}
-    for path in along:
+    for path in sorted(paths.paths, key=lambda one: one.transition if order == "transition" else 0):
         for best, members_of in ((nodes, path.nodes), (rows, path.relationships)):
             for one in members_of:
                 best[one] = max(best.get(one, path.score), path.score)

@@ -58,8 +58,7 @@ def _alive_paths(
 ) -> _PathRows:
     """Return all paths between two of the given nodes, in both directions, that are not pruned.
 
-    Each pair of start and end has its own flow. If the end would not pass resource on, the flow is
-    the same as for all other such ends, so it is computed only once.
+    Each pair of start and end has its own flow, which is the same for all ends that send nothing.
     """
     from scipy.sparse import csr_matrix
 
@@ -131,20 +130,6 @@ def best_first(paths: _PathRows, dedup: Dedup) -> IntArray:
     return np.asarray(order[~pd.DataFrame(keys[order]).duplicated().to_numpy()])
 
 
-def _edge_flow_scores(paths: _PathRows, rules: _Rules) -> FloatArray:
-    # Deviation: successors are visited in order of id, but the authors' code iterates over a set
-    walks = [tuple(node for node in row if node >= 0) for row in paths.nodes.tolist()]
-    scores = np.zeros(len(walks))
-    rows_of: dict[NodePair, list[int]] = {}
-    for row, walk in enumerate(walks):
-        rows_of.setdefault((walk[0], walk[-1]), []).append(row)
-    for rows in rows_of.values():
-        flow = edge_flow([walks[row] for row in rows], rules.alpha, rules.theta, rules.max_hops)
-        for row in rows:
-            scores[row] = np.mean([flow.get(hop, 0.0) for hop in pairwise(walks[row])])
-    return scores
-
-
 def edge_flow(
     walks: Sequence[NodePath], alpha: float, threshold: float, max_hops: int = 3
 ) -> Mapping[NodePair, float]:
@@ -152,8 +137,9 @@ def edge_flow(
 
     The successors of a node are the nodes that follow it on one of these paths, in order of id. If
     the start has n successors, it sends 1 / n along each edge. Any other node with n successors
-    that receives more than the threshold sends alpha * flow / n along each edge. The end sends
-    nothing. Nodes `max_hops` hops from the start send nothing either.
+    that receives more than the threshold sends alpha * flow / n along each edge. The end and nodes
+    `max_hops` hops from the start send nothing.
+    Deviation: The authors' code visits successors in the order of a set.
     """
     following: dict[int, set[int]] = {}
     for walk in walks:
@@ -161,9 +147,7 @@ def edge_flow(
             following.setdefault(here, set()).add(there)
     successors = {node: sorted(near) for node, near in following.items()}
     start, end = walks[0][0], walks[0][-1]
-    flow: dict[NodePair, float] = {
-        (start, n): 1 / len(successors[start]) for n in successors[start]
-    }
+    flow = {(start, near): 1 / len(successors[start]) for near in successors[start]}
 
     def send(pair: NodePair, hops: int) -> None:
         here = pair[1]
@@ -194,31 +178,27 @@ def by_keyword(
 
     In its turn, a keyword chooses its most similar node that has not been chosen yet. If the cosine
     of that node is below `min_score`, the keyword chooses no more nodes. The search ends at `top_k`
-    nodes. The score is the cosine of node and keyword (-1..1). Ties are broken by lower id. With
-    `node_query="joined"`, as in the authors' code, all keywords are joined by commas into one
-    query. If there are no keywords, the question is the query. The paper does not say in which
-    order nodes are chosen.
+    nodes. The score is the cosine of node and keyword (-1..1). With `node_query="joined"`, as in
+    the authors' code, all keywords are joined by commas into one query. If there are no keywords,
+    the question is the query. The paper does not say in which order nodes are chosen.
     Source: PathRAG (Chen et al. 2025), "Node Retrieval".
     """
-    texts = [
-        (", ".join(one.low),) if one.low and node_query == "joined" else one.low for one in keywords
-    ]
-    groups = vectors_of(question, [Query(low) if low else None for low in texts], embedder)
-    rankings = search_each(groups, node_index, top_k)
-    return [_take_turns(hits, min_score, top_k) for hits in rankings]
-
-
-def _take_turns(hits: Sequence[Ranked[Any]], min_score: float, top_k: int) -> Ranked[Node]:
-    score_of: dict[int, float] = {}
-    queues = [iter(hit.items()) for hit in hits]
-    while queues and len(score_of) < top_k:
-        for rows in list(queues):
-            new = next(((row, score) for row, score in rows if row not in score_of), None)
-            if new is None or new[1] < min_score:
-                queues.remove(rows)
-            elif len(score_of) < top_k:
-                score_of[new[0]] = new[1]
-    return Ranked.of(score_of)
+    joined = node_query == "joined"
+    queries = [Query((", ".join(one.low),) if joined else one.low) for one in keywords]
+    given = [query if one.low else None for query, one in zip(queries, keywords, strict=True)]
+    rankings = []
+    for hits in search_each(vectors_of(question, given, embedder), node_index, top_k):
+        score_of: dict[int, float] = {}
+        queues = [iter(hit.items()) for hit in hits]
+        while queues and len(score_of) < top_k:
+            for rows in list(queues):
+                new = next(((row, score) for row, score in rows if row not in score_of), None)
+                if new is None or new[1] < min_score:
+                    queues.remove(rows)
+                elif len(score_of) < top_k:
+                    score_of[new[0]] = new[1]
+        rankings.append(Ranked[Node].of(score_of))
+    return rankings
 
 
 @operator("path.flow_prune")
@@ -247,12 +227,11 @@ def flow_prune(
     path has at most `max_hops` hops, and all its nodes except the last have sent resource.
     The score is the summed resource of the nodes divided by the number of hops. With
     `reliability="exclude_start"`, the resource of the start is left out. With `edge_flow`, no path
-    is pruned. The score is then the mean over the hops of the flow computed by the function
-    `edge_flow`. Ties are broken by fewer hops, then by the tuple of node ids. A path and its
-    reversal count once. With `dedup="node_set"`, all paths with the same nodes count once. If
-    `at_most_half` is true and there are n_l paths of length l, `top_k` is at most the sum of all
-    n_l // 2. `select` keeps the best paths, the shortest paths (`hop_first`, with ties at random)
-    or random paths.
+    is pruned, and the score is the mean flow (`edge_flow`) along its hops. Ties are broken by fewer
+    hops, then by the tuple of node ids. A path and its reversal count once. With
+    `dedup="node_set"`, all paths with the same nodes count once. If `at_most_half` is true and
+    there are n_l paths of length l, `top_k` is at most the sum of all n_l // 2. `select` keeps the
+    best paths, the shortest paths (`hop_first`, with ties at random) or random paths.
     Source: PathRAG (Chen et al. 2025), "Path Retrieval", Equations 2 to 4; arXiv v1, 5.1.3 and
     Appendix D.1; `find_paths_and_edges_with_stats` (`edge_flow`, `node_set`, `at_most_half`).
     Deviation: theta is 0.01, but 0.05 in v1 and with profile=paper. The bound `max_hops` is only in
@@ -264,7 +243,14 @@ def flow_prune(
     if reliability == "edge_flow":
         everything = rules._replace(theta=0.0, expand_target=True)
         paths = _alive_paths(near, nodes.ids.tolist(), everything, True)
-        paths = paths._replace(scores=_edge_flow_scores(paths, rules))
+        walks = [tuple(node for node in row if node >= 0) for row in paths.nodes.tolist()]
+        rows_of: dict[NodePair, list[int]] = {}
+        for row, walk in enumerate(walks):
+            rows_of.setdefault((walk[0], walk[-1]), []).append(row)
+        for of_pair in rows_of.values():
+            flow = edge_flow([walks[row] for row in of_pair], alpha, theta, max_hops)
+            for row in of_pair:
+                paths.scores[row] = np.mean([flow.get(hop, 0.0) for hop in pairwise(walks[row])])
     else:
         paths = _alive_paths(near, nodes.ids.tolist(), rules, reliability == "node_sum")
     if at_most_half:
@@ -275,8 +261,8 @@ def flow_prune(
         if select == "hop_first":
             order = order[np.argsort(hops[rows[order]], kind="stable")]  # ties at random
         rows = rows[np.sort(order[:top_k])]
-    walks = [(tuple(paths.nodes[row, : hops[row] + 1].tolist()), row) for row in rows[:top_k]]
-    scores = np.round(paths.scores, DECIMALS)
-    return RankedPaths(
-        tuple(Path(walk, near.rows_along(walk), float(scores[row])) for walk, row in walks)
-    )
+    scores, best = np.round(paths.scores, DECIMALS), []
+    for row in rows[:top_k].tolist():
+        walk = tuple(paths.nodes[row, : hops[row] + 1].tolist())
+        best.append(Path(walk, near.rows_along(walk), float(scores[row])))
+    return RankedPaths(tuple(best))

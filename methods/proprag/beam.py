@@ -1,17 +1,16 @@
 """PropRAG: beam search over paths of facts, then PageRank from entities on the paths."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph, nodes_of_types
 from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_among, walk_with_chunks
 from graphrag_bench.algorithms.path_values import RankedPaths
-from graphrag_bench.columns import bool_csr, row_ids
+from graphrag_bench.columns import bool_csr, row_ids, sorted_csr
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex, products
@@ -89,10 +88,9 @@ class _Search:
         near = products(vector[None, :], index.vectors, facts[None, :])[0]
         self.scores = near.astype(np.float64)
         self.joined = _linked_facts(graph, facts)
-        self.beam_paths: list[FactPath] = [
-            (place,) for place in best_first(self.scores)[:width].tolist()
-        ]
-        self.scored = {steps: float(self.scores[steps[0]]) for steps in self.beam_paths}
+        best = best_first(self.scores)[:width].tolist()
+        self.beam_paths: list[FactPath] = [(place,) for place in best]
+        self.scored: dict[FactPath, float] = {(place,): float(self.scores[place]) for place in best}
 
     def extensions(self, n_parallel: int, n_rescored: int) -> list[FactPath]:
         first = best_first(self.scores)[:n_parallel]
@@ -130,8 +128,8 @@ class _Search:
             nodes, rows = [facts[0]], list[int]()
             for last, fact in pairwise(facts):
                 between = _entities_between(self.graph, last, fact)
-                along = self.graph.neighbours.rows_along
-                rows += along((last, *between, fact)) if between else ()
+                if between:
+                    rows += self.graph.neighbours.rows_along((last, *between, fact))
                 nodes += [*between, fact]
             yield Path(tuple(nodes), tuple(rows), self.scored[steps])
 
@@ -146,9 +144,7 @@ def _linked_facts(graph: Graph, facts: IntArray) -> Any:
     head, tail = np.searchsorted(rows, ends[:, np.isin(ends, rows).all(axis=0)])
     synonyms = bool_csr(head, tail, (len(rows), len(rows))).astype(np.int64)
     near = named + named @ (synonyms + synonyms.T)
-    joined = (near @ named.T).astype(bool).tocsr()
-    joined.sort_indices()
-    return joined
+    return sorted_csr((near @ named.T).astype(bool))
 
 
 def _entities_between(graph: Graph, last: int, fact: int) -> tuple[int, ...]:
@@ -180,35 +176,23 @@ def of_paths(
     `top_k` entities with the highest sum of path scores are chosen. A path counts once for each of
     its facts that names the entity. Each chosen entity has the score of its best path in the group,
     divided by the highest such score in the group (0..1). An entity of both groups gets the higher
-    score. Ties are broken by lower id. Paths with a score of 0 or less are ignored.
+    score. Paths with a score of 0 or less are ignored.
     Source: PropRAG (Wang and Han 2025), seeds of the last walk, and its code.
     """
     typed = nodes_of_types(graph, types)
-    starts = [path for path in paths.paths if len(path.nodes) == 1]
-    scores: dict[int, float] = {}
-    for some in (paths.paths[:n_paths], starts):
-        for entity, weight in _entities(some, graph, typed, top_k).items():
-            scores[entity] = max(weight, scores.get(entity, 0.0))
-    rows = np.array(list(scores), np.int64)
-    return best_rows(rows, np.array(list(scores.values())), len(rows))
-
-
-def _entities(
-    paths: Iterable[Path], graph: Graph, typed: NDArray[np.bool_] | None, top_k: int
-) -> dict[int, float]:
-    total: dict[int, float] = {}
-    best: dict[int, float] = {}
-    for path in paths:
-        facts = path.nodes if typed is None else [node for node in path.nodes if not typed[node]]
-        for fact in facts if path.score > 0 else ():
-            near = row_ids(graph.adjacency, fact)
-            for entity in (near if typed is None else near[typed[near]]).tolist():
-                total[entity] = total.get(entity, 0.0) + path.score
-                best[entity] = max(best.get(entity, 0.0), path.score)
-    rows = np.array(list(total), np.int64)
-    chosen: Ranked[Node] = best_rows(rows, np.array(list(total.values())), top_k)
-    largest = max((best[entity] for entity in chosen.ids.tolist()), default=1.0)
-    return {entity: best[entity] / largest for entity in chosen.ids.tolist()}
+    scores = np.zeros(graph.n_nodes)
+    for group in (paths.paths[:n_paths], [path for path in paths.paths if len(path.nodes) == 1]):
+        total, best = np.zeros((2, graph.n_nodes))
+        for path in (path for path in group if path.score > 0):
+            for fact in (node for node in path.nodes if typed is None or not typed[node]):
+                near = row_ids(graph.adjacency, fact)
+                near = near if typed is None else near[typed[near]]
+                total[near] += path.score
+                best[near] = np.maximum(best[near], path.score)
+        chosen = Ranked[Node].top(total, top_k, among=np.flatnonzero(total)).ids
+        shares = best[chosen] / best[chosen].max(initial=0.0)
+        scores[chosen] = np.maximum(scores[chosen], shares)
+    return Ranked[Node].top(scores, None, among=np.flatnonzero(scores))
 
 
 @operator("chunk.focused_ppr")
@@ -232,7 +216,7 @@ def focused_ppr(
     The restart weight of a chunk is its chunk score times `passage_weight`. Negative scores count
     as 0. Nodes outside the subgraph are ignored. If a node is given twice, its best score counts.
     If all restart weights are 0, the restart is uniform. The score of a chunk is its PageRank
-    divided by the highest PageRank of a chunk (0..1). Ties are broken by lower id.
+    divided by the highest PageRank of a chunk (0..1).
     Source: PropRAG (Wang and Han 2025), walk over the subgraph, and its code.
     """
     if not len(chunks):

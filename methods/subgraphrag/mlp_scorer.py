@@ -16,10 +16,8 @@ RowIds = NDArray[np.integer[Any]]
 Means = tuple[Any, Any]
 ROUNDS = 2
 """The number of propagation rounds in each direction: along the triples and against them."""
-
 N_DISTANCES = 2 * (1 + 2 * ROUNDS)
 """The number of distance features of a node."""
-
 _BLOCK = 8192
 
 
@@ -67,9 +65,8 @@ class MlpTripleScorer(Columns):
     ) -> FloatArray:
         """Return the probability (0..1) that each relationship in `rows` helps to answer.
 
-        `source` and `target` are the nodes of all relationships of the graph, and `rows` (n_rows,)
-        are the relationships to score. `vector` (d,) is the vector of the question, and `topics`
-        are the nodes of its topic entities.
+        `source` and `target` are the nodes of all relationships of the graph. `vector` (d,) is the
+        vector of the question, and `topics` are the nodes of its topic entities.
         """
         from scipy.special import expit
 
@@ -94,7 +91,14 @@ class MlpTripleScorer(Columns):
 
 def means_of(source: RowIds, target: RowIds, n_nodes: int) -> Means:
     """Return the matrices that average over the incoming and the outgoing triples of each node."""
-    return _means(target, source, n_nodes), _means(source, target, n_nodes)
+    from scipy.sparse import csr_matrix, diags
+
+    means = []
+    for to, of in ((target, source), (source, target)):
+        sums = csr_matrix((np.ones(len(to), np.float32), (to, of)), shape=(n_nodes, n_nodes))
+        shares = inverse(np.bincount(to, minlength=n_nodes)).astype(np.float32)
+        means.append(sorted_csr(diags(shares) @ sums))
+    return means[0], means[1]
 
 
 def distances(means: Means, is_topic: NDArray[np.bool_]) -> Vectors:
@@ -114,11 +118,3 @@ def distances(means: Means, is_topic: NDArray[np.bool_]) -> Vectors:
             values = np.asarray(mean @ values, np.float32)
             rounds.append(values)
     return np.concatenate(rounds, axis=1)
-
-
-def _means(to: RowIds, of: RowIds, n: int) -> Any:
-    from scipy.sparse import csr_matrix, diags
-
-    sums = csr_matrix((np.ones(len(to), np.float32), (to, of)), shape=(n, n))
-    shares = inverse(np.bincount(to, minlength=n)).astype(np.float32)
-    return sorted_csr(diags(shares) @ sums)

@@ -13,6 +13,7 @@ from pydantic import PositiveInt
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.subgraphs import Subgraphs
 from graphrag_bench.data.training import TrainingSet
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.precision import one_thread
@@ -23,7 +24,6 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import IntArray
 from graphrag_bench.world.dataset import world_of
-from graphrag_bench.world.facts import World
 from methods.subgraphrag.mlp_scorer import (
     N_DISTANCES,
     MlpTripleScorer,
@@ -140,13 +140,13 @@ def triple_weights(
 ) -> MlpWeights:
     """Train weights that distinguish triples on shortest topic-to-answer paths from other triples.
 
-    All triples of all training questions are used. If `questions` is set, only the first
-    `questions` training questions are used. The weights of the epoch with the best recall@100 on
-    the validation questions are kept. Ties are broken by the lower loss, then by the earlier epoch.
-    Training stops after 10 epochs without a better recall. The weights are byte-identical on the
-    same kind of processor, and differ in the last digits on a GPU. Raises UserError if fewer than
-    two questions have a path from a topic entity to an answer, or if all triples lie on such paths.
-    There are as many hidden units as embedding dimensions, and Adam makes one step per question.
+    Only the first `questions` training questions are used. The weights of the epoch with the best
+    recall@100 on the validation questions are kept. Ties are broken by the lower loss, then by the
+    earlier epoch. Training stops after 10 epochs without a better recall. The weights are
+    byte-identical on the same kind of processor, and differ in the last digits on a GPU. Raises
+    UserError if fewer than two questions have a path from a topic entity to an answer, or if all
+    triples lie on such paths. There are as many hidden units as embedding dimensions, and Adam
+    makes one step per question.
     Source: SubgraphRAG (Li et al. 2025), Section 3.1, and its code.
     Deviation: Without validation questions, a tenth of the training questions is held out.
     """
@@ -187,8 +187,7 @@ class Example(NamedTuple):
     `nodes` int32 (n_nodes,) are row numbers of names. `head` and `tail` int32 (n,) are positions in
     `nodes`, and `relation` int32 (n,) are row numbers of relations. `near` float32 (n_nodes, 10)
     are the features that `distances` returns. `label` bool (n,) marks triples on a shortest path.
-    An example needs 13 bytes per triple and 44 bytes per node. Questions of a synthetic world share
-    all arrays except `near` and `label`.
+    Questions of a synthetic world share all arrays except `near` and `label`.
     """
 
     text: str
@@ -200,8 +199,24 @@ class Example(NamedTuple):
     label: NDArray[np.bool_]
 
 
-_QuestionSource = tuple[Sequence[str], Sequence[str], Iterator[Example]]
-"""Node names and relations of all questions, and an iterator over the questions."""
+class _Triples:
+    """The distinct triples of one or more questions."""
+
+    def __init__(self, head: RowIds, relation: RowIds, tail: RowIds) -> None:
+        columns = np.stack([head, relation, tail]).astype(np.int32)
+        head, kinds, tail = np.unique(columns, axis=1)
+        self.relation = kinds.astype(np.int32)
+        nodes, place = np.unique(np.stack([head, tail]), return_inverse=True)
+        self.nodes = nodes.astype(np.int32)
+        self.head, self.tail = place.reshape(2, -1).astype(np.int32)
+        self.means = means_of(self.head, self.tail, len(self.nodes))
+
+    def example(self, text: str, topics: Sequence[int], answers: Sequence[int]) -> Example:
+        is_topic, is_answer = (np.isin(self.nodes, rows) for rows in (topics, answers))
+        starts, ends = (np.flatnonzero(flags).tolist() for flags in (is_topic, is_answer))
+        label = on_shortest_paths(self.head, self.tail, len(self.nodes), starts, ends)
+        near = distances(self.means, is_topic)
+        return Example(text, self.nodes, self.head, self.relation, self.tail, near, label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,9 +242,23 @@ class Examples:
 
 def examples_of(data: Dataset, embedder: Embedder, progress: Progress, label: str) -> Examples:
     """Return the questions of a data set that have a triple on a shortest path, in order."""
-    names, relations, questions = (
-        _of_world(world_of(data)) if data.synthetic else _of_subgraphs(data)
-    )
+    names: Sequence[str]
+    relations: Sequence[str]
+    questions: Iterator[Example]
+    if data.synthetic:
+        world, kinds_of = world_of(data), dict[str, int]()
+        names = [normalise_name(one.name) for one in world.entities]
+        stated = [
+            (one.head, kinds_of.setdefault(normalise_name(one.phrase), len(kinds_of)), one.tail)
+            for one in world.facts
+            if one.passage is not None
+        ]
+        triples, relations = _Triples(*np.array(stated, np.int32).reshape(-1, 3).T), list(kinds_of)
+        questions = (triples.example(one.text, [one.start], [one.answer]) for one in world.chains)
+    else:
+        assert data.subgraphs is not None  # a training set has subgraphs or is a world
+        names, relations = data.subgraphs.names, data.subgraphs.relations
+        questions = _of_subgraphs(data, data.subgraphs)
     kept = [one for one in questions if one.label.any()]
     known, readable, kinds = _vectors(names, relations, embedder, progress, label)
     place = np.where(readable, np.cumsum(readable), 0).astype(np.int32)
@@ -254,12 +283,9 @@ def train(
 
     weights = initial_weights(examples.names.shape[1], chance, device)
     steps = torch.optim.Adam(list(weights.values()), lr=LEARNING_RATE, fused=True)
-    best, epoch, n_worse = _stored_weights(weights, {}), 0, 0
-    best_score = (-1.0, -np.inf)
-    n = len(examples.questions)
+    best_score, n_worse, n = (-1.0, -np.inf), 0, len(examples.questions)
     with one_thread():
-        while epoch < epochs and n_worse < PATIENCE:
-            epoch, n_worse = epoch + 1, n_worse + 1
+        for epoch in range(1, epochs + 1):
             with progress.task(f"training epoch {epoch}", n) as advance:
                 for row in chance.permutation(n).tolist():
                     steps.zero_grad()
@@ -267,12 +293,14 @@ def train(
                     steps.step()
                     advance(1)
             recall, loss = measure(weights, validation)
-            n_worse = 0 if recall > best_score[0] else n_worse
+            n_worse = 0 if recall > best_score[0] else n_worse + 1
             if (recall, -loss) > best_score:
                 best_score = (recall, -loss)
                 statistics = {"epoch": epoch, "recall": round(recall, 6), "loss": round(loss, 6)}
-                best = _stored_weights(weights, statistics)
-    return replace(best, statistics={**best.statistics, "epochs": epoch})
+                best = {name: one.detach().cpu().numpy().copy() for name, one in weights.items()}
+            if n_worse == PATIENCE:
+                break
+    return MlpWeights(**best, statistics={**statistics, "epochs": epoch})
 
 
 def initial_weights(d: int, chance: np.random.Generator, device: str = "cpu") -> "Weights":
@@ -351,59 +379,16 @@ def measure(weights: "Weights", data: Examples) -> tuple[float, float]:
     return float(np.mean(recalls)), float(np.mean(losses))
 
 
-def _stored_weights(weights: "Weights", statistics: Mapping[str, Any]) -> MlpWeights:
-    names = ("hidden", "bias", "out", "out_bias", "unreadable")
-    arrays = [weights[name].detach().cpu().numpy().copy() for name in names]
-    return replace(MlpWeights(*arrays), statistics=statistics)
-
-
-class _Triples:
-    def __init__(self, head: RowIds, relation: RowIds, tail: RowIds) -> None:
-        columns = np.stack([head, relation, tail]).astype(np.int32)
-        head, kinds, tail = np.unique(columns, axis=1)
-        self.relation = kinds.astype(np.int32)
-        nodes, place = np.unique(np.stack([head, tail]), return_inverse=True)
-        self.nodes = nodes.astype(np.int32)
-        self.head, self.tail = place.reshape(2, -1).astype(np.int32)
-        self.means = means_of(self.head, self.tail, len(self.nodes))
-
-    def example(self, text: str, topics: Sequence[int], answers: Sequence[int]) -> Example:
-        is_topic, is_answer = (np.isin(self.nodes, rows) for rows in (topics, answers))
-        starts, ends = (np.flatnonzero(flags).tolist() for flags in (is_topic, is_answer))
-        label = on_shortest_paths(self.head, self.tail, len(self.nodes), starts, ends)
-        near = distances(self.means, is_topic)
-        return Example(text, self.nodes, self.head, self.relation, self.tail, near, label)
-
-
-def _of_subgraphs(data: Dataset) -> _QuestionSource:
-    graphs = data.subgraphs
-    assert graphs is not None  # a training set has subgraphs or is a world
+def _of_subgraphs(data: Dataset, graphs: Subgraphs) -> Iterator[Example]:
     row_of = {name: row for row, name in enumerate(graphs.names)}
-
-    def questions() -> Iterator[Example]:
-        for question in data.questions:
-            here = graphs.rows(question.id)
-            topics, answers = (
-                [row_of[name] for name in names if name in row_of]
-                for names in (question.entities, data.gold[question.id].answer_entities)
-            )
-            triples = _Triples(graphs.head[here], graphs.relation[here], graphs.tail[here])
-            yield triples.example(question.text, topics, answers)
-
-    return graphs.names, graphs.relations, questions()
-
-
-def _of_world(world: World) -> _QuestionSource:
-    names = [normalise_name(one.name) for one in world.entities]
-    kinds: dict[str, int] = {}
-    stated = [
-        (fact.head, kinds.setdefault(normalise_name(fact.phrase), len(kinds)), fact.tail)
-        for fact in world.facts
-        if fact.passage is not None
-    ]
-    triples = _Triples(*np.array(stated, np.int32).reshape(-1, 3).T)
-    questions = (triples.example(one.text, [one.start], [one.answer]) for one in world.chains)
-    return names, list(kinds), questions
+    for question in data.questions:
+        here = graphs.rows(question.id)
+        topics, answers = (
+            [row_of[name] for name in names if name in row_of]
+            for names in (question.entities, data.gold[question.id].answer_entities)
+        )
+        triples = _Triples(graphs.head[here], graphs.relation[here], graphs.tail[here])
+        yield triples.example(question.text, topics, answers)
 
 
 def on_shortest_paths(

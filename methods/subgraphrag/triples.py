@@ -1,6 +1,6 @@
 """SubgraphRAG: rank relationships as triples, list the triples in the prompt, and answer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -52,7 +52,7 @@ def triple_scores(
     "head relation tail". With `build.triple_scorer=mlp`, as in SubgraphRAG, it is the probability
     predicted by the trained scorer. This probability also depends on the distances to the
     question's entities, which are given as `nodes`. If the step uses `relationships`, only the
-    given relationships are ranked. Ties are broken by lower id.
+    given relationships are ranked.
     Source: SubgraphRAG (Li et al. 2025), Section 3.1.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -96,13 +96,12 @@ def placed(
 ) -> Ranked[Relationship]:
     """Sort relationships for the prompt by score, with the best relationship last or first.
 
-    With `order="best_first"`, as in SubgraphRAG's code, the best relationship is first. Ties are
-    broken by lower id. `order="recency"`, as in path pooling, is the reverse order.
+    With `order="best_first"`, as in SubgraphRAG's code, the best relationship is first.
+    `order="recency"`, as in path pooling, is the reverse order.
     Source: path pooling (Wang et al. 2025), Appendix A.4; SubgraphRAG's code.
     """
     best = best_first(relationships.scores, relationships.ids)
-    rows = best[::-1] if order == "recency" else best
-    return relationships.take(rows)
+    return relationships.take(best[::-1] if order == "recency" else best)
 
 
 @operator("context.triples")
@@ -123,40 +122,30 @@ def triples_context(
     "+".
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), Appendix A.4.
     """
-    fits = np.zeros(len(relationships), bool)
     best = best_first(relationships.scores, relationships.ids)
     rows = relationships.ids.tolist()
-    lines = [line(graph, (row,), form) for row in rows]
-    n_tokens = [tokenizer.count(lines[at]) for at in best.tolist()]
-    most = context_budget.tokens
-    n_fits = len(rows) if most is None else n_fitting(n_tokens, most)
-    fits[best[:n_fits]] = True
+    n_fits = len(rows)
+    if context_budget.tokens is not None:
+        lines = (_line(graph, [rows[at]], form) for at in best.tolist())
+        n_fits = n_fitting([tokenizer.count(line) for line in lines], context_budget.tokens)
     cut = tuple(("relationship", str(rows[at])) for at in best[n_fits:].tolist())
+    paths: list[list[tuple[int, float]]] = []
+    for row, score in relationships.take(np.sort(best[:n_fits])).items():
+        last = paths[-1][-1][0] if paths and form == "paths" else None
+        if last is None or graph.target[last] != graph.source[row]:
+            paths.append([])
+        paths[-1].append((row, score))
     pieces = []
-    for places in _lines(graph, rows, np.flatnonzero(fits).tolist(), form):
-        path = tuple(rows[at] for at in places)
-        text, name = line(graph, path, form), "+".join(map(str, path))
-        score, chunks = float(relationships.scores[places].max()), graph.chunks_of_triples(path)
-        n_of_line = tokenizer.count(text)
-        pieces.append(Piece("relationship", name, text, score, n_of_line, chunks=chunks))
+    for path in paths:
+        on_path = [row for row, _ in path]
+        text, name = _line(graph, on_path, form), "+".join(map(str, on_path))
+        score, chunks = max(score for _, score in path), graph.chunks_of_triples(on_path)
+        n_tokens = tokenizer.count(text)
+        pieces.append(Piece("relationship", name, text, score, n_tokens, chunks=chunks))
     return Context(tuple(pieces), cut, 1.0)
 
 
-def _lines(
-    graph: Graph, rows: list[int], places: list[int], form: TripleForm
-) -> Iterator[list[int]]:
-    line: list[int] = []
-    for at in places:
-        if line and (form == "triplets" or graph.target[rows[line[-1]]] != graph.source[rows[at]]):
-            yield line
-            line = []
-        line.append(at)
-    if line:
-        yield line
-
-
-def line(graph: Graph, rows: tuple[int, ...], form: TripleForm) -> str:
-    """Return one or more relationships as one line of text. They must form a path."""
+def _line(graph: Graph, rows: Sequence[int], form: TripleForm) -> str:
     head = graph.names[int(graph.source[rows[0]])]
     hops = [(graph.relations[row], graph.names[int(graph.target[row])]) for row in rows]
     if form == "triplets":
@@ -176,15 +165,13 @@ def listed(
 ) -> Answer:
     """Answer the question, with one `ans:` line per answer if the question asks for a list.
 
-    The answer form of the question says whether it asks for a list. By default it also sets the
-    token limit. With `keep="answers"`, the answer consists of the texts after `ans:`, joined by ",
-    ". This is useful for data sets whose answers are scored as texts. A reply without `ans:` is
-    kept. Raises CallFailed if the model does not reply.
+    The answer form of the question says whether it asks for a list. With `keep="answers"`, the
+    answer consists of the texts after `ans:`, joined by ", ". This is useful for data sets whose
+    answers are scored as texts. A reply without `ans:` is kept.
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), Appendix A.4.
     """
     chat = prompt.render(reader_values(question, context.pieces))
     whole = answer_of(llm, chat, question, max_tokens)
-    parts = [part for part in whole.text.splitlines() if _MARK in part]
-    marked = [part.partition(_MARK)[2].strip() for part in parts]
-    answers = ", ".join(dict.fromkeys(answer for answer in marked if answer))
+    marked = (part.partition(_MARK)[2].strip() for part in whole.text.splitlines())
+    answers = ", ".join(dict.fromkeys(filter(None, marked)))
     return replace(whole, text=answers) if keep == "answers" and answers else whole

@@ -53,7 +53,7 @@ def if_enough(
 
     A reply that begins with {Yes} contains the answer, either in braces or as the rest of the
     reply. Any other reply means that the triples do not suffice. If there are no triples, the model
-    is not called. By default, the question's answer form sets the token limit of the reply.
+    is not called.
     Source: ToG (Sun et al. 2024), Section 2.1, reasoning; Zhou et al. (2025), Section 6.2.
     """
     if not context.pieces:

@@ -10,15 +10,7 @@ from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UserError
-from graphrag_bench.values import (
-    Chunk,
-    Node,
-    NodeScores,
-    Ranked,
-    Relationship,
-    RelationshipScores,
-    unique,
-)
+from graphrag_bench.values import Chunk, Node, NodeScores, Ranked, Relationship, RelationshipScores
 
 
 @operator("chunk.fromrel", table3="FromRel", order="the order of the relationships, then chunk id")
@@ -103,7 +95,7 @@ def occurrence(
     if nodes is None:
         raise UserError("scoring='entity_order' needs nodes: add use: [nodes] to the step.")
     counts: dict[int, float] = {}
-    for node in unique(nodes.ids.tolist()):
+    for node in nodes.distinct().ids.tolist():
         own = row_ids(graph.node_chunk, node)
         near = graph.node_chunk[row_ids(graph.adjacency, node)]
         named = np.bincount(near.indices, near.data, graph.n_chunks)[own]

@@ -14,7 +14,6 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors, encode_in_blocks
 from graphrag_bench.graphs.sentences import split_sentences
 from graphrag_bench.values import BoolArray, Chunk, FloatArray, Question, Ranked, best_rows
-from operators.search import vectors_of
 
 AT_ONCE = 64
 """The number of questions whose texts are embedded together."""
@@ -63,8 +62,8 @@ def route(
         texts = list(dict.fromkeys(text for one in candidates for text in one.texts()))
         row_of = {text: row for row, text in enumerate(texts)}
         vectors = encode_in_blocks(texts, embedder)
-        questions = vectors_of(question[block], [None] * len(candidates), embedder)
-        for one, ranked, (vector,) in zip(candidates, chunks[block], questions, strict=True):
+        asked = embedder.encode([one.text for one in question[block]], kind="question")
+        for one, ranked, vector in zip(candidates, chunks[block], asked, strict=True):
             share = np.maximum(ranked.scores, 0.0) / (ranked.scores.max(initial=0.0) or 1.0)
             cosine = vectors[[row_of[text] for text in one.texts()]] @ vector
             best = one.best_routes(cosine, share**parent_weight, other_parents)

@@ -57,9 +57,7 @@ def match(
     return Ranked[Node].of(dict.fromkeys(rows, 1.0))
 
 
-@operator(
-    "node.link", table3="Link", batched=True, requires={"node.name"}, order="the order of the names"
-)
+@operator("node.link", table3="Link", batched=True, requires={"node.name"}, order="by mention")
 def link(
     mentions: Sequence[Mentions],
     question: Sequence[Question],

@@ -8,14 +8,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph, nodes_of_types
 from graphrag_bench.contract import operator
-from graphrag_bench.values import (
-    Node,
-    Ranked,
-    Relationship,
-    best_first,
-    best_rows,
-    best_score_by_id,
-)
+from graphrag_bench.values import Node, Ranked, Relationship, best_first, best_score_by_id
 
 
 @operator("node.onehop", table3="Onehop", order="the order of the given nodes, then weight")
@@ -84,7 +77,8 @@ def expand(
     others = ~np.isin(nodes_near, seeds)
     if (typed := nodes_of_types(graph, types)) is not None:
         others &= typed[nodes_near]
-    best: Ranked[Node] = best_rows(nodes_near[others], total[others], top_k or int(others.sum()))
+    best = Ranked[Node](nodes_near[others], total[others])
+    best = best.take(best_first(best.scores)[:top_k])
     if equal_scores:
         best = Ranked(best.ids, np.ones(len(best)))
     if not include_seeds:
@@ -94,9 +88,7 @@ def expand(
     return Ranked[Node].of({**first, **dict(best.items())})
 
 
-@operator(
-    "node.relnode", table3="RelNode", order="the order of the relationships, source before target"
-)
+@operator("node.relnode", table3="RelNode", order="the order of the relationships, source first")
 def relnode(
     relationships: Ranked[Relationship],
     *,

@@ -14,16 +14,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import (
-    IntArray,
-    Node,
-    Path,
-    Question,
-    Ranked,
-    Relationship,
-    Subgraph,
-    unique,
-)
+from graphrag_bench.values import Node, Path, Question, Ranked, Relationship, Subgraph, unique
 
 
 @operator("subgraph.khop_path", table3="KhopPath")
@@ -58,7 +49,7 @@ def way_to_nearest(graph: Graph, start: int, targets: Iterable[int], most: int) 
     If no target is within `most` hops, the list is empty.
     """
     target_ids = np.fromiter(targets, np.int64)
-    distance: IntArray = np.full(graph.n_nodes, -1)
+    distance = np.full(graph.n_nodes, -1)
     distance[start] = 0
     frontier = np.array([start])
     for hops in range(1, most + 1):
