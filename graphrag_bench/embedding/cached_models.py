@@ -12,7 +12,7 @@ from graphrag_bench.embedding.embedder import Embedder, EmbedderWrapper, TextKin
 from graphrag_bench.embedding.nlp import Nlp, Sentence, Spacy
 from graphrag_bench.embedding.workers import ParallelTagger
 from graphrag_bench.fingerprint import identity_of
-from graphrag_bench.llm.cache import Cache, StoredTagging, StoredVector, row_key, vector_key
+from graphrag_bench.llm.cache import Cache, StoredTagging, StoredVector, row_key
 
 _BATCH_SIZE, _ON_GPU = 128, 2048
 _READING_VERSION = 1
@@ -39,7 +39,7 @@ class CachedEmbedder(EmbedderWrapper):
         if not texts:
             return self.inner.encode(texts, kind=kind)
         identity = self._signed
-        keys = {text: vector_key(identity, kind, text) for text in texts}
+        keys = {text: row_key(identity, kind, text) for text in texts}
         stored = self.cache.get_many(StoredVector, keys.values())
         if missing := [text for text, key in keys.items() if key not in stored]:
             vectors = self.inner.encode(missing, kind=kind)

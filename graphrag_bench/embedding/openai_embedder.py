@@ -14,7 +14,7 @@ from graphrag_bench.embedding.cached_models import vectors_of
 from graphrag_bench.embedding.embedder import TextKind, Vectors, blocks
 from graphrag_bench.embedding.long_texts import LongTexts, TextLengths, WindowEncoder
 from graphrag_bench.embedding.tokenizer import tokenizer_of
-from graphrag_bench.llm.cache import Cache, StoredVector, vector_key
+from graphrag_bench.llm.cache import Cache, StoredVector, row_key
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped
 from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_PER_MESSAGE, Log
 from graphrag_bench.llm.ledger import Budget, Spending
@@ -130,7 +130,7 @@ class OpenAIEmbedder:
         if not prefixed:
             return np.zeros((0, self.dimension), np.float32)
         distinct = sorted(set(prefixed), key=lambda text: (len(text), text))
-        keys = {text: vector_key(self._identity(), "", text) for text in distinct}
+        keys = {text: row_key(self._identity(), "", text) for text in distinct}
         stored = self._store.get_many(StoredVector, [*keys.values()]) if self._store else {}
         if stored:
             self._log(_call(list(stored.values()), cached=True), "")
@@ -189,7 +189,7 @@ class OpenAIEmbedder:
         identity, model, usd = self._identity(), str(answer.get("model") or ""), self.prices.usd
         return [
             StoredVector(
-                vector_key(identity, "", text), identity, row.tobytes(), model, share, usd(share, 0)
+                row_key(identity, "", text), identity, row.tobytes(), model, share, usd(share, 0)
             )
             for text, row, share in zip(block, rows, shares, strict=True)
         ]

@@ -1,8 +1,7 @@
 """SQLite cache of replies, vectors and tagger outputs, which threads and processes can share.
 
-The table `cache` has one row per value: its kind, its key, the identity of the model, the value as
-bytes, and other fields as JSON. Each call of a method is committed before it returns. Rows are
-exported as JSON lines.
+The table has one row per value: its kind, its key, the identity of the model, the value as bytes,
+and other fields as JSON. Each call of a method is committed before it returns.
 """
 
 import base64
@@ -34,7 +33,7 @@ WAITING = "waiting"
 """Failure reason of a request that waits for its reply from a batch."""
 VERDICTS = (*get_args(Verdict), WAITING)
 VECTORS = "vectors"
-KEY_DIGITS = 32
+_KEY_DIGITS = 32
 VERSION = 4
 """Version of the format of cache files. Files with another version raise UserError."""
 APPLICATION = 0x47524247
@@ -61,8 +60,6 @@ _SET_VERDICT = """
 UPDATE cache SET more = json_set(more, '$.verdict', ?1)
 WHERE kind = 'reply' AND key = ?2 AND json_extract(more, '$.verdict') != ?1
 """
-
-
 _STRICT = ConfigDict(extra="forbid", strict=True, val_json_bytes="base64")
 
 
@@ -70,9 +67,8 @@ _STRICT = ConfigDict(extra="forbid", strict=True, val_json_bytes="base64")
 class StoredReply(Completion):
     """A stored reply of a model, or a stored failure with its `reason` and its message as `text`.
 
-    The `verdict` is `new` (not parsed yet), `valid`, `unreadable`, `corrected` or `failed`.
-    `corrected` means that the reply is unreadable, but a corrective retry gave a readable reply.
-    `prompt` is the request as compressed JSON.
+    The verdict `new` means that the reply was not parsed yet, and `corrected` that it is unreadable
+    but a corrective retry gave a readable reply. `prompt` is the request as compressed JSON.
     """
 
     __pydantic_config__: ClassVar = _STRICT
@@ -126,9 +122,7 @@ class StoredTagging:
 CacheRow = StoredReply | StoredVector | StoredTagging
 CacheRowT = TypeVar("CacheRowT", bound=CacheRow)
 _ROW: TypeAdapter[CacheRow] = TypeAdapter(CacheRow)
-_KINDS: Mapping[str, type[Any]] = {
-    kind.KIND: kind for kind in (StoredReply, StoredVector, StoredTagging)
-}
+_KINDS: Mapping[str, type[Any]] = {kind.KIND: kind for kind in get_args(CacheRow)}
 
 
 class Cache:
@@ -145,10 +139,18 @@ class Cache:
         self._key_locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self._connection: sqlite3.Connection | None = None
         closed = reading and not os.access(self.path.parent, os.W_OK)
+        header = b""
         try:
             if not reading:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.by_lease = not closed and self._needs_lease()
+            with suppress(FileNotFoundError), self.path.open("rb") as file:
+                header = file.read(_HEADER)
+            # On a network drive, SQLite's write-ahead log lacks shared memory, and file locks are
+            # unreliable. Each transaction then holds a lease, opens the file, and writes a rollback
+            # journal. On the machine that owns the drive, only the header shows this.
+            self.by_lease = not closed and (
+                header[_WRITE_VERSION:] == b"\x01" or is_network_drive(self.path.parent)
+            )
             if not self.by_lease:  # SQLite cannot create a log in a folder that is not writable
                 self._connection = self._connect("&immutable=1" if closed else "")
             with self._session() as connection:
@@ -156,19 +158,6 @@ class Cache:
         except (sqlite3.Error, OSError) as error:
             hint = "" if reading else " cache.mode=read opens the file without changing it."
             raise UserError(f"The cache {path} cannot be opened: {error}.{hint}") from None
-
-    def _needs_lease(self) -> bool:
-        """Return whether the cache file is on a network drive, or was created on a network drive.
-
-        The write-ahead log of SQLite needs shared memory, and file locks are not reliable on a
-        network drive. Therefore, each transaction holds a lease, opens the file, and writes a
-        rollback journal. On the machine that owns the drive, only the header of the file shows that
-        a lease is needed.
-        """
-        header = b""
-        with suppress(FileNotFoundError), self.path.open("rb") as file:
-            header = file.read(_HEADER)
-        return header[_WRITE_VERSION:] == b"\x01" or is_network_drive(self.path.parent)
 
     def _connect(self, more: str) -> sqlite3.Connection:
         mode = "ro" if self.reading else "rwc"
@@ -191,24 +180,22 @@ class Cache:
 
     def _prepare(self, query: Callable[[str], sqlite3.Cursor]) -> None:
         is_new = query("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
-        application, version = (
-            query(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-        )
+        (application,) = query("PRAGMA application_id").fetchone()
+        (version,) = query("PRAGMA user_version").fetchone()
         if not is_new and (application, version) != (APPLICATION, VERSION):
             raise UserError(
                 f"'{self.path}' is not a cache of version {VERSION}: it belongs to another version "
                 f"({version}) or to another program. Choose another file."
             )
-        if not self.reading:
-            if not self.by_lease:
-                with suppress(sqlite3.OperationalError):  # another process is changing the mode
-                    query("PRAGMA journal_mode=WAL")
-                query("PRAGMA synchronous=NORMAL")
-            query("BEGIN IMMEDIATE")
-            query(_TABLE)
-            query(f"PRAGMA application_id={APPLICATION}")
-            query(f"PRAGMA user_version={VERSION}")
-            query("COMMIT")
+        if self.reading:
+            return
+        if not self.by_lease:
+            with suppress(sqlite3.OperationalError):  # another process is changing the mode
+                query("PRAGMA journal_mode=WAL")
+            query("PRAGMA synchronous=NORMAL")
+        ids = (f"PRAGMA application_id={APPLICATION}", f"PRAGMA user_version={VERSION}")
+        for statement in ("BEGIN IMMEDIATE", _TABLE, *ids, "COMMIT"):
+            query(statement)
 
     @contextmanager
     def _transaction(self, verb: str) -> Iterator[sqlite3.Connection]:
@@ -220,10 +207,9 @@ class Cache:
 
     def get_many(self, kind: type[CacheRowT], keys: Iterable[str]) -> dict[str, CacheRowT]:
         """Return the stored replies, vectors or tagger outputs with these keys, as {key: row}."""
-        condition = "key IN (SELECT value FROM json_each(?))"
+        query = f"{_SELECT} AND key IN (SELECT value FROM json_each(?))"
         with self._transaction("read") as connection:
-            values = kind.KIND, json.dumps(list(keys))
-            rows = connection.execute(f"{_SELECT} AND {condition}", values).fetchall()
+            rows = connection.execute(query, (kind.KIND, json.dumps(list(keys)))).fetchall()
         return {row.key: row for row in starmap(_row, rows)}
 
     def get(self, key: str) -> StoredReply | None:
@@ -282,14 +268,9 @@ def _row(kind: str, key: str, identity: str, value: bytes, more: str) -> Any:
     return row_type(key=key, identity=identity, **{row_type.VALUE: value}, **json.loads(more))
 
 
-def vector_key(identity: str, kind: str, text: str) -> str:
-    """Return the cache key of the vector of a question or passage."""
-    return row_key(identity, kind, text)
-
-
 def row_key(*parts: object) -> str:
     """Return the cache key of some values. It is a prefix of the sha256 of their JSON."""
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:KEY_DIGITS]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_KEY_DIGITS]
 
 
 def reply_key(identity: str, request: Request) -> tuple[str, bytes]:
@@ -298,7 +279,7 @@ def reply_key(identity: str, request: Request) -> tuple[str, bytes]:
     values = {**vars(request), "identity": identity, "messages": messages}
     del values["prompt"]
     written = json.dumps(values, sort_keys=True).encode()
-    return hashlib.sha256(written).hexdigest()[:KEY_DIGITS], zlib.compress(written, 1)
+    return hashlib.sha256(written).hexdigest()[:_KEY_DIGITS], zlib.compress(written, 1)
 
 
 def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
@@ -332,12 +313,11 @@ def export_rows(cache: str | Path, file: str | Path) -> int:
     try:
         with _open(part, "wt") as out:
             out.write(json.dumps(FORMAT) + "\n")
-            for row in rows_in(cache):
+            for count, row in enumerate(rows_in(cache), 1):  # noqa: B007 - returned
                 values = _values(row)
                 values[row.VALUE] = base64.b64encode(values[row.VALUE]).decode()
                 out.write(json.dumps(values, ensure_ascii=False) + "\n")
-                count += 1
-        os.replace(part, path)
+        part.replace(path)
     finally:
         part.unlink(missing_ok=True)
     return count
@@ -346,8 +326,7 @@ def export_rows(cache: str | Path, file: str | Path) -> int:
 def import_rows(file: str | Path, cache: str | Path) -> int:
     """Add the rows of an exported file or another cache to a cache, and return their number.
 
-    If an error occurs, no row is added. If `cache` already has a readable row with the same key,
-    this row is kept.
+    If an error occurs, no row is added. Readable rows of `cache` with the same key are kept.
     """
     rows = list(rows_in(file))  # a damaged file must not create a cache
     with closing(Cache(cache)) as target:

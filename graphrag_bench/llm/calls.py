@@ -15,7 +15,7 @@ Schema = Mapping[str, Any]
 class Request:
     """Request to a language model. All its fields are part of the cache key.
 
-    If a run is repeated, `trial` is the number of the repetition. It is 0 for the first run.
+    `trial` is the number of the repetition of the run, or 0 for the first run.
     """
 
     prompt: Chat
@@ -29,9 +29,9 @@ class Request:
 class ModelCall:
     """Tokens, price and time of a call to a model. Tokens are counted by the server.
 
-    `seconds` is the time of the last attempt. For a cached reply it is 0. `fingerprint` identifies
-    the server's configuration. `reasoning_tokens` are included in `completion_tokens`. `key` is the
-    cache key. If there is no cache, it is "".
+    `seconds` is the time of the last attempt, or 0 for a cached reply. `fingerprint` identifies the
+    server's configuration. `reasoning_tokens` are included in `completion_tokens`. `key` is the
+    cache key, or "" without a cache.
     """
 
     model: str = ""
@@ -59,9 +59,8 @@ class CallFailed(Exception):
     """A call to a model failed, but the run can continue.
 
     `reason` is `content_filter`, `context_overflow`, `unreadable`, `retries_exhausted`,
-    `malformed`, `refused` or `empty`. If the server charged for an unusable reply, `paid` is this
-    reply. `of_server` is true if the server or the network failed, so that the call may succeed
-    later.
+    `malformed`, `refused` or `empty`. `paid` is an unusable reply for which the server charged.
+    `of_server` is true if the server or the network failed, so that the call may succeed later.
     """
 
     retries = 0

@@ -41,14 +41,13 @@ _MIN_SHARE, _STEP = 16, 256
 class ChatModel(ABC):
     """Base class of language models. A subclass defines `identity` and `call`.
 
-    A list of prompts is sent by up to `concurrency` threads. Use `attached` to add a cache, a
-    budget or a log.
+    `attached` adds a cache, a budget or a log.
     """
 
     window: int | None = None
     """Context window in tokens, shared by prompt and reply. If it is unknown, it is None."""
     concurrency: int = 1
-    """Maximum number of calls that run at the same time."""
+    """Maximum number of calls that run at the same time, each in a thread."""
     prices: Prices = Prices()
     trial: int = 0
     cache: Cache | None = None
@@ -106,13 +105,11 @@ class ChatModel(ABC):
         dollars and the model has no prices.
         """
         other = copy.copy(self)
-        other._original = self._root
-        other.meter = Meter()
-        other.cache = store or self.cache
+        other._original, other.meter = self._root, Meter()
         if budget is not None:
             budget.check_prices(self.prices, self.identity)
             other.budget = budget
-        other.trial = trial or self.trial
+        other.cache, other.trial = store or self.cache, trial or self.trial
         other.log, other.gate = log or self.log, gate or self.gate
         other.stop_on_outage = stop_on_outage or self.stop_on_outage
         return other
@@ -167,11 +164,11 @@ class ChatModel(ABC):
                     outcomes[position] = outcome
                     yield position, outcome
         finally:
-            in_order = sorted(outcomes)
-            self.meter.replies += [outcomes[position] for position in in_order]
-            lost = [position for position in in_order if outcomes[position].of_server]
+            in_order = [outcomes[position] for position in sorted(outcomes)]
+            self.meter.replies += in_order
+        lost = [outcome for outcome in in_order if outcome.of_server]
         if lost and self.stop_on_outage:
-            raise ServerFailed(f"The server failed. Last failure: {outcomes[lost[-1]]}")
+            raise ServerFailed(f"The server failed. Last failure: {lost[-1]}")
 
     def _as_completed(self, calls: Sequence[tuple[Request, str]]) -> CompletedCalls:
         if len(calls) == 1 or self.concurrency == 1:
@@ -210,9 +207,8 @@ class ChatModel(ABC):
 
     def _outcome(self, request: Request, item: str) -> CallOutcome:
         check_stop()
-        outcome: CallOutcome
         try:
-            outcome = self._reply(request, self.cache)
+            outcome: CallOutcome = self._reply(request, self.cache)
         except CallFailed as failure:
             outcome = failure
         if self.log is not None:

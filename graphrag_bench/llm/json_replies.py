@@ -39,8 +39,8 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
     The whole text is tried first, then the first code fence, then each balanced object. If `repair`
     is true, the result of json-repair is tried last. Numbers become text if `model` requires text,
     and invalid items in lists of texts are dropped. A text that ends inside a string is never
-    repaired, because the last name may be incomplete. For the same reason, `repair` should be false
-    for truncated replies. Raises UnreadableReply if no object fits.
+    repaired, because the last name may be incomplete, and no truncated reply should be. Raises
+    UnreadableReply if no object fits.
 
     >>> class City(BaseModel):
     ...     name: str
@@ -86,9 +86,8 @@ def read_lists(
     rest = text[end:]
     unread = any(re.search(rf'"{re.escape(name)}"\s*:', rest) for name in fields)
     if cut and (unread or not found):
-        whole = {name: read_cut_list(rest, name) for name in fields}
         blank = {name: list[Any]() for name in fields}
-        for name, item in ((name, item) for name, items in whole.items() for item in items):
+        for name, item in [(one, item) for one in fields for item in read_cut_list(rest, one)]:
             fitting = _fitting({**blank, name: [item]}, model)
             n_skipped += 1 if isinstance(fitting, str) else fitting[1]
             found += [] if isinstance(fitting, str) else [fitting[0]]
@@ -112,20 +111,13 @@ def _objects(text: str, field: str, repair: bool) -> Iterator[tuple[Any, int]]:
     fenced = _FENCE.search(text)
     bare = (fenced[1] if fenced else text).strip()
     if bare.startswith("[") and bare.endswith("]"):
-        items = _parsed(bare)
-        items = _repaired(bare) if items is None and repair else items
-        yield {field: items}, len(text)
+        yield {field: _parsed(bare, repair)}, len(text)
         return
     spans = _balanced(text)[:_MAX_CANDIDATES]
     for start, end in spans:
-        part = text[start:end]
-        value = _parsed(part)
-        if value is None and repair:
-            value = _repaired(part)
-        if isinstance(value, dict):
+        if isinstance(value := _parsed(text[start:end], repair), dict):
             yield value, end
-    last = max((end for _, end in spans), default=0)
-    if repair and not spans and isinstance(value := _repaired(text[text.find("{", last) :]), dict):
+    if repair and not spans and isinstance(value := _repaired(text[text.find("{") :]), dict):
         yield value, len(text)
 
 
@@ -143,11 +135,11 @@ def _is_form(value: BaseModel, fields: Sequence[str]) -> bool:
 
 
 def _texts(value: object) -> Iterator[str]:
-    parts = value if isinstance(value, list) else ()
-    parts = [one for _, one in value] if isinstance(value, BaseModel) else parts
-    yield from [value] if isinstance(value, str) else ()
-    for part in parts:
-        yield from _texts(part)
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | BaseModel):
+        for part in value if isinstance(value, list) else vars(value).values():
+            yield from _texts(part)
 
 
 def _merged(first: ModelT, other: ModelT) -> ModelT:
@@ -202,7 +194,13 @@ def _valid_part(candidate: Any, error: ValidationError, texts_only: bool) -> tup
         if one["type"] == "string_type" and is_number:
             holder[place[-1]] = str(wrong)
             continue
-        item = _item(place)
+        # the path up to the innermost item of a named list
+        items = [
+            at
+            for at, part in enumerate(place)
+            if isinstance(part, int) and (at == 0 or isinstance(place[at - 1], str))
+        ]
+        item = place[: items[-1] + 1] if items else ()
         of_texts = one["type"] in ("string_type", "list_type") and not any(
             isinstance(part, str) for part in place[len(item) :]
         )
@@ -210,19 +208,11 @@ def _valid_part(candidate: Any, error: ValidationError, texts_only: bool) -> tup
             return None
         at_fault[item] = None
     for place in sorted(at_fault, key=lambda parts: parts[-1], reverse=True):
-        items = reduce(getitem, place[:-1], candidate)
-        del items[place[-1]]
-        if not items and len(place) <= 2:
+        holder = reduce(getitem, place[:-1], candidate)
+        del holder[place[-1]]
+        if not holder and len(place) <= 2:
             return None
     return candidate, len(at_fault)
-
-
-def _item(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Return the part of a path in a JSON object up to the innermost item of a named list."""
-    for at in range(len(place) - 1, -1, -1):
-        if isinstance(place[at], int) and (at == 0 or isinstance(place[at - 1], str)):
-            return place[: at + 1]
-    return ()
 
 
 def read_cut_list(text: str, field: str) -> list[Any]:
@@ -291,12 +281,13 @@ def _repaired(text: str) -> Any:
     return None
 
 
-def _parsed(text: str) -> Any:
-    try:
+def _parsed(text: str, repair: bool = False) -> Any:
+    parsed = None
+    with suppress(ValueError, RecursionError):
         parsed = json.loads(text, parse_constant=lambda _: None)
-    except (ValueError, RecursionError):
-        return None
-    return _encodable(parsed) if "\\u" in text else parsed
+    if "\\u" in text:
+        parsed = _encodable(parsed)
+    return _repaired(text) if parsed is None and repair else parsed
 
 
 def _encodable(parsed: Any) -> Any:

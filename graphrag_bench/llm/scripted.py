@@ -17,9 +17,9 @@ class Scripted(ChatModel):
     """Test model that gives planned replies, and counts words as tokens.
 
     `replies` maps patterns to replies. A pattern is a substring, or a regular expression if it
-    begins with `re:`. The first pattern that matches the last user message determines the reply.
-    The reply is a text, a Completion, or a CallFailed to raise. If no pattern matches,
-    `answer(chat)` returns the reply or None. `prompts` lists all prompts in order of arrival.
+    begins with `re:`. The first pattern that matches the last user message determines the reply,
+    which may be a CallFailed to raise. If no pattern matches, `answer(chat)` returns the reply or
+    None. `prompts` lists all prompts in order of arrival.
 
     >>> from graphrag_bench.llm.chat import reply
 
@@ -35,12 +35,9 @@ class Scripted(ChatModel):
         concurrency: int = 1,
         window: int | None = None,
     ) -> None:
-        pairs = replies.items() if isinstance(replies, Mapping) else replies
-        self.replies = tuple((pattern, reply) for pattern, reply in pairs)
-        self.answer = answer
+        self.replies = tuple(replies.items() if isinstance(replies, Mapping) else replies)
+        self.answer, self.concurrency, self.window = answer, concurrency, window
         self.prompts: list[Chat] = []
-        self.concurrency = concurrency
-        self.window = window
         self._lock = threading.Lock()
 
     @cached_property
@@ -58,29 +55,27 @@ class Scripted(ChatModel):
             raise CallFailed(
                 "context_overflow", f"{n_words} words do not fit into a window of {self.window}"
             )
-        reply = self._planned(request.prompt)
+        text = last_user_message(request.prompt)
+
+        def fits(pattern: str) -> bool:
+            if pattern.startswith("re:"):
+                return re.search(pattern[3:], text, re.DOTALL) is not None
+            return pattern in text
+
+        reply = next((planned for pattern, planned in self.replies if fits(pattern)), None)
+        if reply is None and self.answer is not None:
+            reply = self.answer(request.prompt)
+        if reply is None:
+            raise RunStopped(
+                f"The scripted model has {len(self.replies)} patterns. None is in this prompt: "
+                f"{text[:300]!r}."
+            )
         if isinstance(reply, CallFailed):
             raise reply
         if isinstance(reply, Completion):
             return reply
         n_reply = len(reply.split())
         return Completion(reply, prompt_tokens=n_words, completion_tokens=n_reply, model="scripted")
-
-    def _planned(self, prompt: Chat) -> Reply:
-        text = last_user_message(prompt)
-        for pattern, reply in self.replies:
-            if pattern.startswith("re:"):
-                if re.search(pattern[3:], text, re.DOTALL):
-                    return reply
-            elif pattern in text:
-                return reply
-        answered = self.answer(prompt) if self.answer else None
-        if answered is None:
-            raise RunStopped(
-                f"The scripted model has {len(self.replies)} patterns. None is in this prompt: "
-                f"{text[:300]!r}."
-            )
-        return answered
 
 
 def last_user_message(prompt: Sequence[Message]) -> str:

@@ -24,10 +24,9 @@ from graphrag_bench.version import __version__
 
 Body = Mapping[str, Any]
 OPENAI = "https://api.openai.com/v1"
-LIST_SECONDS = 3.0
-"""Time limit in seconds of the request for a server's list of models."""
-_FIRST_RETRIES = 2
-_SECONDS_OF_A_STOP = 5.0
+_LIST_SECONDS = 3.0
+"""Time limit of the request for a server's list of models."""
+_FIRST_RETRIES, _SECONDS_OF_A_STOP = 2, 5.0
 OVERFLOW = re.compile(
     r"context.{0,20}(length|size|window)|maximum context|exceed_context|too many tokens|"
     r"(prompt|input|request) (is|was) too (long|large)|reduce the length",
@@ -52,15 +51,13 @@ _SETTINGS = {
 
 
 class RateLimiter:
-    """Limiter of requests and tokens per minute.
+    """Limiter of requests and tokens per minute."""
 
-    A minute lasts 61.2 s here, to allow for delays.
-    """
+    minute = 61.2
+    """Seconds of a minute, with an allowance for delays."""
 
-    def __init__(self, requests: int | None, tokens: int | None, minute: float = 60.0) -> None:
-        self.requests = requests or math.inf
-        self.tokens = tokens or math.inf
-        self.minute = minute * 1.02
+    def __init__(self, requests: int | None, tokens: int | None) -> None:
+        self.requests, self.tokens = requests or math.inf, tokens or math.inf
         self._turn = threading.Lock()
         self._admitted: deque[tuple[float, int]] = deque()
 
@@ -108,17 +105,12 @@ class Server:
         """
         check_server(f"{group}.base_url", base_url)
         check_variable(api_key_env)
-        self.model = model
-        self.group = group
-        self.address = base_url
-        self.api_key_env = api_key_env
-        self.timeout = timeout
-        self.retries = retries
+        self.model, self.group, self.address = model, group, base_url
+        self.api_key_env, self.timeout, self.retries = api_key_env, timeout, retries
         self.limiter = RateLimiter(limits.requests_per_minute, limits.tokens_per_minute)
         self._n_connections = limits.concurrency + 1  # one to list models
         self._slots = threading.BoundedSemaphore(limits.concurrency)
-        self._first = threading.Lock()
-        self._proven = False
+        self._first, self._proven = threading.Lock(), False
         self._stop: RunStopped | None = None
         self._stopped_at = 0.0
 
@@ -146,17 +138,18 @@ class Server:
 
         return connection_pool(self.address, self.timeout, self._n_connections)
 
-    def _headers(self) -> dict[str, str]:
-        key = {"authorization": f"Bearer {self.key.get_secret_value()}"} if self.api_key_env else {}
-        accepted = {"accept": "application/json", "accept-encoding": "gzip, deflate"}
-        agent = f"graphrag-bench/{__version__}"
-        return {**key, **accepted, "content-type": "application/json", "user-agent": agent}
-
     def _request(self, method: str, path: str, body: Body | None = None, **how: Any) -> Any:
         """Return the response to a request. Raises urllib3's HTTPError if there is none."""
+        headers = {"accept": "application/json", "accept-encoding": "gzip, deflate"}
+        headers |= {
+            "content-type": "application/json",
+            "user-agent": f"graphrag-bench/{__version__}",
+        }
+        if self.api_key_env is not None:
+            headers["authorization"] = f"Bearer {self.key.get_secret_value()}"
         sent = None if body is None else json.dumps(body, ensure_ascii=False).encode()
         url = self.address.rstrip("/") + path
-        return self._connections.request(method, url, body=sent, headers=self._headers(), **how)
+        return self._connections.request(method, url, body=sent, headers=headers, **how)
 
     @cached_property
     def window(self) -> int | None:
@@ -168,17 +161,14 @@ class Server:
         window, _ = provider_facts(self.model, self.address)
         if window is not None or self.address == OPENAI:
             return window
-        stated, file = self._stated_window(), self.windows_file
+        row, file = self._listed, self.windows_file
+        # fields of vLLM and SGLang, of OpenRouter and Together, and of llama.cpp
+        places = ((row, "max_model_len"), (row, "context_length"), (row.get("meta"), "n_ctx"))
+        stated = next((n for place in places if (n := token_count(*place))), None)
         before = read_cache(file).get(self.model) if file else None
         if file and stated not in (None, before):
             write_cache(file, self.model, stated)
         return stated or before
-
-    def _stated_window(self) -> int | None:
-        # fields of vLLM and SGLang, of OpenRouter and Together, and of llama.cpp
-        row = self._listed
-        places = ((row, "max_model_len"), (row, "context_length"), (row.get("meta"), "n_ctx"))
-        return next((n for place in places if (n := token_count(*place))), None)
 
     @property
     def runs_few(self) -> bool:
@@ -190,7 +180,7 @@ class Server:
         from urllib3.exceptions import HTTPError
 
         try:
-            response = self._request("GET", "/models", timeout=LIST_SECONDS, retries=False)
+            response = self._request("GET", "/models", timeout=_LIST_SECONDS, retries=False)
             answer = response.json() if response.status == 200 else None
         except (HTTPError, ValueError, UserError):
             return {}
@@ -200,7 +190,7 @@ class Server:
         return (named or rows)[0] if named or len(rows) == 1 else {}
 
     def post(self, path: str, body: Body, *, n_tokens: int = 0) -> tuple[Body, int, float]:
-        """Send a request. Return the response body, the retries, and the last attempt's seconds.
+        """Return the response body, the number of retries, and the last attempt's seconds.
 
         `n_tokens` is the largest number of tokens that the call may use. Raises CallFailed if the
         request is rejected or the last retry fails. Raises RunStopped if no call can succeed.
@@ -253,10 +243,7 @@ class Server:
         else:
             retries = response.retries
             n, text = len(retries.history), response.data.decode("utf-8", "replace")
-            if 200 <= response.status < 300:
-                answer = self._answer(text, body, n)
-            else:
-                answer = self._error_for(response.status, self._hidden(text), body, n)
+            answer = self._answer(response.status, text, body, n)
         seconds = time.monotonic() - retries.began
         if isinstance(answer, CallFailed):
             answer.retries, answer.seconds = n, seconds
@@ -264,25 +251,29 @@ class Server:
             raise answer
         return answer, n, seconds
 
-    def _answer(self, text: str, sent: Body, n_retries: int) -> Body | CallFailed | RunStopped:
-        try:
-            parsed: Any = json.loads(text)
-            if self.group != "embedder":  # the server may echo the key; vectors hold no text
-                parsed = json.loads(self._hidden(json.dumps(parsed, ensure_ascii=False)))
-        except (ValueError, RecursionError):
-            parsed = None
-        if text.lstrip()[:1] == "<" and not self._proven:
-            return NotAccepted(
-                f"{self.address} answers with a web page, so it is not an OpenAI API: "
-                f"{self._hidden(text)[:200]!r}. {self.group}.base_url usually ends in /v1."
-            )
-        if not isinstance(parsed, dict):
-            shown = self._hidden(text)[:200]
-            return CallFailed("malformed", f"The response is not a JSON object: {shown!r}")
-        if not (error := parsed.get("error")):
-            return parsed
-        code = error.get("code") if isinstance(error, Mapping) else None
-        status = code if isinstance(code, int) else 502
+    def _answer(
+        self, status: int, text: str, sent: Body, n_retries: int
+    ) -> Body | CallFailed | RunStopped:
+        """Return the body of a response. If it describes an error, return the error."""
+        if 200 <= status < 300:
+            try:
+                parsed: Any = json.loads(text)
+                if self.group != "embedder":  # the server may echo the key; vectors hold no text
+                    parsed = json.loads(self._hidden(json.dumps(parsed, ensure_ascii=False)))
+            except (ValueError, RecursionError):
+                parsed = None
+            if not isinstance(parsed, dict):
+                shown = self._hidden(text)[:200]
+                if text.lstrip()[:1] == "<" and not self._proven:
+                    return NotAccepted(
+                        f"{self.address} answers with a web page, so it is not an OpenAI API: "
+                        f"{shown!r}. {self.group}.base_url usually ends in /v1."
+                    )
+                return CallFailed("malformed", f"The response is not a JSON object: {shown!r}")
+            if not (error := parsed.get("error")):
+                return parsed
+            code = error.get("code") if isinstance(error, Mapping) else None
+            status = code if isinstance(code, int) else 502
         return self._error_for(status, self._hidden(text), sent, n_retries)
 
     def _error_for(
@@ -324,9 +315,8 @@ class Server:
         return encodable(text)
 
 
-def _no_answer(n_retries: int, problem: str) -> CallFailed:
-    failed = f"{n_retries + 1} attempts failed; the last error: {problem}"
-    return CallFailed("retries_exhausted", failed)
+def _no_answer(n: int, problem: str) -> CallFailed:
+    return CallFailed("retries_exhausted", f"{n + 1} attempts failed; the last error: {problem}")
 
 
 def unsupported_field(message: str, sent: Body) -> str | None:

@@ -21,6 +21,7 @@ from graphrag_bench.prompts import Message, Prompt
 T = TypeVar("T")
 R = TypeVar("R")
 ItemT = TypeVar("ItemT")
+Failure = UnreadableReply | CallFailed
 _MAX_ECHOED = 2000
 _CORRECTION = Prompt("graphrag_bench.llm:prompts/correction.j2")
 
@@ -31,9 +32,8 @@ class ReplyFormat(Generic[T]):
 
     `read(text, cut)` returns the parsed value or raises UnreadableReply. `cut` is true if the reply
     reached `max_tokens`. `purpose` names the kind of prompt in error messages, e.g.
-    `extract_triples`. `denies(value, text)` compares the value from a corrective retry with the
-    text of the first reply. It returns True if the value lacks content of this text. The corrective
-    retry then counts as unreadable.
+    `extract_triples`. `denies(value, text)` returns whether the value from a corrective retry lacks
+    content of the text of the first reply. The corrective retry then counts as unreadable.
     """
 
     purpose: str
@@ -92,12 +92,12 @@ def ask(
     return or_fallback(llm, one, fallback)
 
 
-def or_fallback(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
+def or_fallback(llm: ChatModel, result: T | Failure, fallback: T | None) -> T:
     """Return a parsed reply. If the reply is a failure, return the fallback instead.
 
     Each use of the fallback is counted. If the fallback is None, the failure is raised.
     """
-    if not isinstance(result, UnreadableReply | CallFailed):
+    if not isinstance(result, Failure):
         return result
     if fallback is None:
         raise result
@@ -126,10 +126,8 @@ def ask_about(
     results = []
     replies = ask_each(llm, chats, reply_format, max_tokens=max_tokens, retry=retry)
     for reply, item in zip(replies, items, strict=True):
-        if isinstance(reply, CallFailed):
-            raise reply
         try:
-            if isinstance(reply, UnreadableReply):
+            if isinstance(reply, Failure):
                 raise reply
             results.append(fit(reply, item))
         except UnreadableReply:
@@ -147,7 +145,7 @@ def ask_each(
     items: Sequence[str] = (),
     retry: bool = True,
     advance: Advance = no_advance,
-) -> list[T | UnreadableReply | CallFailed]:
+) -> list[T | Failure]:
     """Send prompts to a model, and return the parsed reply or the failure for each prompt.
 
     After all replies have arrived, unreadable replies are requested once more, with a description
@@ -155,7 +153,7 @@ def ask_each(
     whether a reply was readable. `items` names the subject of each prompt in the ledger, for
     example a chunk id. `advance` is called when the first reply to a prompt arrives.
     """
-    results: dict[int, T | UnreadableReply | CallFailed] = {}
+    results: dict[int, T | Failure] = {}
     corrections: dict[int, tuple[Completion, Chat]] = {}
     schema = reply_format.schema
     as_completed = partial(llm.as_completed, max_tokens=max_tokens, schema=schema)
@@ -164,8 +162,11 @@ def ask_each(
             results[at] = result = _read(outcome, reply_format, chats[at])
             advance(1)
             if retry and isinstance(result, UnreadableReply) and isinstance(outcome, Completion):
-                correction = _correction(chats[at], outcome, result.problem, schema)
-                corrections[at] = outcome, correction
+                values = {"cut": outcome.finish == "length", "problem": result.problem}
+                shown = json.dumps(schema, ensure_ascii=False) if schema else ""
+                correction = _CORRECTION.render({**values, "schema": shown})
+                own = Message("assistant", outcome.text[:_MAX_ECHOED])
+                corrections[at] = outcome, (*chats[at], own, *correction)
             else:
                 _report(llm, outcome, result)
     again = sorted(corrections)
@@ -174,24 +175,21 @@ def ask_each(
     with closing(as_completed(prompts, items=names)) as completed:
         for number, outcome in completed:
             at = again[number]
+            first = corrections[at][0]
             result = _read(outcome, reply_format, chats[at])
-            first = corrections[at][0].text
-            if not isinstance(result, UnreadableReply | CallFailed) and reply_format.denies(
-                result, first
-            ):
-                result = UnreadableReply(reply_format.purpose, first, "denied by the correction")
+            if not isinstance(result, Failure) and reply_format.denies(result, first.text):
+                problem = "denied by the correction"
+                result = UnreadableReply(reply_format.purpose, first.text, problem)
             if not isinstance(result, CallFailed):
                 results[at] = result
-            corrected = not isinstance(result, UnreadableReply | CallFailed)
-            llm.set_verdict(corrections[at][0], "corrected" if corrected else "unreadable")
+            corrected = not isinstance(result, Failure)
+            llm.set_verdict(first, "corrected" if corrected else "unreadable")
             llm.meter.corrected += corrected
             _report(llm, outcome, results[at])
     return [results[at] for at in range(len(chats))]
 
 
-def _read(
-    outcome: CallOutcome, reply_format: ReplyFormat[T], chat: Chat
-) -> T | UnreadableReply | CallFailed:
+def _read(outcome: CallOutcome, reply_format: ReplyFormat[T], chat: Chat) -> T | Failure:
     if isinstance(outcome, CallFailed):
         return outcome
     text, cut = outcome.text, outcome.finish == "length"
@@ -208,19 +206,8 @@ def _read(
 
 
 def _report(llm: ChatModel, outcome: CallOutcome, result: object) -> None:
-    readable = not isinstance(result, UnreadableReply | CallFailed)
+    readable = not isinstance(result, Failure)
     if isinstance(outcome, Completion):
         llm.set_verdict(outcome, "valid" if readable else "unreadable")
     llm.meter.unreadable += isinstance(result, UnreadableReply)
     llm.report(readable, outcome)
-
-
-def _correction(chat: Chat, reply: Completion, problem: str, schema: Schema | None) -> Chat:
-    correction = _CORRECTION.render(
-        {
-            "cut": reply.finish == "length",
-            "problem": problem,
-            "schema": json.dumps(schema, ensure_ascii=False) if schema else "",
-        }
-    )
-    return (*chat, Message("assistant", reply.text[:_MAX_ECHOED]), *correction)

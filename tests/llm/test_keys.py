@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
-from graphrag_bench.llm.cache import reply_key, vector_key
+from graphrag_bench.llm.cache import reply_key, row_key
 from graphrag_bench.llm.calls import Request
 from graphrag_bench.llm.json_replies import schema_of
 from graphrag_bench.llm.local import Local
@@ -99,4 +99,4 @@ def test_keys_of_vectors() -> None:
     ):  # fmt: skip
         stored = embedder._identity()
         assert embedder.identity == identity
-        assert keys == (vector_key(stored, "", "p: Ada"), vector_key(stored, "question", "a"))
+        assert keys == (row_key(stored, "", "p: Ada"), row_key(stored, "question", "a"))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
-from graphrag_bench.llm.cache import Cache, StoredVector, vector_key
+from graphrag_bench.llm.cache import Cache, StoredVector, row_key
 from graphrag_bench.llm.calls import CallFailed, RunStopped
 from graphrag_bench.llm.ledger import Budget, Ledger, read_ledger, sums
 from graphrag_bench.text import count_tokens
@@ -90,7 +90,7 @@ def test_short_texts_share_cached_vectors_between_modes(fake, tmp_path):
     url = fake.scenario()
     store = Cache(tmp_path / "replies.sqlite")
     windowed(url).attached(store=store).encode(["bb", "a"], kind="passage")
-    key = vector_key("openai:fake:8:unit:prefixes=,", "", "a")
+    key = row_key("openai:fake:8:unit:prefixes=,", "", "a")
     assert [*store.get_many(StoredVector, [key])] == [key]
     windowed(url, long_texts="cut").attached(store=store).encode(["a", "bb"], kind="passage")
     assert fake.stats(url).requests == 1
