@@ -1,10 +1,9 @@
-"""Contracts of operators and builders: inputs, resources, settings and outputs.
+"""Contracts of operators and builders, which are read from their signatures.
 
-The contract of a function is its signature. Steps exchange values through slots, and each type of
-value has its own slot. A positional parameter of an operator is read from the slot of its type, and
-the return type determines which slots are written. A keyword-only parameter with a default is a
-setting, and so is every parameter of the type `Prompt`. The other keyword-only parameters are
-resources, which are found by name. Builders have only keyword-only parameters.
+A positional parameter of an operator is read from the slot of its type, and the return type
+determines which slots are written. A keyword-only parameter with a default is a setting, and so is
+every parameter of the type `Prompt`. The other keyword-only parameters are resources, which are
+found by name. Builders have only keyword-only parameters.
 """
 
 import types
@@ -80,12 +79,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class Operator(Registered):
-    """A registered operator with its contract.
+    """A registered operator with its contract. `operator` describes the other fields.
 
     `returns` maps each slot that the operator may write to the type of its value, in the order of
     the return type. The slots in `writes` are always written. For the slots in `may_write`, the
-    value may be None. The function of a `batched` operator takes a list of values for each
-    parameter and returns a list of results.
+    value may be None.
     """
 
     reads: tuple[Read, ...]
@@ -147,9 +145,8 @@ class Builder(Registered):
     @property
     def code(self) -> str:
         """The fingerprint of the builder's code and of its fixed parameters."""
-        own = super().code
         fixed = {name: str(value) for name, value in self.fixed.items()}
-        return fingerprint.digest(own, fixed) if fixed else own
+        return fingerprint.digest(super().code, fixed) if fixed else super().code
 
     @property
     def resource(self) -> str:
@@ -231,7 +228,13 @@ def operator(
             if get_origin(hint) is not list:
                 raise ContractError(f"{function.__qualname__} is batched and must return a list")
             (hint,) = get_args(hint)
-        returns, writes, may_write = _written(function, hint)
+        parts = get_args(hint) if get_origin(hint) is tuple else (hint,)
+        slots = [_slot(part, f"{function.__qualname__} returns") for part in parts]
+        returns = {slot: kind for slot, kind, _ in slots}
+        if len(returns) < len(parts):
+            raise ContractError(f"{function.__qualname__} returns two values for the same slot")
+        writes = tuple(slot for slot, _, optional in slots if not optional)
+        may_write = tuple(slot for slot, _, optional in slots if optional)
         operators.add(Operator(
             name, function, reads, needs, settings, returns, writes, may_write,
             frozenset(requires), calls, order, frozenset(supplies), batched, table3,
@@ -295,9 +298,19 @@ def _parameters(
         if hint is Parameter.empty:
             raise ContractError(f"{function.__qualname__}: parameter '{name}' has no type")
         if parameter.kind is not Parameter.KEYWORD_ONLY:
+            place = f"{function.__qualname__}: '{name}'"
             if fixed is not None:
-                raise ContractError(f"{function.__qualname__}: '{name}' must be keyword-only")
-            reads.append(_state_read(function, parameter, batched))
+                raise ContractError(f"{place} must be keyword-only")
+            if batched:
+                if get_origin(hint) is not Sequence:
+                    raise ContractError(f"{place} must be a Sequence of values")
+                (hint,) = get_args(hint)
+            slot, _, optional = _slot(hint, f"{place} is")
+            default = None if optional and not batched else REQUIRED
+            if parameter.default is not default:
+                wanted = "no default" if default is REQUIRED else "the default None"
+                raise ContractError(f"{place} must have {wanted}")
+            reads.append(Read(name, slot, optional))
         elif hint is Prompt or parameter.default is not REQUIRED:
             settings[name] = Setting(name, hint, parameter.default)
         else:
@@ -306,47 +319,14 @@ def _parameters(
     return tuple(reads), tuple(needs), settings, None if returned is Parameter.empty else returned
 
 
-def _state_read(function: Callable[..., Any], parameter: Parameter, batched: bool) -> Read:
-    place, hint = f"{function.__qualname__}: '{parameter.name}", parameter.annotation
-    if batched:
-        if get_origin(hint) is not Sequence:
-            raise ContractError(f"{place}' must be a Sequence of values")
-        (hint,) = get_args(hint)
-    inner, optional = _strip_none(hint)
-    slot = slot_of(inner)
+def _slot(hint: Any, place: str) -> tuple[str, Any, bool]:
+    """Return the slot and the type of a value, and whether the value may be None."""
+    parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    kinds = [part for part in parts if part is not type(None)]
+    slot = slot_of(kinds[0]) if len(kinds) == 1 else None
     if slot is None:
-        raise ContractError(f"{place}: {hint}' is not a value type")
-    default = None if optional and not batched else REQUIRED
-    if parameter.default is not default:
-        wanted = "no default" if default is REQUIRED else "the default None"
-        raise ContractError(f"{place}' must have {wanted}")
-    return Read(parameter.name, slot, optional)
-
-
-def _written(
-    function: Callable[..., Any], hint: Any
-) -> tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]:
-    parts = get_args(hint) if get_origin(hint) is tuple else (hint,)
-    returns: dict[str, Any] = {}
-    sometimes: list[str] = []
-    for part in parts:
-        inner, optional = _strip_none(part)
-        slot = slot_of(inner)
-        if slot is None:
-            raise ContractError(f"{function.__qualname__} returns {part}, not a value type")
-        returns[slot] = inner
-        sometimes += [slot] * optional
-    if len(returns) < len(parts):
-        raise ContractError(f"{function.__qualname__} returns two values for the same slot")
-    always = tuple(slot for slot in returns if slot not in sometimes)
-    return returns, always, tuple(sometimes)
-
-
-def _strip_none(hint: Any) -> tuple[Any, bool]:
-    if get_origin(hint) not in (Union, types.UnionType):
-        return hint, False
-    parts = [part for part in get_args(hint) if part is not type(None)]
-    return (parts[0], True) if len(parts) == 1 else (hint, False)
+        raise ContractError(f"{place} {hint}, which is not a value type")
+    return slot, kinds[0], len(parts) > 1
 
 
 class WrongReturn(ValueError):
@@ -367,17 +347,17 @@ def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> di
     checked.
     """
     values = result if isinstance(result, tuple) else (result,)
-    written = dict(zip(operator.returns, values, strict=False))
-    problem = ""
     if len(values) != len(operator.returns):
-        problem = f"returned {len(values)} values for {', '.join(sorted(operator.returns))}"
+        wanted = ", ".join(sorted(operator.returns))
+        raise WrongReturn(f"{operator.origin} returned {len(values)} values for {wanted}")
+    written = dict(zip(operator.returns, values, strict=True))
     for slot, value in written.items():
         if value is not None:
-            problem = problem or _misfit(operator, slot, value, resources)
-        elif slot in operator.writes:
-            problem = problem or f"returned None for '{slot}'"
-    if problem:
-        raise WrongReturn(f"{operator.origin} {problem}")
+            problem = _misfit(operator, slot, value, resources)
+        else:
+            problem = f"returned None for '{slot}'" if slot in operator.writes else ""
+        if problem:
+            raise WrongReturn(f"{operator.origin} {problem}")
     return {slot: value for slot, value in written.items() if value is not None}
 
 
@@ -386,7 +366,13 @@ def _misfit(operator: Operator, slot: str, value: Any, resources: Mapping[str, A
     if not isinstance(value, get_origin(kind) or kind):
         wanted = getattr(kind, "__name__", kind)
         return f"returned {type(value).__name__} for '{slot}' instead of {wanted}"
-    n_rows = _n_rows(operator, slot, resources)
+    table = slot.replace("_scores", "s")
+    resource = "chunk_table" if table == "chunks" else "graph"
+    others = any(need.endswith("_graph") for need in operator.needs)
+    n_rows: int | None = None
+    if table in _ROWS and (resource in operator.needs or resource != "graph" or not others):
+        rows = getattr(resources.get(resource), _ROWS[table], None)
+        n_rows = rows() if callable(rows) else rows
     scores: Any = ()
     if isinstance(value, Ranked):
         scores = value.scores
@@ -402,13 +388,3 @@ def _misfit(operator: Operator, slot: str, value: Any, resources: Mapping[str, A
     if n_wrong := np.count_nonzero(~np.isfinite(scores)):
         return f"returned {n_wrong} of {len(scores)} scores for '{slot}' that are NaN or infinite"
     return ""
-
-
-def _n_rows(operator: Operator, slot: str, resources: Mapping[str, Any]) -> int | None:
-    table = slot.replace("_scores", "s")
-    resource = "chunk_table" if table == "chunks" else "graph"
-    others = [need for need in operator.needs if need.endswith("_graph")]
-    if table not in _ROWS or (resource == "graph" not in operator.needs and others):
-        return None
-    rows = getattr(resources.get(resource), _ROWS[table], None)
-    return int(rows() if callable(rows) else rows) if rows is not None else None

@@ -2,9 +2,9 @@
 
 The fingerprint of a function covers its module and all modules that this module imports directly or
 indirectly, by any form of import and at any place in the code. Modules of installed libraries are
-excluded, except for this project and the package of the function. A module is represented by the
-syntax tree of its source, without comments and docstrings. Code without a file, e.g. in a notebook
-cell, is represented by its instructions and the globals that they use.
+excluded, except for this project and the package of the function. A module counts as the syntax
+tree of its source, without comments and docstrings. Code without a file, e.g. in a notebook cell,
+counts as its instructions and the globals that they use.
 """
 
 import ast
@@ -100,17 +100,15 @@ def is_core(module: str) -> bool:
 
 def identity_of(model: Any) -> str:
     """Return a model's identity. For a plug-in, it covers the code of the model's class."""
-    while hasattr(model, "inner") and is_core(type(model).__module__):
+    while (own := is_core(type(model).__module__)) and hasattr(model, "inner"):
         model = model.inner
-    own = is_core(type(model).__module__)
     return str(model.identity) if own else f"{model.identity}:{code(type(model))}"
 
 
 class ReachedCode:
-    """The code that a function, a class or another value depends on.
+    """The code that a value, e.g. a function or a class, depends on.
 
-    `modules` has the digest of each module that the value depends on. `description` describes the
-    value as JSON.
+    `modules` has the digest of each module. `description` describes the value as JSON.
     """
 
     def __init__(self, package: str) -> None:
@@ -134,8 +132,8 @@ class ReachedCode:
             if name in self.modules or not self._is_included(name):
                 continue
             if (module := _module(name)) is not None:
-                self.modules[name] = module.digest
-                todo += module.reaches
+                self.modules[name], imported = module
+                todo += imported
 
     def _is_included(self, name: str) -> bool:
         top = name.partition(".")[0]
@@ -187,11 +185,8 @@ class ReachedCode:
 
     def _class(self, kind: type) -> Iterator[Any]:
         self.module(kind.__module__)
-        if (
-            kind.__module__ in sys.modules
-            and _file(kind.__module__) is None
-            and self._is_included_class(kind)
-        ):
+        without_file = kind.__module__ in sys.modules and _file(kind.__module__) is None
+        if without_file and self._is_included_class(kind):
             own = {name: one for name, one in vars(kind).items() if name not in _IGNORED_ATTRIBUTES}
             yield self.value((own, kind.__bases__))
 
@@ -199,13 +194,12 @@ class ReachedCode:
         return kind.__module__ == "__main__" or self._is_included(kind.__module__)
 
     def _content(self, value: Any) -> Any:
-        if self._is_included_class(type(value)) and hasattr(value, "__dict__"):
-            attributes = {
-                name: one
-                for name, one in vars(value).items()
-                if not isinstance(inspect.getattr_static(type(value), name, None), cached_property)
-            }
-            return self.value(attributes)
+        kind = type(value)
+        if self._is_included_class(kind) and hasattr(value, "__dict__"):
+            cached = inspect.getmembers_static(kind, lambda one: isinstance(one, cached_property))
+            return self.value(
+                {name: one for name, one in vars(value).items() if name not in dict(cached)}
+            )
         content = result_or_error(lambda: pickle.dumps(value, 4))
         return hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else "unknown"
 
@@ -238,12 +232,8 @@ def _cell_value(cell: Any) -> Any:
         return None
 
 
-@dataclass(frozen=True)
-class _ModuleCode:
-    digest: str
-    reaches: tuple[str, ...]
-
-
+_ModuleCode = tuple[str, Sequence[str]]
+"""The digest of a module, and the names of the modules that it imports."""
 _loaded: dict[str, tuple[list[object], _ModuleCode]] = {}
 
 
@@ -255,24 +245,21 @@ def _module(name: str) -> _ModuleCode | None:
     """
     if (spec := _spec(name)) is None:
         return None
-    loaded = sys.modules.get(name)
-    objects = _replaceable_objects(loaded) if loaded is not None else []
+    objects = _replaceable_objects(sys.modules[name]) if name in sys.modules else []
     before, module = _loaded.get(name, ([], None))
     if module and len(before) == len(objects) and all(map(is_, before, objects)):
         return module
     if (file := _origin(spec)) is None:
         return None
     parsed = _cached_parse(file.read_bytes())
-    names = [
-        *_packages(name),
-        *(one for base in parsed.imports for one in _imported_names(*base, spec)),
-    ]
+    names = _packages(name)
+    names += [one for base in parsed.imports for one in _imported_names(*base, spec)]
     names += [f"{name}.{one}" for one in parsed.exported]
     if is_core(name):
         names = [one for one in names if is_core(one) and _file(one)]
     elif parsed.computed:
         names += _package_modules(name, file)
-    module = _ModuleCode(parsed.digest, tuple(dict.fromkeys(names)))
+    module = parsed.digest, list(dict.fromkeys(names))
     if objects:
         _loaded[name] = objects, module
     return module
@@ -286,7 +273,7 @@ def _replaceable_objects(module: ModuleType) -> list[object]:
     return [getattr(one, "__code__", one) for one in own]
 
 
-def _imported_names(base: str, names: tuple[str, ...], spec: ModuleSpec) -> Iterator[str]:
+def _imported_names(base: str, names: Sequence[str], spec: ModuleSpec) -> Iterator[str]:
     """Yield the names in an import that may be modules, and the packages that contain them."""
     try:
         base = resolve_name(base, spec.parent)
@@ -302,10 +289,9 @@ def _imported_names(base: str, names: tuple[str, ...], spec: ModuleSpec) -> Iter
 @dataclass(frozen=True)
 class _Parsed:
     digest: str
-    imports: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    imports: Sequence[tuple[str, Sequence[str]]] = ()
     """Imported modules, with the names imported from each. Leading dots are levels."""
-
-    exported: tuple[str, ...] = ()
+    exported: Sequence[str] = ()
     computed: bool = False
 
 
@@ -315,8 +301,7 @@ def _cached_parse(source: bytes) -> _Parsed:
     file, version = user_cache("modules.json"), sys.implementation.cache_tag.encode()
     key = hashlib.sha256(_own_digest() + version + source).hexdigest()
     if (row := _stored_parses(file).get(key)) is not None:
-        imports = tuple((base, tuple(names)) for base, names in row["imports"])
-        return _Parsed(row["digest"], imports, tuple(row["exported"]), row["computed"])
+        return _Parsed(**row)
     parsed = _parse(source)
     write_cache(file, key, asdict(parsed))
     return parsed
@@ -336,19 +321,18 @@ def _parse(source: bytes) -> _Parsed:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):  # compiled, or broken
         return _Parsed(hashlib.sha256(source).hexdigest())
-    imports: list[tuple[str, tuple[str, ...]]] = []
+    imports: list[tuple[str, Sequence[str]]] = []
     exported: list[str] = []
     read = b"__doc__" in source or b"getdoc" in source
     loaders, n_computed = set(_IMPORT_FUNCTIONS), 0
-    nodes = list(ast.walk(tree))
-    for node in nodes:
+    for node in list(ast.walk(tree)):
         if isinstance(node, ast.Import):
             imports += [(alias.name, ()) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
-            imports.append((base, tuple(alias.name for alias in node.names)))
+            imports.append((base, [alias.name for alias in node.names]))
             loaders |= {
-                one.asname for one in node.names if one.asname and one.name in _IMPORT_FUNCTIONS
+                one.asname or one.name for one in node.names if one.name in _IMPORT_FUNCTIONS
             }
         elif isinstance(node, ast.Name | ast.Attribute):
             n_computed += _last_name(node) in loaders
@@ -365,17 +349,17 @@ def _parse(source: bytes) -> _Parsed:
                 parts = ast.walk(node.value)
                 exported += [str(one.value) for one in parts if isinstance(one, ast.Constant)]
         if isinstance(body := getattr(node, "body", None), list) and not read:
-            node.body = [one for one in body if not _is_text(one)]  # type: ignore[attr-defined]
+            node.body = [  # type: ignore[attr-defined]
+                one
+                for one in body
+                if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+            ]
     content = hashlib.sha256(ast.dump(tree).encode()).hexdigest()
-    return _Parsed(content, tuple(imports), tuple(exported), n_computed > 0)
+    return _Parsed(content, imports, exported, n_computed > 0)
 
 
 def _last_name(node: ast.expr) -> str:
     return getattr(node, "attr", None) or getattr(node, "id", None) or ""
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _packages(name: str) -> list[str]:
@@ -389,13 +373,10 @@ def _package_modules(name: str, file: Path) -> list[str]:
     """Return all modules of a module's top-level package, or of its folder if it has no package."""
     top = name.partition(".")[0]
     spec = _spec(top)
-    folders = spec.submodule_search_locations if spec else None
-    if not folders:
+    if not (folders := spec.submodule_search_locations if spec else None):
         return [path.stem for path in sorted(file.parent.glob("*.py"))]
-    inner = [
-        (path, Path(folder)) for folder in folders for path in sorted(Path(folder).rglob("*.py"))
-    ]
-    named = [".".join((top, *path.relative_to(at).with_suffix("").parts)) for path, at in inner]
+    paths = [path.relative_to(at) for at in folders for path in sorted(Path(at).rglob("*.py"))]
+    named = [".".join((top, *path.with_suffix("").parts)) for path in paths]
     return [one.removesuffix(".__init__") for one in named]
 
 
