@@ -1,7 +1,7 @@
 """Import and export of graphs as GraphML, the format of LightRAG and other tools."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +25,6 @@ SEPARATOR = "<SEP>"
 """Separator between several texts in one field, in LightRAG and nano-graphrag."""
 Fields = Mapping[str, str]
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 
 
 @artifact("graph.graphml", provides=KG_ATTRIBUTES, fixed={"columns": ()})
@@ -133,8 +132,7 @@ def _first(fields: Fields, *names: str) -> str:
 
 
 def _parts(fields: Fields, name: str) -> list[str]:
-    parts = [part.strip() for part in fields.get(name, "").split(SEPARATOR)]
-    return list(filter(None, parts))
+    return list(filter(None, map(str.strip, fields.get(name, "").split(SEPARATOR))))
 
 
 def _units(path: Path, chunk_table: ChunkTable) -> dict[str, imported.Chunks]:
@@ -156,42 +154,23 @@ def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
     The attribute `source_id` lists chunk ids, as in LightRAG's files. The node attributes of an
     attributed graph are left out, and so are characters that XML does not allow.
     """
-    from xml.etree import ElementTree as Xml
+    import networkx
 
-    root = Xml.Element("graphml", xmlns=_NAMESPACE)
-    body = Xml.Element("graph", id="G", edgedefault="directed")
-    keys: dict[str, Xml.Element] = {}
-
-    def fill(element: Xml.Element, fields: Fields) -> None:
-        for name, text in fields.items():
-            key = f"{element.tag}_{name}"
-            if text:
-                kind = "double" if name == "weight" else "string"
-                of = {"id": key, "for": element.tag, "attr.name": name, "attr.type": kind}
-                keys.setdefault(key, Xml.Element("key", of))
-                Xml.SubElement(element, "data", key=key).text = _NOT_XML.sub("", text)
-
+    exported = networkx.MultiDiGraph()
     chunks = [imported.chunk_id(text) for text in chunk_table.texts]
-    for row, name in enumerate(graph.names):
-        fields = {"name": name, "type": _cell(graph.types, row)}
-        fields["description"] = _cell(graph.descriptions, row)
-        fields["source_id"] = _source_id(graph.node_chunk, row, chunks)
-        fill(Xml.SubElement(body, "node", id=f"n{row}"), fields)
-    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
-    for row, (source, target) in enumerate(ends):
-        fields = {"relation": graph.relations[row], "weight": repr(float(graph.weight[row]))}
-        fields["description"] = _cell(graph.facts, row)
-        fields["keywords"] = _cell(graph.keywords, row)
-        fields["source_id"] = _source_id(graph.relationship_chunk, row, chunks)
-        edge = {"id": f"e{row}", "source": f"n{source}", "target": f"n{target}"}
-        fill(Xml.SubElement(body, "edge", edge), fields)
-    root.extend([*keys.values(), body])
-    Xml.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
+    def fields(row: int, columns: Mapping[str, Texts | None], in_chunks: Any) -> Fields:
+        texts = {name: "" if column is None else column[row] for name, column in columns.items()}
+        ids = dict.fromkeys(chunks[one] for one in row_ids(in_chunks, row).tolist())
+        texts["source_id"] = SEPARATOR.join(ids)
+        return {name: _NOT_XML.sub("", text) for name, text in texts.items() if text}
 
-def _cell(column: Texts | None, row: int) -> str:
-    return "" if column is None else column[row]
-
-
-def _source_id(matrix: Any, row: int, chunks: Sequence[str]) -> str:
-    return SEPARATOR.join(dict.fromkeys(chunks[one] for one in row_ids(matrix, row).tolist()))
+    columns = {"name": graph.names, "type": graph.types, "description": graph.descriptions}
+    for row in range(graph.n_nodes):
+        exported.add_node(f"n{row}", **fields(row, columns, graph.node_chunk))
+    columns = {"relation": graph.relations, "description": graph.facts, "keywords": graph.keywords}
+    numbers = zip(graph.source.tolist(), graph.target.tolist(), graph.weight.tolist(), strict=True)
+    for row, (source, target, weight) in enumerate(numbers):
+        cells = fields(row, columns, graph.relationship_chunk)
+        exported.add_edge(f"n{source}", f"n{target}", f"e{row}", weight=weight, **cells)
+    networkx.write_graphml(exported, path)

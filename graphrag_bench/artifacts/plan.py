@@ -105,13 +105,21 @@ class _Planner:
             return ""
         needs = [need for need in builder.needs if need not in UNKEYED_NEEDS]
         inputs = {need: self.visit(need, (*path, resource)) for need in needs}
-        shared = THINNING if builder.resource == "graph" else {}
+        thins = THINNING if builder.resource == "graph" else {}
+        known, settings = {**builder.settings, **thins}, {}
         for name in chosen:
-            if name not in builder.settings and name not in shared:
-                hint = did_you_mean(name, [*builder.settings, *shared])
+            if name not in known:
+                hint = did_you_mean(name, known)
                 self._problem(f"build.{builder.resource} has no setting '{name}'. {hint}")
-        settings = self._checked(builder, builder.settings, chosen)
-        thinning = self._checked(builder, shared, chosen)
+        for name, setting in known.items():
+            if name not in chosen and setting.default is REQUIRED:
+                self._problem(f"build.{builder.resource} needs the setting '{name}'.")
+                continue
+            try:
+                settings[name] = setting.check(chosen.get(name, setting.default))
+            except UserError as error:
+                self._problem(f"build.{builder.resource}: {error}")
+        thinning = {name: settings.pop(name) for name in thins if name in settings}
         if not thinning.get("edge_drop"):
             thinning = {}
         self.planned[resource] = PlannedArtifact(builder, settings, inputs, thinning)
@@ -136,20 +144,6 @@ class _Planner:
             hint = did_you_mean(str(variant), sorted(known))
             self._problem(f"build.{resource}: no variant '{variant}'. {hint}")
         return None, {}
-
-    def _checked(
-        self, builder: Builder, known: Mapping[str, Setting], chosen: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        settings = {}
-        for name, setting in known.items():
-            if name not in chosen and setting.default is REQUIRED:
-                self._problem(f"build.{builder.resource} needs the setting '{name}'.")
-                continue
-            try:
-                settings[name] = setting.check(chosen.get(name, setting.default))
-            except UserError as error:
-                self._problem(f"build.{builder.resource}: {error}")
-        return settings
 
     def _problem(self, text: str) -> None:
         if text not in self.problems:

@@ -113,9 +113,20 @@ def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str],
     Raises UserError for a damaged archive.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
-    scratch = Path(mkdtemp(prefix=".import-", dir=artifacts))
+    scratch, contents = Path(mkdtemp(prefix=".import-", dir=artifacts)), {}
     try:
-        contents = _unpacked(file, scratch)
+        try:
+            with tarfile.open(file) as archive:
+                archive.extractall(scratch, filter="data")
+        except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
+            raise UserError(f"{file} is not an archive of artifacts ({error}).") from None
+        for folder in sorted(scratch.glob("*/*/*")):
+            place = folder.relative_to(scratch).as_posix()
+            if fault := store.fault_of(folder):
+                raise UserError(f"{file} is damaged: {place}: {fault}.")
+            contents[place] = store.recipe_digest(folder)
+        if not contents:
+            raise UserError(f"{file} holds no artifacts.")
         new = [place for place in contents if not store.is_stored(artifacts / place)]
         for place in new:
             target = artifacts / place
@@ -125,23 +136,6 @@ def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str],
         return new, [place for place in contents if place not in new], digest(contents)
     finally:
         shutil.rmtree(scratch)
-
-
-def _unpacked(file: Path, scratch: Path) -> dict[str, str]:
-    try:
-        with tarfile.open(file) as archive:
-            archive.extractall(scratch, filter="data")
-    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{file} is not an archive of artifacts ({error}).") from None
-    contents = {}
-    for folder in sorted(scratch.glob("*/*/*")):
-        place = folder.relative_to(scratch).as_posix()
-        if fault := store.fault_of(folder):
-            raise UserError(f"{file} is damaged: {place}: {fault}.")
-        contents[place] = store.recipe_digest(folder)
-    if not contents:
-        raise UserError(f"{file} holds no artifacts.")
-    return contents
 
 
 def verify(artifacts: Path) -> Iterator[tuple[Path, str]]:

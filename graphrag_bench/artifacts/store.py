@@ -17,7 +17,6 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.graphs.build_calls import CUT, MOST_TOKENS, REPLIES
 from graphrag_bench.llm.calls import CallFailed, RunStopped, ServerFailed
-from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
 from graphrag_bench.llm.meter import FailureGate, Usage
 from graphrag_bench.locks import lock
@@ -27,7 +26,6 @@ LEDGER, RECIPE = "ledger.jsonl", "recipe.json"
 _KEY_PARTS = ("builder", "code", "settings", "inputs")
 ALLOWED_CUT = 0.02
 """Largest allowed fraction of truncated replies in the build of an artifact."""
-_MODELS = ("llm", "llm_build")
 
 
 @dataclass
@@ -61,11 +59,11 @@ class Store:
         return is_stored(self.folder(planned))
 
     def recipe(self, planned: PlannedArtifact) -> dict[str, Any]:
-        """Return the content of recipe.json, which describes how an artifact was built."""
+        """Return the content of recipe.json: how an artifact was built, and its files' sha256."""
         return read_recipe(self.folder(planned))
 
     def ledgers(self, planned: PlannedArtifact) -> list[Path]:
-        """Return the file of a build's model calls as a list. Without a file, the list is empty."""
+        """Return the file of a build's model calls, or an empty list if there is none."""
         folder = self.folder(planned)
         path = (folder if is_stored(folder) else Path(f"{folder}.scratch")) / LEDGER
         return [path] if path.is_file() else []
@@ -109,9 +107,13 @@ class Store:
             need: ambient[need] if need in UNKEYED_NEEDS else get(need)
             for need in planned.builder.needs
         }
-        models = [need for need in _MODELS if need in inputs]
-        inputs |= {need: self._metered(planned, inputs[need], scratch) for need in models}
-        meters = [inputs[need].meter for need in models]
+        meters, name = [], planned.builder.name
+        for need in [need for need in ("llm", "llm_build") if need in inputs]:
+            gate = FailureGate(name, self.failure_limit, self.failure_after)
+            log = Ledger(scratch / LEDGER).logger("build", planned.resource)
+            gate = self.gates.setdefault(name, gate)
+            inputs[need] = inputs[need].attached(log=log, gate=gate, stop_on_outage=True)
+            meters.append(inputs[need].meter)
         began = time.perf_counter()
         try:
             artifact = planned.builder.function(
@@ -138,16 +140,11 @@ class Store:
             artifact.save(new)
         if (scratch / LEDGER).is_file():
             shutil.copyfile(scratch / LEDGER, new / LEDGER)
-        write_recipe(new, recipe)
-        target = self.root / planned.resource / planned.key
-        shutil.rmtree(target, ignore_errors=True)  # a folder without a recipe
-        new.rename(target)
-
-    def _metered(self, planned: PlannedArtifact, llm: ChatModel, scratch: Path) -> ChatModel:
-        log = Ledger(scratch / LEDGER).logger("build", planned.resource)
-        name = planned.builder.name
-        new = FailureGate(name, self.failure_limit, self.failure_after)
-        return llm.attached(log=log, gate=self.gates.setdefault(name, new), stop_on_outage=True)
+        recipe["files"] = _hashes(new)
+        text = json.dumps(recipe, indent=1, sort_keys=True, ensure_ascii=False)
+        (new / RECIPE).write_text(text + "\n", encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)  # a folder without a recipe
+        new.rename(folder)
 
     def _check_cut(self, planned: PlannedArtifact, statistics: Mapping[str, float]) -> None:
         n_cut, n = statistics.get(CUT, 0), statistics.get(REPLIES, 0)
@@ -193,13 +190,6 @@ class DamagedArtifact(UserError):
 def is_stored(folder: Path) -> bool:
     """Return whether a folder holds a complete artifact."""
     return (folder / RECIPE).is_file()
-
-
-def write_recipe(folder: Path, recipe: Mapping[str, Any]) -> None:
-    """Write recipe.json: how an artifact was built, and the sha256 of its other files."""
-    recipe = {**recipe, "files": _hashes(folder)}
-    text = json.dumps(recipe, indent=1, sort_keys=True, ensure_ascii=False)
-    (folder / RECIPE).write_text(text + "\n", encoding="utf-8")
 
 
 def read_recipe(folder: Path) -> dict[str, Any]:

@@ -33,7 +33,16 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
     units = read_parquet(import_from, "text_units", ("id", "text"))
     if all(unit.get("human_readable_id") is not None for unit in units):
         units = sorted(units, key=lambda unit: int(unit["human_readable_id"]))
-    names = _document_names(import_from, corpus)
+    names: dict[str, str] = {}
+    if (import_from / "documents.parquet").is_file():
+        documents = corpus.documents[::-1]  # of several documents with the same text, the first
+        by_text = {without_spaces(document.text): document.id for document in documents}
+        by_title = {document.title: document.id for document in documents}
+        by_title |= {document.id: document.id for document in documents}
+        for row in read_parquet(import_from, "documents", ("id", "title")):
+            title, text = text_of(row["title"]), without_spaces(text_of(row.get("text")))
+            known = by_text.get(text) or by_title.get(title)
+            names[str(row["id"])] = known or title or str(row["id"])
     rows = [
         (names.get(document, document), "", text)
         for unit in units
@@ -158,23 +167,6 @@ def _unit_chunks(folder: Path, chunk_table: ChunkTable) -> dict[str, imported.Ch
         for row in read_parquet(folder, "text_units", ("id", "text"))
     }
     return imported.chunks_of_texts(texts, chunk_table)
-
-
-def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
-    if not (folder / "documents.parquet").is_file():
-        return {}
-    by_text = {
-        without_spaces(document.text): document.id for document in reversed(corpus.documents)
-    }
-    by_title = {document.title: document.id for document in reversed(corpus.documents)}
-    ids = {document.id for document in corpus.documents}
-    names = {}
-    for row in read_parquet(folder, "documents", ("id", "title")):
-        title = text_of(row["title"])
-        same = by_text.get(without_spaces(text_of(row.get("text"))))
-        known = same or (title if title in ids else by_title.get(title))
-        names[str(row["id"])] = known or title or str(row["id"])
-    return names
 
 
 def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[ParquetRow]:
