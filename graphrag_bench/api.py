@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,11 +123,11 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
     errors.raise_all()
     plain: dict[str, Any] = method_values(raw)
     steps = paths_of({stage: raw.get(stage) for stage in STAGES}, lists=True)
-    set_ones = {name for name in settings if name in known}
-    read = [path for path, value in steps.items() if references(value) & set_ones]
-    given, readers = ([f"method.{path}" for path in paths] for paths in (sorted(set_ones), read))
+    given = sorted(settings.keys() & known)
+    readers = [f"method.{at}" for at, value in steps.items() if references(value) & {*given}]
+    of_method = tuple(f"method.{name}" for name in given)
     return EditablePipeline(
-        plain, run_settings, tuple(given), copy.deepcopy(plain), readers=tuple(readers)
+        plain, run_settings, of_method, copy.deepcopy(plain), readers=tuple(readers)
     )
 
 
@@ -142,9 +142,8 @@ class EditablePipeline:
     """A method whose steps can be read and edited. It is made by `gb.method`.
 
     A run may change settings so that the context fills its budget, but it keeps the settings that
-    the user has chosen. These are the parameters in `given`, the step settings that use these
-    parameters (`readers` has their paths), and all settings of edited steps. A step is edited if
-    `original`, which is the method before edits, does not contain it.
+    the user has chosen: the parameters in `given`, the step settings that use these parameters
+    (`readers` has their paths), and all settings of steps that differ from `original`.
     """
 
     method: dict[str, Any]
@@ -188,9 +187,9 @@ class EditablePipeline:
         >>> [artifact.resource for artifact in experiment.plan]
         ['chunk_table', 'chunk_index']
         """
-        late = [name for name in _SELECTORS if name in settings]
-        if late:
-            raise UserError(f"{late[0]} cannot be set here. Use gb.method(NAME, {late[0]}=...).")
+        for name in _SELECTORS:
+            if name in settings:
+                raise UserError(f"{name} cannot be set here. Use gb.method(NAME, {name}=...).")
         data = dataset(data) if isinstance(data, str) else data
         rest = {**self.settings, **settings}
         chosen, shared = [], ProcessCache()
@@ -207,14 +206,15 @@ class EditablePipeline:
         files = {"openie": data.openie if data.root else None, "questions": data.questions_file}
         source |= {name: str(path) for name, path in files.items() if path is not None}
         settings = compose_settings(chosen, {**rest, "dataset": source, "method": self.method})
-        given = [*self.given, *self._changed()]
+        changed = [
+            f"method.{stage}.{row}.{name}"
+            for stage, steps in self.steps.items()
+            for row, step in enumerate(steps)
+            if step not in (self.original.get(stage) or [])
+            for name in step
+        ]
+        given = [*self.given, *changed]
         return Experiment.prepare({**settings, "given": given}, data, shared=shared)
-
-    def _changed(self) -> Iterator[str]:
-        for stage, steps in self.steps.items():
-            for row, step in enumerate(steps):
-                if step not in (self.original.get(stage) or []):
-                    yield from (f"method.{stage}.{row}.{name}" for name in step)
 
     def run(self, data: Dataset | str, **settings: Any) -> "Run":
         """Run the method on a data set. A stored run with the same settings is resumed.
@@ -246,11 +246,10 @@ class EditablePipeline:
         return f"<Pipeline {name}: {n_steps} steps; print(pipeline) shows them>"
 
     def __str__(self) -> str:
-        steps = (
-            (f"{at}.{row}", step) for at, of in self.steps.items() for row, step in enumerate(of)
-        )
-        lines = [f"{place}: {json.dumps(step, default=str)}" for place, step in steps]
-        return "\n".join([self.method["name"], *lines])
+        lines = [self.method["name"]]
+        for stage, steps in self.steps.items():
+            lines += [f"{stage}.{n}: {json.dumps(o, default=str)}" for n, o in enumerate(steps)]
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, repr=False)
@@ -308,9 +307,9 @@ class Run:
 
     def _tables(self, others: Sequence["Run"], columns: str) -> Sequence[Table]:
         runs = []
-        for one in (self, *others):
-            data, extent = one.experiment.dataset, stored.extent_of(one.experiment.settings)
-            runs.append(stored.StoredRun(one.result.folder, data, extent))
+        for run in (self, *others):
+            data, extent = run.experiment.dataset, stored.extent_of(run.experiment.settings)
+            runs.append(stored.StoredRun(run.result.folder, data, extent))
         same = stored.with_one_rule(runs)
         return stored.tables_of(same, stored.stored_differences(same), checked_columns(columns))
 
@@ -362,18 +361,15 @@ def stored_runs(home: str | Path = ".") -> "pandas.DataFrame":
     """
     import pandas
 
-    rows = []
+    rows, columns = [], ("status", "answer", "calls", "prompt_tokens")
     runs = stored.stored_runs(home)
     for run, settings in zip(runs, differing_settings(runs), strict=True):
         known = {name: run.metrics.get(name) for name in ("dataset", "method")}
         known |= {"key": run.folder.path.name, **settings}
         known.pop("answer", None)  # the setting `answer`, as the column has the answer's text
         for name, row in run.rows.items():
-            plain = {column: row.get(column) for column in _COLUMNS}
+            plain = {column: row.get(column) for column in columns}
             if gold := run.gold.get(name):
                 plain |= {"type": gold.type, "hops": gold.hops}
             rows.append({**known, "question": name, **plain, **run.scores.get(name, {})})
     return pandas.DataFrame(rows)
-
-
-_COLUMNS = ("status", "answer", "calls", "prompt_tokens")

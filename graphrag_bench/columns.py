@@ -5,7 +5,7 @@ Everything is stored as `.npy` files without pickles, and read with `allow_pickl
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Self, get_args
 from zlib import crc32
@@ -26,8 +26,7 @@ def save_array(folder: Path, name: str, array: ArrayLike) -> None:
 
 def load_array(folder: Path, name: str) -> NDArray[Any]:
     """Return the array in the file `name.npy` of a folder, as a read-only memory map."""
-    path = folder / f"{name}.npy"
-    mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    mapped = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
     return np.asarray(mapped)  # indexing is three times as fast as on a memory map
 
 
@@ -82,29 +81,14 @@ class Texts:
 
     def join_rows(self, matrix: Any, separator: str) -> "Texts":
         """Join the texts at the columns of each row of a CSR matrix, and return a text per row."""
-        texts = list(self)
+        texts, columns = list(self), matrix.indices.tolist()
         rows = pairwise(matrix.indptr.tolist())
-        columns = matrix.indices.tolist()
         return Texts.of([separator.join([texts[c] for c in columns[a:b]]) for a, b in rows])
-
-
-def save_sparse(folder: Path, name: str, matrix: Any) -> None:
-    """Write a SciPy CSR matrix as four files: its three arrays and its shape."""
-    for part in ("data", "indices", "indptr"):
-        save_array(folder, f"{name}.{part}", getattr(matrix, part))
-    save_array(folder, f"{name}.shape", np.asarray(matrix.shape, np.int64))
-
-
-def load_sparse(folder: Path, name: str) -> Any:
-    """Return the SciPy CSR matrix that was saved by `save_sparse`, as memory maps."""
-    from scipy.sparse import csr_matrix
-
-    parts = tuple(load_array(folder, f"{name}.{part}") for part in ("data", "indices", "indptr"))
-    return csr_matrix(parts, shape=load_array(folder, f"{name}.shape").tolist(), copy=False)
 
 
 NOT_STORED = {"stored": False}
 """Metadata of a field of `Columns` that is not stored."""
+_CSR_PARTS = ("data", "indices", "indptr", "shape")
 
 
 class Columns:
@@ -121,7 +105,8 @@ class Columns:
             if isinstance(column, Texts):
                 column.save(folder, name)
             elif hasattr(column, "indptr"):
-                save_sparse(folder, name, column)
+                for part in _CSR_PARTS:
+                    save_array(folder, f"{name}.{part}", np.asarray(getattr(column, part)))
             elif hasattr(column, "save"):
                 (folder / name).mkdir()
                 column.save(folder / name)
@@ -131,6 +116,8 @@ class Columns:
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Return the saved object. Its arrays are memory maps."""
+        from scipy.sparse import csr_matrix
+
         columns: dict[str, Any] = {}
         for name, default in _stored(cls).items():
             if (folder / name).is_dir():
@@ -140,7 +127,8 @@ class Columns:
             elif (folder / f"{name}.offsets.npy").is_file():
                 columns[name] = Texts.load(folder, name)
             elif (folder / f"{name}.indptr.npy").is_file():
-                columns[name] = load_sparse(folder, name)
+                *parts, shape = (load_array(folder, f"{name}.{part}") for part in _CSR_PARTS)
+                columns[name] = csr_matrix(tuple(parts), shape=shape.tolist(), copy=False)
             elif (folder / f"{name}.npy").is_file() or default is MISSING:
                 columns[name] = load_array(folder, name)
         return cls(**columns)
@@ -202,9 +190,8 @@ def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
     [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
     """
     rows = [list(columns) for columns in columns_of]
-    row = np.repeat(np.arange(len(rows)), [len(columns) for columns in rows])
-    flat = np.array([column for columns in rows for column in columns], np.int64)
-    return bool_csr(row, flat, (len(rows), n_columns))
+    row = np.repeat(np.arange(len(rows)), list(map(len, rows)))
+    return bool_csr(row, np.array(list(chain(*rows)), np.int64), (len(rows), n_columns))
 
 
 def bool_csr(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> Any:
@@ -218,9 +205,9 @@ def count_csr(counts: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> 
     """Return an int64 CSR matrix with a count for each (row, column) in `counts`."""
     from scipy.sparse import csr_matrix
 
-    rows, columns = np.array(list(counts), np.int64).reshape(-1, 2).T
-    values: NDArray[np.int64] = np.array(list(counts.values()), np.int64)
-    return sorted_csr(csr_matrix((values, (rows, columns)), shape=shape))
+    places = np.array(list(counts), np.int64).reshape(-1, 2).T
+    values = np.array(list(counts.values()), np.int64)
+    return sorted_csr(csr_matrix((values, tuple(places)), shape=shape))
 
 
 def sorted_csr(matrix: Any) -> Any:

@@ -71,17 +71,17 @@ class Prompt:
         """The fingerprint of the template's text."""
         return digest(self.text)
 
-    @property
+    @cached_property
     def variables(self) -> frozenset[str]:
         """The names of the template's variables. Raises UserError for a syntax error.
 
         >>> sorted(Prompt("operators:prompts/agent_path.j2").variables)
         ['paths', 'question', 'top_k']
         """
-        from jinja2 import TemplateSyntaxError
+        from jinja2 import TemplateSyntaxError, meta
 
         try:
-            return _variables(self.text)
+            return frozenset(meta.find_undeclared_variables(_environment().parse(self.text)))
         except TemplateSyntaxError as error:
             raise UserError(
                 f"Prompt '{self.name}', line {error.lineno}: {error.message}."
@@ -112,13 +112,6 @@ def _environment() -> Any:
 
 
 @lru_cache(maxsize=256)
-def _variables(text: str) -> frozenset[str]:
-    from jinja2 import meta
-
-    return frozenset(meta.find_undeclared_variables(_environment().parse(text)))
-
-
-@lru_cache(maxsize=256)
 def _template(text: str) -> Any:
     return _environment().from_string(text)
 
@@ -131,8 +124,8 @@ class ContextBudget:
     """A limit on the tokens of a prompt's context. `tokens` is None if there is no limit.
 
     In the mode *equal*, every method gets the same number of tokens, which are filled with chunks
-    or nodes (`filling`). In the mode *native*, a method keeps its own top-k and its own budget, up
-    to the window of the answering model.
+    or nodes. In the mode *native*, a method keeps its own top-k and its own budget, up to the
+    window of the answering model.
     """
 
     tokens: int | None = None
@@ -173,8 +166,8 @@ class AnswerForm:
     """The form of an answer, e.g. a short answer or a paragraph.
 
     `manner` completes the instruction "Answer the question ...". `cue` ends the prompt. `licence`
-    tells the model what to reply if the context does not contain the answer. If `prose` is true,
-    answers are judged as texts.
+    tells the model what to reply if the context does not contain the answer. Answers in `prose` are
+    judged as texts.
     """
 
     name: FormName

@@ -148,13 +148,12 @@ class _Signs(dict[int, str]):
         self._punctuation = punctuation
 
     def __missing__(self, code: int) -> str:
-        sign = chr(code)
-        category = unicodedata.category(sign)
-        written = sign
+        written = chr(code)
+        category = unicodedata.category(written)
         if category == "Cf":
             written = ""
         elif category == "Nd":
-            written = str(unicodedata.decimal(sign))
+            written = str(unicodedata.decimal(written))
         elif category[0] in "PS" or (self._punctuation and category[0] == "C"):
             written = self._punctuation
         self[code] = written
@@ -222,15 +221,12 @@ def short(text: str, n_characters: int = 60) -> str:
 
 def brief(value: object) -> str:
     """Return a short `repr` of a dataclass. Long texts are cut. Collections show their size."""
-    every = tuple(getattr(value, "__dataclass_fields__", ()))
-    parts = ", ".join(f"{name}={_part(getattr(value, name))}" for name in every)
-    return short(f"{type(value).__name__}({parts})", 280)
-
-
-def _part(value: Any) -> str:
-    if hasattr(value, "__len__") and not isinstance(value, str):
-        return f"<{len(value)}>"
-    return short(repr(value), 60)
+    parts = []
+    for name in getattr(value, "__dataclass_fields__", ()):
+        of = getattr(value, name)
+        sized = hasattr(of, "__len__") and not isinstance(of, str)
+        parts.append(f"{name}=<{len(of)}>" if sized else f"{name}={short(repr(of), 60)}")
+    return short(f"{type(value).__name__}({', '.join(parts)})", 280)
 
 
 def show_briefly(*kinds: type) -> None:
@@ -240,8 +236,10 @@ def show_briefly(*kinds: type) -> None:
 
 
 _TOKEN_END = re.compile(r"[^\W\d_](?=[\s.,;:!?\u3001\u3002\uff0c])")
+"""A letter before a space or punctuation mark. A token ends here."""
 _AT_ONCE = 50_000
-"""Number of characters that are encoded at a time, which are at most 200,000 tokens."""
+"""Number of characters that are encoded at a time, because `bpe_openai` accepts 200,000 tokens. A
+longer word is cut anywhere."""
 
 
 @lru_cache(maxsize=2)
@@ -258,24 +256,14 @@ def encodable(text: str) -> str:
 
 def encode(text: str, encoding: Encoding = "cl100k") -> list[int]:
     """Return the token ids of a text. Names of special tokens are encoded as plain text."""
-    encoder = _encoder(encoding)
-    return [token for part in _parts(_whole(text)) for token in encoder.encode_ordinary(part)]
-
-
-def _parts(text: str) -> Iterator[str]:
-    """Cut a text between two tokens, because `bpe_openai` accepts 200,000 tokens at a time.
-
-    A token ends between a letter and a space or punctuation mark. A word of more than `_AT_ONCE`
-    characters is cut anywhere.
-    """
-    start = 0
+    encoder, text, start, tokens = _encoder(encoding), _whole(text), 0, list[int]()
     while len(text) - start > _AT_ONCE:
-        most = start + _AT_ONCE
-        ends = _TOKEN_END.finditer(text, start + 1, most)
-        end = max((match.end() for match in ends), default=most)
-        yield text[start:end]
+        ends = _TOKEN_END.finditer(text, start + 1, start + _AT_ONCE)
+        end = max((match.end() for match in ends), default=start + _AT_ONCE)
+        tokens += encoder.encode_ordinary(text[start:end])
         start = end
-    yield text[start:]
+    tokens += encoder.encode_ordinary(text[start:])
+    return tokens
 
 
 def decode(tokens: Sequence[int], encoding: Encoding = "cl100k") -> str:
@@ -292,16 +280,25 @@ def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int
     ]
 
 
-def token_cuts(text: str, encoding: Encoding = "cl100k") -> list[int]:
+def token_cuts(text: str) -> list[int]:
     """Return the offset in characters at which each token starts, and the length of the text.
 
     A cut at one of these offsets never separates a character from its marks.
     """
-    starts = _token_starts(text, encoding)
+    starts = _token_starts(text, "cl100k")
     if text.isascii():
         return starts
-    first = _character_starts(text)
-    return [_whole_from(text, bisect_right(first, start) - 1) for start in starts]
+    first, cuts = _character_starts(text), []
+    for start in starts:
+        place = bisect_right(first, start) - 1
+        while 0 < place < len(text) and (
+            unicodedata.category(text[place])[0] == "M"
+            or _JOINED.match(text, place)
+            or text[place - 1] == "\u200d"
+        ):
+            place -= 1
+        cuts.append(place)
+    return cuts
 
 
 def _token_starts(text: str, encoding: Encoding) -> list[int]:
@@ -311,16 +308,6 @@ def _token_starts(text: str, encoding: Encoding) -> list[int]:
 
 def _character_starts(text: str) -> list[int]:
     return list(accumulate((len(char.encode()) for char in _whole(text)), initial=0))
-
-
-def _whole_from(text: str, place: int) -> int:
-    while 0 < place < len(text) and (
-        unicodedata.category(text[place])[0] == "M"
-        or _JOINED.match(text, place)
-        or text[place - 1] == "\u200d"
-    ):
-        place -= 1
-    return place
 
 
 def count_tokens(text: str, encoding: Encoding = "cl100k") -> int:

@@ -1,18 +1,18 @@
 """Columns saved to disk and loaded by memory map."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from graphrag_bench.columns import (
-    TextRows,
-    Texts,
-    bool_csr,
-    load_array,
-    load_sparse,
-    save_array,
-    save_sparse,
-)
+from graphrag_bench.columns import Columns, TextRows, Texts, bool_csr, load_array, save_array
+
+
+@dataclass
+class Named(Columns):
+    names: Texts
+    node_chunk: csr_matrix
 
 
 def test_an_array_is_loaded_as_a_read_only_map(tmp_path):
@@ -27,12 +27,11 @@ def test_an_array_is_loaded_as_a_read_only_map(tmp_path):
 
 
 def test_texts_and_sparse_matrices_are_loaded_as_saved(tmp_path):
-    Texts.of(["Ada", "", "東京🙂"]).save(tmp_path, "names")
-    loaded = Texts.load(tmp_path, "names")
-    assert (list(loaded), len(loaded)) == (["Ada", "", "東京🙂"], 3)
     matrix = csr_matrix(np.array([[0, 1, 0], [0, 0, 0]], bool))
-    save_sparse(tmp_path, "node_chunk", matrix)
-    back = load_sparse(tmp_path, "node_chunk")
+    Named(Texts.of(["Ada", "", "東京🙂"]), matrix).save(tmp_path)
+    loaded = Named.load(tmp_path)
+    assert (list(loaded.names), len(loaded.names)) == (["Ada", "", "東京🙂"], 3)
+    back = loaded.node_chunk
     assert (back.dtype, back.shape, (back != matrix).nnz) == (bool, (2, 3), 0)
 
 
