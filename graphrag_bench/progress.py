@@ -33,7 +33,7 @@ class Progress:
     quiet: bool = False
     stream: TextIO | None = None
     part: str = ""
-    _next: float | None = field(default=None, init=False, repr=False)
+    _next: float = field(default=0.0, init=False, repr=False)
 
     @contextmanager
     def task(self, label: str, total: int) -> Iterator[Advance]:
@@ -45,8 +45,33 @@ class Progress:
         if self.quiet or total == 0:
             yield no_advance
             return
-        shown = self._bar if (self.stream or sys.stderr).isatty() else self._lines
-        with shown(label, _Pace(total, time.monotonic())) as advance:
+        pace, lock = _Pace(total, time.monotonic()), threading.Lock()
+        if not (self.stream or sys.stderr).isatty():
+            self._next = self._next or pace.began + _SECONDS_TO_FIRST_LINE
+
+            def log(n: int) -> None:
+                with lock:
+                    pace.count(n)
+                    if pace.last >= self._next:
+                        self._next = pace.last + _SECONDS_BETWEEN_LINES
+                        self.say(f"{label}: {pace.done}/{total}, {pace.summary}")
+
+            yield log
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import Progress as RichProgress
+
+        columns: list[Any] = [TextColumn("{task.description}", markup=False), BarColumn()]
+        columns += [MofNCompleteColumn(), TextColumn("{task.fields[pace]}")]
+        console = Console(file=unwrapped(sys.stderr))
+        with RichProgress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task(label, total=total, pace="")
+
+            def advance(n: int) -> None:
+                pace.count(n)
+                bar.update(task, advance=n, pace=pace.summary)
+
             yield advance
 
     def say(self, line: str) -> None:
@@ -55,40 +80,6 @@ class Progress:
             stream = self.stream or sys.stderr
             stream.write(clean(line) + "\n")
             stream.flush()
-
-    @contextmanager
-    def _bar(self, label: str, pace: "_Pace") -> Iterator[Advance]:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-        from rich.progress import Progress as RichProgress
-
-        columns: list[Any] = [TextColumn("{task.description}", markup=False), BarColumn()]
-        columns += [MofNCompleteColumn(), TextColumn("{task.fields[pace]}")]
-        with RichProgress(
-            *columns, console=Console(file=unwrapped(sys.stderr)), transient=True
-        ) as bar:
-            task = bar.add_task(label, total=pace.total, pace="")
-
-            def advance(n: int) -> None:
-                pace.count(n)
-                bar.update(task, advance=n, pace=pace.summary)
-
-            yield advance
-
-    @contextmanager
-    def _lines(self, label: str, pace: "_Pace") -> Iterator[Advance]:
-        lock = threading.Lock()
-        if self._next is None:
-            self._next = pace.began + _SECONDS_TO_FIRST_LINE
-
-        def advance(n: int) -> None:
-            with lock:
-                pace.count(n)
-                if pace.last >= (self._next or 0):
-                    self._next = pace.last + _SECONDS_BETWEEN_LINES
-                    self.say(f"{label}: {pace.done}/{pace.total}, {pace.summary}")
-
-        yield advance
 
 
 @dataclass

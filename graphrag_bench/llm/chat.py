@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
+from itertools import starmap
 from typing import Any, Self
 
 from graphrag_bench.llm.cache import Cache, StoredReply, Verdict, reply_key
@@ -67,10 +68,7 @@ class ChatModel(ABC):
 
     @abstractmethod
     def call(self, request: Request) -> Completion:
-        """Return the reply to a request.
-
-        Raises CallFailed if the call fails, and RunStopped if no further call can succeed.
-        """
+        """Return the reply. Raises CallFailed, or RunStopped if no further call can succeed."""
 
     @cached_property
     def meter(self) -> Meter:
@@ -121,43 +119,30 @@ class ChatModel(ABC):
         max_tokens: int,
         stop: Sequence[str] = (),
         schema: Schema | None = None,
-        items: Sequence[str] = (),
     ) -> list[Completion | CallFailed]:
-        """Return the reply or failure for each prompt. Raises RunStopped if no call can succeed.
-
-        `items` names the subject of each prompt in the ledger, e.g. a chunk id.
-        """
+        """Return the reply or failure for each prompt. Raises RunStopped if no call can succeed."""
         outcomes: dict[int, CallOutcome] = {}
-        how: dict[str, Any] = {"max_tokens": max_tokens, "stop": stop, "schema": schema}
-        with closing(self.as_completed(prompts, items=items, **how)) as completed:
+        requests = [Request(prompt, max_tokens, tuple(stop), schema) for prompt in prompts]
+        with closing(self.as_completed(requests)) as completed:
             for position, outcome in completed:
                 outcomes[position] = outcome
                 self.report(isinstance(outcome, Completion), outcome)
         return [outcomes[position] for position in range(len(prompts))]
 
     def as_completed(
-        self,
-        prompts: Sequence[Chat],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        schema: Schema | None = None,
-        items: Sequence[str] = (),
+        self, requests: Sequence[Request], items: Sequence[str] = ()
     ) -> CompletedCalls:
-        """Yield (position of the prompt, reply or failure) in the order in which replies arrive.
+        """Yield (position of the request, reply or failure) in the order in which replies arrive.
 
-        The caller must pass each reply or failure to `report`. If RunStopped is raised or the
-        generator is closed, waiting calls are cancelled. Running calls are completed, and their
-        replies are stored.
+        `items` names the subject of each request in the ledger, e.g. a chunk id. The caller must
+        pass each reply or failure to `report`. If RunStopped is raised or the generator is closed,
+        waiting calls are cancelled. Running calls are completed, and their replies are stored.
         """
-        calls = [
-            (Request(prompt, max_tokens, tuple(stop), schema, self.trial), item)
-            for prompt, item in zip(prompts, items or [""] * len(prompts), strict=True)
-        ]
+        requests = [replace(request, trial=self.trial) for request in requests]
         if self.batch is not None:
-            self.batch(self, [request for request, _ in calls])
+            self.batch(self, requests)
         outcomes: dict[int, CallOutcome] = {}
-        completed = self._as_completed(calls)
+        completed = self._as_completed(requests, items or [""] * len(requests))
         try:
             with closing(completed):
                 for position, outcome in completed:
@@ -170,22 +155,21 @@ class ChatModel(ABC):
         if lost and self.stop_on_outage:
             raise ServerFailed(f"The server failed. Last failure: {lost[-1]}")
 
-    def _as_completed(self, calls: Sequence[tuple[Request, str]]) -> CompletedCalls:
-        if len(calls) == 1 or self.concurrency == 1:
-            for position, call in enumerate(calls):
-                yield position, self._outcome(*call)
+    def _as_completed(self, requests: Sequence[Request], items: Sequence[str]) -> CompletedCalls:
+        if len(requests) == 1 or self.concurrency == 1:
+            yield from enumerate(starmap(self._outcome, zip(requests, items, strict=True)))
             return
         positions: dict[Future[CallOutcome], int] = {}
         begun: list[threading.Lock] = []
 
-        def work(call: tuple[Request, str]) -> CallOutcome:
+        def work(request: Request, item: str) -> CallOutcome:
             with (running := threading.Lock()):
                 begun.append(running)
-                return self._outcome(*call)
+                return self._outcome(request, item)
 
         try:
-            for position, call in enumerate(calls):
-                positions[self._root._threads.submit(work, call)] = position
+            for position, call in enumerate(zip(requests, items, strict=True)):
+                positions[self._root._threads.submit(work, *call)] = position
             for future in as_completed(positions):
                 yield positions[future], future.result()
         finally:
@@ -197,8 +181,7 @@ class ChatModel(ABC):
     def report(self, ok: bool, outcome: CallOutcome) -> None:
         """Count a call as successful or failed. Raises RunStopped after too many failures."""
         if self.gate is not None:
-            sample = outcome.text if isinstance(outcome, Completion) else str(outcome)
-            self.gate.count(ok, sample, of_server=outcome.of_server)
+            self.gate.count(ok, outcome)
 
     def set_verdict(self, reply: Completion, verdict: Verdict) -> None:
         """Store in the cache whether a reply is readable, for example as the verdict `valid`."""
@@ -208,21 +191,21 @@ class ChatModel(ABC):
     def _outcome(self, request: Request, item: str) -> CallOutcome:
         check_stop()
         try:
-            outcome: CallOutcome = self._reply(request, self.cache)
+            outcome: CallOutcome = self._reply(request)
         except CallFailed as failure:
             outcome = failure
         if self.log is not None:
             self.log(outcome, item)
         return outcome
 
-    def _reply(self, request: Request, store: Cache | None) -> Completion:
+    def _reply(self, request: Request) -> Completion:
         """Return the stored reply to a request. If there is none, request a reply and store it.
 
         If the request has a schema, the reply is stored with the verdict `new`, and its parser sets
         the verdict later. An unreadable reply is requested again in the next run. A truncated reply
         is not requested again, because the same request would be truncated again.
         """
-        if store is None:
+        if (store := self.cache) is None:
             return self._within_budget(request)
         key, prompt = reply_key(self._root.identity, request)
         with store.lock(key):

@@ -19,22 +19,21 @@ class FailureGate:
     """
 
     def __init__(self, step: str, limit: float = 0.2, after: int = 50) -> None:
-        self.step = step
-        self.limit = limit
-        self.after = after
+        self.step, self.limit, self.after = step, limit, after
         self.calls = self.failures = self._n_of_server = 0
         self._lock = threading.Lock()
 
-    def count(self, ok: bool, sample: str, *, of_server: bool = False) -> None:
-        """Count one call as successful or failed. `sample` is its reply or its error message.
+    def count(self, ok: bool, outcome: CallOutcome) -> None:
+        """Count one call as successful or failed.
 
         After too many failures, this raises ServerFailed if the server caused the last failure, and
-        RunStopped otherwise. The message quotes `sample`.
+        RunStopped otherwise. The message quotes the last reply or failure.
         """
+        sample = outcome.text if isinstance(outcome, Completion) else str(outcome)
         with self._lock:
             self.calls += 1
             self.failures += not ok
-            self._n_of_server = self._n_of_server + 1 if of_server else 0
+            self._n_of_server = self._n_of_server + 1 if outcome.of_server else 0
             least = max(self.calls, self.after)
             outage = self._n_of_server >= OUTAGE_FAILURES and self.limit < 1
             if ok or not (outage or self.failures > self.limit * least):
@@ -45,7 +44,7 @@ class FailureGate:
                 f"calls. Consecutive server failures: {self._n_of_server}. Last failure: "
                 f"{sample[:300]!r}. "
             )
-        if of_server:
+        if outcome.of_server:
             raise ServerFailed(f"{problem}Run the same command again when the server is available.")
         raise RunStopped(
             f"{problem}Use a larger model or max_tokens, or accept more failures with "

@@ -8,11 +8,10 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Generic, TypeVar
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.llm.calls import CallFailed, CallOutcome, Chat, Completion, Schema
+from graphrag_bench.llm.calls import CallFailed, CallOutcome, Chat, Completion, Request, Schema
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.json_replies import ModelT, read_json, read_lists, schema_of, without_echoes
 from graphrag_bench.progress import Advance, no_advance
@@ -156,8 +155,8 @@ def ask_each(
     results: dict[int, T | Failure] = {}
     corrections: dict[int, tuple[Completion, Chat]] = {}
     schema = reply_format.schema
-    as_completed = partial(llm.as_completed, max_tokens=max_tokens, schema=schema)
-    with closing(as_completed(chats, items=items)) as completed:
+    requests = [Request(chat, max_tokens, schema=schema) for chat in chats]
+    with closing(llm.as_completed(requests, items)) as completed:
         for at, outcome in completed:
             results[at] = result = _read(outcome, reply_format, chats[at])
             advance(1)
@@ -170,9 +169,9 @@ def ask_each(
             else:
                 _report(llm, outcome, result)
     again = sorted(corrections)
-    prompts = [corrections[at][1] for at in again]
+    requests = [Request(corrections[at][1], max_tokens, schema=schema) for at in again]
     names = [items[at] for at in again] if items else ()
-    with closing(as_completed(prompts, items=names)) as completed:
+    with closing(llm.as_completed(requests, names)) as completed:
         for number, outcome in completed:
             at = again[number]
             first = corrections[at][0]
