@@ -1,7 +1,4 @@
-"""Arrays, texts and sparse matrices that are stored on disk and loaded as memory maps.
-
-Everything is stored as `.npy` files without pickles, and read with `allow_pickle=False`.
-"""
+"""Arrays, texts and sparse matrices, stored without pickles and loaded as memory maps."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields

@@ -117,10 +117,7 @@ class Operator(Registered):
         return next(iter(self.returns))
 
     def required(self, settings: Mapping[str, Any]) -> frozenset[str]:
-        """Return the graph attributes that the operator requires with these settings.
-
-        The settings `types` and `attributes` require node types and node attributes.
-        """
+        """Return the graph attributes that the operator requires with these settings."""
         kinds = {"types": "node.type", "attributes": "node.attributes"}
         return self.requires | {kinds[name] for name in kinds if settings.get(name)}
 
@@ -340,11 +337,9 @@ _ROWS = {"nodes": "n_nodes", "relationships": "n_relationships", "chunks": "__le
 def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that an operator returned, by slot. Optional None values are left out.
 
-    Raises WrongReturn for a value that differs from the type in the signature, for an id that is
-    not in the graph or the chunk table, for scores that are not finite, and for a score vector of
-    the wrong length. Ids and lengths are not checked if the operator needs another graph instead of
-    `graph`, because the numbers of nodes and relationships are unknown then. Lazy scores are not
-    checked.
+    Raises WrongReturn for a value of the wrong type, an id that is not in the graph or the chunk
+    table, and scores that are not finite or of the wrong length. Ids and lengths are not checked if
+    the operator needs another graph instead of `graph`. Lazy scores are not checked.
     """
     values = result if isinstance(result, tuple) else (result,)
     if len(values) != len(operator.returns):

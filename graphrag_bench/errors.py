@@ -20,10 +20,7 @@ class MissingPackage(UserError):
 
 @contextmanager
 def extra_needed(extra: str) -> Iterator[None]:
-    """Raise MissingPackage if the body of the `with` block raises ImportError.
-
-    The message has the command that installs `extra`, which is a set of optional packages.
-    """
+    """Raise MissingPackage, with the command that installs `extra`, at an ImportError."""
     try:
         yield
     except ImportError as error:
@@ -91,8 +88,7 @@ def exit_code_of(error: Exception) -> int:
 class UnreadableReply(Exception):
     """A model's reply could not be parsed.
 
-    `problem` is the reason. It is quoted in the prompt that asks the model again, so changing its
-    wording changes answers.
+    The prompt of a corrective retry quotes `problem`, so changing its wording changes answers.
     """
 
     def __init__(

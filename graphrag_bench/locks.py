@@ -1,7 +1,6 @@
 """Lock files for runs, artifacts, downloads and caches, and the detection of network drives.
 
-Locks of the operating system (flock, fcntl) are unreliable if several machines share a network
-drive.
+Locks of the operating system (flock, fcntl) are unreliable on network drives.
 """
 
 import fcntl
@@ -56,11 +55,7 @@ def _lease(path: str, seconds: float) -> SoftFileLease:
 
 
 def is_network_drive(folder: Path) -> bool:
-    """Return whether a folder seems to be on a network drive.
-
-    This is assumed if the folder refuses locks of the operating system, or if its file system is
-    not a known local one.
-    """
+    """Return whether a folder refuses locks of the system, or has no known local file system."""
     try:
         with TemporaryFile(dir=folder) as file:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

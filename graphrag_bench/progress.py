@@ -37,10 +37,7 @@ class Progress:
 
     @contextmanager
     def task(self, label: str, total: int) -> Iterator[Advance]:
-        """Show the progress, rate and remaining time of a task.
-
-        Yields a function, which is called with the number of items that have just been finished.
-        """
+        """Yield a function that shows the progress, given the number of items just finished."""
         label = clean_line(f"{self.part}: {label}" if self.part else label)
         if self.quiet or total == 0:
             yield no_advance

@@ -14,10 +14,7 @@ FINAL = "final"
 
 
 def kind_of(question: Question) -> QuestionKind:
-    """Return whether a question is specific or abstract.
-
-    If this is not given in the data set, a question is abstract if its answer form is prose.
-    """
+    """Return the kind of a question. Without one in the data set, prose answers are abstract."""
     prose = answer_form(question.form).prose
     return "abstract" if (prose if question.abstract is None else question.abstract) else "specific"
 
@@ -94,10 +91,7 @@ class Dependencies:
 @value("question_kind")
 @dataclass(frozen=True)
 class SubQuestionKind:
-    """Kind of the current question (specific or abstract), and whether it is the final question.
-
-    The combinator `switch` selects a case by this kind.
-    """
+    """Kind of the current question, by which `switch` selects a case, and whether it is final."""
 
     kind: QuestionKind
     final: bool = False

@@ -19,8 +19,7 @@ class ContractError(TypeError):
 def signature_of(function: Callable[..., Any], *, evaluate: bool = True) -> inspect.Signature:
     """Return the signature of a function or class, with evaluated type hints.
 
-    If `evaluate` is false, quoted hints are left as text. Otherwise, raises NameError for a hint
-    with an undefined name.
+    If `evaluate` is false, quoted hints are left as text. Undefined names raise NameError.
     """
     is_function = inspect.isfunction(function)
     found = inspect.signature(function, eval_str=evaluate and not is_function)
@@ -47,11 +46,7 @@ class Registered:
 
     @property
     def code(self) -> str:
-        """The fingerprint of the function's code.
-
-        If a module that the function uses was reloaded, the fingerprint covers the old and the new
-        code, because the function may run either.
-        """
+        """The fingerprint of the function's code, and of its old code if a module was reloaded."""
         now = fingerprint.code(self.function)
         before = self.registered_code
         return now if before in ("", now) else fingerprint.digest(before, now)
@@ -104,8 +99,7 @@ class Registry(Generic[T]):
 def import_below(package: str) -> None:
     """Import all modules of a package, so that they register their operators and builders.
 
-    Modules of compiled loops (`*_kernels`) are skipped, because they register nothing and loading
-    numba takes time.
+    Compiled loops (`*_kernels`) are skipped: they register nothing, and loading numba takes time.
     """
     (folder,) = import_module(package).__path__
     for path in sorted(Path(folder).rglob("*.py")):

@@ -1,7 +1,6 @@
 """Keep control characters and secrets out of printed texts, and handle signals.
 
-The command line prints inside `clean_output`, which replaces control characters in answers, ids,
-tables, progress and errors. Code that prints colours uses the original stream from `unwrapped`.
+Code that prints colours inside `clean_output` uses the original stream from `unwrapped`.
 """
 
 import os
@@ -113,10 +112,9 @@ def is_local(url: str) -> bool:
 
 
 def refuse_secrets(name: str, value: object) -> None:
-    """Raise UserError if a setting has an address with a user name, password or key.
+    """Raise UserError if a setting, or a value in it, has an address with a user name or secret.
 
-    Values in nested mappings and lists are checked too. The message shows the address without its
-    secrets.
+    The message shows the address without its secrets.
     """
     if isinstance(value, str):
         shown = without_secrets(value)
@@ -143,10 +141,7 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def signal_handlers() -> Iterator[None]:
-    """Raise KeyboardInterrupt at SIGINT and Terminated at SIGTERM.
-
-    A second signal ends the process at once.
-    """
+    """Raise KeyboardInterrupt at SIGINT, Terminated at SIGTERM, and end at a second signal."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,7 +1,6 @@
 """Experiment trackers as callbacks of Hydra: `hydra/callbacks=mlflow`, `hydra/callbacks=wandb`.
 
-Each job of a sweep is logged as one run of the tracker. The runs of reference methods are not
-logged.
+Each job of a sweep is one run of the tracker. The runs of reference methods are not logged.
 """
 
 import re

@@ -28,9 +28,8 @@ class Question:
     """A question without its gold answers, so that operators cannot see the answers.
 
     `scope` names the part of the corpus (e.g. a book) that the question is about, if any.
-    `entities` are the topic entities that are given in the data set. `form` is the form of the
-    answer. `open_tokens` replaces the token limit of open forms, such as "paragraph". If
-    `published` is true, it replaces the limit of every form. `abstract` is true if the question is
+    `entities` are given in the data set. `open_tokens` replaces the token limit of open forms, such
+    as "paragraph", or of every form if `published` is true. `abstract` is true if the question is
     about the whole corpus, and None if this is unknown.
     """
 
@@ -341,10 +340,7 @@ show_briefly(*(kind for kind in _slots if isinstance(kind, type) and is_dataclas
 
 
 def value(slot: str) -> Any:
-    """Return a class decorator that assigns a slot to a type of values.
-
-    Raises ValueError if the slot belongs to another type.
-    """
+    """Return a class decorator that assigns a slot to a type. Raises ValueError if it is taken."""
 
     def register(kind: type[T]) -> type[T]:
         known = next((one for one, name in _slots.items() if name == slot), None)
@@ -427,10 +423,9 @@ def best_score_by_id(
 
 
 def best_first(scores: FloatArray, ids: IntArray | None = None) -> IntArray:
-    """Return the positions of the scores, highest score first.
+    """Return the positions of the scores, highest first, compared to six decimals.
 
-    Scores are compared to six decimals. Ties are broken by the lower id, or by the lower position
-    if there are no `ids`.
+    Ties are broken by the lower id, or by the lower position if there are no `ids`.
     """
     keys = -np.round(scores, DECIMALS)
     return np.argsort(keys, kind="stable") if ids is None else np.lexsort((ids, keys))

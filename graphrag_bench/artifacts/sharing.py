@@ -58,10 +58,7 @@ def find(artifacts: Path, key: str) -> StoredArtifact:
 
 
 def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
-    """Return an artifact and all stored artifacts that it was built from, directly or indirectly.
-
-    Every artifact comes after the artifacts that it was built from.
-    """
+    """Return an artifact after all stored artifacts that it was built from, at any distance."""
     every = {item.path: item for item in stored_artifacts(artifacts)}
     ordered: dict[str, StoredArtifact] = {}
 

@@ -33,8 +33,7 @@ class Store:
     """Artifacts of one data set in the folder `root`. Each is built when it is first needed.
 
     `shared` is a second, read-only folder of artifacts. A build fails if the model's server fails,
-    or if the fraction of truncated replies exceeds `allow_cut`. The function `load` reads an
-    artifact from its folder.
+    or if the fraction of truncated replies exceeds `allow_cut`. `load` reads an artifact.
     """
 
     root: Path
@@ -71,7 +70,7 @@ class Store:
     def resources(
         self, plan: list[PlannedArtifact], wanted: set[str], primitives: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the wanted resources by name. Missing artifacts are built, and others are loaded.
+        """Return the wanted resources. Missing artifacts are built, and others are loaded.
 
         `primitives` are the resources that are not built, such as the corpus and the models.
         """

@@ -1,7 +1,6 @@
 """Batch files of requests and replies, in the format of OpenAI's batch API and `vllm run-batch`.
 
-The `custom_id` of a request is its cache key. Until the reply is imported, the cache stores the
-request as a failed call.
+The `custom_id` of a request is its cache key. A request without a reply is cached as a failed call.
 """
 
 import json
@@ -32,9 +31,8 @@ class BatchFile:
     """Batch file to which the requests without a stored reply are written.
 
     An existing file of requests is overwritten. Any other file that is not empty raises UserError.
-    If the file exists but is empty, the previous command found no new requests. In this case,
-    requests with a failed or unreadable reply are written again. `n` is the number of requests in
-    the file.
+    If the file is empty, the previous command found no new requests, and requests with a failed or
+    unreadable reply are written again. `n` is the number of requests in the file.
     """
 
     def __init__(self, path: str) -> None:

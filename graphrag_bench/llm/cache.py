@@ -217,11 +217,10 @@ class Cache:
         return self.get_many(StoredReply, [key]).get(key)
 
     def put(self, *rows: CacheRow) -> int:
-        """Store replies, vectors or tagger outputs, and return the number of stored rows.
+        """Store rows in one transaction, and return the number of stored rows.
 
-        All rows are stored in one transaction. Existing rows are kept, except unreadable and failed
-        replies. If `reading` is true, nothing is stored. Raises RunStopped if the file cannot be
-        written.
+        Existing rows are kept, except unreadable and failed replies. If `reading` is true, nothing
+        is stored. Raises RunStopped if the file cannot be written.
         """
         if self.reading:
             return 0
@@ -283,10 +282,9 @@ def reply_key(identity: str, request: Request) -> tuple[str, bytes]:
 
 
 def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
-    """Count the rows of a cache or an exported file, as one Counter for each identity of a model.
+    """Count the rows of a cache or an exported file by verdict, for each identity of a model.
 
-    Replies are counted for each verdict. Vectors, prompt tokens, completion tokens, US dollars
-    (`usd`) and truncated replies (`cut`) are also counted.
+    Vectors, tokens, US dollars (`usd`) and truncated replies (`cut`) are also counted.
     """
     models: dict[str, Counter[str]] = {}
     for row in rows_in(path):
@@ -302,10 +300,7 @@ def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
 
 
 def export_rows(cache: str | Path, file: str | Path) -> int:
-    """Write all rows of a cache to a .jsonl or .jsonl.gz file, and return the number of rows.
-
-    If an error occurs, no file is written.
-    """
+    """Write all rows to a .jsonl or .jsonl.gz file, or none after an error. Return their number."""
     path, count = Path(file), 0
     if path.suffix not in _EXPORTS:
         raise UserError(f"'{path}': the name of an export must end in .jsonl or .jsonl.gz.")

@@ -40,10 +40,7 @@ _MIN_SHARE, _STEP = 16, 256
 
 
 class ChatModel(ABC):
-    """Base class of language models. A subclass defines `identity` and `call`.
-
-    `attached` adds a cache, a budget or a log.
-    """
+    """Base class of language models. A subclass defines `identity` and `call`."""
 
     window: int | None = None
     """Context window in tokens, shared by prompt and reply. If it is unknown, it is None."""

@@ -80,10 +80,9 @@ class Retries(Retry):
 
 
 def connection_pool(address: str, seconds: float, n_connections: int) -> PoolManager:
-    """Return a pool of connections to a server, directly or through the proxy of the environment.
+    """Return connections to a server, through the proxy of the environment unless it is local.
 
-    `seconds` limits the wait for a part of a reply. A server on this machine is reached without a
-    proxy.
+    `seconds` limits the wait for a part of a reply.
     """
     parts = urlsplit(address)
     timeout = Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds)

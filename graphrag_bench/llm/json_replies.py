@@ -158,8 +158,7 @@ def _fitting(
 ) -> tuple[ModelT, int] | str:
     """Return (candidate as a `model`, number of dropped items), or a text if it does not fit.
 
-    If `texts_only` is true, items are only dropped from lists of texts, because positions may
-    matter in other lists.
+    If `texts_only` is true, only items of lists of texts are dropped, as positions may matter.
     """
     n_left_out = 0
     for _ in range(3):  # the first pass converts numbers, the second drops rows

@@ -18,10 +18,9 @@ from graphrag_bench.llm.settings import Prices
 
 @dataclass(frozen=True)
 class LedgerLine(ModelCall):
-    """A model call in the ledger. A cached call has the tokens and the price of the original call.
+    """A model call in the ledger. A cached call has the tokens and price of the original call.
 
-    `item` is the question or chunk. `outcome` is `stop`, `length` or the reason of a failure.
-    `kind` is `chat` or `embedding`.
+    `item` is a question or chunk. `outcome` is `stop`, `length` or the reason of a failure.
     """
 
     stage: str

@@ -13,9 +13,9 @@ OUTAGE_FAILURES = 5
 class FailureGate:
     """Limit on the failure rate of the calls of one pipeline step, for all threads.
 
-    A call fails if there is no reply, or if the reply is unreadable even after the corrective
-    retry. A fallback does not change this. The run stops after more than `limit * max(calls,
-    after)` failures, or after `OUTAGE_FAILURES` consecutive server failures.
+    A call fails if there is no readable reply, even if a fallback is used. The run stops after more
+    than `limit * max(calls, after)` failures, or after `OUTAGE_FAILURES` consecutive server
+    failures.
     """
 
     def __init__(self, step: str, limit: float = 0.2, after: int = 50) -> None:

@@ -78,10 +78,9 @@ class OpenAICompatible(ChatModel):
         limits: Limits | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
     ) -> None:
-        """Set the server. `api_key_env` names the environment variable that holds the API key.
+        """Set the server. The first call reads the API key from the variable `api_key_env`.
 
-        If it is None, no key is sent. The key is read at the first call. `timeout` is the number of
-        seconds per attempt.
+        If it is None, no key is sent. `timeout` is the number of seconds per attempt.
         """
         self.model, self._window, self._prices = model, window, prices
         self.decoding = parse_settings(Decoding, decoding)
@@ -162,8 +161,7 @@ def body(model: str, request: Request, decoding: Decoding, dialect: Dialect) -> 
 def completion(answer: Mapping[str, Any], request: Request, prices: Prices) -> Completion:
     """Return the reply in a response body, without its reasoning.
 
-    Raises CallFailed if the reply is malformed, filtered, refused or empty, or if the server has
-    truncated the prompt.
+    Raises CallFailed if the reply is unusable or empty, or if the server has truncated the prompt.
     """
     choice, message = _choice(answer)
     whole = encodable(message["content"])

@@ -13,10 +13,9 @@ from graphrag_bench.llm.settings import provider_facts
 
 
 class Replay(ChatModel):
-    """Model that returns the stored replies and failures of a recorded model.
+    """Model that returns the stored replies and failures of a cache or an exported file.
 
-    The replies are read from a cache or an exported file. The identity is the identity of the
-    recorded model, so that runs and artifacts have the same keys.
+    The identity is that of the recorded model, so that runs and artifacts have the same keys.
     """
 
     def __init__(

@@ -81,8 +81,7 @@ class RateLimiter:
 class Server:
     """Client of one server: its address, key, rate limits and connections.
 
-    Calls are sent one at a time until the first call succeeds. A wrong key then fails one call
-    instead of many.
+    Until a call succeeds, calls are sent one at a time, so that a wrong key fails only one call.
     """
 
     windows_file: Path | None = None
@@ -99,10 +98,7 @@ class Server:
         retries: int,
         group: str = "llm",
     ) -> None:
-        """Check the address without connecting to it. Raises UserError if it is invalid.
-
-        `group` is the group of settings that error messages name, e.g. `llm`.
-        """
+        """Check the address. `group` is the group of settings in error messages, e.g. `llm`."""
         check_server(f"{group}.base_url", base_url)
         check_variable(api_key_env)
         self.model, self.group, self.address = model, group, base_url

@@ -1,7 +1,6 @@
 """Ask a language model, and parse its replies into pydantic models.
 
-An unreadable reply is requested once more, with a description of the problem in the prompt. If the
-new reply is also unreadable, a fallback is used or an error is raised.
+An unreadable reply is requested once more, with a description of the problem in the prompt.
 """
 
 import json
@@ -52,10 +51,7 @@ def json_format(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
 
 @dataclass(frozen=True)
 class ListReply(Generic[ModelT]):
-    """Parsed reply that consists of lists of items.
-
-    `cut` is true if the reply ends inside a list. `skipped` is the number of invalid items.
-    """
+    """Parsed lists of items. `cut` is true if one is incomplete. `skipped` counts invalid items."""
 
     value: ModelT
     cut: bool = False
@@ -83,9 +79,8 @@ def ask(
 ) -> ModelT:
     """Send one prompt to a model, and return the reply parsed as an instance of `model`.
 
-    If there is no readable reply, even after a corrective retry, `fallback` is returned. If
-    `fallback` is None, UnreadableReply is raised for an unreadable reply, and CallFailed if there
-    is no reply. RunStopped is raised in any case.
+    If there is no readable reply, even after a corrective retry, `fallback` is returned. If it is
+    None, UnreadableReply or CallFailed is raised. RunStopped is raised in any case.
     """
     (one,) = ask_each(llm, [chat], json_format(model, purpose), max_tokens=max_tokens, retry=retry)
     return or_fallback(llm, one, fallback)
@@ -147,10 +142,10 @@ def ask_each(
 ) -> list[T | Failure]:
     """Send prompts to a model, and return the parsed reply or the failure for each prompt.
 
-    After all replies have arrived, unreadable replies are requested once more, with a description
-    of the problem in the prompt. Replies that remain unreadable count as failures. The cache stores
-    whether a reply was readable. `items` names the subject of each prompt in the ledger, for
-    example a chunk id. `advance` is called when the first reply to a prompt arrives.
+    After all replies have arrived, unreadable replies are requested once more. Replies that remain
+    unreadable count as failures. The cache stores whether a reply was readable. `items` names the
+    subject of each prompt in the ledger, e.g. a chunk id. `advance` is called when the first reply
+    to a prompt arrives.
     """
     results: dict[int, T | Failure] = {}
     corrections: dict[int, tuple[Completion, Chat]] = {}

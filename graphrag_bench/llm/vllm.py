@@ -56,8 +56,8 @@ class Vllm(ChatModel):
     """Model from a folder or the Hugging Face hub. The first call starts the server `vllm serve`.
 
     The server ends with this process. `window` is in tokens, and `timeout` is in seconds. `args`
-    are further flags of the server. `version` is the version of vLLM. If it is given, vLLM does not
-    have to be installed to plan a run or to use stored replies.
+    are further flags of the server. If `version` is given, vLLM does not have to be installed to
+    plan a run or to use stored replies.
     """
 
     folder: Path | None = None

@@ -26,9 +26,8 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
     """Import the text units of a Microsoft GraphRAG index as chunks, in order and without titles.
 
     A chunk belongs to the document of the corpus with the same text as the imported document,
-    ignoring spaces. If there is no such document, it belongs to the document whose id or title is
-    the title of the imported document. Otherwise, the title of the imported document becomes the
-    document id.
+    ignoring spaces, or else to the document whose id or title is the title of the imported
+    document. If there is none, this title becomes the document id.
     """
     units = read_parquet(import_from, "text_units", ("id", "text"))
     if all(unit.get("human_readable_id") is not None for unit in units):
@@ -59,9 +58,8 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
 def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
     """Import the graph of a Microsoft GraphRAG index, with types, descriptions and weights.
 
-    Nodes have the order of entities.parquet, and relationships have the order of
-    relationships.parquet. Names are normalised, and entities with the same name are merged. The
-    text units of a node or relationship are replaced by the chunks with the same text.
+    Nodes and relationships keep the order of their tables. Names are normalised, and entities with
+    the same name are merged. Text units are replaced by the chunks with the same text.
     """
     entities = read_parquet(import_from, "entities", ("id", "title"))
     rows = read_parquet(import_from, "relationships", ("source", "target"))
@@ -93,9 +91,8 @@ def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
 def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> Communities:
     """Import the communities of a Microsoft GraphRAG index, sorted by level and number.
 
-    The column `entity_ids` lists the nodes of a community, and `text_unit_ids` lists its chunks. If
-    none of these chunks is found, the chunks of the nodes are used. Raises UserError if none of the
-    entities is in the graph.
+    If none of a community's text units is a chunk, it gets the chunks of its nodes. Raises
+    UserError if none of the entities is in the graph.
     """
     rows = _communities(import_from)
     entities = read_parquet(import_from, "entities", ("id", "title"))

@@ -37,10 +37,7 @@ def variants_for(path: Path) -> dict[str, str]:
 
 
 def file_of(path: Path) -> Path:
-    """Return the file to import: the only .graphml file of a folder, or else the path itself.
-
-    A folder of Microsoft GraphRAG is imported as a whole.
-    """
+    """Return the file to import: the only .graphml file of a folder, or else the path itself."""
     if path.is_dir() and not (path / "entities.parquet").is_file():
         inside = sorted(path.glob("*.graphml"))
         return inside[0] if len(inside) == 1 else path
@@ -48,11 +45,7 @@ def file_of(path: Path) -> Path:
 
 
 def content_digest(path: Path) -> str:
-    """Return the digest of the files that are imported from a path.
-
-    These files are a .graphml file and the chunk file in the same folder, or the tables of
-    Microsoft GraphRAG.
-    """
+    """Return the digest of the files to import: tables, or a .graphml file and its chunk file."""
     file = file_of(path)
     if not file.is_file():
         tables = [file / f"{name}.parquet" for name in _READ]

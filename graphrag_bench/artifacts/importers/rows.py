@@ -1,8 +1,4 @@
-"""Make a graph from imported nodes and relationships, and link it to the chunks of the corpus.
-
-If the imported file refers to no chunk of the corpus, its nodes are linked to the chunks that
-contain their names.
-"""
+"""Make a graph from imported nodes and relationships, and link it to the chunks of the corpus."""
 
 import hashlib
 import math
@@ -67,9 +63,9 @@ def imported_graph(
 ) -> Graph:
     """Return the graph of imported nodes and relationships. `where` names the source in errors.
 
-    Nodes and relationships belong to the chunks that the source lists for them. If the source lists
-    no chunk of the corpus, a node belongs to the chunks that contain its name, and a relationship
-    to the chunks that contain the names of both its nodes. Raises UserError if there are no nodes.
+    If the source lists no chunk of the corpus, a node belongs to the chunks that contain its name,
+    and a relationship to the chunks that contain the names of both its nodes. Raises UserError if
+    there are no nodes.
     """
     if not (any(row.chunks for row in nodes) or any(row.chunks for row in relationships)):
         ends = dict.fromkeys(name for row in relationships for name in (row.source, row.target))
@@ -97,11 +93,10 @@ def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
 
 
 def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return the chunks that correspond to each imported text unit, given the text of each unit.
+    """Return the chunks that correspond to each imported text unit, by the id of the unit.
 
-    `texts` and the result have the ids of the units as keys. A unit corresponds to the chunks that
-    have the same text. If there are none, it corresponds to the chunks whose text contains the text
-    of the unit or is part of it. White space is ignored.
+    These are the chunks with the same text, or else the chunks whose text contains the text of the
+    unit or is part of it. White space is ignored.
     """
     squashed = [without_spaces(text) for text in chunk_table.texts]
     same = chunks_by_id(squashed)
