@@ -81,26 +81,15 @@ def read_dataset(
         corpus, rows = Path(own), ir_datasets(own)
     else:
         folder = _folder(card, root, Path(home), own)
-        layout = _layout(folder, card)
-        corpus, rows = _rows(folder, layout, Path(home), split)
-        for part in {"training", "validation"} & layout.files.keys():
-            if exists(folder / layout.files[part]):
-                files[part] = folder / layout.files[part]
+        corpus, rows, files = _read(folder, _layout(folder, card), Path(home), split)
         files["openie"] = _openie_file(folder, openie)
         own = own or folder.resolve().name * bool(root and name in _OWN)
     dataset = Dataset(
-        name="-".join(filter(None, [name, own, split])),
-        documents=tuple(rows.documents.values()),
-        questions=tuple(rows.questions.values()),
-        gold=rows.gold,
-        card=card,
-        root=str(root) if root else None,
-        settings=settings,
-        subgraphs=rows.subgraphs,
-        gold_error=rows.gold_error(corpus),
-        notes=tuple(rows.notes),
-        **files,
-    )
+        "-".join(filter(None, [name, own, split])), tuple(rows.documents.values()),
+        tuple(rows.questions.values()), rows.gold, card, root=str(root) if root else None,
+        settings=settings, subgraphs=rows.subgraphs, gold_error=rows.gold_error(corpus),
+        notes=tuple(rows.notes), **files,
+    )  # fmt: skip
     if questions is not None:
         dataset = _with_questions(dataset, Path(questions), rows.files)
     if scored and dataset.gold_error:
@@ -108,18 +97,23 @@ def read_dataset(
     return dataset
 
 
-def _rows(folder: Path, layout: Layout, home: Path, split: str) -> tuple[Path, Rows]:
-    """Return the corpus file, or the folder of a corpus of texts, and the rows of a data set."""
+def _read(
+    folder: Path, layout: Layout, home: Path, split: str
+) -> tuple[Path, Rows, dict[str, Path | None]]:
+    """Return the corpus file or folder, the rows, and the files of training questions."""
     if layout.reader == FOLDER:
         from graphrag_bench.data.readers.folder import folder_rows
 
-        return folder, folder_rows(folder, home / "cache" / "documents")
+        return folder, folder_rows(folder, home / "cache" / "documents"), {}
     if layout.reader not in READERS:
         raise unknown("reader", layout.reader, READERS)
     module = import_module(f"graphrag_bench.data.readers.{READERS[layout.reader]}")
     reader: Callable[..., Rows] = getattr(module, layout.reader)
+    parts = {part: folder / file for part, file in layout.files.items()}
+    training = {"training", "validation"} & {part for part, file in parts.items() if exists(file)}
     corpus, questions = _files(folder, layout)
-    return corpus, reader(corpus, questions, *([split] if split else []))
+    rows = reader(corpus, questions, *([split] if split else []))
+    return corpus, rows, {part: parts[part] for part in training}
 
 
 def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) -> Dataset:
