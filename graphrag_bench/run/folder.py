@@ -1,16 +1,16 @@
 """The folder of a run. Finished questions are appended to a journal, which is sorted at the end.
 
-If the process is killed, at most the result that is being written is lost. Readers skip an
-incomplete last line. Every other file is written under a temporary name and then renamed. The
-shards of a run share its folder, but each shard has its own journal, ledger and records.
+Every other file is written under a temporary name and then renamed. The shards of a run share its
+folder, but each shard has its own journal, ledger and records.
 """
 
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +45,7 @@ class DamagedRun(UserError):
 
 @contextmanager
 def file_lock(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]:
-    """Hold a lock file while the `with` block runs.
-
-    Raises RunLocked with the message `refusal` if another process still holds it after `seconds`.
-    """
+    """Hold a lock file. Raises RunLocked(`refusal`) if a process still holds it after `seconds`."""
     try:
         held = lock(path, seconds)
     except Timeout:
@@ -76,11 +73,7 @@ class RunFolder:
         return sorted(self.path.glob(f"{name}.jsonl")) + sorted(self.path.glob(f"{name}.*.jsonl"))
 
     def rows(self) -> dict[str, Row]:
-        """Return the stored result of each question, by id.
-
-        If a question has several results, the most complete result is returned. If several are
-        equally complete, the last of them is returned.
-        """
+        """Return the most complete result of each question, by id. The last one wins ties."""
         rows: dict[str, Row] = {}
         for path in (*self.files("records"), *self.files("journal")):
             for row in read_lines(path):
@@ -92,10 +85,7 @@ class RunFolder:
         return rows
 
     def finished_questions(self, answering: bool) -> set[str]:
-        """Return the ids of the answered questions.
-
-        If `answering` is false, questions whose context is stored count as finished too.
-        """
+        """Return the ids of answered questions, and of retrieved ones unless `answering`."""
         enough = {"answered"} if answering else {"answered", "retrieved"}
         return {name for name, row in self.rows().items() if row["status"] in enough}
 
@@ -107,24 +97,22 @@ class RunFolder:
         append_lines(self.file("journal"), [row])
 
     def finish(self, order: Sequence[str]) -> None:
-        """Merge the journal into the records, sorted in question `order`, and delete the journal.
+        """Merge the journal into the records, sorted in question `order`.
 
         A shard merges only its own files. An unsharded run merges the files of all shards.
         """
         rows, records, contexts = self.rows(), self.file("records"), self.file("contexts")
-        parts = [*self._parts("records"), *self._parts("journal")]
-        mine = {str(row.get("question")) for path in parts for row in read_lines(path)}
+        files, with_texts, journals = (
+            [self.file(name)] if self.shard else self.files(name)
+            for name in ("records", "contexts", "journal")
+        )
+        mine = {row.get("question") for path in (*files, *journals) for row in read_lines(path)}
         write_rows(records, [rows[name] for name in order if name in mine and name in rows])
-        texts = [row for path in self._parts("contexts") for row in read_lines(path)]
-        by_question = {str(row.get("question")): row for row in texts}
+        texts = {row.get("question"): row for path in with_texts for row in read_lines(path)}
         if texts:
-            write_rows(contexts, [by_question[name] for name in order if name in by_question])
-        for path in (*parts, *self._parts("contexts")):
-            if path not in (records, contexts):
-                path.unlink(missing_ok=True)
-
-    def _parts(self, name: str) -> list[Path]:
-        return [self.file(name)] if self.shard else self.files(name)
+            write_rows(contexts, [texts[name] for name in order if name in texts])
+        for path in {*files, *with_texts, *journals} - {records, contexts}:
+            path.unlink(missing_ok=True)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -153,27 +141,24 @@ class RunFolder:
         """Return the content of `metrics.json`, or {} if the run has not been scored yet."""
         return read_json(self.path / METRICS)
 
-    def write_metrics(
-        self, metrics: Mapping[str, Any], *, keep_wider: bool = False
-    ) -> dict[str, Any]:
+    def write_metrics(self, metrics: Row, *, keep_wider: bool = False) -> Row:
         """Write the metrics to `metrics.json`, and return them with the stored selections.
 
         If `keep_wider` is true, a stored file that covers more questions is not overwritten.
         """
         stored = self.metrics()
-        selections = {SELECTED: stored[SELECTED]} if SELECTED in stored else {}
-        new = {**metrics, **selections}
+        new = metrics | {name: stored[name] for name in (SELECTED,) if name in stored}
         if not (keep_wider and is_narrower(new, stored)):
             self.write_json(METRICS, new)
         return new
 
-    def add_selection(self, selection: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def add_selection(self, selection: Row) -> list[Row]:
         """Record that a sweep selected this run. Return all recorded selections."""
         stored = self.metrics()
-        selections: list[dict[str, Any]] = stored.get(SELECTED, [])
+        selections: list[Row] = stored.setdefault(SELECTED, [])
         if selection not in selections:
-            selections = [*selections, dict(selection)]
-            self.write_json(METRICS, {**stored, SELECTED: selections})
+            selections.append(selection)
+            self.write_json(METRICS, stored)
         return selections
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
@@ -188,12 +173,7 @@ class RunFolder:
 
     def config(self) -> dict[str, Any]:
         """Return the settings in `config.yaml`. Raises DamagedRun if the file cannot be read."""
-        path = self.path / CONFIG
-        try:
-            values = read_yaml(path.read_text(encoding="utf-8"), CONFIG)
-        except (OSError, ValueError, UserError) as error:
-            raise DamagedRun(path, str(error)) from None
-        return _mapping(path, values)
+        return _mapping(self.path / CONFIG, lambda text: read_yaml(text.decode(), CONFIG))
 
 
 def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, Any]:
@@ -210,26 +190,20 @@ def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, An
         value = dict(enumerate(value))
     if not isinstance(value, Mapping):
         return {path: value}
-    values: dict[str, Any] = {}
-    for name, inner in value.items():
-        values |= paths_of(inner, f"{path}.{name}" if path else str(name), lists=lists)
-    return values
+    inner = (paths_of(v, f"{path}.{k}".removeprefix("."), lists=lists) for k, v in value.items())
+    return dict(chain.from_iterable(of.items() for of in inner))
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the mapping in a JSON file, or {} if the file does not exist.
+    """Return the mapping in a JSON file, or {} without a file. Raises DamagedRun."""
+    return _mapping(path, json.loads) if path.exists() else {}
 
-    Raises DamagedRun if the file cannot be read or does not contain a mapping.
-    """
+
+def _mapping(path: Path, parse: Callable[[bytes], Any]) -> Row:
     try:
-        return _mapping(path, json.loads(path.read_bytes()))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
+        values: object = parse(path.read_bytes())
+    except (OSError, ValueError, RecursionError, UserError) as error:
         raise DamagedRun(path, str(error)) from None
-
-
-def _mapping(path: Path, values: object) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise DamagedRun(path, "not a mapping")
     return values
@@ -251,24 +225,17 @@ def append_lines(path: Path, rows: Iterable[Row]) -> None:
     with path.open("a+b") as file:
         if file.tell():
             file.seek(-1, os.SEEK_END)
-            if file.read(1) != b"\n":
-                text = "\n" + text
+            text = text if file.read(1) == b"\n" else "\n" + text
         file.write(text.encode("utf-8", "replace"))
 
 
 def read_lines(path: Path) -> Iterator[Row]:
     """Yield the mappings in a JSON-lines file, if it exists. All other lines are skipped."""
-    if not path.is_file():
-        return
-    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
-        if not line:
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(row, dict):
-            yield row
+    lines = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    for line in filter(None, lines.split("\n")):
+        with suppress(ValueError, RecursionError):
+            if isinstance(row := json.loads(line), dict):
+                yield row
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -286,8 +253,7 @@ def is_narrower(new: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
 
 def _covers(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     limits = [math.inf if each["limit"] is None else each["limit"] for each in (one, other)]
-    splits = [each.get("split", "all") for each in (one, other)]
-    whole = splits[0] == "all" and one["limit"] is None
-    shares_agree = splits[0] == "all" or one.get("dev_share") == other.get("dev_share")
-    same = splits[0] == splits[1] and shares_agree and limits[0] >= limits[1]
-    return (whole or same) and one["answered"] >= other["answered"]
+    compared = ("split",) if one["split"] == "all" else ("split", "dev_share")
+    same = limits[0] >= limits[1] and all(one[name] == other[name] for name in compared)
+    whole = one["split"] == "all" and one["limit"] is None
+    return (whole or same) and bool(one["answered"] >= other["answered"])
