@@ -236,10 +236,10 @@ def _import(options: Namespace) -> None:
         raise UserError("`graphrag-bench runs import` needs FILE, dataset=NAME and name=TITLE.")
     parsing.refuse_other_settings("runs import", options.words, ("dataset",))
     settings = check_settings(compose_settings([*options.words, f"paths.home={options.home}"]))
-    source = imported.ResultsFile(Path(options.file), options.name, options.reference)
     run = imported.import_run(
-        source, settings.dataset, options.home, allow_unmatched=options.allow_unmatched
-    )
+        Path(options.file), options.name, settings.dataset, options.home,
+        reference=options.reference, allow_unmatched=options.allow_unmatched,
+    )  # fmt: skip
     print(*imported_notes([run.metrics]), f"run: {run.folder.path}", sep="\n")
 
 

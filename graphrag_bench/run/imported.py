@@ -4,11 +4,11 @@ import csv
 import hashlib
 from io import StringIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
 from graphrag_bench.data.dataset import DEV_SHARE, Gold, evidence_names, item_documents
-from graphrag_bench.data.rankings import NO_PASSAGE, Ranking, Rankings, read_rankings
+from graphrag_bench.data.rankings import NO_PASSAGE, Ranking, read_rankings
 from graphrag_bench.data.readers import judged
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
@@ -35,34 +35,28 @@ _NOTHING: dict[str, Any] = {
 """Placeholders in `metrics.json` for values that an imported run does not have."""
 
 
-class ResultsFile(NamedTuple):
-    """A file of results, the name of the system (`title`) and a reference to its publication."""
-
-    file: Path
-    title: str
-    reference: str = ""
-
-
 def import_run(
-    source: ResultsFile,
-    settings: DatasetSettings,
-    home: str | Path,
-    *,
-    allow_unmatched: bool = False,
-) -> StoredRun:
-    """Store the rankings and answers in a file as a run on a data set, and score the run.
+    file: Path, title: str, settings: DatasetSettings, home: str | Path,
+    *, reference: str = "", allow_unmatched: bool = False,
+) -> StoredRun:  # fmt: skip
+    """Store the rankings and answers of the system `title` as a run, and score the run.
 
-    Raises UserError for a blank title and for an invalid file. Also raises UserError if more than 1
-    % of the passages match no document, unless `allow_unmatched` is true.
+    `reference` is its publication. Raises UserError for a blank title, for an invalid file, and
+    (unless `allow_unmatched`) if more than 1 % of the passages match no document.
     """
-    name = source.title.strip()
-    if not name:
+    if not (name := title.strip()):
         raise UserError("name= is empty. Set it to the name of the system.")
     dataset = dataset_of(settings, home)
-    rankings = read_rankings(source.file, dataset)
-    _check_matches(source.file, rankings, allow_unmatched)
-    content = hashlib.sha256(source.file.read_bytes()).hexdigest()
-    origin = {"file": source.file.name, "sha256": content, "reference": source.reference}
+    rankings = read_rankings(file, dataset)
+    n_passages, unmatched = rankings.n_passages, rankings.unmatched
+    if not allow_unmatched and len(unmatched) > MOST_UNMATCHED * n_passages:
+        raise UserError(
+            f"{file}: {len(unmatched) / n_passages:.1%} of {n_passages} passages match no "
+            f"document. The first of them is '{' '.join(unmatched[0].split())[:80]}'. Check the "
+            "corpus, or add --allow-unmatched."
+        )
+    content = hashlib.sha256(file.read_bytes()).hexdigest()
+    origin = {"file": file.name, "sha256": content, "reference": reference}
     method = METHOD + safe_name(name).lower()
     key = digest(dataset.corpus_digest, dataset.questions_digest, name, origin)
     path = Path(home) / "runs" / safe_name(dataset.name) / method / key
@@ -79,8 +73,7 @@ def import_run(
         "settings": {f"imported.{what}": value for what, value in origin.items() if value},
         "evaluation": evaluation.model_dump(), "commit": commit(),
         "selected": len(dataset.questions),
-        "imported": origin
-        | {"passages": rankings.n_passages, "unmatched": len(rankings.unmatched)},
+        "imported": {**origin, "passages": n_passages, "unmatched": len(unmatched)},
     }  # fmt: skip
     with folder.exclusive():
         write_rows(folder.file("records"), rows.values())
@@ -94,16 +87,6 @@ def import_run(
     return StoredRun(folder, dataset)
 
 
-def _check_matches(file: Path, rankings: Rankings, allowed: bool) -> None:
-    share = len(rankings.unmatched) / max(rankings.n_passages, 1)
-    if share > MOST_UNMATCHED and not allowed:
-        first = " ".join(rankings.unmatched[0].split())[:80]
-        raise UserError(
-            f"{file}: {share:.1%} of {rankings.n_passages} passages match no document. The first "
-            f"of them is '{first}'. Check the corpus, or add --allow-unmatched."
-        )
-
-
 def _row(question: Question, ranking: Ranking) -> Row:
     row: Row = {"question": question.id, "scope": question.scope, "status": "retrieved"}
     row |= {"imported": True, "documents": list(ranking.documents)}
@@ -115,14 +98,13 @@ def _row(question: Question, ranking: Ranking) -> Row:
 
 
 def export_trec(run: StoredRun, folder: Path) -> int:
-    """Write a run's rankings to `run.trec` and its gold to `qrels.trec`.
+    """Write a run's rankings to `run.trec` and its gold to `qrels.trec`. Return the question count.
 
-    Returns the number of questions written, which are the scored questions. If the data set cannot
-    be read, all stored questions are written to `run.trec`, and `qrels.trec` is omitted. A question
-    without documents gets the placeholder `NO_PASSAGE`. Documents of the same rank get the same
-    score, and trec_eval sorts such documents by name. A gold item of several documents is written
-    under its own name. Raises UserError for a run without rankings, for gold with alternative
-    documents, and for a name with white space.
+    These are the scored questions. If the data set cannot be read, `run.trec` has all stored
+    questions, and `qrels.trec` is omitted. A question without documents gets the placeholder
+    `NO_PASSAGE`. Documents of the same rank get the same score; trec_eval sorts them by name. A
+    gold item of several documents is written under its own name. Raises UserError for a run without
+    rankings, for gold with alternative documents, and for a name with white space.
     """
     scored = set(scored_questions(run)) if run.dataset else set(run.rows)
     rows = [row for name, row in run.rows.items() if name in scored and "documents" in row]

@@ -37,10 +37,9 @@ class StoredRun:
     """A stored run, read from its folder.
 
     `loaded` is the run's data set if it is in memory. `read` caches the data sets of several runs.
-    If the run is scored by a rule other than the stored rule, `scored_as` names the stored rule.
-    Cells of a sweep (its combinations of settings) share a folder if they differ only in the
-    settings in `EXTENT`, such as `limit`. `extent` has the values of these settings for one cell.
-    `varied` has the overrides of the cell, or None for a single run.
+    Cells of a sweep that differ only in the settings in `EXTENT`, such as `limit`, share a folder.
+    `extent` has the values of these settings for one cell, and `varied` has its overrides, or None
+    for a single run. If another rule of scoring is applied, `scored_as` names the stored rule.
     """
 
     folder: RunFolder
@@ -52,10 +51,7 @@ class StoredRun:
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
-        """The content of `metrics.json`.
-
-        The run is scored again if the gold has changed, or if `extent` differs from the file.
-        """
+        """The content of `metrics.json`, scored again if the gold or `extent` differs from it."""
         stored = self.folder.metrics()
         if not stored:
             return stored
@@ -111,8 +107,7 @@ class StoredRun:
         except ValidationError as error:
             fault = str(error.errors()[0]["msg"])
             raise DamagedRun(self.folder.path / CONFIG, f"dataset: {fault}") from None
-        above = self.folder.path.resolve().parents
-        home = above[min(3, len(above) - 1)]
+        home = self.home or Path()
         name = scoring.dataset_key(source, home)
         if name not in self.read:
             try:
@@ -144,11 +139,12 @@ class StoredRun:
     @property
     def evaluation(self) -> EvaluationSettings:
         """The settings of the last scoring, without settings that no longer exist."""
-        return check_evaluation(self._scoring(self.metrics))
+        return self._evaluation_in(self.metrics)
 
-    def _scoring(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
+    def _evaluation_in(self, metrics: Mapping[str, Any]) -> EvaluationSettings:
         own = metrics.get("evaluation") or self.config["evaluation"]
-        return {name: own[name] for name in EvaluationSettings.model_fields if name in own}
+        names = EvaluationSettings.model_fields.keys() & own.keys()
+        return check_evaluation({name: own[name] for name in names})
 
     @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
@@ -194,12 +190,12 @@ def find_run(name: str, home: str | Path) -> StoredRun:
         return StoredRun(RunFolder(Path(name)))
     runs = {run.folder.path.name: run for run in stored_runs(home)}
     known = {key: run.folder.metrics() for key, run in runs.items()}
-    of_method = {key: run for key, run in runs.items() if known[key].get("method") == name}
-    if len(of_method) == 1:
-        return next(iter(of_method.values()))
-    if of_method:
-        several = ", ".join(f"{key} ({known[key]['dataset']})" for key in of_method)
-        raise UserError(f"'{name}' has several runs: {several}. Choose a run by its key.")
+    match [key for key in runs if known[key].get("method") == name]:
+        case [key]:
+            return runs[key]
+        case [_, _, *_] as keys:
+            several = ", ".join(f"{key} ({known[key]['dataset']})" for key in keys)
+            raise UserError(f"'{name}' has several runs: {several}. Choose a run by its key.")
     named = {key: f"{one.get('method')} on {one.get('dataset')}" for key, one in known.items()}
     return by_prefix(name, runs, "run", f"{home}/runs", lambda run: named[run.folder.path.name])
 
@@ -216,20 +212,15 @@ def _extent(metrics: Mapping[str, Any]) -> dict[str, Any]:
 
 def _within(run: StoredRun, stored: Mapping[str, Any], extent: Mapping[str, Any]) -> dict[str, Any]:
     """Score only the questions of an extent, without writing anything."""
-    dataset, rows = run.require_dataset(), run.rows
-    settings = check_evaluation(extent.get("evaluation") or run._scoring(stored))
-    names = _questions(dataset, extent)
-    n_answers = {"on": len(names), "off": 0}.get(str(extent["answer"]), extent["answer"])
-    unanswered = frozenset(names[int(n_answers) :])
-    selected = [
-        {**row, "status": "retrieved", "answer": None}
-        if name in unanswered and row["status"] == "answered"
-        else row
-        for name in names
-        if (row := rows.get(name))
-    ]
-    scored = _scored(run, selected, [name for name in names if name not in unanswered], settings)
-    return {**stored, **extent, "repeats": {}, **scored, "selected": len(names)}
+    names = _questions(run.require_dataset(), extent)
+    n_answers = int({"on": len(names), "off": 0}.get(str(extent["answer"]), extent["answer"]))
+    selected = []
+    for position, name in enumerate(names):
+        if row := run.rows.get(name):
+            retrieved = position >= n_answers and row["status"] == "answered"
+            selected.append(row | {"status": "retrieved", "answer": None} if retrieved else row)
+    values = {**stored, **extent, "repeats": {}, "selected": len(names)}
+    return values | _scored(run, selected, names[:n_answers], run._evaluation_in(values))
 
 
 def _scored(
@@ -246,7 +237,8 @@ def _scored(
 def _trials(run: StoredRun) -> list[StoredRun]:
     folders = run.folder.path.glob("trial-*")
     paths = sorted(folders, key=lambda path: int(path.name.removeprefix("trial-")))
-    return [run, *(replace(run, folder=RunFolder(path), extent=None) for path in paths)]
+    trial = replace(run, loaded=run.dataset, extent=None)
+    return [run, *(replace(trial, folder=RunFolder(path)) for path in paths)]
 
 
 _OF_EVIDENCE = ("evidence", "all_evidence")
@@ -257,11 +249,10 @@ def repeats_of(
 ) -> dict[str, Any]:
     """Return the scores of a run's repeats for `metrics.json`, or {} without repeats.
 
-    The scores cover the `answered` questions that failed in no repeat. `changed` is the number of
-    these questions whose answers differ between repeats. Each metric has its `mean` with a 95 %
-    interval over questions, the `values` of the repeats, and their standard deviation `spread`.
-    Metrics of evidence are included only if they differ between repeats. `cost` is the cost of the
-    repeats after the first.
+    They cover the `answered` questions that failed in no repeat. `changed` is the number of
+    questions with different answers. Each metric has its `mean` with a 95 % interval over
+    questions, the `values` of the repeats, and their standard deviation `spread`. Metrics of
+    evidence are left out if all repeats agree. `cost` leaves out the first repeat.
     """
     runs = _trials(run)
     if not runs[1:]:
@@ -291,10 +282,9 @@ def repeats_of(
 
 def rescore(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Score a stored run again with changed settings of scoring, and write `metrics.json`."""
-    dataset = run.require_dataset()
     settings = check_evaluation({**run.evaluation.model_dump(), **changes})
-    scoring.check_scoring(dataset, settings)
-    run = StoredRun(run.folder, dataset)
+    run = StoredRun(run.folder, run.require_dataset())
+    scoring.check_scoring(run.require_dataset(), settings)
     rows = [run.rows[name] for name in scored_questions(run) if name in run.rows]
     answered = [row["question"] for row in rows if row["status"] == "answered"]
     metrics = run.folder.metrics() | _scored(run, rows, answered, settings)
@@ -313,7 +303,7 @@ def relocate(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
     return StoredRun(run.folder, dataset)
 
 
-def scored_questions(run: StoredRun) -> Sequence[str]:
+def scored_questions(run: StoredRun) -> list[str]:
     """Return the ids of a run's questions, interleaved by type, or [] without its data set."""
     return _questions(run.dataset, run.metrics) if run.dataset else []
 
@@ -334,8 +324,7 @@ def scores_of(
     """
     repeats = run.metrics.get("repeats") or {}
     whole = repeats.get("questions") == run.metrics["answered"]
-    by = settings or run.evaluation
-    each = [one.scores_by(by) for one in (_trials(run) if whole else [run])]
+    each = [one.scores_by(settings or run.evaluation) for one in (_trials(run) if whole else [run])]
     return {
         name: means([scores[name] for scores in each if name in scores])
         for name in scored_questions(run)
@@ -355,14 +344,12 @@ def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
     """Compare runs with the baseline in the first run's settings, and return the differences."""
-    first = runs[0].evaluation
-
-    def scores(run: StoredRun) -> dict[str, dict[str, float]]:
-        rule = {name: getattr(run.evaluation, name) for name in RULE}
-        return scores_of(run, first.model_copy(update=rule))
-
-    compared = [ScoredRun(run.metrics, scores(run), run.scopes) for run in runs]
-    return comparisons(compared, first.baseline, first.compared)
+    first, scored = runs[0].evaluation, []
+    for run in runs:
+        rule = run.evaluation.model_dump(include=set(RULE))
+        scores = scores_of(run, first.model_copy(update=rule))
+        scored.append(ScoredRun(run.metrics, scores, run.scopes))
+    return comparisons(scored, first.baseline, first.compared)
 
 
 def with_one_rule(runs: Sequence[StoredRun]) -> list[StoredRun]:
@@ -372,21 +359,6 @@ def with_one_rule(runs: Sequence[StoredRun]) -> list[StoredRun]:
     runs whose data set cannot be read keep their own rule. Raises UserError if runs of one data set
     were scored with different gold and cannot be scored again.
     """
-    _check_gold(runs)
-    same: list[StoredRun] = []
-    for run in runs:
-        wanted, own = rule_of(runs[0].metrics), rule_of(run.metrics)
-        if run.varied is None and run.dataset is not None and own != wanted:
-            rule = {name: getattr(runs[0].evaluation, name) for name in RULE}
-            how = {**run.evaluation.model_dump(), **rule}
-            words = " ".join(f"{name}={own[name]}" for name in own if own[name] != wanted[name])
-            extent = {**_extent(run.metrics), "evaluation": how}
-            run = replace(run, extent=extent, scored_as=words)
-        same.append(run)
-    return same
-
-
-def _check_gold(runs: Sequence[StoredRun]) -> None:
     for dataset, group in group_by(runs, lambda run: str(run.metrics["dataset"])).items():
         by_gold = group_by(group, lambda run: str(run.metrics.get("gold")))
         if len(by_gold) > 1:
@@ -397,6 +369,17 @@ def _check_gold(runs: Sequence[StoredRun]) -> None:
                 f"{dataset}: the runs were scored with different gold ({keys}). Score them again: "
                 "graphrag-bench runs score RUN ..."
             )
+    same: list[StoredRun] = []
+    for run in runs:
+        wanted, own = rule_of(runs[0].metrics), rule_of(run.metrics)
+        if run.varied is None and run.dataset is not None and own != wanted:
+            rule = runs[0].evaluation.model_dump(include=set(RULE))
+            words = " ".join(f"{name}={own[name]}" for name in own if own[name] != wanted[name])
+            how = {**run.evaluation.model_dump(), **rule}
+            extent = {**_extent(run.metrics), "evaluation": how}
+            run = replace(run, extent=extent, scored_as=words)
+        same.append(run)
+    return same
 
 
 def tables_of(
@@ -405,9 +388,6 @@ def tables_of(
     columns: str,
     metric: str | None = None,
 ) -> list[Table]:
-    """Return the tables of runs.
-
-    The main metric is the first of `evaluation.compared`, or `metric` if that setting is empty.
-    """
+    """Return the tables of runs. `metric` is the main metric if `evaluation.compared` is empty."""
     main = next(iter(runs[0].evaluation.compared), metric)
     return select_tables([run.metrics for run in runs], compared, columns=columns, metric=main)

@@ -43,14 +43,13 @@ def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     of the steps has the same values in these runs.
     """
     every = [settings_of(run) for run in runs]
-    groups = [set(run.config) for run in runs]
 
     def differs(path: str) -> bool:
         # a missing value counts only if the run has the group (an imported run has few groups)
         group = path.partition(".")[0]
         own = group == "method" or path in _MODELS
-        pairs = zip(every, groups, strict=True)
-        return len({s.get(path) for s, g in pairs if path in s or (group in g and not own)}) > 1
+        pairs = zip(every, (run.config for run in runs), strict=True)
+        return len({s.get(path) for s, c in pairs if path in s or (group in c and not own)}) > 1
 
     paths = dict.fromkeys(path for settings in every for path in settings)
     others = [path for path in paths if not _STEP.fullmatch(path)]

@@ -13,7 +13,7 @@ from graphrag_bench.explain.funnel import run_funnel
 from graphrag_bench.judging.answers import select_measures
 from graphrag_bench.judging.pairs import AnswerPairs
 from graphrag_bench.report.tables import select_tables
-from graphrag_bench.run.imported import ResultsFile, import_run
+from graphrag_bench.run.imported import import_run
 from graphrag_bench.run.stored import StoredRun, find_run, stored_differences
 from graphrag_bench.view.page import write_page
 
@@ -31,7 +31,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Both:
     file = home / "results.json"
     file.write_text(json.dumps({"retrieved_docs": LISTS, "answers": ANSWERS}))
     toy = DatasetSettings(name="toy", root=None, openie=None, questions=None)
-    return find_run(str(folder), home), import_run(ResultsFile(file, "Other", "URL"), toy, home)
+    return find_run(str(folder), home), import_run(file, "Other", toy, home, reference="URL")
 
 
 def test_tables_have_dashes_for_unknown_values(runs: Both) -> None:

@@ -11,7 +11,7 @@ from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.data.rankings import read_rankings
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.run.imported import QRELS, TREC, ResultsFile, export_trec, import_run
+from graphrag_bench.run.imported import QRELS, TREC, export_trec, import_run
 from graphrag_bench.run.stored import StoredRun, find_run
 
 TOY_SET = DatasetSettings(name="toy", root=None, openie=None, questions=None)
@@ -23,8 +23,8 @@ Q2 = "Into which sea flows the river on which Lund Harbour lies?"
 def imported(tmp_path: Path, text: str, *, allowed: bool = False) -> StoredRun:
     file = tmp_path / "results"
     file.write_text(text, encoding="utf-8")
-    source = ResultsFile(file, "Other", "https://example.org/paper")
-    return import_run(source, TOY_SET, tmp_path, allow_unmatched=allowed)
+    more = {"reference": "https://example.org/paper", "allow_unmatched": allowed}
+    return import_run(file, "Other", TOY_SET, tmp_path, **more)
 
 
 def documents(run: StoredRun) -> dict[str, list[str]]:
@@ -117,7 +117,7 @@ def test_export_and_import_keep_scores(tmp_path: Path) -> None:
     words = [*TOY, "method=bm25", "reference_rows=off", "answer=off", f"paths.home={tmp_path}"]
     own = find_run(str(run_folder(*words)), tmp_path)
     assert export_trec(own, tmp_path / "trec") == 6
-    again = import_run(ResultsFile(tmp_path / "trec" / TREC, "again"), TOY_SET, tmp_path)
+    again = import_run(tmp_path / "trec" / TREC, "again", TOY_SET, tmp_path)
     assert documents(again) == documents(own)
     names = [name for name in own.metrics["metrics"]
              if name.startswith(("evidence_recall@", "all_evidence@", "ndcg@", "mrr"))]  # fmt: skip

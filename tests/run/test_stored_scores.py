@@ -15,8 +15,15 @@ from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.notes import run_notes
-from graphrag_bench.run.imported import QRELS, TREC, ResultsFile, export_trec, import_run
-from graphrag_bench.run.stored import StoredRun, find_run, relocate, rescore, with_one_rule
+from graphrag_bench.run.imported import QRELS, TREC, export_trec, import_run
+from graphrag_bench.run.stored import (
+    StoredRun,
+    find_run,
+    relocate,
+    rescore,
+    scores_of,
+    with_one_rule,
+)
 from graphrag_bench.run.sweep import find_runs
 
 CORPUS = [{"id": name, "text": f"{name.title()} rows. It is {name}."} for name in ("una", "bo")]
@@ -86,7 +93,7 @@ def imported(home: Path, name: str) -> StoredRun:
     file = home / f"{name}.jsonl"
     rows = [{"question": f"q{n}", "documents": ["una"], "answer": "unable"} for n in range(2)]
     file.write_text("\n".join([*map(json.dumps, rows), *"\n" * len(name)]))
-    return import_run(ResultsFile(file, name), DatasetSettings(name="jsonl", root="town"), home)
+    return import_run(file, name, DatasetSettings(name="jsonl", root="town"), home)
 
 
 def test_runs_are_scored_by_the_rule_of_the_first(home: Path) -> None:
@@ -123,6 +130,15 @@ def test_run_is_read_from_any_folder(home: Path, monkeypatch: pytest.MonkeyPatch
     assert (ended.code, ended.err.count(f"No {QRELS}"), len(ended.err.splitlines())) == (0, 1, 1)
     assert (Path("alone") / TREC).read_bytes() == (Path("both") / TREC).read_bytes()
     assert not (Path("alone") / QRELS).exists()
+
+
+def test_repeats_are_scored_with_the_data_set_in_the_home(home: Path) -> None:
+    write_set(home / "data" / "jsonl", CORPUS, questions("una"))
+    path = run_folder("dataset=jsonl", *WEIGHTLESS, "method=vanilla", "repeats=2")
+    for place, answer in ((path, "no"), (path / "trial-1", "una")):
+        row = json.loads((place / "records.jsonl").read_text())
+        (place / "records.jsonl").write_text(json.dumps({**row, "answer": answer}))
+    assert scores_of(find_run(str(path), "."))["q0"]["f1"] == 0.5
 
 
 @pytest.mark.parametrize("layout", ["trec", "beir"])
