@@ -26,12 +26,12 @@ def retrieved(
     known = {(one.id, one.text): one for one in experiment.dataset.questions}
     asked = [known.get(one) or new_question(experiment, *one) for one in texts.items()]
     with _ONE_AT_A_TIME:
-        retrieval = retrieve(experiment, asked)
+        results = retrieve(experiment, asked)
     states = []
-    for one in retrieval.finished:
+    for one, table in results:
         if isinstance(state := one.outcome, Failure):
             raise AnsweringFailed(f"{one.question.id}: {state.step}: {state.message}")
-        states.append((state, retrieval.of(one)["chunk_table"]))
+        states.append((state, table))
     return states
 
 

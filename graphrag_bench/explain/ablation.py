@@ -167,7 +167,7 @@ class MethodVariants:
     def retrieve(self, experiment: Experiment) -> Variant:
         """Retrieve with an experiment of `make`, and score the contexts."""
         try:
-            retrieval = retrieve(experiment, self.questions, Progress())
+            results = retrieve(experiment, self.questions, Progress())
         except RunStopped as stop:
             if self.calls:
                 raise
@@ -176,11 +176,11 @@ class MethodVariants:
             ) from stop
         settings, gold = experiment.settings.evaluation, experiment.dataset.gold
         rows, texts, failures = {}, {}, dict[str, None]()
-        for one in retrieval.finished:
+        for one, table in results:
             if isinstance(one.outcome, Failure):
                 failures[f"{one.outcome.step}: {one.outcome.message}"] = None
                 continue
-            rows[one.question.id] = record(one, retrieval.of(one)["chunk_table"])
+            rows[one.question.id] = record(one, table)
             context = one.outcome.get("context") or Context(())
             texts[one.question.id] = [piece.text for piece in context.pieces]
         scoring = Scoring(

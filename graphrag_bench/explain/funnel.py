@@ -175,7 +175,7 @@ def _method_artifacts(experiment: Experiment) -> FunnelArtifacts:
     starts = [one for one in from_question if {*_STARTS} & {*one.operator.returns}]
     entries = frozenset(one.label for one in starts)
     writes = {slot for step in steps for slot in step.operator.returns}
-    writes |= experiment.method.keys.first_slots
+    writes |= {"chunks"} if experiment.method.keys.given else set()
     stages = {"replied", "answered"}
     if {"chunks", *_ROWS} & writes:
         stages |= {"corpus", "chunk", "retrieved"}

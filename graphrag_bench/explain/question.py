@@ -20,7 +20,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.run.execute import build_resources, start_state
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import Row
-from graphrag_bench.run.record import context_texts, documents_in, is_imported, record, timing_rows
+from graphrag_bench.run.record import context_texts, documents_in, record, timing_rows
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.terminal import clean
 from graphrag_bench.text import short
@@ -136,7 +136,7 @@ def explanation(
 
 def evidence_places(row: Row, gold: Gold) -> dict[str, list[str]]:
     """Group the gold documents: in the context, retrieved, or missed. Imports have no context."""
-    outside = RETRIEVED if is_imported(row) else OUTSIDE
+    outside = RETRIEVED if "imported" in row else OUTSIDE
     pieces = (row.get("context") or {}).get("pieces", [])
     inside = {
         evidence_name(gold, str(name)) for piece in pieces for name in documents_in(piece) or ()

@@ -1,7 +1,4 @@
-"""Prepare, check and run the experiments of one command.
-
-A cell is a run of a sweep, i.e. one combination of the settings of the sweep.
-"""
+"""Prepare, check and run the experiments of one command. A cell is a run of a sweep."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +9,7 @@ from typing import Any
 from graphrag_bench.config import sources
 from graphrag_bench.config.compose import PRIMARY, compose_settings, method_values
 from graphrag_bench.config.settings import RunSettings
+from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.evaluation.metrics import UNDIRECTED, metric_names
 from graphrag_bench.progress import Progress
@@ -57,9 +55,8 @@ def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
 class Command:
     """The experiments of one command. Each experiment is prepared only once.
 
-    If `sized` is true, a data set of a paper's table that is not on disk is replaced by a stand-in
-    of the size that the paper states. Pickling a command drops its experiments, because each worker
-    of a launcher prepares its own.
+    If `sized` is true, a stand-in of the stated size replaces a paper's data set that is not on
+    disk. Pickling drops the experiments, because each worker of a launcher prepares its own.
     """
 
     shared: ProcessCache = field(default_factory=process_cache)
@@ -69,12 +66,14 @@ class Command:
     def __reduce__(self) -> tuple[type["Command"], tuple[()]]:
         return Command, ()
 
-    def experiment(self, values: Mapping[str, Any], *, swept: bool) -> Experiment:
+    def experiment(
+        self, values: Mapping[str, Any], dataset: Dataset | None = None, *, swept: bool
+    ) -> Experiment:
         """Check composed settings and return their experiment."""
-        name = key_of([values, swept])
-        if name not in self._prepared:
-            data = stand_in(values) if self.sized and values.get("row") else None
-            experiment = Experiment.prepare(values, data, swept=swept, shared=self.shared)
+        if (name := key_of([values, swept])) not in self._prepared:
+            if dataset is None and self.sized and values.get("row"):
+                dataset = stand_in(values)
+            experiment = Experiment.prepare(values, dataset, swept=swept, shared=self.shared)
             check_names(experiment.settings)
             self._prepared[name] = experiment
         return self._prepared[name]
@@ -102,20 +101,10 @@ class Command:
     def reference_experiments(
         self, experiment: Experiment, asked: Mapping[str, Sequence[str]]
     ) -> list[Experiment]:
-        """Return an experiment for each reference method that an experiment is compared with.
-
-        `asked` has the methods of the command, by data set. These methods are left out, and the
-        list is empty if the baseline is one of them.
-        """
-        rows, data = [], experiment.dataset
-        methods = asked.get(data.name, [experiment.method.name])
-        for settings in reference_settings(experiment, methods):
-            name = key_of(settings.model_dump())
-            if name not in self._prepared:
-                own = Experiment.prepare(settings, data, swept=True, shared=self.shared)
-                self._prepared[name] = own
-            rows.append(self._prepared[name])
-        return rows
+        """Return the experiments of the reference methods. `asked` are methods by data set."""
+        methods = asked.get(experiment.dataset.name, [experiment.method.name])
+        settings = (one.model_dump() for one in reference_settings(experiment, methods))
+        return [self.experiment(one, experiment.dataset, swept=True) for one in settings]
 
     def run(self, experiment: Experiment, progress: Progress | None = None) -> None:
         """Run an experiment at most once in this process. Wait while another process runs it."""
@@ -144,25 +133,22 @@ def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[Run
     has_gold = any(gold.evidence for gold in experiment.dataset.gold.values())
     wanted = {"floor": settings.answering, "baseline": bool(experiment.dataset.documents),
               "ceiling": settings.answering and has_gold}  # fmt: skip
-    own: dict[str, object] = {"build": {}, "pooling": None, "given": []}
-    files = [
-        sources.method_file(name)
-        for role, names in _methods_by_role().items()
-        for name in names
-        if wanted[role] and name not in asked
-    ]
-    profiled = (sources.with_profile(f, settings.profile, settings.fidelity) for f in files)
-    return [settings.model_copy(update=own | {"method": method_values(one)}) for one in profiled]
+    rows = []
+    for role, name in _reference_methods():
+        if wanted[role] and name not in asked:
+            file = sources.method_file(name)
+            method = sources.with_profile(file, settings.profile, settings.fidelity)
+            own: dict[str, object] = {"build": {}, "pooling": None, "given": []}
+            rows.append(settings.model_copy(update=own | {"method": method_values(method)}))
+    return rows
 
 
 @cache
-def _methods_by_role() -> dict[str, list[str]]:
-    roles: dict[str, list[str]] = {"floor": [], "baseline": [], "ceiling": []}
-    for name in sources.built_in_names("method"):
-        file = sources.file_of("method", name)
-        if file and (role := sources.read_mapping(file).get("role")):
-            roles[role].append(name)
-    return roles
+def _reference_methods() -> list[tuple[str, str]]:
+    files = {name: sources.file_of("method", name) for name in sources.built_in_names("method")}
+    roles = {name: sources.read_mapping(file).get("role") for name, file in files.items() if file}
+    order = ("floor", "baseline", "ceiling")
+    return [(role, name) for role in order for name in roles if roles[name] == role]
 
 
 def check_names(settings: RunSettings) -> None:
@@ -224,13 +210,12 @@ def _unused(experiment: Experiment, name: str) -> str:
 
 def run_problem(metrics: Mapping[str, Any], experiment: Experiment) -> str:
     """Return a message if too many questions of a run failed or are missing, else ""."""
-    settings = experiment.settings
+    title, settings = metrics["title"], experiment.settings
     n, n_failed, n_selected = (int(metrics[name]) for name in ("n", "failed", "selected"))
-    title, limit = metrics["title"], settings.failures.limit
-    if n_failed and (n_failed >= n or n_failed > limit * n):
-        allowed = "all of them" if n_failed == n else f"more than failures.limit={limit:.0%}"
+    if n_failed and (n_failed == n or n_failed > settings.failures.limit * n):
+        limit = f"more than failures.limit={settings.failures.limit:.0%}"
+        failed = f"{n_failed} of {n} questions failed, {'all of them' if n_failed == n else limit}"
         file = experiment.folder.file("failures", "txt")
-        failed = f"{n_failed} of {n} questions failed, {allowed}"
         return f"{title}: {failed} (see {file}). Repeat the command to retry them."
     if n < n_selected and settings.part == (1, 1):
         return f"{title}: {n_selected - n} of {n_selected} questions were not run."

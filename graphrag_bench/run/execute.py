@@ -13,7 +13,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import RequestsWritten, RunStopped
 from graphrag_bench.pipeline.pipeline import QuestionResult, run
 from graphrag_bench.pipeline.steps import Execution, Failure
-from graphrag_bench.progress import Advance, Progress
+from graphrag_bench.progress import Progress
+from graphrag_bench.report.rows import group_by
 from graphrag_bench.run.budgets import empty_blocks
 from graphrag_bench.run.experiment import BUDGET, Experiment
 from graphrag_bench.run.folder import ENVIRONMENT, RunFolder, write_whole
@@ -49,15 +50,14 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     succeed.
     """
     progress = progress or Progress()
-    if experiment.dataset.gold_error:
-        raise UserError(experiment.dataset.gold_error)
+    settings, dataset, method = experiment.settings, experiment.dataset, experiment.method
+    if dataset.gold_error:
+        raise UserError(dataset.gold_error)
     selected, to_answer = experiment.selection()
-    settings = experiment.settings
     if not selected:
         part = {"all": ""}.get(settings.split, f" in the split '{settings.split}'")
-        raise UserError(f"Data set '{experiment.dataset.name}' has no questions{part}.")
-    method, budget = experiment.method, experiment.context_budget
-    asked = experiment.budget_set
+        raise UserError(f"Data set '{dataset.name}' has no questions{part}.")
+    budget, asked = experiment.context_budget, experiment.budget_set
     if reason := empty_blocks(method.pipeline, budget, experiment.window, asked=asked):
         raise UserError(f"'{method.name}': {reason}")
     folder, repeats, batch = experiment.folder, experiment.trials(), experiment.models.batch
@@ -74,8 +74,7 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
         if batch:
             batch.stop(n_requests)
         metrics, names = results(experiment, selected), [question.id for question in answered]
-        stored = StoredRun(folder, experiment.dataset)
-        if repeated := repeats_of(stored, names, settings.evaluation):
+        if repeated := repeats_of(StoredRun(folder, dataset), names, settings.evaluation):
             metrics["repeats"] = repeated
         return RunResult(folder, folder.write_metrics(metrics, keep_wider=True), experiment)
 
@@ -86,11 +85,9 @@ def _finish(
     to_answer: frozenset[str],
     progress: Progress,
 ) -> None:
-    folder = experiment.folder
-    which, total = experiment.settings.part
-    mine = [q for row, q in enumerate(selected) if row % total == which - 1]
-    unstated = {"paths", "shard", "row"}
-    folder.write_config(experiment.settings.absolute.model_dump(exclude=unstated))
+    folder, (which, total) = experiment.folder, experiment.settings.part
+    stated = experiment.settings.absolute.model_dump(exclude={"paths", "shard", "row"})
+    folder.write_config(stated)
     if not (folder.path / ENVIRONMENT).is_file():
         folder.write_json(ENVIRONMENT, environment(experiment.settings.seed))
     write_references(experiment, selected)
@@ -98,8 +95,8 @@ def _finish(
     failed: list[Failed] = []
     for answering in (True, False):
         done = folder.finished_questions(answering)
-        part = [q for q in mine if (q.id in to_answer) == answering and q.id not in done]
-        if part:
+        mine = (question for question in selected[which - 1 :: total] if question.id not in done)
+        if part := [question for question in mine if (question.id in to_answer) == answering]:
             failed += _work(experiment, part, answering, progress)
     folder.finish([question.id for question in experiment.dataset.questions])
     _report_failures(folder, experiment.method.name, failed, progress)
@@ -118,6 +115,7 @@ def _work(
     experiment: Experiment, questions: Sequence[Question], answering: bool, progress: Progress
 ) -> list[Failed]:
     failed: list[Failed] = []
+    settings, run_models = experiment.settings, experiment.models
     label = f"{experiment.method.name}: {'answering' if answering else 'retrieving'}"
     label += f" (repeat {experiment.trial + 1})" if experiment.trial else ""
     graphs = experiment.by_scope(questions)
@@ -132,8 +130,22 @@ def _work(
             placed = kind(f"{where}{error}")
             placed.exit_code = error.exit_code
             raise placed from error
+        table, failures = resources["chunk_table"], settings.failures
+        execution = Execution(
+            resources, settings.workers, run_models.ledger, failures.limit, failures.after,
+            gates=run_models.gates,
+        )  # fmt: skip
+        steps, start = experiment.method.pipeline, partial(start_state, experiment, table=table)
         with progress.task(label, len(part)) as advance:
-            failed += _run_block(experiment, part, resources, answering, advance)
+            for one in run(part, steps, execution, answering=answering, start=start):
+                if one.failure is not None and one.failure.kind == RequestsWritten.__name__:
+                    continue
+                contexts = [] if settings.trace == "off" else context_rows(one, table)
+                row, timing = record(one, table, settings.trace), timing_rows(one, settings.workers)
+                experiment.folder.append(row, timing, contexts)
+                if one.failure is not None:
+                    failed.append((one.question.id, one.failure))
+                advance(1)
     return failed
 
 
@@ -147,33 +159,6 @@ def build_resources(
     resources = experiment.store(progress).resources(plan, wanted, models)
     resources |= {name: models[name] for name in Models.NAMES if name in needs}
     return resources | {BUDGET: experiment.context_budget}
-
-
-def _run_block(
-    experiment: Experiment,
-    questions: Sequence[Question],
-    resources: Mapping[str, Any],
-    answering: bool,
-    advance: Advance,
-) -> list[Failed]:
-    failed: list[Failed] = []
-    settings, models, table = experiment.settings, experiment.models, resources["chunk_table"]
-    limit, after = settings.failures.limit, settings.failures.after
-    execution = Execution(
-        resources, settings.workers, models.ledger, limit, after, gates=models.gates
-    )
-    start = partial(start_state, experiment, table=table)
-    pipeline = experiment.method.pipeline
-    for one in run(questions, pipeline, execution, answering=answering, start=start):
-        if one.failure is not None and one.failure.kind == RequestsWritten.__name__:
-            continue
-        row = record(one, table, settings.trace)
-        contexts = [] if settings.trace == "off" else context_rows(one, table)
-        experiment.folder.append(row, timing_rows(one, settings.workers), contexts)
-        if one.failure is not None:
-            failed.append((one.question.id, one.failure))
-        advance(1)
-    return failed
 
 
 def start_state(experiment: Experiment, question: Question, table: ChunkTable) -> RetrievalState:
@@ -195,9 +180,7 @@ def _report_failures(
     if not failed:
         path.unlink(missing_ok=True)
         return
-    alike: dict[tuple[str, str, tuple[str, ...]], list[Failed]] = {}
-    for name, failure in failed:
-        alike.setdefault((failure.step, failure.kind, failure.where), []).append((name, failure))
+    alike = group_by(failed, lambda one: (one[1].step, one[1].kind, one[1].where))
     kinds = []
     for (step, kind, where), rows in alike.items():
         ids = ", ".join(name for name, _ in rows[:_IDS_SHOWN])
@@ -210,37 +193,24 @@ def _report_failures(
         progress.say(kind)
 
 
-@dataclass(frozen=True)
-class Retrieval:
-    """Results of retrieval for questions.
-
-    `finished` has the result of each question, up to the packed context. `resources` has the
-    artifacts and models of each scope.
-    """
-
-    finished: Sequence[QuestionResult]
-    resources: Mapping[str | None, Mapping[str, Any]]
-
-    def of(self, one: QuestionResult) -> Mapping[str, Any]:
-        """Return the artifacts and models that were used for a question."""
-        return self.resources.get(one.question.scope) or self.resources[None]
+Retrieved = list[tuple[QuestionResult, ChunkTable]]
+"""The result of each question up to its context, with the chunk table of its scope."""
 
 
 def retrieve(
     experiment: Experiment, questions: Sequence[Question], progress: Progress | None = None
-) -> Retrieval:
+) -> Retrieved:
     """Retrieve and pack contexts without storing results. Missing artifacts are built."""
     progress = progress or Progress(quiet=True)
-    by_id: dict[str, QuestionResult] = {}
-    resources_of: dict[str | None, Mapping[str, Any]] = {}
-    for scope, models, mine in experiment.by_scope(questions):
+    by_id: dict[str, tuple[QuestionResult, ChunkTable]] = {}
+    pipeline, label = experiment.method.pipeline, f"{experiment.method.name}: retrieving"
+    for _, models, mine in experiment.by_scope(questions):
         resources = build_resources(experiment, models, progress, answering=False)
         execution = Execution(resources, experiment.settings.workers)
-        start = partial(start_state, experiment, table=resources["chunk_table"])
-        pipeline = experiment.method.pipeline
-        with progress.task(f"{experiment.method.name}: retrieving", len(mine)) as advance:
+        table: ChunkTable = resources["chunk_table"]
+        start = partial(start_state, experiment, table=table)
+        with progress.task(label, len(mine)) as advance:
             for one in run(mine, pipeline, execution, answering=False, start=start):
-                by_id[one.question.id] = one
+                by_id[one.question.id] = one, table
                 advance(1)
-        resources_of[scope] = resources
-    return Retrieval([by_id[question.id] for question in questions], resources_of)
+    return [by_id[question.id] for question in questions]

@@ -22,8 +22,9 @@ from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, build, raise
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import ContextBudget, FormName, Prompt, answer_form, sub_question_form
+from graphrag_bench.report.rows import group_by
 from graphrag_bench.run import method
-from graphrag_bench.run.budgets import context_budget, reported_budget, sets_budget, with_budget
+from graphrag_bench.run.budgets import context_budget, reported_budget, with_budget
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.method import Choices, Method, MethodKeys
 from graphrag_bench.run.models import Models, ProcessCache
@@ -42,9 +43,8 @@ GIVEN = frozenset({*Models.NAMES, BUDGET})
 class Experiment:
     """A run that is prepared and checked, but not started.
 
-    In `settings`, the context budget and path pooling have their final values. `choices` has the
-    variant and the settings of each artifact. `budget_set` is true if the user set the context
-    budget. `trial` is the number of the repeat, counted from 0.
+    In `settings`, the context budget and path pooling have their final values. `budget_set` is true
+    if the user set the context budget. `trial` is the number of the repeat, counted from 0.
     """
 
     settings: RunSettings
@@ -60,7 +60,7 @@ class Experiment:
     @classmethod
     def prepare(
         cls,
-        values: Mapping[str, Any] | RunSettings,
+        values: Mapping[str, Any],
         dataset: Dataset | None = None,
         *,
         swept: bool = False,
@@ -88,20 +88,15 @@ class Experiment:
         window = context_window(settings, dataset, models)
         budget = context_budget(settings, pipeline, window, file, swept=swept)
         stated = {"budget_context": reported_budget(settings, pipeline, budget), "pooling": pooling}
-        own = settings.method
-        parameters = {key: own[key] for key in own if key not in method.RESERVED}
-        pipeline_run = with_budget(pipeline, budget, settings, window)
+        own = {key: value for key, value in settings.method.items() if key not in method.RESERVED}
         edits = method.edits_of(settings, file, pipeline, options)
+        pipeline = with_budget(pipeline, budget, settings, window)
         experiment = cls(
-            settings.model_copy(update=stated),
-            dataset,
-            Method(keys, parameters, pipeline_run, pooling is not None, edits),
-            models,
-            choices,
-            window,
-            budget,
-            sets_budget(settings),
-        )
+            settings.model_copy(update=stated), dataset,
+            Method(keys, own, pipeline, pooling is not None, edits),
+            models, choices, window, budget,
+            settings.budget_context != "auto" or "method.budget" in settings.given,
+        )  # fmt: skip
         experiment._check_choices(swept)
         for item in experiment.plan:  # raises MissingPackage
             if "reduction" in item.settings and not experiment.store().holds(item):
@@ -155,9 +150,7 @@ class Experiment:
         """
         if self.settings.graph.per == "all":
             return [(None, self.models, list(questions))]
-        groups: dict[str | None, list[Question]] = {}
-        for question in sorted(questions, key=lambda one: one.scope or ""):
-            groups.setdefault(question.scope, []).append(question)
+        groups = group_by(sorted(questions, key=lambda q: q.scope or ""), lambda q: q.scope)
         return [
             (scope, self.models.over_corpus(self.dataset.within(scope)), own)
             for scope, own in groups.items()
@@ -183,18 +176,16 @@ class Experiment:
     @cached_property
     def key(self) -> str:
         """The key of the run: a digest of everything that can change an answer."""
-        pipeline = self.method.pipeline
+        pipeline, data, settings = self.method.pipeline, self.dataset, self.settings
+        needs, gold = pipeline.needs(), []
         inputs = {
-            item.resource: item.key for item in self.plan if item.resource in self.needed_artifacts
+            one.resource: one.key for one in self.plan if one.resource in self.needed_artifacts
         }
-        for name in sorted(pipeline.needs() & set(Models.NAMES)):
-            inputs[name] = self.models.identity_of(name)
-        if BUDGET in pipeline.needs():
+        inputs |= {name: self.models.identity_of(name) for name in Models.NAMES if name in needs}
+        if BUDGET in needs:
             inputs[BUDGET] = self.context_budget.identity
-        gold = []
         if self.method.keys.given:
-            gold = [[q.id, list(self.dataset.gold[q.id].evidence)] for q in self.dataset.questions]
-        data, settings = self.dataset, self.settings
+            gold = [[q.id, list(data.gold[q.id].evidence)] for q in data.questions]
         return digest(
             data.corpus_digest, data.questions_digest, settings.graph.per, settings.seed,
             pipeline.describe(), inputs, gold, _forms_in_key(pipeline, data.questions),
@@ -228,18 +219,19 @@ class Experiment:
             self.home / "artifacts" / corpus, progress or Progress(),
             failures.limit, failures.after, self.models.gates,
             shared=Path(shared) / corpus if shared is not None else None,
-            allow_cut=float(failures.allow_cut),
-            load=self.models.shared.load,
+            allow_cut=float(failures.allow_cut), load=self.models.shared.load,
         )  # fmt: skip
 
     @property
     def extraction(self) -> str:
         """The variant of the builder that extracts or imports the graph, or "" if there is none."""
-        for item in self.plan:
-            imported = item.resource == "graph" and "import_from" in item.builder.needs
-            if imported or item.resource in method.extractions():
-                return item.builder.variant
-        return ""
+        variants_in_plan = (
+            item.builder.variant
+            for item in self.plan
+            if item.resource in method.extractions()
+            or (item.resource == "graph" and "import_from" in item.builder.needs)
+        )
+        return next(variants_in_plan, "")
 
     def selection(self) -> tuple[list[Question], frozenset[str]]:
         """Return the questions of the run, interleaved by type, and the ids of those to answer."""
@@ -274,27 +266,20 @@ def _checked_pipeline(
 
 
 def _checked_inputs(
-    values: Mapping[str, Any] | RunSettings, dataset: Dataset | None, shared: ProcessCache
+    values: Mapping[str, Any], dataset: Dataset | None, shared: ProcessCache
 ) -> tuple[RunSettings, Dataset, dict[str, Any] | None]:
     """Import plug-ins. Return the checked settings, the data set and the method's file."""
-    errors = ErrorCollector()
-    if isinstance(values, RunSettings):
-        settings: RunSettings | None = values
-        plugins, config = values.plugins, values.method
-    else:
-        settings = errors.attempt(lambda: check_settings(values))
-        plugins, config = values.get("plugins") or [], values.get("method") or {}
-    errors.attempt(lambda: load_plugins(list(map(str, plugins))))
+    errors, file = ErrorCollector(), None
+    settings, config = errors.attempt(lambda: check_settings(values)), values.get("method") or {}
+    errors.attempt(lambda: load_plugins(list(map(str, values.get("plugins") or []))))
     if settings is not None:
-        if dataset is None:
-            dataset = errors.attempt(lambda: shared.dataset(settings))
+        dataset = dataset or errors.attempt(lambda: shared.dataset(settings))
         if dataset is not None:
             form = None if settings.answers == "auto" else settings.answers
             published = settings.regime == "published"
             formed = dataset.in_form(form, settings.open_tokens, published=published)
             errors.attempt(lambda: check_scoring(formed, settings.evaluation, settings.answering))
             dataset = dataset if formed.questions == dataset.questions else formed
-    file = None
     if isinstance(config, Mapping):
         errors.attempt(lambda: method.read_keys(config))
         if (file := raw_method(config)) is not None:
@@ -315,7 +300,7 @@ def _check_steps(
     problems: Sequence[str],
     attributes: frozenset[str] | None = None,
 ) -> None:
-    slots = frozenset(method.FIRST_SLOTS.values() if config.get("given") else ())
+    slots = frozenset({"chunks"} if config.get("given") else ())
     problems = [*method.unresolved(config), *problems] or pipeline.check(
         resources() | GIVEN, attributes, slots
     )
@@ -328,20 +313,17 @@ _FORM = frozenset({"form", "manner", "cue", "licence"})
 
 def forms_of(questions: Sequence[Question]) -> dict[FormName, int]:
     """Return the number of questions of each answer form, the most frequent form first."""
-    counted = Counter(question.form for question in questions)
-    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+    return dict(Counter(sorted(question.form for question in questions)).most_common())
 
 
 def _forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any]:
     """Return the answer forms for the key of a run, or [] if no answer depends on them."""
-
-    def follows_form(op: OperatorStep) -> bool:
-        prompts = [value for value in op.settings.values() if isinstance(value, Prompt)]
-        return op.settings.get("max_tokens") is None or any(
-            _FORM & one.variables for one in prompts
-        )
-
-    if not any(map(follows_form, answering_steps(pipeline))):
+    follow_form = (
+        op.settings.get("max_tokens") is None
+        or any(_FORM & one.variables for one in op.settings.values() if isinstance(one, Prompt))
+        for op in answering_steps(pipeline)
+    )
+    if not any(follow_form):
         return []
     used: set[FormName] = {question.form for question in questions}
     if any(isinstance(step, Resolve) for step in pipeline.steps()):

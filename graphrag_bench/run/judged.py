@@ -47,30 +47,27 @@ def sort_rows(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[s
 def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
     """Return the judged values (0 to 1) by question and metric, or None for an unreadable reply.
 
-    If there are several rows for a value, the last row counts. If a metric has several judges, its
-    name includes the judge ("judged_correctness by MODEL"). Raises UserError for an invalid row and
-    for a metric that is computed without a judge.
+    The last row of a value counts. If a metric has several judges, its name includes the judge
+    ("judged_correctness by MODEL"). Raises UserError for an invalid row and for a metric that is
+    computed without a judge.
     """
     path = folder.path / JUDGED
     rows = list(read_lines(path))
     judges: dict[str, set[str]] = {}
     for number, row in enumerate(rows, 1):
-        if fault := _fault(row):
-            raise UserError(f"{path}, row {number}: {fault}.")
-        judges.setdefault(row["metric"], set()).add(str(row.get("judge", "")))
+        if not {"question", "metric", "value"} <= set(row):
+            raise UserError(f"{path}, row {number}: a row needs question, metric and value.")
+        value, metric = row["value"], row["metric"]
+        if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
+            raise UserError(
+                f"{path}, row {number}: {value!r} is no number from 0 to 1 and not null."
+            )
+        if metric in ANSWER_METRICS:
+            raise UserError(f"{path}, row {number}: '{metric}' is computed without a judge.")
+        judges.setdefault(metric, set()).add(str(row.get("judge", "")))
     scores: dict[str, dict[str, float | None]] = {}
     for row in rows:
         value, metric = row["value"], row["metric"]
         name = f"{metric} by {row.get('judge', '')}" if len(judges[metric]) > 1 else metric
         scores.setdefault(row["question"], {})[name] = None if value is None else float(value)
     return scores
-
-
-def _fault(row: Row) -> str:
-    if not {"question", "metric", "value"} <= set(row):
-        return "a row needs question, metric and value"
-    value = row["value"]
-    if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
-        return f"value {value!r} is neither a number from 0 to 1 nor null"
-    computed = row["metric"] in ANSWER_METRICS
-    return f"'{row['metric']}' is a metric that is computed without a judge" if computed else ""

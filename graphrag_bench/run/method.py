@@ -32,11 +32,10 @@ from graphrag_bench.run.folder import paths_of
 class MethodKeys(BaseModel):
     """The keys of a method's file other than parameters and steps.
 
-    `title` is the method's name in tables. `page` is the method's folder in methods/, by default
-    `name`. A method with a `role` is a reference method, which other methods are compared with.
-    `given` names the values that exist before the first step. `prompts` is a folder of files that
-    replace the method's prompts. `verified` is true if the method was checked against its paper or
-    code.
+    `title` is the name in tables. `page` is the folder in methods/, by default `name`. A method
+    with a `role` is a reference method, which other methods are compared with. With `given`, the
+    slot `chunks` has a value before the first step. `prompts` is a folder of files that replace the
+    method's prompts. `verified` is true if the method was checked against its paper or code.
     """
 
     name: StrictStr
@@ -48,16 +47,9 @@ class MethodKeys(BaseModel):
     verified: bool | Literal["partly"] = True
     build: dict[str, Any] | None = None
 
-    @property
-    def first_slots(self) -> frozenset[str]:
-        """The names of the slots that have a value before the first step."""
-        return frozenset({FIRST_SLOTS[self.given]} if self.given else ())
-
 
 _REFERENCE = re.compile(r"(?:\bmethod[.\[]|\$\{\.+)(\w+)")
 RESERVED = frozenset({*MethodKeys.model_fields, "budget", FILE, *KEYS, *STAGES})
-FIRST_SLOTS = {"gold_chunks": "chunks"}
-"""The slot that is filled for each value of the key `given`."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +57,7 @@ class Method:
     """A method with its parameters and its pipeline.
 
     `pooled` is true if the method uses path pooling. `edits` lists the differences between its
-    steps and the steps in its file. A method with edits has no role, and its name and title include
-    them.
+    steps and the steps in its file. A method with edits has no role.
     """
 
     keys: MethodKeys
@@ -118,12 +109,12 @@ def edits_of(
         return ""
     stock, _ = build(own, options)
     before, after = stock.operators(), pipeline.operators()
-    names = [[op.operator.name for op in ops] for ops in (before, after)]
+    old_names, new_names = ([op.operator.name for op in ops] for ops in (before, after))
     words = []
-    for kind, a, b, c, d in SequenceMatcher(a=names[0], b=names[1], autojunk=False).get_opcodes():
+    for kind, a, b, c, d in SequenceMatcher(None, old_names, new_names, False).get_opcodes():
         if kind != "equal":
-            words += [f"+ {name}" for name in names[1][c:d]]
-            words += [f"- {name}" for name in names[0][a:b]]
+            words += [f"+ {name}" for name in new_names[c:d]]
+            words += [f"- {name}" for name in old_names[a:b]]
             continue
         for old, new in zip(before[a:b], after[c:d], strict=True):
             words += [
@@ -133,7 +124,7 @@ def edits_of(
             ]
             if old.use != new.use:
                 words.append(f"+ {new.operator.name}.use={','.join(new.use.values())}")
-    if sorted(names[0]) == sorted(names[1]) and names[0] != names[1]:
+    if sorted(old_names) == sorted(new_names) and old_names != new_names:
         words = [word for word in words if "=" in word] + ["(reordered)"]
     return " ".join(words) or "(edited)" * (stock.describe() != pipeline.describe())
 
@@ -165,8 +156,8 @@ def check_prompts(folder: Path, pipeline: Pipeline) -> None:
     if not folder.is_dir():
         raise UserError(f"method.prompts: there is no folder '{folder}'.")
     values = [value for op in pipeline.operators() for value in op.settings.values()]
-    prompts = [value for value in values if isinstance(value, Prompt)]
-    names = {Path(file.name).name for prompt in prompts for file in prompt.files}
+    files = [file for prompt in values if isinstance(prompt, Prompt) for file in prompt.files]
+    names = {Path(file.name).name for file in files}
     if not any((folder / name).is_file() for name in names):
         there = ", ".join(sorted(path.name for path in folder.iterdir())) or "none"
         wanted = ", ".join(sorted(names)) or "none"
@@ -178,8 +169,8 @@ def check_prompts(folder: Path, pipeline: Pipeline) -> None:
 
 def check_parameters(file: Mapping[str, Any], config: Mapping[str, Any]) -> None:
     """Raise UserError for parameters in `config` that are unused or not in the method's file."""
-    stages, name = unknown_stages(file), file["name"]
-    parameters = [key for key in file if key not in RESERVED and key not in stages]
+    name, known = file["name"], RESERVED.union(unknown_stages(file))
+    parameters = [key for key in file if key not in known]
     problems = [
         f"There is no setting 'method.{key}' in '{name}'. "
         + did_you_mean(key, sorted({*file, *RESERVED}), sorted(set(file) - RESERVED))
@@ -189,10 +180,10 @@ def check_parameters(file: Mapping[str, Any], config: Mapping[str, Any]) -> None
     read = references({key: value for key, value in file.items() if key not in parameters})
     while more := references([file[key] for key in read if key in parameters]) - read:
         read |= more
-    for key in (key for key in parameters if key not in read):
-        near = nearest(key, RESERVED - {FILE}, n=1)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
-        problems.append(f"No step uses the parameter 'method.{key}' of '{name}'.{hint}")
+    for key in parameters:
+        if key not in read:
+            hint = "".join(f" Did you mean '{n}'?" for n in nearest(key, RESERVED - {FILE}, n=1))
+            problems.append(f"No step uses the parameter 'method.{key}' of '{name}'.{hint}")
     raise_problems(problems, f"method '{name}'")
 
 
@@ -209,7 +200,6 @@ def references(value: object) -> set[str]:
 RICH_TYPES = ("organization", "person", "geo", "event", "category")
 """Default entity types of a rich knowledge graph, as in the code of LightRAG and PathRAG."""
 _DEFAULTS: Mapping[str, Any] = {"extraction": "auto", "text_extraction": "auto"}
-
 Choices = dict[str, dict[str, Any]]
 
 
@@ -222,9 +212,19 @@ def artifact_choices(
     settings: RunSettings, of_method: Mapping[str, Any], dataset: Dataset
 ) -> Choices:
     """Return the variant and settings of each artifact. Those of the run override the method's."""
+    imported, graph = dict[str, str](), settings.graph
+    if graph.import_from is not None:
+        if graph.per != "all":
+            raise UserError("graph.import_from imports a single graph. Set graph.per=all.")
+        imported, choice = variants_for(Path(graph.import_from)), settings.build.get("graph", {})
+        variant = choice.get("variant") if isinstance(choice, Mapping) else choice
+        any_graphml = ("graphml", "graphml_tkg") if imported["graph"].startswith("graphml") else ()
+        if variant not in (None, imported["graph"], *any_graphml):
+            raise UserError(f"graph.import_from replaces build.graph={variant}. Set only one.")
+        if settings.chunking.get("variant") != "auto":
+            imported.pop("chunk_table", None)
     merged: Choices = {}
     chunking = {"chunk_table": settings.chunking}
-    imported = _imported_choices(settings)
     for source in (_DEFAULTS, of_method, chunking, imported, settings.build):
         for resource, choice in source.items():
             new = {"variant": choice} if isinstance(choice, str) else choice
@@ -233,26 +233,10 @@ def artifact_choices(
                     f"build.{resource}={choice!r}: expected a variant or a mapping of settings."
                 )
             known = merged.get(resource, {})
-            other = new.get("variant", known.get("variant")) != known.get("variant")
-            merged[resource] = {**({} if other else known), **new}
+            same = new.get("variant", known.get("variant")) == known.get("variant")
+            merged[resource] = {**known, **new} if same else {**new}
     complete(merged, dataset)
     return merged
-
-
-def _imported_choices(settings: RunSettings) -> dict[str, str]:
-    if settings.graph.import_from is None:
-        return {}
-    if settings.graph.per != "all":
-        raise UserError("graph.import_from imports a single graph. Set graph.per=all.")
-    imported = variants_for(Path(settings.graph.import_from))
-    choice = settings.build.get("graph", {})
-    variant = choice.get("variant") if isinstance(choice, Mapping) else choice
-    graphml = {"graphml", "graphml_tkg"} if imported["graph"].startswith("graphml") else set()
-    if variant is not None and str(variant) not in {imported["graph"], *graphml}:
-        raise UserError(f"graph.import_from replaces build.graph={variant}. Set only one of them.")
-    if settings.chunking.get("variant") != "auto":
-        imported.pop("chunk_table", None)
-    return imported
 
 
 def complete(choices: Choices, dataset: Dataset) -> None:
@@ -264,18 +248,20 @@ def complete(choices: Choices, dataset: Dataset) -> None:
     extraction if the graph is made from it, else from the graph. A rich knowledge graph has
     keywords and entity types.
     """
-
-    def replace_auto(resource: str, variant: str) -> None:
+    chunking = choices["chunk_table"].get("variant")
+    chunking = dataset.card.chunking if chunking == "auto" else chunking
+    planted, has_triples = dataset.synthetic, dataset.subgraphs is not None
+    there = {"planted": planted, "subgraphs": has_triples,
+             "openie_file": chunking == "presplit" and dataset.openie is not None}  # fmt: skip
+    automatic = {
+        "chunk_table": chunking,
+        "extraction": next((name for name in there if there[name]), "nlp"),
+        "graph": "subgraphs" if has_triples else "kg",
+        "text_extraction": "planted" if planted else "nlp",
+    }
+    for resource, variant in automatic.items():
         if choices.get(resource, {}).get("variant") == "auto":
             choices[resource]["variant"] = variant
-
-    replace_auto("chunk_table", dataset.card.chunking)
-    planted, presplit = dataset.synthetic, choices["chunk_table"].get("variant") == "presplit"
-    there = {"planted": planted, "subgraphs": dataset.subgraphs is not None,
-             "openie_file": presplit and dataset.openie is not None, "nlp": True}  # fmt: skip
-    replace_auto("extraction", next(name for name in there if there[name]))
-    replace_auto("graph", "kg" if dataset.subgraphs is None else "subgraphs")
-    replace_auto("text_extraction", "planted" if planted else "nlp")
     of_graph = choices.get("graph", {})
     graph = of_graph.get("variant", "")
     needs = builders.get(variants("graph")[graph]).needs if graph in variants("graph") else ()

@@ -3,7 +3,7 @@
 import copy
 import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -11,14 +11,13 @@ from graphrag_bench.artifacts.importers.paths import content_digest, file_of
 from graphrag_bench.artifacts.store import RECIPE, load_artifact
 from graphrag_bench.config.settings import LEAST_IN_PROCESSES, RunSettings
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.training import TrainingSet, training_set
+from graphrag_bench.data.training import training_set
 from graphrag_bench.embedding.cached_models import CachedEmbedder, CachedTagger
-from graphrag_bench.embedding.cross_encoder import CrossEncoder
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.model_files import Checkpoint, make_model
 from graphrag_bench.embedding.nlp import Nlp, Spacy
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
-from graphrag_bench.embedding.tokenizer import Tokenizer, tokenizer_of
+from graphrag_bench.embedding.tokenizer import tokenizer_of
 from graphrag_bench.embedding.workers import ParallelEmbedder, ParallelTagger, WorkerModel, Workers
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import file_digest, identity_of
@@ -44,11 +43,9 @@ _OWN = ("corpus", "openie", "training")
 """Resources that differ between the corpora of scopes."""
 _CHARGED = ("embedder", "llm", "llm_build", "ledger", "budget")
 """Resources that count the model calls of a run."""
-_RELEASED = (*_CHARGED, "nlp", "cross_encoder", "llm_judge", "tokenizer", "replies")
-_BARE = ("llm", "llm_build", "llm_judge", "embedder", "nlp")
-"""Models whose identity is known without opening the cache."""
-_CODED = ("llm", "llm_build", "embedder", "nlp", "cross_encoder")
-"""Models that may be classes of the user (`_target_`)."""
+_RELEASED = (*_CHARGED, "nlp", "llm_judge", "replies")
+_CONFIGURED = ("llm", "llm_build", "llm_judge", "embedder", "nlp", "cross_encoder")
+"""Models that may be classes of the user. Their identity is known without opening the cache."""
 
 
 class Models(Mapping[str, Any]):
@@ -62,10 +59,9 @@ class Models(Mapping[str, Any]):
     def __init__(
         self, settings: RunSettings, dataset: Dataset, shared: "ProcessCache | None" = None
     ) -> None:
-        self.settings = settings
-        self.shared = shared or ProcessCache()
-        self.corpus = dataset
-        self.ledger_path = Path(settings.paths.home) / "cache" / "ledger.jsonl"
+        self.settings, self.corpus, self.shared = settings, dataset, shared or ProcessCache()
+        self._cache = Path(settings.paths.home) / "cache"
+        self.ledger_path = self._cache / "ledger.jsonl"
         self.earlier: Callable[[], Sequence[Path]] = tuple
         self.others: Callable[[], Sequence[Path]] = tuple
         self.gates: dict[str, FailureGate] = {}
@@ -93,8 +89,8 @@ class Models(Mapping[str, Any]):
     ) -> None:
         """Record calls in the file `ledger`, and reset the counts of failed calls.
 
-        The budget counts the costs in `ledger`, in the `earlier` ledgers of this run, and in
-        `others`, which are the ledgers of other processes that work on the run.
+        The budget also counts the costs in the `earlier` ledgers of this run, and in the ledgers of
+        `others`, i.e. of processes that work on the run at the same time.
         """
         self.gates.clear()
         if self.ledger_path != ledger:
@@ -110,10 +106,34 @@ class Models(Mapping[str, Any]):
             vars(self).pop(name, None)
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.NAMES:
-            raise KeyError(name)
-        own = self._first is None or name in _OWN
-        return getattr(self if own else self._first, name)
+        """Return a model or resource. Raises UserError for a resource that is not there."""
+        if self._first is not None and name not in _OWN:
+            return self._first[name]
+        graph = self.settings.graph
+        match name:
+            case "openie":
+                if self.corpus.openie is None:
+                    raise UserError(
+                        f"Data set '{self.corpus.name}' has no OpenIE file. Set "
+                        "dataset.openie=FILE or build.extraction=nlp."
+                    )
+                return self.corpus.openie
+            case "training":  # questions with gold that the run does not ask
+                return (training_worlds if self.corpus.synthetic else training_set)(self.corpus)
+            case "import_from":
+                if graph.import_from is None:
+                    raise UserError("An imported graph needs graph.import_from=PATH.")
+                return file_of(Path(graph.import_from))
+            case "checkpoint":  # published weights of a graph neural network
+                return Checkpoint(graph.checkpoint or "", graph.checkpoint_revision)
+            case "tokenizer":  # of the answering model, for context budgets
+                named = self.settings.llm.get("tokenizer"), self.identity("llm")
+                return self.shared.get_or_make("tokenizer", named, lambda: tokenizer_of(*named))
+            case "cross_encoder":
+                return self.unwrapped("cross_encoder")
+            case _ if name in self.NAMES:
+                return getattr(self, name)
+        raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.NAMES)
@@ -139,27 +159,14 @@ class Models(Mapping[str, Any]):
         """The tagger and parser with its cache of sentences."""
         tagger: Nlp = self.unwrapped("nlp")
         count, backend = self.settings.nlp_workers, self.settings.parallel
-        in_processes = isinstance(tagger, Spacy) and not tagger.on_gpu
-        alone = count == 1 or (count == "auto" and not in_processes)
-        if backend != "local" or not alone:
-            workers = Workers(None if count == "auto" else count, backend)
+        n = None if count == "auto" else count
+        several = isinstance(tagger, Spacy) and not tagger.on_gpu if n is None else n > 1
+        if backend != "local" or several:
             how = WorkerModel.of("nlp", self.settings.nlp, tagger)
-            least = 2 if backend == "local" and count != "auto" else LEAST_IN_PROCESSES
-            tagger = ParallelTagger(tagger, workers, how, least)
+            least = 2 if backend == "local" and n else LEAST_IN_PROCESSES
+            tagger = ParallelTagger(tagger, Workers(n, backend), how, least)
         store = self._store("sentences.sqlite")
         return CachedTagger(tagger, store) if store else tagger
-
-    @cached_property
-    def cross_encoder(self) -> CrossEncoder:
-        """The cross-encoder that reranks passages."""
-        model: CrossEncoder = self.unwrapped("cross_encoder")
-        return model
-
-    @cached_property
-    def tokenizer(self) -> Tokenizer:
-        """The tokenizer for context budgets, chosen by the name of the answering model."""
-        named = self.settings.llm.get("tokenizer"), self.identity("llm")
-        return self.shared.get_or_make("tokenizer", named, lambda: tokenizer_of(*named))
 
     @cached_property
     def llm(self) -> ChatModel:
@@ -201,13 +208,11 @@ class Models(Mapping[str, Any]):
         return self._store("replies.sqlite", self.settings.cache.path)
 
     def _store(self, name: str, other: str | None = None) -> Cache | None:
-        path = Path(other or f"{self.settings.paths.home}/cache/{name}")
-        reading = self.settings.cache.mode == "read"
-        if self.settings.cache.mode == "off" or (reading and not path.is_file()):
+        path, mode = Path(other or self._cache / name), self.settings.cache.mode
+        if mode == "off" or (mode == "read" and not path.is_file()):
             return None
-        return self.shared.get_or_make(
-            path.name, [path, reading], lambda: Cache(path, reading=reading)
-        )
+        make = partial(Cache, path, reading=mode == "read")
+        return self.shared.get_or_make(path.name, [path, mode], make)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -224,34 +229,6 @@ class Models(Mapping[str, Any]):
         spent = Spending.of(*read_ledger(*ledgers))
         return Budget(limits.tokens, limits.usd, spent, self.others)
 
-    @property
-    def openie(self) -> Any:
-        """The OpenIE file of the data set. Raises UserError if there is no such file."""
-        if self.corpus.openie is None:
-            raise UserError(
-                f"Data set '{self.corpus.name}' has no OpenIE file. Set dataset.openie=FILE or "
-                "build.extraction=nlp."
-            )
-        return self.corpus.openie
-
-    @property
-    def training(self) -> TrainingSet:
-        """Training questions with gold that the run does not ask. Raises UserError without any."""
-        return (training_worlds if self.corpus.synthetic else training_set)(self.corpus)
-
-    @property
-    def import_from(self) -> Path:
-        """The file or folder of the graph to import. Raises UserError if none is set."""
-        if self.settings.graph.import_from is None:
-            raise UserError("An imported graph needs graph.import_from=PATH.")
-        return file_of(Path(self.settings.graph.import_from))
-
-    @property
-    def checkpoint(self) -> Checkpoint:
-        """The published weights of a graph neural network, which are read on first use."""
-        graph = self.settings.graph
-        return Checkpoint(graph.checkpoint or "", graph.checkpoint_revision)
-
     def unwrapped(self, group: str) -> Any:
         """Return the model of a setting such as `llm_build`, without cache and budget."""
         config: Mapping[str, Any] | None = getattr(self.settings, group)
@@ -266,27 +243,25 @@ class Models(Mapping[str, Any]):
         own = {name: of for name, of in config.items() if (group, name) != ("llm", "tokenizer")}
         model = self.shared.get_or_make(group, own, lambda: make_model(group, own))
         if isinstance(server := getattr(model, "server", None), Server):
-            server.windows_file = Path(self.settings.paths.home) / "cache" / "windows.json"
+            server.windows_file = self._cache / "windows.json"
         if isinstance(model, Vllm):
             model.folder = self.ledger_path.parent
         return model
 
     def identity(self, name: str) -> str:
         """Return the name of a model or the digest of a file, without address, API key or path."""
-        if name == "corpus":
-            return self.corpus.corpus_digest
-        if name == "openie":
-            return file_digest(self.openie)
-        if name == "import_from":
-            return content_digest(self.import_from)
-        if name == "llm_build" and self.settings.llm_build is None:
-            name = "llm"
-        model = self.unwrapped(name) if name in _BARE else self[name]
-        return str(model.identity)
+        match name:
+            case "corpus":
+                return self.corpus.corpus_digest
+            case "openie":
+                return file_digest(self["openie"])
+            case "import_from":
+                return content_digest(self["import_from"])
+        return str((self.unwrapped(name) if name in _CONFIGURED else self[name]).identity)
 
     def identity_of(self, name: str) -> str:
         """Return the identity of a model for keys. For a user's class, it also covers the code."""
-        return identity_of(self.unwrapped(name)) if name in _CODED else self.identity(name)
+        return identity_of(self.unwrapped(name)) if name in _CONFIGURED else self.identity(name)
 
 
 class ProcessCache:
@@ -301,8 +276,7 @@ class ProcessCache:
     def dataset(self, settings: RunSettings) -> Dataset:
         """Return the data set of a run. Raises UserError if anything except its gold is invalid."""
         name = dataset_key(settings.dataset, settings.paths.home)
-        known = self.datasets.get(name)
-        if not isinstance(known, Dataset):
+        if not isinstance(known := self.datasets.get(name), Dataset):
             known = dataset_of(settings.dataset, settings.paths.home, scored=False)
             self.datasets[name] = known
         return known
@@ -310,11 +284,8 @@ class ProcessCache:
     def get_or_make(self, kind: str, settings: object, make: Callable[[], T]) -> T:
         """Return the cached object of a kind with these settings. If there is none, call `make`."""
         recent: _Recent[T] = self._kinds.setdefault(kind, _Recent(MOST_OF_A_KIND))
-
-        def weight(model: object) -> int:  # a GPU has no room for two vLLM models
-            return MOST_OF_A_KIND if isinstance(model, Vllm) else 1
-
-        return recent.get(key_of(settings), make, weight)
+        # a GPU has no room for two vLLM models
+        return recent.get(key_of(settings), make, lambda model: 1 + isinstance(model, Vllm))
 
     def load(self, produces: Any, folder: Path) -> Any:
         """Return the artifact in a folder. It is cached until it is built again."""
@@ -346,14 +317,12 @@ class _Recent(Generic[T]):
         self._weighed: dict[Hashable, tuple[T, int]] = {}
 
     def get(self, key: Hashable, make: Callable[[], T], weigh: Callable[[T], int]) -> T:
-        if key in self._weighed:
-            self._weighed[key] = self._weighed.pop(key)  # move to the end
-        else:
+        if (known := self._weighed.pop(key, None)) is None:
             value = make()
-            weight = weigh(value)
-            self.shrink(self._most - weight)
-            self._weighed[key] = value, weight
-        return self._weighed[key][0]
+            known = value, weigh(value)
+            self.shrink(self._most - known[1])
+        self._weighed[key] = known  # at the end
+        return known[0]
 
     def shrink(self, most: int) -> None:
         while self._weighed and sum(weight for _, weight in self._weighed.values()) > most:

@@ -6,7 +6,7 @@ The row has no retries, cache hits or seconds, so that a configuration always gi
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -16,20 +16,13 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.pipeline.pipeline import QuestionResult
-from graphrag_bench.pipeline.steps import Failure, StepTrace
+from graphrag_bench.pipeline.steps import Failure
 from graphrag_bench.question_plan import Dependencies, Plan
 from graphrag_bench.run.folder import Row, RunFolder, read_lines
-from graphrag_bench.values import Answer, Context, Piece, Question, Ranked, RetrievalState
-
-Trace = Literal["ids", "off"]
+from graphrag_bench.values import Answer, Context, Question, Ranked, RetrievalState
 
 
-def is_imported(row: Row) -> bool:
-    """Return whether a stored result was imported from another system."""
-    return bool(row.get("imported"))
-
-
-def record(finished: QuestionResult, chunk_table: ChunkTable | None, trace: Trace = "ids") -> Row:
+def record(finished: QuestionResult, chunk_table: ChunkTable, trace: str = "ids") -> Row:
     """Return the row to store for a question. `status` is answered, retrieved or failed."""
     outcome = finished.outcome
     row: Row = {"question": finished.question.id, "scope": finished.question.scope}
@@ -42,7 +35,11 @@ def record(finished: QuestionResult, chunk_table: ChunkTable | None, trace: Trac
         row["fallbacks"] = list(finished.fallbacks)
     for name in ("calls", "prompt_tokens", "completion_tokens"):
         row[name] = sum(getattr(step.calls, name) for step in finished.trace)
-    row["steps"] = _calls_by_step(finished.trace)
+    calls: dict[str, Counter[str]] = {}
+    for step in finished.trace:
+        if step.calls.calls:
+            calls.setdefault(step.step, Counter()).update(asdict(step.calls))
+    row["steps"] = {name: {k: n for k, n in total.items() if n} for name, total in calls.items()}
     if trace != "off":
         row["trace"] = [
             {"step": step.step, "wrote": {s: summary(v) for s, v in step.wrote.items()}}
@@ -51,14 +48,13 @@ def record(finished: QuestionResult, chunk_table: ChunkTable | None, trace: Trac
     return row
 
 
-def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
+def _answered(state: RetrievalState, chunk_table: ChunkTable) -> Row:
     chunks, answer, context = state.get("chunks"), state.get("answer"), state.get("context")
-    row: Row = {"status": "retrieved" if answer is None else "answered"}
+    row: Row = {"status": "retrieved"}
     if isinstance(answer, Answer):
-        row["answer"] = answer.text
-        if answer.cut:
-            row["answer_cut"] = True
-    if isinstance(chunks, Ranked) and chunk_table is not None:
+        row = {"status": "answered", "answer": answer.text}
+        row |= {"answer_cut": True} if answer.cut else {}
+    if isinstance(chunks, Ranked):
         ranks = chunk_table.ranked_documents(chunks.ids)
         row["documents"] = list(ranks)
         if len(set(ranks.values())) < len(ranks):
@@ -66,7 +62,7 @@ def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
     if isinstance(context, Context):
         row["context"] = summary(context)
         for stored, piece in zip(row["context"]["pieces"], context.pieces, strict=True):
-            if piece.kind != "chunk" and piece.chunks is not None and chunk_table is not None:
+            if piece.kind != "chunk" and piece.chunks is not None:
                 stored["documents"] = list(chunk_table.ranked_documents(np.array(piece.chunks)))
     return row
 
@@ -76,14 +72,6 @@ def documents_in(piece: Mapping[str, Any]) -> list[str] | None:
     if piece["kind"] == "chunk":
         return [piece["id"], *piece.get("also", ())]
     return piece.get("documents")
-
-
-def _calls_by_step(trace: Sequence[StepTrace]) -> dict[str, dict[str, int]]:
-    totals: dict[str, Counter[str]] = {}
-    for step in trace:
-        if step.calls.calls:
-            totals.setdefault(step.step, Counter()).update(asdict(step.calls))
-    return {name: {k: n for k, n in total.items() if n} for name, total in totals.items()}
 
 
 def summary(value: Any) -> Any:
@@ -124,10 +112,9 @@ def summary(value: Any) -> Any:
             return {"sub_questions": rows, "fixes": list(value.fixes)}
         case path_values.RankedPaths():
             return [
-                {"nodes": list(path.nodes), "relationships": list(path.relationships)}
-                | {"score": _short(path.score), "transition": path.transition}
-                for path in value.paths
-            ]
+                {"nodes": list(path.nodes), "relationships": list(path.relationships),
+                 "score": _short(path.score), "transition": path.transition} for path in value.paths
+            ]  # fmt: skip
         case path_values.ReasoningSteps():
             return [list(pair) for pair in zip(value.steps, map(list, value.queries), strict=True)]
         case path_values.Routes():
@@ -160,27 +147,22 @@ def timing_rows(finished: QuestionResult, workers: int = 1) -> Iterator[Row]:
         yield {"question": finished.question.id, **row}
 
 
-def context_rows(finished: QuestionResult, chunk_table: ChunkTable | None) -> list[Row]:
-    """Return a list that has one row with the texts of the question's context, if there are any."""
+def context_rows(finished: QuestionResult, chunk_table: ChunkTable) -> list[Row]:
+    """Return [row], where None stands for the text of a whole document, or [] without a context."""
     outcome = finished.outcome
     context = None if isinstance(outcome, Failure) else outcome.get("context")
     if not isinstance(context, Context):
         return []
-    texts = [_stored(piece, chunk_table) for piece in context.pieces]
-    of = _fingerprint([piece.text for piece in context.pieces])
-    return [{"question": finished.question.id, "texts": texts, "of": of}]
+    every, texts = [piece.text for piece in context.pieces], list[str | None]()
+    for piece in context.pieces:
+        rows = chunk_table.chunks_of(piece.id) if piece.kind == "chunk" else ()
+        whole = len(rows) == 1 and chunk_table.passage(rows[0]) == piece.text
+        texts.append(None if whole else piece.text)
+    return [{"question": finished.question.id, "texts": texts, "of": _fingerprint(every)}]
 
 
 def _fingerprint(texts: Sequence[str | None]) -> str:
     return digest([text and text.encode("utf-8", "replace").decode() for text in texts])
-
-
-def _stored(piece: Piece, chunk_table: ChunkTable | None) -> str | None:
-    if piece.kind == "chunk" and chunk_table is not None:
-        rows = chunk_table.chunks_of(piece.id)
-        if len(rows) == 1 and chunk_table.passage(rows[0]) == piece.text:
-            return None
-    return piece.text
 
 
 def context_texts(
@@ -197,10 +179,8 @@ def context_texts(
     for name, row in stored.items():
         pieces = (rows.get(name, {}).get("context") or {}).get("pieces", [])
         if len(pieces) == len(row["texts"]):
-            texts = [
-                passages.get(piece["id"]) if text is None else text
-                for piece, text in zip(pieces, row["texts"], strict=True)
-            ]
-            if None in texts or row.get("of") in (None, _fingerprint(texts)):
+            pairs = zip(pieces, row["texts"], strict=True)
+            texts = [passages.get(piece["id"]) if text is None else text for piece, text in pairs]
+            if None in texts or row.get("of") == _fingerprint(texts):
                 of_questions[name] = texts
     return of_questions

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from graphrag_bench.artifacts.plan import PlannedArtifact
@@ -31,20 +32,15 @@ _STATED = ("profile", "fidelity", "regime", "limit", "split", "dev_share", "answ
 def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
     """Return the content of `metrics.json`: metrics, cost, models and settings of a run."""
     folder, settings, method = experiment.folder, experiment.settings, experiment.method
-    dataset, evaluation = experiment.dataset, settings.evaluation
-    by_id = folder.rows()
+    dataset, evaluation, budget = experiment.dataset, settings.evaluation, experiment.context_budget
+    by_id, pipeline, store = folder.rows(), method.pipeline, experiment.store()
     rows = [by_id[question.id] for question in selected if question.id in by_id]
     scoring = scoring_of(dataset, evaluation, folder, by_id)
     metrics = score(rows, dataset.gold, folder.timing(), scoring)
-    forms, shared = forms_of(selected), settings.budget_context
-    store = experiment.store()
     built = [item for item in experiment.artifacts_for(selected) if store.holds(item)]
     recipes = [(item, store.recipe(item)) for item in built]
-    counts = len(rows), metrics["answered"]
-    valid = _still_valid(experiment, *counts)
-    budget = experiment.context_budget
+    forms, shared = forms_of(selected), settings.budget_context
     equal = budget.mode != "native" and budget.tokens is not None
-    of_context = dataset, method.pipeline, budget
     common = common_forms(settings.regime, forms)
     return metrics | {
         "dataset": dataset.name,
@@ -63,60 +59,52 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         **{name: getattr(settings, name) for name in _STATED},
         "evaluation": evaluation.model_dump(),
         "answer_forms": forms,
-        "own_answers": own_answers(method.pipeline.operators()) if common else [],
-        "budget_context": shared if isinstance(shared, int) and packers(method.pipeline) else None,
+        "own_answers": own_answers(pipeline.operators()) if common else [],
+        "budget_context": shared if isinstance(shared, int) and packers(pipeline) else None,
         "fill_context": ("on" if budget.filling else "off") if equal else None,
-        "whole_corpus": valid["whole_corpus"] if valid else holds_corpus(*of_context),
         "commit": commit(),
         "extraction": experiment.extraction,
         "extraction_statistics": _statistics(recipes),
         **_models(experiment),
-        "prices": _prices(experiment),
         "long_texts": _long_texts(recipes),
-        "training": _training(recipes),
+        "training": {
+            item.resource: {name: recipe["statistics"][name] for name in ("trained_on", "whole")}
+            for item, recipe in recipes
+            if item.trained_on
+        },
         "selected": len(selected),
         "build_rates": _build_rates(recipes),
         "cost": cost(experiment, selected),
-        "estimate": valid["estimate"] if valid else _estimate(experiment, *counts),
+        **_counted(experiment, len(rows), metrics["answered"]),
     }
 
 
-def _still_valid(experiment: Experiment, n_rows: int, n_answered: int) -> Mapping[str, Any]:
-    """Return the stored metrics if questions and code are unchanged, else an empty mapping.
-
-    Values that need a tokenizer are copied from them, because loading a tokenizer takes a third of
-    a finished run's time.
-    """
-    stored = experiment.folder.metrics()
+def _counted(experiment: Experiment, n_rows: int, n_answered: int) -> dict[str, Any]:
+    """Return the values that need a tokenizer, if possible from the file, as it loads slowly."""
+    stored, settings = experiment.folder.metrics(), experiment.settings
     same = {"commit": commit(), "n": n_rows, "answered": n_answered}
-    same |= {name: getattr(experiment.settings, name) for name in ("split", "limit", "dev_share")}
-    valid = not commit().endswith("+") and same.items() <= stored.items()
-    return stored if valid else {}
+    same |= {name: getattr(settings, name) for name in ("split", "limit", "dev_share")}
+    if not commit().endswith("+") and same.items() <= stored.items():
+        return {name: stored[name] for name in ("whole_corpus", "estimate")}
+    loads = {
+        row.step: asdict(row.expected if row.stage == "build" else row.most)
+        for row in estimates(experiment, n_rows, n_answered, unpaid=False)
+    }
+    budget, pipeline = experiment.context_budget, experiment.method.pipeline
+    return {"whole_corpus": holds_corpus(experiment.dataset, pipeline, budget), "estimate": loads}
 
 
-def _estimate(experiment: Experiment, n_rows: int, n_answered: int) -> dict[str, Any]:
-    rows = estimates(experiment, n_rows, n_answered, unpaid=False)
-    return {row.step: asdict(row.expected if row.stage == "build" else row.most) for row in rows}
-
-
-def _models(experiment: Experiment) -> dict[str, str]:
-    needs = experiment.method.pipeline.needs()
+def _models(experiment: Experiment) -> dict[str, Any]:
+    models, needs = experiment.models, experiment.method.pipeline.needs()
     built = {need for item in experiment.plan for need in item.inputs}
     users = {"llm": needs, "llm_build": built, "embedder": needs | built, "tokenizer": needs}
-    identity = experiment.models.identity
-    return {name: identity(name) if name in of else "" for name, of in users.items()}
-
-
-def _prices(experiment: Experiment) -> dict[str, str]:
-    models = experiment.models
-    priced = {
-        name: getattr(models.unwrapped(name), "prices", None) for name in ("llm", "llm_build")
+    prices = {
+        models.identity(name): f"{price.prompt:g} / {price.completion:g}"
+        for name in ("llm", "llm_build")
+        if name in needs | built and (price := getattr(models.unwrapped(name), "prices", None))
     }
-    return {
-        models.identity(name): f"{prices.prompt:g} / {prices.completion:g}"
-        for name, prices in priced.items()
-        if name in experiment.used_resources and prices is not None
-    }
+    identities = {n: models.identity(n) if n in of else "" for n, of in users.items()}
+    return {**identities, "prices": prices}
 
 
 def _statistics(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
@@ -128,7 +116,7 @@ def _statistics(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
             for name, value in counted.items():
                 columns.setdefault(name, []).append(value)
     return {
-        name: round(sum(of) / len(of), 4) if name.endswith("_share") else sum(of)
+        name: round(fmean(of), 4) if name.endswith("_share") else sum(of)
         for name, of in columns.items()
     }
 
@@ -142,19 +130,13 @@ def _build_rates(recipes: Sequence[StoredArtifact]) -> dict[str, dict[str, float
 
 
 def _long_texts(recipes: Sequence[StoredArtifact]) -> list[dict[str, Any]]:
-    totals: dict[str, tuple[str, TextLengths]] = {}
+    totals: dict[tuple[str, str], TextLengths] = {}
     for item, recipe in recipes:
         row = recipe.get("statistics", {})
         if "embedder" in item.builder.needs and row.get("window") is not None:
-            lengths, name = TextLengths.from_row(row), item.builder.name
-            total = totals[name][1].plus(lengths) if name in totals else lengths
-            totals[name] = row["what"], total
-    return [{"what": what, **asdict(total)} for what, total in totals.values()]
-
-
-def _training(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
-    rows = {item.resource: recipe["statistics"] for item, recipe in recipes if item.trained_on}
-    return {name: {k: row[k] for k in ("trained_on", "whole")} for name, row in rows.items()}
+            lengths, key = TextLengths.from_row(row), (item.builder.name, row["what"])
+            totals[key] = totals[key].plus(lengths) if key in totals else lengths
+    return [{"what": what, **asdict(total)} for (_, what), total in totals.items()]
 
 
 def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
@@ -187,10 +169,9 @@ def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None)
 
 @dataclass(frozen=True)
 class References:
-    """The `keys` of a run's artifacts, by scope and resource.
+    """The `keys` of a run's artifacts by scope (None for the whole corpus) and resource.
 
-    Artifacts of the whole corpus have the scope None. `dataset` is the folder of the corpus in
-    artifacts/. `shared` is the folder of the shared store, or "".
+    `dataset` is the folder of the corpus in artifacts/, and `shared` the shared store or "".
     """
 
     dataset: str
@@ -215,7 +196,7 @@ def write_references(experiment: Experiment, selected: Sequence[Question]) -> No
     keys = dict(stored.keys) if stored else {}
     for scope, models, _ in experiment.by_scope(selected):
         keys[scope] = {item.resource: item.key for item in experiment.plan_for(models)}
-    ordered = sorted(keys, key=lambda scope: (scope is not None, scope or ""))
+    ordered = sorted(keys, key=lambda scope: scope or "")
     rows = [{"scope": scope, "keys": dict(keys[scope])} for scope in ordered]
     references = {"dataset": safe_name(experiment.dataset.corpus_name), "artifacts": rows}
     where = {"shared": str(Path(shared).resolve())} if shared else {}
@@ -223,12 +204,8 @@ def write_references(experiment: Experiment, selected: Sequence[Question]) -> No
 
 
 def read_references(folder: RunFolder) -> References | None:
-    """Return the artifacts that a run used, or None if their list was not stored.
-
-    Raises DamagedRun if the list cannot be read.
-    """
-    path = folder.path / REFERENCES
-    if not (stored := read_json(path)):
+    """Return a run's artifacts, or None without a stored list. Raises DamagedRun for a bad list."""
+    if not (stored := read_json(path := folder.path / REFERENCES)):
         return None
     try:
         keys = {row["scope"]: dict(row["keys"]) for row in stored["artifacts"]}

@@ -20,16 +20,15 @@ from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.run.folder import Row, RunFolder
 from graphrag_bench.run.judged import judged_scores
-from graphrag_bench.run.record import context_texts, documents_in, is_imported
+from graphrag_bench.run.record import context_texts, documents_in
 
 
 @dataclass(frozen=True)
 class Scoring:
     """How questions are scored: the answer `metrics`, and the cutoffs `cuts` of evidence metrics.
 
-    Three fields are mappings by question id. `questions` has the text of a question. `texts` has
-    the texts of its context, or None for an unknown text. `judged` has its judged values by metric,
-    or None for an unreadable reply.
+    By question id, `questions` has the text, `texts` has the texts of the context (None if
+    unknown), and `judged` has the judged values by metric (None for an unreadable reply).
     """
 
     metrics: tuple[str, ...] = answer_metrics.DEFAULT_METRICS
@@ -77,11 +76,7 @@ def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
 
 
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:
-    """Return the answer metrics of a data set: the metrics on its card, or the default metrics.
-
-    Metrics for options and for sub-answers are added if the gold has any. The metrics in
-    `evaluation.metrics` come last.
-    """
+    """Return the metrics on the card (or the default), of options and parts, and of settings."""
     named = dataset.card.metrics or answer_metrics.DEFAULT_METRICS
     golds = dataset.gold.values()
     options = ["multiple_choice"] if any(gold.options for gold in golds) else []
@@ -97,9 +92,7 @@ def check_scoring(dataset: Dataset, evaluation: EvaluationSettings, answering: b
 
 
 def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str, float]:
-    """Return the metrics and the judged values of one stored result.
-
-    Metrics without gold are left out. Unreadable judgements are left out as well.
+    """Return the metrics of one stored result that have gold, and its readable judged values.
 
     >>> row = {"question": "q1", "documents": ["isk", "ada"], "answer": "Ada Marsh."}
     >>> scores = question_scores(row, Gold(answers=("Ada Marsh",), evidence=("ada",)))
@@ -131,13 +124,19 @@ def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
 
 
 def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
-    """Return the metrics of the packed context. An empty context scores 0.
+    """Return the metrics of the packed context, or 0 if it is empty.
 
     Metrics of evidence are left out if a piece does not name its documents.
     """
     if "context" not in row:
         return {}
-    items = _items(row, gold, scoring.texts.get(row["question"], ()))
+    pieces, items = _pieces(row), []
+    texts = scoring.texts.get(row["question"]) or [None] * len(pieces)
+    for piece, text in zip(pieces, texts, strict=True):
+        documents = documents_in(piece)
+        names = None if documents is None else tuple(evidence_name(gold, one) for one in documents)
+        name = evidence_name(gold, piece["id"]) if piece["kind"] == "chunk" else piece["id"]
+        items.append(retrieval.ContextItem(piece["kind"], name, piece["tokens"], text, names))
     matching, sizes = scoring.matching, scoring.evidence_tokens
     has_texts = not items or any(item.text is not None for item in items)
     scores: dict[str, float] = {}
@@ -160,17 +159,6 @@ def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
     return scores
 
 
-def _items(row: Row, gold: Gold, texts: Sequence[str | None]) -> list[retrieval.ContextItem]:
-    pieces, items = _pieces(row), []
-    known = texts if len(texts) == len(pieces) else [None] * len(pieces)
-    for piece, text in zip(pieces, known, strict=True):
-        documents = documents_in(piece)
-        names = None if documents is None else tuple(evidence_name(gold, one) for one in documents)
-        name = evidence_name(gold, piece["id"]) if piece["kind"] == "chunk" else piece["id"]
-        items.append(retrieval.ContextItem(piece["kind"], name, piece["tokens"], text, names))
-    return items
-
-
 def context_tokens(row: Row) -> int:
     """Return the number of tokens in the context of a stored result."""
     return sum(piece["tokens"] for piece in _pieces(row))
@@ -189,31 +177,26 @@ def score(
 ) -> dict[str, Any]:
     """Return the scores of stored results for `metrics.json`.
 
-    - `metrics` has for each metric its `mean`, the ends `low` and `high` of its 95 % bootstrap
-      interval, and the number `n` of questions. If questions share scopes, whole scopes are
-      resampled, and `clusters` is the number of scopes.
-    - `failed` is the number of failed questions, which are left out of all means.
-    - `answers_cut` is the fraction of answers that were cut at their limit.
-    - `fallbacks` has the number of questions with each fallback.
-    - `missing` has the number of unreadable judgements of each metric.
-    - `lengths` has the mean number of words of answers and of gold answers.
-    - `computed_by` names the packages that compute metrics.
+    `metrics` has for each metric its `mean` over the questions that did not fail, the ends `low`
+    and `high` of its 95 % bootstrap interval, and the number `n` of questions. If questions share
+    scopes, whole scopes are resampled, and `clusters` is the number of scopes. `answers_cut` is the
+    fraction of answers cut at their limit. `missing` has the number of unreadable judgements by
+    metric. `lengths` has mean numbers of words. `computed_by` names packages that compute metrics.
     """
     values: dict[str, list[float]] = {}
     scopes: dict[str, list[str | None]] = {}
+    unread: Counter[str] = Counter()
     alive = [row for row in rows if row["status"] != "failed"]
     answers = [row for row in rows if row["status"] == "answered"]
     for row in alive:
         for name, value in question_scores(row, gold[row["question"]], scoring).items():
             values.setdefault(name, []).append(value)
             scopes.setdefault(name, []).append(row.get("scope"))
-    errors = _most_first(
-        f"{row['error']['step']}: {row['error']['message'].splitlines()[0][:200]}"
-        for row in rows
-        if row["status"] == "failed"
-    )
-    judged = (scoring.judged.get(row["question"], {}) for row in alive)
-    unread = Counter(name for one in judged for name, value in one.items() if value is None)
+        judged = scoring.judged.get(row["question"], {})
+        unread.update(name for name, value in judged.items() if value is None)
+    failed = [row["error"] for row in rows if row["status"] == "failed"]
+    errors = (f"{one['step']}: {one['message'].splitlines()[0][:200]}" for one in failed)
+    fallbacks = (reason for row in rows for reason in row.get("fallbacks", ()))
     metrics = {
         name: mean_with_interval(numbers, scopes=scopes[name]).stored()
         for name, numbers in values.items()
@@ -224,15 +207,15 @@ def score(
     lengths = _lengths(alive, gold, scoring)
     return {
         "n": len(rows),
-        "failed": len(rows) - len(alive),
+        "failed": len(failed),
         "answered": len(answers),
         "answers_cut": round(sum("answer_cut" in row for row in answers) / max(len(answers), 1), 4),
         "metrics": metrics,
         "usage": _usage(rows, timing),
-        "errors": [f"{n} x {text}" for text, n in errors.items()],
+        "errors": [f"{n} x {text}" for text, n in Counter(sorted(errors)).most_common()],
         "rates": {step: shares(counts) for step, counts in sorted(calls.items())},
         "fell_back": sum("fallbacks" in row for row in rows),
-        "fallbacks": _most_first(reason for row in rows for reason in row.get("fallbacks", ())),
+        "fallbacks": dict(Counter(sorted(fallbacks)).most_common()),
         "missing": dict(sorted(unread.items())),
         "lengths": lengths,
         "computed_by": answer_metrics.metric_notes(filter(values.__contains__, scoring.metrics)),
@@ -241,42 +224,37 @@ def score(
     }
 
 
-def _most_first(names: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
-
-
 def contexts(rows: Iterable[Row]) -> dict[str, Any]:
     """Return a digest of all contexts, and the number of texts that fit, or {} without contexts.
 
     `digest` covers the kind, id and tokens of each text. `room` has, for each kind of text, the
     mean number of such texts in the contexts from which a text of this kind was dropped.
     """
-    identities: list[tuple[str, list[tuple[str, str, int]]]] = []
+    identities: dict[str, list[tuple[str, str, int]]] = {}
     room: dict[str, list[int]] = {}
     for row in rows:
         pieces = [(piece["kind"], piece["id"], piece["tokens"]) for piece in _pieces(row)]
-        identities.append((row["question"], pieces))
+        identities[row["question"]] = pieces
         for kind in _kinds_cut(row):
             room.setdefault(kind, []).append(sum(piece[0] == kind for piece in pieces))
-    if not any(pieces for _, pieces in identities):
+    if not any(identities.values()):
         return {}
     means = {kind: _mean(counts, 1) for kind, counts in sorted(room.items())}
-    return {"digest": digest(sorted(identities)), "room": means}
+    return {"digest": digest(sorted(identities.items())), "room": means}
 
 
 def _lengths(rows: Sequence[Row], gold: Mapping[str, Gold], scoring: Scoring) -> dict[str, float]:
-    lengths: list[tuple[float, float]] = []
+    answers, golds = [], []
     for row in rows:
         of_question = gold[row["question"]]
         parts = [max(aliases, key=len) for aliases in of_question.sub_answers if aliases]
         together = bool(parts) or KGQA in scoring.metrics
         wanted = gold_words(parts or of_question.answers, together=together)
         if "answer" in row and wanted:
-            lengths.append((answer_words(row["answer"]), wanted))
-    if not lengths:
-        return {}
-    answers, golds = map(fmean, zip(*lengths, strict=True))
-    return {"answer_words": round(answers, 2), "gold_words": round(golds, 2)}
+            answers.append(answer_words(row["answer"]))
+            golds.append(wanted)
+    means = {"answer_words": answers, "gold_words": golds}
+    return {name: round(fmean(words), 2) for name, words in means.items() if words}
 
 
 LONG, A_SENTENCE, UNSHARED = 3, 20, 0.3
@@ -287,11 +265,11 @@ average, more than 20 words and more than 3 times the words of the gold."""
 def _flags(metrics: Mapping[str, Any], lengths: Mapping[str, float]) -> list[str]:
     if not lengths or "accuracy" not in metrics:
         return []
-    long = lengths["answer_words"] > max(LONG * lengths["gold_words"], A_SENTENCE)
+    n_words, n_gold = lengths["answer_words"], lengths["gold_words"]
     above = metrics["accuracy"]["mean"] - metrics.get("f1", {"mean": 0.0})["mean"]
-    if not long or round(above, 6) < UNSHARED:
+    if n_words <= max(LONG * n_gold, A_SENTENCE) or round(above, 6) < UNSHARED:
         return []
-    words = f"{lengths['answer_words']:.0f} words on average (gold: {lengths['gold_words']:g})"
+    words = f"{n_words:.0f} words on average (gold: {n_gold:g})"
     return [
         f"accuracy accepts a gold answer anywhere in the text, and answers have {words}; use F1 "
         "or a judge"
@@ -317,7 +295,7 @@ USAGE = (
 
 
 def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> Mapping[str, float | None]:
-    if any(map(is_imported, rows)):
+    if any("imported" in row for row in rows):
         return dict.fromkeys(USAGE)
     names = {row["question"] for row in rows}
     timed = (row for row in timing if row["question"] in names)
@@ -325,15 +303,16 @@ def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> Mapping[str, float | N
     answered = [row for row in rows if row["status"] == "answered"]
     tokens = [row["prompt_tokens"] + row["completion_tokens"] for row in answered]
     with_context = [row for row in rows if row.get("context")]
-    packed = [Counter(piece["kind"] for piece in _pieces(row)) for row in with_context]
-    pairs = list(zip(packed, map(_kinds_cut, with_context), strict=True))
-    reports = [(n["community"], off["community"]) for n, off in pairs]
+    kinds = [
+        (Counter(piece["kind"] for piece in _pieces(row)), _kinds_cut(row)) for row in with_context
+    ]
+    reports = [(n["community"], off["community"]) for n, off in kinds]
     reports = [pair for pair in reports if any(pair)]
     usage: dict[str, float | None] = {name: sum(row[name] for row in rows) for name in USAGE[:3]}
     usage |= {
         "context_tokens_per_question": _mean([context_tokens(row) for row in with_context], 1),
-        "chunks_per_context": _mean([counts["chunk"] for counts in packed], 2),
-        "contexts_without_chunks": sum(off["chunk"] > 0 and not n["chunk"] for n, off in pairs),
+        "chunks_per_context": _mean([n["chunk"] for n, _ in kinds], 2),
+        "contexts_without_chunks": sum(off["chunk"] > 0 and not n["chunk"] for n, off in kinds),
         "tokens_per_question": _mean(tokens, 1),
         "seconds_per_question": round(sum(seconds.values()) / max(len(rows), 1), 3),
     }
