@@ -1,17 +1,14 @@
 """The context budget of a run: the same for all methods, or native to each method.
 
-In the mode *equal*, every method fills a context of `budget_context=N` tokens, so that methods are
-compared at equal cost. With `budget_context=auto`, N is derived from the size of the chunks and the
-context window of the reader, which is the model that answers.
-
-In the mode *native*, each method keeps its own top-k or its own token budget, up to the reader's
-window. This mode is set by `budget_context=native` and by `regime=published` (where
-`budget_context=N` is an upper limit). It is the default if `method.budget` is set, and under any
-profile other than `default`.
+In the mode *equal*, every method fills a context of `budget_context=N` tokens. With `auto`, N
+follows from the size of the chunks and the window of the reader, the model that answers. In the
+mode *native*, each method keeps its own top-k or its own token budget, up to the reader's window.
+This mode is set by `budget_context=native` and by `regime=published` (where `budget_context=N` is
+an upper limit). It is the default if `method.budget` is set, and under any profile.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 from typing import Any, Literal
@@ -23,6 +20,7 @@ from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget, Filling
+from graphrag_bench.run.folder import paths_of
 from graphrag_bench.run.method import references
 from graphrag_bench.run.windows import CHARACTERS_A_TOKEN, ROW, ContextWindow, round_up_to_hundred
 from graphrag_bench.text import count_tokens
@@ -31,11 +29,6 @@ FEWEST_TOKENS = 50
 """Assumed minimum length of a chunk. For a budget of N tokens, N / 50 chunks are retrieved."""
 _OWN = "method.budget"
 _SLOTS: Mapping[Filling, str] = {"chunk": "chunks", "node": "nodes"}
-
-
-def sets_budget(settings: RunSettings) -> bool:
-    """Return whether the user set the context budget of this run."""
-    return settings.budget_context != "auto" or _OWN in settings.given
 
 
 def is_native(settings: RunSettings) -> bool:
@@ -57,9 +50,9 @@ def context_budget(
     """Return the context budget of a run, which is unbounded if the pipeline packs no context.
 
     An equal budget is filled with additional items unless the user set the number of items, as in
-    `method.top_k=8`. `file` is the content of the method's file. If the user set a number of
-    tokens, raises UserError if the number exceeds the window, if `method.budget` is set too, or
-    (unless `swept`) if no step packs a context.
+    `method.top_k=8`. `file` is the content of the method's file. Raises UserError for a number of
+    tokens that exceeds the window, for a number beside `method.budget`, and (unless `swept`) for a
+    number if no step packs a context.
     """
     wish, own = settings.budget_context, settings.method.get("budget")
     number = wish if isinstance(wish, int) else None
@@ -90,13 +83,11 @@ def own_budget(settings: RunSettings) -> int | None:
 def reported_budget(
     settings: RunSettings, pipeline: Pipeline, budget: ContextBudget
 ) -> int | Literal["auto", "native"]:
-    """Return the value of `budget_context`, with `auto` replaced by `native` or a number of tokens.
-
-    The value remains `auto` if the budget is equal and the pipeline packs no context.
-    """
+    """Return `budget_context`, with `auto` replaced by `native` or, if steps pack, by a number."""
+    wish = settings.budget_context
     if is_native(settings):
-        return settings.budget_context if settings.budget_context != "auto" else "native"
-    return budget.tokens if packers(pipeline) and budget.tokens else settings.budget_context
+        return "native" if wish == "auto" else wish
+    return budget.tokens if packers(pipeline) and budget.tokens else wish
 
 
 def packers(pipeline: Pipeline) -> list[OperatorStep]:
@@ -106,11 +97,6 @@ def packers(pipeline: Pipeline) -> list[OperatorStep]:
         for op in pipeline.operators()
         if "context_budget" in op.operator.needs and op.settings.get("bounded", True)
     ]
-
-
-def map_steps(pipeline: Pipeline) -> list[OperatorStep]:
-    """Return the steps that split a context into groups and send a prompt for each group."""
-    return [op for op in pipeline.operators() if "group_tokens" in op.settings]
 
 
 def _filling(pipeline: Pipeline) -> Filling:
@@ -124,44 +110,35 @@ def with_budget(
     """Return the pipeline with the step settings that follow from the context budget.
 
     If the budget is filled with chunks (or with nodes), the top-k of their block in the prompt is
-    removed, and the steps that rank them return enough items to fill the block. If a step sends
-    groups of items to the model, each group is limited to the model's window.
+    removed, and the steps that rank them return enough items to fill the block. Under a profile, a
+    block with `top_k=auto` includes every item that fits. A `share` above 1 is a number of tokens,
+    which is scaled from the method's own budget to this budget. If a step sends groups of items to
+    the model, each group is limited to the model's window.
     """
     blocks, lists, least = {id(op) for op in packers(pipeline)}, set[int](), 0
-    if budget.filling and budget.tokens is not None:
-        lists = {id(op) for op in _outer_lists(pipeline, _SLOTS[budget.filling])}
+    slot, whole = _SLOTS[budget.filling] if budget.filling else "", own_budget(settings)
+    if slot and budget.tokens is not None:
+        lists = {id(op) for op in _outer_lists(pipeline, slot)}
         least = math.ceil(budget.tokens / FEWEST_TOKENS)
+    open_profile = settings.profile != "default" and budget.tokens is not None
 
     def changed(op: OperatorStep) -> OperatorStep:
-        new: dict[str, Any] = {}
+        new, share = dict(op.settings), op.settings.get("share", 1.0)
         if id(op) in blocks:
-            new = _of_block(op, budget, settings)
+            filled = slot and op.operator.name == f"context.{slot}"
+            if filled or (open_profile and new.get("top_k") == "auto"):
+                new["top_k"] = None
+            if share > 1 and budget.tokens is not None and whole is not None:
+                new["share"] = max(round(share * budget.tokens / whole), 2)
+            if budget.mode == "equal" and "budget" in new:
+                new["budget"] = None
         if id(op) in lists:
             new["top_k"] = max(least, op.settings["top_k"])
-        if "group_tokens" in op.settings and window.tokens_left is not None:
-            new["group_tokens"] = min(op.settings["group_tokens"], window.tokens_left)
-        return replace(op, settings={**op.settings, **new})
+        if "group_tokens" in new and window.tokens_left is not None:
+            new["group_tokens"] = min(new["group_tokens"], window.tokens_left)
+        return replace(op, settings=new)
 
     return pipeline.mapped(changed)
-
-
-def _of_block(op: OperatorStep, budget: ContextBudget, settings: RunSettings) -> dict[str, Any]:
-    """Return the changed settings of a block of the prompt.
-
-    Under a profile, a block with `top_k=auto` includes every item that fits. A `share` above 1 is a
-    number of tokens, which is scaled from the method's own budget to this budget.
-    """
-    new: dict[str, Any] = {}
-    filled = budget.filling and op.operator.name == f"context.{_SLOTS[budget.filling]}"
-    open_profile = settings.profile != "default" and budget.tokens is not None
-    if filled or (open_profile and op.settings.get("top_k") == "auto"):
-        new["top_k"] = None
-    share, whole = op.settings.get("share", 1.0), own_budget(settings)
-    if share > 1 and budget.tokens is not None and whole is not None:
-        new["share"] = max(round(share * budget.tokens / whole), 2)
-    if budget.mode == "equal" and "budget" in op.settings:
-        new["budget"] = None
-    return new
 
 
 def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
@@ -192,23 +169,17 @@ def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
 
 
 def _item_numbers(pipeline: Pipeline, file: Mapping[str, Any]) -> set[str]:
+    """Return the paths of the method's parameters that set the number of items in the context."""
     if not (filling := _filling(pipeline)):
         return set()
-    slot = _SLOTS[filling]
+    slot, values = _SLOTS[filling], paths_of(file, lists=True)
     blocks = [op for op in packers(pipeline) if op.operator.name == f"context.{slot}"]
     steps = [*blocks, *_outer_lists(pipeline, slot)]
+    operators = {op.operator.name for op in steps}
+    paths = [path.removesuffix("op") for path, name in values.items() if name in operators]
+    read = references([str(values.get(f"{path}top_k")) for path in paths])
     own = {f"method.{op.label.partition(' ')[0]}.top_k" for op in steps}
-    read = references([*_top_k_in(file, {op.operator.name for op in steps})])
     return own | {f"method.{name}" for name in read}
-
-
-def _top_k_in(value: object, operators: set[str]) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        if value.get("op") in operators:
-            yield str(value.get("top_k"))
-        value = list(value.values())
-    for one in value if isinstance(value, list) else ():
-        yield from _top_k_in(one, operators)
 
 
 @dataclass(frozen=True)
@@ -216,8 +187,8 @@ class Block:
     """A block of a prompt, such as its chunks, with its share of the context budget.
 
     `n_tokens` is the size of the block, or None if it is unbounded. `own_tokens` is true if the
-    size does not depend on the budget. `whole` is the number of chunks of typical size that fit. It
-    is None for an unbounded block, and for a block of items that are not chunks.
+    size does not depend on the budget. `whole` is the number of chunks of typical size that fit
+    into a bounded block of chunks, else None.
     """
 
     op: OperatorStep
@@ -258,19 +229,18 @@ def empty_blocks(
 ) -> str:
     """Return a message that suggests a larger budget if no chunk fits into any prompt, else "".
 
-    The result is also "" if the user set the budget (`asked`) and a prompt has items other than
-    chunks.
+    It is also "" if the user set the budget (`asked`) and a prompt has items other than chunks.
     """
-    every = context_blocks(pipeline, budget, window.chunk.typical)
+    every = context_blocks(pipeline, budget, window.median_chunk)
     chunks = [block for block in every if block.whole is not None]
     if not chunks or any(block.whole for block in chunks) or (asked and len(chunks) < len(every)):
         return ""
     best = max(chunks, key=lambda block: block.share)
-    enough = round_up_to_hundred(window.chunk.typical / best.share)
+    enough = round_up_to_hundred(window.median_chunk / best.share)
     larger = window.tokens_left is not None and window.tokens_left < enough
     return (
         f"no chunk fits: the prompt has room for {best.n_tokens:,} tokens of chunks (the context "
-        f"budget is {budget.tokens:,} tokens), but a typical chunk has {window.chunk.typical:,} "
+        f"budget is {budget.tokens:,} tokens), but a typical chunk has {window.median_chunk:,} "
         f"tokens. Set budget_context={enough}"
         f"{' and use a model with a larger context window' * larger}, or use smaller chunks: "
         "chunking=token chunking.size=N."

@@ -49,7 +49,7 @@ def find_folder(name: str, home: Path) -> Path:
         keys = {path.name: path for path in folders}
         return by_prefix(name, keys, "run", root, lambda path: path.parent.name)
     for path in folders:
-        if path.resolve() == Path(name).resolve():
+        if path.samefile(name):
             return path
     raise UserError(f"'{name}' is not a run folder below {root}. List them with `runs ls`.")
 
@@ -74,8 +74,7 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     """Return the unused files below HOME/artifacts and HOME/runs, and notes on kept artifacts.
 
     Unused files are artifacts and unfinished builds that no stored run needs, and other unfinished
-    files that are older than an hour. If it is unknown which artifacts a run uses, all artifacts of
-    its data set are kept.
+    files older than an hour. If a run's artifacts are unknown, all of its data set's are kept.
     """
     used: set[str] = set()
     whole_sets: dict[str, str] = {}
@@ -93,8 +92,14 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     for folder in sorted(artifacts.glob("*/*/*")):
         corpus = folder.parent.parent.name
         in_use = any(name == corpus or name.startswith(f"{corpus}-") for name in whole_sets)
-        if folder.is_dir() and not folder.is_symlink() and not in_use:
-            items += [Garbage(folder, kind)] if (kind := _kind(folder, keys)) else []
+        if not folder.is_dir() or folder.is_symlink() or in_use or not _is_free(folder):
+            continue
+        unfinished = folder.suffix in _UNFINISHED
+        artifact = folder.with_suffix("") if unfinished else folder
+        built = (artifact / RECIPE).is_file()
+        if f"{artifact.parent.name}/{artifact.name}" not in keys or (unfinished and built):
+            kind = "no run refers to it" if built and not unfinished else "unfinished build"
+            items.append(Garbage(folder, kind))
     rests = *artifacts.glob(".import-*"), *runs.glob(f"*/*/*{REMOVED}"), *runs.glob("*/*/*/*.new")
     newest = time.time() - _SECONDS_OLD
     items += [Garbage(p, "unfinished") for p in sorted(rests) if p.lstat().st_mtime < newest]
@@ -113,16 +118,6 @@ def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
         else:
             _remove(path)
     return removed
-
-
-def _kind(folder: Path, used: set[str]) -> str:
-    unfinished = folder.suffix in _UNFINISHED
-    artifact = folder.with_suffix("") if unfinished else folder
-    built = (artifact / RECIPE).is_file()
-    needed = f"{artifact.parent.name}/{artifact.name}" in used
-    if (needed and not (unfinished and built)) or not _is_free(folder):
-        return ""
-    return "no run refers to it" if built and not unfinished else "unfinished build"
 
 
 def _is_free(path: Path) -> bool:

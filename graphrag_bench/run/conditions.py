@@ -1,12 +1,12 @@
 """Compare the settings that affect a run's results with the conditions that a paper states."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from os.path import commonprefix
 from typing import Any
 
 from graphrag_bench.config.settings import WINDOWS, RunSettings
 from graphrag_bench.config.sources import FILE
-from graphrag_bench.papers.conditions import Condition, conditions_of
+from graphrag_bench.papers.conditions import conditions_of
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.reader_prompts import LICENCE
 from graphrag_bench.prompts import Prompt
@@ -39,21 +39,19 @@ def _answer_prompt(pipeline: Pipeline) -> dict[str, str | None]:
     own, house = _shown(prompt, ""), _shown(Prompt(prompt.name, prompt.folder), _HOUSE)
     start = len(commonprefix([own, house]))
     stop = len(own) - len(commonprefix([own[start:][::-1], house[start:][::-1]]))
+    clause = "none"
+    if differing := own[start:stop].strip():  # all sentences that have a part of it
+        start = own.index(differing, start)
+        stop = start + len(differing)
+        begins = [at + len(s) for s in (". ", "\n") if (at := own.rfind(s, 0, start)) >= 0]
+        ends = [at + 1 for s in (". ", ".\n") if (at := own.find(s, stop - 1)) >= 0]
+        clause = own[max(begins, default=0) : min(ends, default=len(own))]
     last = own.endswith((f"{_QUESTION}\n{_CUE}", _QUESTION))
     return {
         "prompt": ", ".join(file.name for file in prompt.files),
         "question": "last" if last else "first",
-        "clause": _sentences(own, start, stop) if own[start:stop].strip() else "none",
+        "clause": clause.replace("<manner>.", "..."),
     }
-
-
-def _sentences(text: str, start: int, end: int) -> str:
-    own = text[start:end]
-    start += len(own) - len(own.lstrip())
-    end -= len(own) - len(own.rstrip())
-    begins = [at + len(s) for s in (". ", "\n") if (at := text.rfind(s, 0, start)) >= 0]
-    ends = [at + 1 for s in (". ", ".\n") if (at := text.find(s, end - 1)) >= 0]
-    return text[max(begins, default=0) : min(ends, default=len(text))].replace("<manner>.", "...")
 
 
 def _shown(prompt: Prompt, licence: str) -> str:
@@ -104,12 +102,9 @@ def condition_lines(
     if tokens is not None and values["budget"] not in (None, tokens):
         yield f"  context within the window: {tokens} tokens (in the paper: {values['budget']})"
     for one in conditions_of(row):
-        yield f"  {one.name}: {'; '.join(filter(None, [_value(one, values), one.source]))}"
-
-
-def _value(one: Condition, values: Mapping[str, object]) -> str:
-    if one.setting not in values:
-        return ""
-    ours = values[one.setting]
-    other = f", not {one.value}" if one.differs(values) else ""
-    return f"{'none' if ours is None else ours}{other} ({one.setting})"
+        ours = ""
+        if one.setting in values:
+            value = values[one.setting]
+            other = f", not {one.value}" if one.differs(values) else ""
+            ours = f"{'none' if value is None else value}{other} ({one.setting})"
+        yield f"  {one.name}: {'; '.join(filter(None, [ours, one.source]))}"

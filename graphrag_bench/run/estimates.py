@@ -93,8 +93,8 @@ def estimate_line(name: str, expected: Load, most: Load) -> str:
     """Return a row of a table of estimates, with the expected and the maximum cost."""
     usd = ["–" if load.usd is None else f"{load.usd:.4f}" for load in (expected, most)]
     numbers = (expected.calls, expected.prompt_tokens, expected.completion_tokens, most.calls)
-    calls, prompt, completion, at_most = map("{:,}".format, numbers)
-    return _ESTIMATE.format(f"  {name}", calls, prompt, completion, usd[0], at_most, usd[1])
+    *likely, at_most = map("{:,}".format, numbers)
+    return _ESTIMATE.format(f"  {name}", *likely, usd[0], at_most, usd[1])
 
 
 def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator[str]:
@@ -105,18 +105,14 @@ def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator
     yield estimate_head("expected")
     yield from (estimate_line(row.step, row.expected, row.most) for row in rows)
     roles = sorted({"llm_build" if row.stage == "build" else "llm" for row in rows})
-    models = filter(None, (_model(experiment, role) for role in roles))
-    for name, model in {str(model.identity): model for model in models}.items():
-        priced = f"{model.prices.prompt:g} and {model.prices.completion:g} USD per million tokens"
-        unknown = "the price is unknown; set llm.prices={prompt: N, completion: N}"
+    models = {experiment.models.identity(role): role for role in roles}
+    for name, model in ((name, experiment.models.unwrapped(of)) for name, of in models.items()):
         if isinstance(model, OpenAICompatible):
+            prices = f"{model.prices.prompt:g} and {model.prices.completion:g}"
+            priced = f"{prices} USD per million tokens"
+            unknown = "the price is unknown; set llm.prices={prompt: N, completion: N}"
             yield f"  {name.rpartition(':')[0]}: {unknown if model.prices == Prices() else priced}"
     yield ""
-
-
-def _model(experiment: Experiment, role: str) -> ChatModel | None:
-    model = experiment.models.unwrapped(role)
-    return model if isinstance(model, ChatModel) else None
 
 
 def estimates(
@@ -160,11 +156,12 @@ def _weighted(
 
 
 def _load(experiment: Experiment, role: str, calls: int, prompt: float, completion: float) -> Load:
-    model = _model(experiment, role)
+    model, usd = experiment.models.unwrapped(role), 0.0
     n_prompt, n_completion = round(calls * prompt), round(calls * completion)
-    usd: float | None = model.prices.usd(n_prompt, n_completion) if model and calls else 0.0
-    if calls and isinstance(model, OpenAICompatible) and model.prices == Prices():
-        usd = None
+    if calls and isinstance(model, ChatModel):
+        if isinstance(model, OpenAICompatible) and model.prices == Prices():
+            return Load(calls, n_prompt, n_completion, None)
+        usd = model.prices.usd(n_prompt, n_completion)
     return Load(calls, n_prompt, n_completion, usd)
 
 
@@ -183,12 +180,9 @@ def _lengths(questions: Sequence[Question]) -> tuple[_Lengths, _Lengths]:
     forms = list(dict.fromkeys(question.answer_form for question in questions))
     words = [count_tokens(f"{form.manner} {form.licence} {form.cue}") for form in forms]
     texts = [count_tokens(one.text) for one in questions]
-    usual = fmean(
-        min(SHORT_ANSWER_TOKENS.get(q.form, PROSE_TOKENS), q.answer_form.max_tokens)
-        for q in questions
-    )
-    longest = max(form.max_tokens for form in forms)
-    most = _Lengths(max(texts) + max(words), longest)
+    short = ((SHORT_ANSWER_TOKENS.get(q.form, PROSE_TOKENS), q.answer_form) for q in questions)
+    usual = fmean(min(n_tokens, form.max_tokens) for n_tokens, form in short)
+    most = _Lengths(max(texts) + max(words), max(form.max_tokens for form in forms))
     return _Lengths(fmean(texts) + fmean(words), usual), most
 
 
@@ -196,12 +190,10 @@ def _tokens(
     experiment: Experiment, op: OperatorStep, usual: _Lengths, longest: _Lengths
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the expected and the maximum tokens of the prompt and the reply of one call."""
-    prompts = [value for value in op.settings.values() if isinstance(value, Prompt)]
-    files = [file for prompt in prompts for file in prompt.files]
+    files = [file for one in op.settings.values() if isinstance(one, Prompt) for file in one.files]
     own = max(map(template_tokens, files), default=0)
-    limit, answers = op.settings.get("max_tokens"), "answer" in op.operator.returns
-    reply = limit or longest.answer
-    likely = min(reply, usual.answer if answers else REPLY_TOKENS)
+    reply = op.settings.get("max_tokens") or longest.answer
+    likely = min(reply, usual.answer if "answer" in op.operator.returns else REPLY_TOKENS)
     window = experiment.window.tokens or windows.ASSUMED_WINDOW
     budget, slots = experiment.context_budget, {read.slot for read in op.operator.reads}
     context: int | None = 0
@@ -210,24 +202,17 @@ def _tokens(
     elif slots & _LISTS or "graph" in op.operator.needs:
         context = None
     most = window if context is None else own + longest.question + reply + context
-    sizes = _sizes(experiment)
-    packed = _packed(experiment) if "group_tokens" not in op.settings else ROW_TOKENS
+    sizes, typical, packed = _sizes(experiment), experiment.window.median_chunk, 0.0
+    for block in budgets.context_blocks(experiment.method.pipeline, budget, typical):
+        top_k = block.op.settings.get("top_k") or 0
+        top_k = windows.CHUNKS if top_k == "auto" else top_k
+        tokens = ROW_TOKENS if block.n_tokens is None else block.n_tokens
+        of_chunks = top_k and block.op.operator.name == "context.chunks"
+        packed += min(tokens, top_k * typical) if of_chunks else tokens
+    packed = ROW_TOKENS if "group_tokens" in op.settings else packed
     usually = ROW_TOKENS if context is None else min(context, packed) if context else 0
     shown = min(usually, sizes.n_chunks * sizes.chunk * windows.ROW)
     return (min(window, own + usual.question + shown), likely), (min(window, most), reply)
-
-
-def _packed(experiment: Experiment) -> float:
-    """Return the expected tokens of a context, in which a block has at most its top-k chunks."""
-    typical, budget = experiment.window.chunk.typical, experiment.context_budget
-    total = 0.0
-    for block in budgets.context_blocks(experiment.method.pipeline, budget, typical):
-        top_k = block.op.settings.get("top_k")
-        top_k = windows.CHUNKS if top_k == "auto" else top_k
-        tokens = ROW_TOKENS if block.n_tokens is None else block.n_tokens
-        of_chunks = block.op.operator.name == "context.chunks" and top_k is not None
-        total += min(tokens, top_k * typical) if of_chunks and top_k else tokens
-    return total
 
 
 def _groups(experiment: Experiment, op: OperatorStep) -> tuple[int, int]:
@@ -237,21 +222,18 @@ def _groups(experiment: Experiment, op: OperatorStep) -> tuple[int, int]:
     for item in experiment.plan:
         if item.resource == "reports" and store.holds(item):
             most = int(store.recipe(item).get("statistics", {}).get("communities") or most)
-    usual = most
-    if op.settings["group"] == "packed":
-        usual = math.ceil(most * REPORT_TOKENS / op.settings["group_tokens"])
+    packed = op.settings["group"] == "packed"
+    usual = math.ceil(most * REPORT_TOKENS / op.settings["group_tokens"]) if packed else most
     return min(usual, op.settings["max_groups"]), most
 
 
 def _building(experiment: Experiment, *, unpaid: bool) -> Iterator[Estimate]:
     """Yield the estimate of each artifact whose build calls a model."""
-    store = experiment.store()
-    items = [item for item in experiment.plan if item.builder.calls]
+    store, items = experiment.store(), [item for item in experiment.plan if item.builder.calls]
     sizes = _sizes(experiment) if items else Sizes(0.0)
     for item in items:
-        stored = unpaid and store.holds(item)
+        stored, tokens = unpaid and store.holds(item), item.builder.tokens
         n_calls = 0 if stored else item.builder.expected_calls(item.settings, sizes)
-        tokens = item.builder.tokens
         each = tokens(item.settings, sizes) if tokens else _UNKNOWN
         expected = _load(experiment, "llm_build", n_calls, *each)
         longest = max(each[1], item.settings.get("max_tokens", each[1]) or MOST_TOKENS)
@@ -282,8 +264,8 @@ _QUESTION = 20 * _WORD
 def stand_in(values: Mapping[str, Any]) -> Dataset | None:
     """Return a stand-in for a paper's data set that is not on disk, or None if it is on disk.
 
-    The stand-in has as many documents (of equal length), tokens and questions as the paper states.
-    `values` are composed settings with a `row`. Raises UserError if no paper states the size.
+    The stand-in has as many documents (of equal length), tokens and questions as the paper of the
+    setting `row` states. Raises UserError if no paper states the size.
     """
     source = values["dataset"]
     card = load_card(str(source["name"]))
@@ -301,12 +283,10 @@ def _of_sizes(paper: str, name: str, abstract: bool) -> Dataset:
         raise UserError(f"Data set '{name}' is not on disk, and no paper states its size.")
     places = [one for one in load_paper(paper).datasets.values() if one.run_card == name]
     places.sort(key=lambda one: one.abstract != abstract)
-    asked = [one.questions for one in places if one.questions]
+    n_asked = next((one.questions for one in places if one.questions), 1)
     text = _WORD * max(1, round(sizes["tokens"] / sizes["documents"]))
     documents = tuple(Document(str(n), "", f"{n}{text}") for n in range(sizes["documents"]))
-    questions = tuple(
-        Question(str(n), _QUESTION, form=card.form_of(kind))
-        for n in range(asked[0] if asked else 1)
-    )
+    form = card.form_of(kind)
+    questions = tuple(Question(str(n), _QUESTION, form=form) for n in range(n_asked))
     gold = {question.id: Gold(("-",), type=kind) for question in questions}
     return Dataset(f"{name}{SIZES}", documents, questions, gold, card)

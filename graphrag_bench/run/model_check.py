@@ -11,7 +11,6 @@ from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.config.sources import ROLES
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.model_files import make_model
-from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel, reply
@@ -43,10 +42,7 @@ class City(BaseModel):
 
 @dataclass(frozen=True)
 class Check:
-    """A check of the model with the role `part`.
-
-    `text` says what was observed if the check passed, or what to fix if it failed.
-    """
+    """Check of the model with the role `part`. `text` has the observation or what to fix."""
 
     part: str
     name: str
@@ -60,11 +56,13 @@ def check_models(settings: RunSettings) -> list[Check]:
     models = {
         part: make_model(part, config) for part, config in configs.items() if config is not None
     }
-    embedder, tagger = make_model("embedder", settings.embedder), make_model("nlp", settings.nlp)
+    embedder, nlp = make_model("embedder", settings.embedder), make_model("nlp", settings.nlp)
     checks = [check for part, model in models.items() for check in _language_model(part, model)]
-    checks.append(_check("embedder", "vector", lambda: _vector(embedder)))
-    checks.append(_check("nlp", "sentence", lambda: _sentence(tagger)))
-    return checks
+    return [
+        *checks,
+        _check("embedder", "vector", lambda: _vector(embedder)),
+        _check("nlp", "sentence", lambda: f"entities {nlp.entities(_PASSAGE)}: {nlp.identity}"),
+    ]
 
 
 def _check(part: str, name: str, work: Callable[[], str]) -> Check:
@@ -125,7 +123,3 @@ def _vector(model: Embedder) -> str:
         raise UserError(f"A vector has norm {norm:.4f}, but indices need vectors of norm 1.")
     window = model.text_lengths(()).description
     return f"{len(row)} numbers, length {norm:.3f}: {model.identity}; {window}"
-
-
-def _sentence(model: Nlp) -> str:
-    return f"entities {model.entities(_PASSAGE)}: {model.identity}"

@@ -33,13 +33,26 @@ from graphrag_bench.values import Question
 
 def describe(experiment: Experiment) -> str:
     """Return the plan as text: artifacts to build or reuse, steps, remaining questions, calls."""
-    parts = (_method_lines, _artifact_lines, _step_lines, _extent)
-    blocks = ["\n".join(lines(experiment)) for lines in parts]
-    settings, tokens = experiment.settings, experiment.context_budget.tokens
+    method, settings, data = experiment.method, experiment.settings, experiment.dataset
+    sources = f"regime {settings.regime}, profile {settings.profile}, fidelity {settings.fidelity}"
+    lines = [f"method {method.name} on {data.name} ({sources})"]
+    if data.name.endswith(SIZES):
+        lines += ["  ! The data set is not on disk. Its size is from papers. The keys will differ."]
+    lines += [f"  method.{name} = {value}" for name, value in method.parameters.items()]
+    lines += [f"  pooling.{name} = {value}" for name, value in (settings.pooling or {}).items()]
+    lines += ["", "artifacts", *_artifact_lines(experiment), "", "steps"]
+    for op in method.pipeline.operators(settings.answering):
+        reads = ", ".join(source for _, source in op.reads)
+        writes = ", ".join(map(op.writes, op.operator.returns))
+        lines.append(f"  {op.label:<58} {reads} -> {writes}")
+    for step in method.pipeline.steps(settings.answering):
+        reasons = step.fallback.values() if isinstance(step, Switch) else ()
+        lines += [f"  fallback: {reason}" for reason in reasons]
+    lines += ["", *_extent(experiment)]
     if settings.row:
-        pipeline = experiment.method.pipeline
-        blocks.append("\n".join(condition_lines(settings.row, settings, pipeline, tokens)))
-    return "\n\n".join(filter(None, blocks))
+        tokens = experiment.context_budget.tokens
+        lines += ["", *condition_lines(settings.row, settings, method.pipeline, tokens)]
+    return "\n".join(lines)
 
 
 def plan_values(experiment: Experiment) -> dict[str, Any]:
@@ -59,20 +72,9 @@ def plan_values(experiment: Experiment) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _method_lines(experiment: Experiment) -> Iterator[str]:
-    method, settings = experiment.method, experiment.settings
-    sources = f"regime {settings.regime}, profile {settings.profile}, fidelity {settings.fidelity}"
-    yield f"method {method.name} on {experiment.dataset.name} ({sources})"
-    if experiment.dataset.name.endswith(SIZES):
-        yield "  ! The data set is not on disk. Its size is from papers. The keys will differ."
-    yield from (f"  method.{name} = {value}" for name, value in method.parameters.items())
-    yield from (f"  pooling.{name} = {value}" for name, value in (settings.pooling or {}).items())
-
-
 def _artifact_lines(experiment: Experiment) -> Iterator[str]:
-    yield "artifacts"
-    store = experiment.store()
-    if experiment.settings.graph.per == "partition":
+    store, shared = experiment.store(), experiment.settings.graph.per == "all"
+    if not shared:
         yield f"  one set of artifacts for each of {len(experiment.dataset.scopes())} scopes:"
     for item in experiment.plan:
         state = "reuse" if store.holds(item) else "build"
@@ -82,18 +84,18 @@ def _artifact_lines(experiment: Experiment) -> Iterator[str]:
             yield f"         trained on {item.trained_on}"
         if item.builder.calls and item.settings.get("max_tokens", 0) is None:
             yield f"         replies: at most {MOST_TOKENS:,} tokens, within the window"
-    yield from _embedder_lines(experiment)
-
-
-def _step_lines(experiment: Experiment) -> Iterator[str]:
-    yield "steps"
-    pipeline, answering = experiment.method.pipeline, experiment.settings.answering
-    for op in pipeline.operators(answering):
-        reads = ", ".join(source for _, source in op.reads)
-        yield f"  {op.label:<58} {reads} -> {', '.join(map(op.writes, op.operator.returns))}"
-    for step in pipeline.steps(answering):
-        if isinstance(step, Switch):
-            yield from (f"  fallback: {reason}" for reason in step.fallback.values())
+    if "embedder" not in experiment.used_resources:
+        return
+    embedder: Embedder = experiment.models.unwrapped("embedder")
+    lengths = embedder.text_lengths(())
+    yield f"embedder: {lengths.description}; {experiment.models.identity('embedder')}"
+    for item in experiment.plan:
+        if "embedder" in item.builder.needs and lengths.window is not None and shared:
+            row = store.recipe(item).get("statistics", {}) if store.holds(item) else {}
+            known = "text lengths are known after the build"
+            if row.get("window") is not None:
+                known = TextLengths.from_row(row).message(row["what"]) or f"no {row['what']}"
+            yield f"  {item.resource}: {known}"
 
 
 def remaining(experiment: Experiment) -> tuple[int, int]:
@@ -105,7 +107,7 @@ def remaining(experiment: Experiment) -> tuple[int, int]:
 
 
 def _extent(experiment: Experiment) -> Iterator[str]:
-    pipeline = experiment.method.pipeline
+    pipeline, answers = experiment.method.pipeline, experiment.settings.answering
     selected, to_answer = experiment.selection()
     n, n_answers = remaining(experiment)
     calls = n_answers * pipeline.max_calls(True) + (n - n_answers) * pipeline.max_calls(False)
@@ -118,7 +120,7 @@ def _extent(experiment: Experiment) -> Iterator[str]:
         yield from _reader(experiment, forms_of(answering))
     yield from context_lines(experiment)
     if selected:
-        of = "correct answers" if experiment.settings.answering else "questions with all evidence"
+        of = "correct answers" if answers else "questions with all evidence"
         least = detectable_share(len(selected))
         yield f"detectable difference of two methods in the fraction of {of}: {least:.3f}"
         yield "  (power 80 %, alpha 5 %, if the methods disagree on half of the questions)"
@@ -132,15 +134,15 @@ def _extent(experiment: Experiment) -> Iterator[str]:
 
 
 def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
-    regime, pipeline = experiment.settings.regime, experiment.method.pipeline
+    regime, operators = experiment.settings.regime, experiment.method.pipeline.operators()
     yield f"reader prompt: {reader_prompts.READERS[regime]} (regime={regime})"
     if common := reader_prompts.common_forms(regime, forms):
         yield f"  one prompt for all methods: {', '.join(common)}"
-        if own := reader_prompts.own_answers(pipeline.operators()):
+        if own := reader_prompts.own_answers(operators):
             yield f"  the method's own prompt during retrieval: {', '.join(own)}"
     if regime == "house":
         yield from dict.fromkeys(f'  "{answer_form(form).licence}"' for form in forms)
-        for name in reader_prompts.prompts_without_licence(pipeline.operators()):
+        for name in reader_prompts.prompts_without_licence(operators):
             yield f"  not in this prompt, because it has no variable 'licence': {name}"
 
 
@@ -159,38 +161,33 @@ def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[st
 def context_lines(experiment: Experiment) -> Iterator[str]:
     """Yield lines on the context budget and its origin, and on each block of the prompt."""
     pipeline, budget = experiment.method.pipeline, experiment.context_budget
-    chunk = experiment.window.chunk
-    blocks = budgets.context_blocks(pipeline, budget, chunk.typical)
+    median, long = experiment.window.median_chunk, experiment.window.long_chunk
+    blocks = budgets.context_blocks(pipeline, budget, median)
     if not blocks:
         return
     yield f"context: {_budget(experiment)}"
-    if chunk.typical:
-        yield f"  tokens per chunk in the context: median {chunk.typical:,}, 90 % {chunk.long:,}"
+    if median:
+        yield f"  tokens per chunk in the context: median {median:,}, 90 % {long:,}"
     for block in blocks:
-        yield f"  {block.op.operator.name:<24} {', '.join(_block_notes(experiment, block))}"
-    for op in budgets.map_steps(pipeline):
-        each = "one report or chunk each"
-        if (own := op.settings)["group"] == "packed":
-            each = f"{own['group_tokens']:,} tokens each, in the order {own['order']}"
-        yield f"  {op.operator.name:<24} at most {own['max_groups']:,} groups, {each}"
+        stated = {name: block.op.settings.get(name) for name in ("top_k", "form")}
+        notes = [f"{name}={value}" for name, value in stated.items() if value is not None]
+        if block.own_tokens:
+            notes.append(f"{block.n_tokens:,} tokens, fixed")
+        elif block.n_tokens is not None:
+            notes.append(f"{block.share:g} of {budget.tokens:,} = {block.n_tokens:,} tokens")
+        if block.whole is not None:
+            notes.append(f"{block.whole} whole chunks")
+        yield f"  {block.op.operator.name:<24} {', '.join(notes)}"
+    for op in pipeline.operators():
+        if (n_tokens := (own := op.settings).get("group_tokens")) is not None:
+            each = "one report or chunk each"
+            if own["group"] == "packed":
+                each = f"{n_tokens:,} tokens each, in the order {own['order']}"
+            yield f"  {op.operator.name:<24} at most {own['max_groups']:,} groups, {each}"
     if budgets.holds_corpus(experiment.dataset, pipeline, budget):
         yield "  ! The whole corpus fits into the context, so that retrieval makes no difference."
     if reason := budgets.empty_blocks(pipeline, budget, experiment.window):
         yield f"  ! {reason}"
-
-
-def _block_notes(experiment: Experiment, block: budgets.Block) -> Iterator[str]:
-    budget, settings = experiment.context_budget, block.op.settings
-    if settings.get("top_k") is not None:
-        yield f"top_k={settings['top_k']}"
-    if settings.get("form") is not None:
-        yield f"form={settings['form']}"
-    if block.own_tokens:
-        yield f"{block.n_tokens:,} tokens, fixed"
-    elif block.n_tokens is not None:
-        yield f"{block.share:g} of {budget.tokens:,} = {block.n_tokens:,} tokens"
-    if block.whole is not None:
-        yield f"{block.whole} whole chunks"
 
 
 def _budget(experiment: Experiment) -> str:
@@ -214,37 +211,17 @@ def _budget(experiment: Experiment) -> str:
     return f"{bound} (budget_context=auto: {wanted}, within {window})"
 
 
-def _embedder_lines(experiment: Experiment) -> Iterator[str]:
-    if "embedder" not in experiment.used_resources:
-        return
-    embedder: Embedder = experiment.models.unwrapped("embedder")
-    lengths = embedder.text_lengths(())
-    yield f"embedder: {lengths.description}; {experiment.models.identity('embedder')}"
-    if lengths.window is None or experiment.settings.graph.per != "all":
-        return
-    store = experiment.store()
-    for item in (item for item in experiment.plan if "embedder" in item.builder.needs):
-        row = store.recipe(item).get("statistics", {}) if store.holds(item) else {}
-        known = "text lengths are known after the build"
-        if row.get("window") is not None:
-            known = TextLengths.from_row(row).message(row["what"]) or f"no {row['what']}"
-        yield f"  {item.resource}: {known}"
-
-
 def method_files(experiment: Experiment) -> list[Path]:
     """Return the files of a method: YAML file, page, builders, operators, then prompts."""
-    keys = experiment.method.keys
-    yaml = file_of("method", keys.name)
-    page = _in_package("methods", f"{keys.page or keys.name}/README.md")
+    keys, steps = experiment.method.keys, experiment.method.pipeline.operators()
     built = [item for item in experiment.plan if item.builder.resource != "chunk_table"]
-    steps = experiment.method.pipeline.operators()
-    functions = [item.builder.function for item in built]
-    functions += [step.operator.function for step in steps]
-    code = [Path(inspect.getfile(inspect.unwrap(function))) for function in functions]
-    settings = [*(item.settings for item in built), *(step.settings for step in steps)]
-    prompts = [value for one in settings for value in one.values() if isinstance(value, Prompt)]
-    texts = [_in_package(*prompt.name.split(":", 1)) for prompt in prompts]
-    files = (yaml, page, *code, *texts)
+    parts = [(item.builder.function, item.settings) for item in built]
+    parts += [(step.operator.function, step.settings) for step in steps]
+    code = [Path(inspect.getfile(inspect.unwrap(function))) for function, _ in parts]
+    values = [value for _, settings in parts for value in settings.values()]
+    prompts = [_in_package(*p.name.split(":", 1)) for p in values if isinstance(p, Prompt)]
+    page = _in_package("methods", f"{keys.page or keys.name}/README.md")
+    files = (file_of("method", keys.name), page, *code, *prompts)
     return list(dict.fromkeys(path for path in files if path and path.is_file()))
 
 

@@ -1,15 +1,15 @@
 """Stored sweeps: `sweep.json` in the command's folder, and `cell.json` in each job's folder.
 
-A cell is one combination of settings in a sweep, which is one job of Hydra. The table of a sweep is
-made from these files and from the run folders that they name.
+A cell is one combination of settings in a sweep, which is one job of Hydra.
 """
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -29,7 +29,6 @@ from graphrag_bench.run.stored import (
 )
 
 CELL, SWEEP, CSV = "cell.json", "sweep.json", "table.csv"
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Sweep:
     def words(self, overrides: Sequence[str]) -> str:
         """Return those overrides of a cell that differ between cells, without the method."""
         varied = {*self.varied} - {"method"}
-        words = [word.lstrip("+") for word in overrides if setting_path(word) in varied]
+        words = (word.lstrip("+") for word in overrides if setting_path(word) in varied)
         return " ".join(word.removeprefix("method.") for word in words)
 
     def position(self, cell: "Cell") -> str:
@@ -94,12 +93,8 @@ class Cell:
 
     def stored(self, datasets: Datasets) -> list[StoredRun]:
         """Return the run of the cell, then the runs of the reference methods."""
-        folders = [RunFolder(Path(path)) for path in self.runs]
-        varied = [self.varied, *[None] * len(folders)]
-        return [
-            StoredRun(folder, extent=self.extent, varied=of, read=datasets)
-            for folder, of in zip(folders, varied, strict=False)
-        ]
+        runs = [StoredRun(RunFolder(Path(p)), extent=self.extent, read=datasets) for p in self.runs]
+        return [replace(runs[0], varied=self.varied), *runs[1:]]
 
 
 def setting_path(word: str) -> str:
@@ -129,20 +124,26 @@ def write(folder: Path, value: Sweep | Cell) -> None:
     write_whole(folder / name, json.dumps(asdict(value), ensure_ascii=False, default=str) + "\n")
 
 
+_SWEEP, _CELL = TypeAdapter(Sweep), TypeAdapter(Cell)
+
+
 def sweep_in(folder: Path) -> Sweep | None:
     """Return the last sweep of a folder, or None."""
-    return _read(folder / SWEEP, _SWEEP)
+    with suppress(OSError, ValidationError):
+        return _SWEEP.validate_json((folder / SWEEP).read_bytes())
+    return None
 
 
 def cell_in(folder: Path) -> Cell | None:
     """Return the cell whose job ran in a folder, or None."""
-    return _read(folder / CELL, _CELL)
+    with suppress(OSError, ValidationError):
+        return _CELL.validate_json((folder / CELL).read_bytes())
+    return None
 
 
 def cells_below(folder: Path) -> list[Cell]:
     """Return the distinct cells of the last sweep in a folder, or the cell of its single run."""
-    sweep = sweep_in(folder)
-    if sweep is None:
+    if (sweep := sweep_in(folder)) is None:
         return [cell for cell in [cell_in(folder)] if cell]
     mine = {one.number: one for one in _cells(folder) if one.command == sweep.command}
     for number, words in enumerate(sweep.cells):
@@ -165,16 +166,15 @@ def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
     every = [cell.stored(datasets) for cell in cells if not cell.error]
     own = [runs[0] for runs in every]
     references = {run.folder.path: run for runs in every for run in runs[1:]}
-    for run in own:
-        references.pop(run.folder.path, None)
-    return with_one_rule([*own, *references.values()])
+    others = references.keys() - {run.folder.path for run in own}
+    return with_one_rule([*own, *(run for path, run in references.items() if path in others)])
 
 
 def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
     """Find runs by folder, key prefix or method, and score them by the same rule.
 
-    For the folder of a sweep, the runs of its table are returned. For any other folder, all runs
-    below it are returned. Raises UserError for a name without runs.
+    The folder of a sweep stands for the runs of its table, any other folder for all runs below it.
+    Raises UserError for a name without runs.
     """
     runs: list[StoredRun] = []
     for name in names:
@@ -199,19 +199,18 @@ def cell_tables(
     runs = table_runs(every, datasets)
     if not runs:
         heads = ("method", "result")
-        alone = [add_failed_cells(Table("", heads, (), (), heads), every)]
+        alone = [_with_failed_cells(Table("", heads, (), (), heads), every)]
         return runs, alone, alone
     compared, first = stored_differences(runs), runs[0].config
-    whole = [add_failed_cells(run_table([run.metrics for run in runs]), every)]
+    whole = [_with_failed_cells(run_table([run.metrics for run in runs]), every)]
     tables = [
-        add_failed_cells(table, every) if table.heads[0] == "method" else table
+        _with_failed_cells(table, every) if table.heads[0] == "method" else table
         for table in tables_of(runs, compared, columns or first["columns"], first.get("objective"))
     ]
     return runs, tables, [*whole, *filter(None, [comparison_table(compared)])]
 
 
-def add_failed_cells(table: Table, every: Sequence[Cell]) -> Table:
-    """Return a table of cells with rows for failed cells, in the order of the sweep."""
+def _with_failed_cells(table: Table, every: Sequence[Cell]) -> Table:
     rest, rows = list(table.rows), []
     blank = ("",) * (len(table.heads) - 2)
     for cell in every:
@@ -222,21 +221,9 @@ def add_failed_cells(table: Table, every: Sequence[Cell]) -> Table:
 
 def refuse_overwriting(folder: Path) -> None:
     """Raise UserError if `run` would overwrite files in a folder that it did not write."""
-    if sweep_in(folder) or cell_in(folder):
-        return
-    for name in (CELL, SWEEP, TABLE, CSV):
-        if (folder / name).exists():
-            raise UserError(
-                f"{folder / name} exists and was not written by this program. Choose another "
-                "folder: hydra.run.dir, or hydra.sweep.dir with -m."
-            )
-
-
-_SWEEP, _CELL = TypeAdapter(Sweep), TypeAdapter(Cell)
-
-
-def _read(path: Path, kind: TypeAdapter[T]) -> T | None:
-    try:
-        return kind.validate_json(path.read_bytes())
-    except (OSError, ValidationError):
-        return None
+    there = [folder / name for name in (CELL, SWEEP, TABLE, CSV) if (folder / name).exists()]
+    if there and not sweep_in(folder) and not cell_in(folder):
+        raise UserError(
+            f"{there[0]} exists and was not written by this program. Choose another folder: "
+            "hydra.run.dir, or hydra.sweep.dir with -m."
+        )

@@ -1,7 +1,7 @@
 """The context window of the reader (the model that answers), and the room for the context."""
 
 import math
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,26 +33,19 @@ CHARACTERS_A_TOKEN = 8
 
 
 @dataclass(frozen=True)
-class ChunkSize:
-    """Median (`typical`) and 90th percentile (`long`) of the tokens of a chunk in a prompt."""
-
-    typical: int
-    long: int
-
-
-@dataclass(frozen=True)
 class ContextWindow:
-    """Context window of the reader, the model that answers.
+    """Context window of the reader, with the median and 90th percentile of a chunk's tokens.
 
     `tokens` is the size of the window, or None if it is unknown. `reserved` is the number of tokens
     for instructions, question and answer. If prompts are counted with the tokenizer of another
     model, the reader needs at most `margin` tokens for each counted token.
 
-    >>> ContextWindow(ChunkSize(typical=1200, long=1260), tokens=8192, reserved=1112).tokens_left
+    >>> ContextWindow(median_chunk=1200, long_chunk=1260, tokens=8192, reserved=1112).tokens_left
     7000
     """
 
-    chunk: ChunkSize
+    median_chunk: int
+    long_chunk: int
     tokens: int | None
     reserved: int
     margin: float = 1.0
@@ -69,7 +62,7 @@ class ContextWindow:
     @property
     def wanted(self) -> int:
         """Context tokens that `CHUNKS` chunks need in every method. The minimum is `LEAST`."""
-        return max(LEAST, round_up_to_hundred(CHUNKS * self.chunk.long / SHARE))
+        return max(LEAST, round_up_to_hundred(CHUNKS * self.long_chunk / SHARE))
 
     @property
     def auto(self) -> int:
@@ -95,37 +88,35 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
         window = min(window or whole, whole)
     most = max((question.answer_form.max_tokens for question in dataset.questions), default=0)
     reserved = RESERVED + reserved_tokens(most, window or ASSUMED_WINDOW)
-    join, size = settings.chunking.get("join"), _size_of_chunks(settings, dataset)
+    variant, join = settings.chunking.get("variant", "auto"), settings.chunking.get("join")
+    builder = f"chunk_table.{dataset.card.chunking if variant == 'auto' else variant}"
+    setting = builders.get(builder).settings.get("size") if builder in builders else None
+    size: Any = settings.chunking.get("size", setting.default) if setting else None
+    size = size if isinstance(size, int) and size > 0 else None
     file, counting = user_cache("token_counts.json"), file_digest(Path(__file__))
     key = digest(dataset.corpus_digest, size, str(join), counting, code(count_tokens))
-    if (chunks := read_cache(file).get(key)) is None:  # cached, as the tokenizer loads slowly
-        write_cache(file, key, chunks := [*astuple(chunk_size(settings, dataset))])
-    return ContextWindow(ChunkSize(*chunks), window, reserved, margin)
+    if (sizes := read_cache(file).get(key)) is None:  # cached, as the tokenizer loads slowly
+        write_cache(file, key, sizes := _chunk_sizes(dataset, size, whole=join == "corpus"))
+    median, long = sizes
+    return ContextWindow(median, long, window, reserved, margin)
 
 
-def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
-    """Return the size of a run's chunks, from at most 200 evenly spaced documents of the corpus."""
-    documents, size = dataset.documents, _size_of_chunks(settings, dataset)
-    if not documents:
-        return ChunkSize(0, 0)
+def _chunk_sizes(dataset: Dataset, size: int | None, whole: bool) -> list[int]:
+    """Return the median and the 90th percentile of the tokens of a chunk in a prompt.
+
+    At most 200 evenly spaced documents are read. With `whole`, a chunk spans documents.
+    """
+    if not (documents := dataset.documents):
+        return [0, 0]
     most = None if size is None else size * CHARACTERS_A_TOKEN
     counts = []
     places = np.linspace(0, len(documents) - 1, _SAMPLE).tolist()
     for document in (documents[row] for row in sorted({round(place) for place in places})):
         n_text = count_tokens(document.text[:most])
         counts.append(min(n_text, size or n_text) + count_tokens(document.title))
-    if size is not None and settings.chunking.get("join") == "corpus":
+    if size is not None and whole:
         counts = [min(sum(counts), size)]
-    typical, long = np.percentile(counts, (50, 90), method="higher")
-    return ChunkSize(math.ceil(typical * ROW), math.ceil(long * ROW))
-
-
-def _size_of_chunks(settings: RunSettings, dataset: Dataset) -> int | None:
-    variant = settings.chunking.get("variant", "auto")
-    name = f"chunk_table.{dataset.card.chunking if variant == 'auto' else variant}"
-    setting = builders.get(name).settings.get("size") if name in builders else None
-    size: Any = settings.chunking.get("size", setting.default) if setting else None
-    return size if isinstance(size, int) and size > 0 else None
+    return [math.ceil(n * ROW) for n in np.percentile(counts, (50, 90), method="higher")]
 
 
 def round_up_to_hundred(n_tokens: float) -> int:

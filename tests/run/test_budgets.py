@@ -10,9 +10,9 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import method_file, names, with_profile
 from graphrag_bench.pipeline.pipeline import Pipeline, build
 from graphrag_bench.prompts import ContextBudget
-from graphrag_bench.run.budgets import context_blocks, holds_corpus, map_steps, packers
+from graphrag_bench.run.budgets import context_blocks, holds_corpus, packers
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.windows import LEAST, ChunkSize, ContextWindow
+from graphrag_bench.run.windows import LEAST, ContextWindow
 
 pytestmark = pytest.mark.slow
 
@@ -103,13 +103,13 @@ def test_lists_are_lengthened_to_fill_the_budget_unless_a_model_reads_them(
 
 def test_window_limits_groups_and_the_budget_of_a_profile() -> None:
     for window, most in ((None, 12000), (8192, 6100)):
-        (step,) = map_steps(served("ggraphrag", window, "profile=upstream").method.pipeline)
-        assert step.settings["group_tokens"] == most
+        ops = served("ggraphrag", window, "profile=upstream").method.pipeline.operators()
+        assert {op.settings.get("group_tokens") for op in ops} == {None, most}
     whole, cut = (served("fastgraphrag", n, "profile=upstream") for n in (None, 8192))
     assert [one.context_budget.tokens for one in (whole, cut)] == [16000, 6100]
     both = prepared("lgraphrag", "regime=published", "budget_context=1000", "method.budget=90")
     assert both.context_budget.tokens == 90
-    blocks = context_blocks(cut.method.pipeline, cut.context_budget, cut.window.chunk.typical)
+    blocks = context_blocks(cut.method.pipeline, cut.context_budget, cut.window.median_chunk)
     assert [block.n_tokens for block in blocks] == [1525, 1144, 3431]
 
 
@@ -193,12 +193,12 @@ def kinds(folder: Path) -> list[str]:
 
 def test_auto_fits_four_chunks_within_the_window() -> None:
     """4 x 1,260 / 0.33 = 15,273; (8,192 - 1,112) / 1.15 = 6,156."""
-    large, small = ChunkSize(1260, 1260), ChunkSize(120, 130)
-    assert ContextWindow(large, 128_000, 1100).auto == 15_300
-    assert ContextWindow(large, 8192, 1112, 1.15).auto == 6100
-    assert ContextWindow(large, None, 1112, 1.15).auto == 6100
-    assert ContextWindow(small, 128_000, 1112).auto == 2400
-    assert ContextWindow(small, 2048, 1112).auto == 900
+    large, small = (1260, 1260), (120, 130)
+    assert ContextWindow(*large, 128_000, 1100).auto == 15_300
+    assert ContextWindow(*large, 8192, 1112, 1.15).auto == 6100
+    assert ContextWindow(*large, None, 1112, 1.15).auto == 6100
+    assert ContextWindow(*small, 128_000, 1112).auto == 2400
+    assert ContextWindow(*small, 2048, 1112).auto == 900
 
 
 def test_prompt_without_room_for_a_chunk_is_refused(books: list[str]) -> None:
@@ -214,4 +214,4 @@ def test_prompt_without_room_for_a_chunk_is_refused(books: list[str]) -> None:
 def test_chunk_size_follows_the_chunking(books: list[str]) -> None:
     for size, least, most in ((1200, 1000, 1300), (300, 250, 350)):
         words = [*books, "method=vanilla", "llm.window=128000", f"chunking.size={size}"]
-        assert least < Experiment.prepare(compose_settings(words)).window.chunk.typical < most
+        assert least < Experiment.prepare(compose_settings(words)).window.median_chunk < most
