@@ -60,12 +60,10 @@ def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfi
 def multiple_values_error(word: str) -> UserError:
     """Return the error for an override with several values in a command without a sweep."""
     name, _, value = word.partition("=")
-    several = f"'{word}' has several values. Sweep over them with `graphrag-bench run -m`"
-    if name.lstrip("+") in sources.GROUPS:
-        return UserError(f"{several}.")
-    return UserError(
-        f"{several}, or write a list as {name}=[{value}] and a text as '{name}=\"{value}\"'."
-    )
+    other = f", or write a list as {name}=[{value}] and a text as '{name}=\"{value}\"'"
+    other = "" if name.lstrip("+") in sources.GROUPS else other
+    sweep = "Sweep over them with `graphrag-bench run -m`"
+    return UserError(f"'{word}' has several values. {sweep}{other}.")
 
 
 @contextmanager
@@ -91,10 +89,9 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | Non
     if config.hydra.runtime.choices["hydra/sweeper"] != "basic":
         return None
     params: Mapping[str, Any] = config.hydra.sweeper.get("params") or {}
+    words = [*(f"{name}={value}" for name, value in params.items()), *overrides]
     several: dict[str, list[str]] = {}
-    for word in parse_overrides(
-        [*(f"{name}={value}" for name, value in params.items()), *overrides]
-    ):
+    for word in parse_overrides(words):
         name = word.get_key_element()
         if not word.is_sweep_override():
             several[name] = [f"{name}={word.get_value_element_as_str()}"]
@@ -139,11 +136,10 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
     """
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)
-    own = plain["method"]
+    own, choices = plain["method"], hydra.runtime.choices
     if own.get("prompts") is None:
         own.pop("prompts", None)
-    choices = hydra.runtime.choices
-    words = [str(choices[one]) for one in ("method", "profile", "fidelity", "pooling")]
+    words = (str(choices[one]) for one in ("method", "profile", "fidelity", "pooling"))
     file = sources.profiled_method(*words)
     if own.get("name") != file.get("name"):
         raise UserError(f"method.name={own.get('name')}: choose a method with method=NAME.")
@@ -201,25 +197,22 @@ def plain_errors() -> Iterator[None]:
             "quotes, write it in two kinds of quotes: 'NAME=\"VALUE\"'."
         ) from None
     except HydraException as error:
-        own = error.__cause__
-        raise own if isinstance(own, UserError) else UserError(_message(error)) from None
+        if isinstance(error.__cause__, UserError):
+            raise error.__cause__ from None
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, OmegaConfBaseException):
+            cause = cause.__cause__
+        parent, path = getattr(cause, "parent_node", None), getattr(cause, "full_key", None) or ""
+        group, dot, name = path.rpartition(".")
+        message = " ".join(f"{error} {cause or ''}".split())
+        if (role := path.partition(".")[0]) in sources.ROLES and not parent:
+            message = f"'{path}' needs a model: add llm@{role}=NAME."
+        elif path and isinstance(parent, DictConfig):
+            hint = did_you_mean(name, sorted(map(str, parent)), prefix=f"{group}{dot}")
+            of = f" of method '{parent.get('name')}'" if group == "method" else ""
+            message = f"There is no setting '{path}'{of}. {hint}"
+        raise UserError(message) from None
     except (TypeError, ValueError) as error:  # a bad index or a long number
         if not str(error).startswith(("Index ", "Exceeds the limit")):
             raise
         raise UserError(f"{error}. Give the position of a step, e.g. method.retrieve.0.") from None
-
-
-def _message(error: HydraException) -> str:
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, OmegaConfBaseException):
-        cause = cause.__cause__
-    path = str(getattr(cause, "full_key", None) or "")
-    parent = getattr(cause, "parent_node", None)
-    if (role := path.partition(".")[0]) in sources.ROLES and not parent:
-        return f"'{path}' needs a model: add llm@{role}=NAME."
-    if path and isinstance(parent, DictConfig):
-        group, dot, name = path.rpartition(".")
-        hint = did_you_mean(name, sorted(map(str, parent)), prefix=f"{group}{dot}")
-        of = f" of method '{parent.get('name')}'" if group == "method" else ""
-        return f"There is no setting '{path}'{of}. {hint}"
-    return " ".join(f"{error} {cause or ''}".split())

@@ -1,6 +1,6 @@
 """The settings of a run with their defaults. The docstring of a setting is its help text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -307,23 +307,21 @@ def _checked(kind: type[T], values: Mapping[str, Any], *above: str) -> T:
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
-        problems: dict[str, list[str]] = {}
-        for fault in error.errors():
-            setting, reason = _problem(dict(fault), [*above, *map(str, fault["loc"])])
-            problems.setdefault(setting, []).append(reason)
-        lines = "\n".join(f"  {name}{' or '.join(each)}" for name, each in problems.items())
-        raise UserError(f"{len(problems)} invalid setting(s):\n{lines}") from None
-
-
-def _problem(fault: dict[str, Any], path: Sequence[str]) -> tuple[str, str]:
-    if fault["type"] == "extra_forbidden":
-        name, known = ".".join(path), [name for name, *_ in described_settings()]
-        return f"There is no setting '{name}'. ", did_you_mean(name, known)
-    if fault["type"] == "dict_type" and path[0] in ("llm_build", "llm_judge"):
-        return f"{path[0]}={fault['input']!r}: ", f"write llm@{path[0]}={fault['input']}."
-    types = ("constrained", "literal", "int", "bool", "function")  # members of a union
-    names = [part for part in path if not part.startswith(types)]
-    return f"{'.'.join(names)}={fault['input']!r}: ", f"{fault['msg']}."
+        faults = error.errors()
+    problems: dict[str, list[str]] = {}
+    for fault in faults:
+        path, value = [*above, *map(str, fault["loc"])], fault["input"]
+        name, setting, reason = ".".join(path), "", f"{fault['msg']}."
+        if fault["type"] == "extra_forbidden":
+            setting = f"There is no setting '{name}'. "
+            reason = did_you_mean(name, [known for known, *_ in described_settings()])
+        elif fault["type"] == "dict_type" and path[0] in ("llm_build", "llm_judge"):
+            reason = f"write llm@{path[0]}={value}."
+        types = ("constrained", "literal", "int", "bool", "function")  # members of a union
+        names = ".".join(part for part in path if not part.startswith(types))
+        problems.setdefault(setting or f"{names}={value!r}: ", []).append(reason)
+    lines = "\n".join(f"  {name}{' or '.join(each)}" for name, each in problems.items())
+    raise UserError(f"{len(problems)} invalid setting(s):\n{lines}") from None
 
 
 def default_settings() -> dict[str, Any]:

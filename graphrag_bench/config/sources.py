@@ -7,17 +7,15 @@ sets, profiles and tables of papers are choices too. `configs/run.yaml` uses thr
 - `source/METHOD:PROFILE:FIDELITY:POOLING`: a method's file with the changes of its profile
 - `chunking/of:METHOD:PROFILE:FIDELITY:DATASET`: the chunking of a method, or of a paper's data set
 
-A method's file may list the parameters that are stated in its sources (papers, authors' code):
+A method's file may list the parameters that its sources (papers, authors' code) state, as in
 
-    profiles:
-      zhou2025: {damping: 0.1, build.graph.synonymy: add}
-      upstream: {damping: 0.1, top_k: 5, khop: unstated}
+    profiles: {zhou2025: {damping: 0.1}, upstream: {build.graph.synonymy: add, khop: unstated}}
     fidelity: {conversion: llm, build.extraction: llm}
+    pooled: {form: paths}
 
-With `profile=zhou2025`, the mapping `zhou2025` is applied to the file. With `fidelity=paper`, the
-mapping under `fidelity` is applied. Settings of the user override both. `unstated` means that the
-source does not state the value, and the value of the file is kept. The changes for path pooling
-(`pooling=rerank` or `reselect`) are under `pooled`, as in `pooled: {form: paths}`.
+With `profile=zhou2025`, the mapping `zhou2025` is applied to the file, with `fidelity=paper`, the
+mapping `fidelity`, and with path pooling, the mapping `pooled`. Settings of the user override them.
+`unstated` means that the source states no value, so that the value of the file is kept.
 """
 
 import copy
@@ -91,14 +89,13 @@ def names(group: str, within: Sequence[Path] | None = None) -> list[str]:
     >>> "hipporag" in names("method"), names("profile")
     (True, ['default', 'paper', 'upstream', 'zhou2025'])
     """
-    files = {
+    every = {
         path.relative_to(folder / group).with_suffix("").as_posix()
         for folder in (folders() if within is None else within)
         for path in (folder / group).rglob("*.yaml")
     }
-    cards = card_names() if group == "dataset" else []
-    of_papers = papers().names(group) if group in _OF_PAPERS else []
-    return sorted({*files, *cards, *_FIXED.get(group, ()), *of_papers})
+    every.update(card_names() if group == "dataset" else (), _FIXED.get(group, ()))
+    return sorted(every.union(papers().names(group) if group in _OF_PAPERS else ()))
 
 
 def built_in_names(group: str) -> list[str]:
@@ -130,8 +127,8 @@ def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) ->
         install = f"pip install 'graphrag-bench[{extra}]'"
         return UserError(f"{group}={name} needs another package. Install it: {install}.")
     if group == "method" and name in IN_PLUGIN:
-        plugin = "docs/examples/graphrag_bench_more"
-        return UserError(f"method={name} is in a plug-in. Install it: pip install ./{plugin}")
+        install = "pip install ./docs/examples/graphrag_bench_more"
+        return UserError(f"method={name} is in a plug-in. Install it: {install}")
     return unknown(group, name, valid or names(group))
 
 
@@ -160,8 +157,7 @@ def method_file(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
     """
     if name in above:
         raise UserError(f"The method '{name}' is based on itself: {' <- '.join((*above, name))}.")
-    path = file_of("method", name)
-    if path is None:
+    if (path := file_of("method", name)) is None:
         raise unknown_choice("method", name)
     content = _method(path)
     bases = content.pop("defaults", ["_self_"])
@@ -211,32 +207,27 @@ def with_profile(
     config = copy.deepcopy({key: value for key, value in method.items() if key not in KEYS})
     for path in sorted(changes, key=lambda path: path.count(".")):
         if changes[path] != "unstated":  # a variant comes first, because it replaces its settings
-            _change(config, path, changes[path])
+            *above, last = path.split(".")
+            node = config
+            for name in above:
+                inner = node.get(name)
+                node[name] = inner if isinstance(inner, dict) else {"variant": inner}
+                node = node[name]
+            if last not in node and above[:1] != ["build"]:
+                hint = did_you_mean(last, sorted(node))
+                raise UserError(f"method '{config.get('name')}' has no '{path}' to change. {hint}")
+            node[last] = changes[path]
     if profile != "default":
         _lay_under(config)
     return config
 
 
-def _change(config: dict[str, Any], path: str, value: object) -> None:
-    *above, last = path.split(".")
-    node = config
-    for name in above:
-        inner = node.get(name)
-        node[name] = inner if isinstance(inner, dict) else {"variant": inner}
-        node = node[name]
-    if last not in node and above[:1] != ["build"]:
-        hint = did_you_mean(last, sorted(node))
-        raise UserError(f"method '{config.get('name')}' has no '{path}' to change. {hint}")
-    node[last] = value
-
-
 def _lay_under(node: object) -> None:
-    inner: Sequence[object] = node if isinstance(node, list) else ()
     if isinstance(node, dict):
         if node.get("op") == "points.map":
             node.update({**_POINTS, **node})
-        inner = list(node.values())
-    for one in inner:
+        node = list(node.values())
+    for one in node if isinstance(node, list) else ():
         _lay_under(one)
 
 
@@ -285,8 +276,8 @@ class _Choices(ConfigSource):
         groups = {path.name for path in entries if path.is_dir()} | set(() if group else GROUPS)
         choices = {path.stem for path in entries if path.suffix == ".yaml"}
         choices |= set(names(group)) if group in GROUPS else set()
-        every = {ObjectType.GROUP: groups, ObjectType.CONFIG: choices}
-        return sorted(every[results_filter] if results_filter in every else groups | choices)
+        every = {ObjectType.GROUP: groups, ObjectType.CONFIG: choices, None: groups | choices}
+        return sorted(every[results_filter])
 
     def load_config(self, config_path: str) -> ConfigResult:
         group, name = _parts(config_path)
@@ -309,12 +300,14 @@ def _parts(config_path: str) -> tuple[str, str]:
 
 def _content(group: str, name: str) -> dict[str, Any] | None:
     if (file := file_of(group, name)) is not None:
-        if group == "dataset":
-            return _with_own_paths(file)
-        if group != "method":
-            return read_mapping(file)
-        method = without_chunking(_method(file))
-        return {key: value for key, value in method.items() if key not in KEYS}
+        if group == "method":
+            method = without_chunking(_method(file))
+            return {key: value for key, value in method.items() if key not in KEYS}
+        content = read_mapping(file)
+        if group == "dataset":  # paths are relative to the file
+            paths = {k: file.parent / str(content[k]) for k in _OF_DATASET if content.get(k)}
+            content |= {key: str(path) for key, path in paths.items() if path.exists()}
+        return content
     if (group, name) == ("", "settings"):
         return default_settings()
     if group == "source":
@@ -332,13 +325,6 @@ def _content(group: str, name: str) -> dict[str, Any] | None:
     of_paper = group in _OF_PAPERS and ("." in name or "/" in name)
     inside: dict[str, Any] | None = papers().content(group, name) if of_paper else None
     return inside
-
-
-def _with_own_paths(file: Path) -> dict[str, Any]:
-    content = read_mapping(file)
-    paths = {name: file.parent / str(content.get(name) or "") for name in _OF_DATASET}
-    there = {name: str(path) for name, path in paths.items() if content.get(name) and path.exists()}
-    return {**content, **there}
 
 
 class _SearchPath(SearchPathPlugin):

@@ -48,8 +48,17 @@ def quote(word: str) -> str:
     if not equals or name.startswith("-"):
         return word
     if (group := name.lstrip("+")).partition("@")[0] in GROUPS or group.startswith("hydra/"):
-        name, value = _choice(name, group, value)
-        word = f"{name}={value}" if value else name
+        if value.lower() == "null" and group in _OPTIONAL:
+            return f"~{group}"
+        if value.startswith("[") and group in GROUPS and group != "experiment":
+            listed = value.strip("[] ").replace(" ", "")
+            raise UserError(
+                f"{name}={value}: choose one value, or run a sweep: -m {name}={listed}."
+            )
+        if not _NESTED.match(value):
+            names = value.split(",")
+            value = ",".join(f'"{n}"' if _NO_NAME.fullmatch(n.strip()) else n for n in names)
+        word = f"{name}={value}"
     if _is_read(word):
         return word
     if _NESTED.match(value):
@@ -59,18 +68,6 @@ def quote(word: str) -> str:
         tried = [f"{name}={several}"] * (not re.search(r"[()\[\]{}]", value))
         tried.append(f"{name}={_in_quotes(value)}")
     return next(filter(_is_read, tried), word)
-
-
-def _choice(name: str, group: str, value: str) -> tuple[str, str]:
-    if value.lower() == "null" and group in _OPTIONAL:
-        return f"~{group}", ""
-    if value.startswith("[") and group in GROUPS and group != "experiment":
-        listed = value.strip("[] ").replace(" ", "")
-        raise UserError(f"{name}={value}: choose one value, or run a sweep: -m {name}={listed}.")
-    if _NESTED.match(value):
-        return name, value
-    names = [f'"{one}"' if _NO_NAME.fullmatch(one.strip()) else one for one in value.split(",")]
-    return name, ",".join(names)
 
 
 def _piece(name: str, text: str) -> str:
