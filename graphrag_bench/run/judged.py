@@ -55,15 +55,14 @@ def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
     rows = list(read_lines(path))
     judges: dict[str, set[str]] = {}
     for number, row in enumerate(rows, 1):
+        where = f"{path}, row {number}"
         if not {"question", "metric", "value"} <= set(row):
-            raise UserError(f"{path}, row {number}: a row needs question, metric and value.")
+            raise UserError(f"{where}: a row needs question, metric and value.")
         value, metric = row["value"], row["metric"]
         if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
-            raise UserError(
-                f"{path}, row {number}: {value!r} is no number from 0 to 1 and not null."
-            )
+            raise UserError(f"{where}: value {value!r} is neither a number from 0 to 1 nor null.")
         if metric in ANSWER_METRICS:
-            raise UserError(f"{path}, row {number}: '{metric}' is computed without a judge.")
+            raise UserError(f"{where}: '{metric}' is a metric that is computed without a judge.")
         judges.setdefault(metric, set()).add(str(row.get("judge", "")))
     scores: dict[str, dict[str, float | None]] = {}
     for row in rows:
