@@ -130,6 +130,19 @@ def best_first(paths: _PathRows, dedup: Dedup) -> IntArray:
     return np.asarray(order[~pd.DataFrame(keys[order]).duplicated().to_numpy()])
 
 
+def _edge_flow_scores(nodes: IntArray, rules: _Rules) -> FloatArray:
+    walks = [tuple(node for node in row if node >= 0) for row in nodes.tolist()]
+    scores = np.zeros(len(walks))
+    rows_of: dict[NodePair, list[int]] = {}
+    for row, walk in enumerate(walks):
+        rows_of.setdefault((walk[0], walk[-1]), []).append(row)
+    for rows in rows_of.values():
+        flow = edge_flow([walks[row] for row in rows], rules.alpha, rules.theta, rules.max_hops)
+        for row in rows:
+            scores[row] = np.mean([flow.get(hop, 0.0) for hop in pairwise(walks[row])])
+    return scores
+
+
 def edge_flow(
     walks: Sequence[NodePath], alpha: float, threshold: float, max_hops: int = 3
 ) -> Mapping[NodePair, float]:
@@ -243,14 +256,7 @@ def flow_prune(
     if reliability == "edge_flow":
         everything = rules._replace(theta=0.0, expand_target=True)
         paths = _alive_paths(near, nodes.ids.tolist(), everything, True)
-        walks = [tuple(node for node in row if node >= 0) for row in paths.nodes.tolist()]
-        rows_of: dict[NodePair, list[int]] = {}
-        for row, walk in enumerate(walks):
-            rows_of.setdefault((walk[0], walk[-1]), []).append(row)
-        for of_pair in rows_of.values():
-            flow = edge_flow([walks[row] for row in of_pair], alpha, theta, max_hops)
-            for row in of_pair:
-                paths.scores[row] = np.mean([flow.get(hop, 0.0) for hop in pairwise(walks[row])])
+        paths = paths._replace(scores=_edge_flow_scores(paths.nodes, rules))
     else:
         paths = _alive_paths(near, nodes.ids.tolist(), rules, reliability == "node_sum")
     if at_most_half:
