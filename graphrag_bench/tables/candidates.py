@@ -25,6 +25,7 @@ def qualifying(recipe: Recipe, conditions: Sequence[RunConditions]) -> list[RunC
     """Return the runs that have all settings that a printed value requires."""
     place, table, wanted = recipe.place, recipe.table, recipe.required
     own, listed, known = recipe.cell.llm, table.llms, table.paper.llms
+    others = {table.paper.datasets[name].card for name in table.datasets} - {place.card}
 
     def of_row(llm: str) -> bool:
         """Return whether the model is that of the row; unknown models are of the first row."""
@@ -33,6 +34,8 @@ def qualifying(recipe: Recipe, conditions: Sequence[RunConditions]) -> list[RunC
         return own == listed[0] and not any(grading.is_model(llm, known[name]) for name in listed)
 
     def of_set(one: RunConditions) -> bool:
+        if one.card in others:  # the table has rows for this data set
+            return False
         same = one.abstract if place.abstract else one.card == one.run.metrics["dataset"]
         if not table.counts:
             return not place.abstract or same or one.card != place.card

@@ -121,6 +121,12 @@ def test_a_run_with_the_papers_data_and_model_comes_first() -> None:
     assert (figure.metrics["dataset"], figure.grade.letter) == ("popqa", "B")
 
 
+def test_a_run_on_a_data_set_of_the_table_fills_only_its_own_rows() -> None:
+    cells = cell_entries(TABLE5, [stub("dalk", dataset="musique")], FigureSource(Path()))
+    assert {cell.dataset for cell, one in cells.items() if one.figure} == {"MusiqueQA"}
+    assert any(one.runs for cell, one in cells.items() if cell.dataset == "Quality")
+
+
 def test_methods_are_compared_within_one_group_of_runs() -> None:
     few = [stub("dalk", key="a"), stub("tog", key="b"), stub("kgp", key="c")]
     odd = stub("kgp", dataset="toy", key="d", n=6, selected=6)
