@@ -33,7 +33,7 @@ from graphrag_bench.papers.printed import load_paper, paper_names, printed_sizes
 from graphrag_bench.pipeline.combinators import Each, Repeat, Resolve
 from graphrag_bench.pipeline.steps import OperatorStep, Step
 from graphrag_bench.prompts import Prompt, answer_form
-from graphrag_bench.run import budgets, windows
+from graphrag_bench.run import budgets
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question
@@ -194,7 +194,7 @@ def _tokens(
     own = max(map(template_tokens, files), default=0)
     reply = op.settings.get("max_tokens") or longest.answer
     likely = min(reply, usual.answer if "answer" in op.operator.returns else REPLY_TOKENS)
-    window = experiment.window.tokens or windows.ASSUMED_WINDOW
+    window = experiment.window.tokens or budgets.ASSUMED_WINDOW
     budget, slots = experiment.context_budget, {read.slot for read in op.operator.reads}
     context: int | None = 0
     if slots & {"context", "points"} or "context_budget" in op.operator.needs:
@@ -205,13 +205,13 @@ def _tokens(
     sizes, typical, packed = _sizes(experiment), experiment.window.median_chunk, 0.0
     for block in budgets.context_blocks(experiment.method.pipeline, budget, typical):
         top_k = block.op.settings.get("top_k") or 0
-        top_k = windows.CHUNKS if top_k == "auto" else top_k
+        top_k = budgets.CHUNKS if top_k == "auto" else top_k
         tokens = ROW_TOKENS if block.n_tokens is None else block.n_tokens
         of_chunks = top_k and block.op.operator.name == "context.chunks"
         packed += min(tokens, top_k * typical) if of_chunks else tokens
     packed = ROW_TOKENS if "group_tokens" in op.settings else packed
     usually = ROW_TOKENS if context is None else min(context, packed) if context else 0
-    shown = min(usually, sizes.n_chunks * sizes.chunk * windows.ROW)
+    shown = min(usually, sizes.n_chunks * sizes.chunk * budgets.ROW)
     return (min(window, own + usual.question + shown), likely), (min(window, most), reply)
 
 

@@ -24,12 +24,17 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import ContextBudget, FormName, Prompt, answer_form, sub_question_form
 from graphrag_bench.report.rows import group_by
 from graphrag_bench.run import method
-from graphrag_bench.run.budgets import context_budget, reported_budget, with_budget
+from graphrag_bench.run.budgets import (
+    ContextWindow,
+    context_budget,
+    context_window,
+    reported_budget,
+    with_budget,
+)
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.method import Choices, Method, MethodKeys
 from graphrag_bench.run.models import Models, ProcessCache
 from graphrag_bench.run.scoring import check_scoring
-from graphrag_bench.run.windows import ContextWindow, context_window
 from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
 

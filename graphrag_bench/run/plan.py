@@ -17,7 +17,7 @@ from graphrag_bench.pipeline import reader_prompts
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.prompts import FormName, Prompt, answer_form
-from graphrag_bench.run import budgets, windows
+from graphrag_bench.run import budgets
 from graphrag_bench.run.conditions import condition_lines
 from graphrag_bench.run.estimates import (
     SIZES,
@@ -195,7 +195,7 @@ def _budget(experiment: Experiment) -> str:
     if budget.tokens is None:
         return "native: no limit"
     bound = f"at most {budget.tokens:,} tokens"
-    window = f"an assumed window of {windows.ASSUMED_WINDOW:,} (set llm.window)"
+    window = f"an assumed window of {budgets.ASSUMED_WINDOW:,} (set llm.window)"
     if reader.tokens:
         window = f"the model's window of {reader.tokens:,}"
     if budget.mode == "native":
@@ -206,8 +206,8 @@ def _budget(experiment: Experiment) -> str:
         return f"{bound}: {own}{cap}, within {window}"
     if budget.tokens != reader.auto:
         return f"{bound} (budget_context)"
-    reason = f"for {windows.CHUNKS} chunks in every method"
-    wanted = f"{reader.wanted:,} {'(minimum)' if reader.wanted == windows.LEAST else reason}"
+    reason = f"for {budgets.CHUNKS} chunks in every method"
+    wanted = f"{reader.wanted:,} {'(minimum)' if reader.wanted == budgets.LEAST else reason}"
     return f"{bound} (budget_context=auto: {wanted}, within {window})"
 
 

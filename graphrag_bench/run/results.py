@@ -43,40 +43,27 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     equal = budget.mode != "native" and budget.tokens is not None
     common = common_forms(settings.regime, forms)
     return metrics | {
-        "dataset": dataset.name,
-        "card": dataset.card.name,
-        "corpus": dataset.corpus_digest,
-        "gold": dataset.gold_digest,
+        "dataset": dataset.name, "card": dataset.card.name,
+        "corpus": dataset.corpus_digest, "gold": dataset.gold_digest,
         **({"gold_notes": list(dataset.notes)} if dataset.notes else {}),
-        "method": method.name,
-        "title": method.title,
-        "edits": method.edits,
-        "role": method.role,
-        "verified": str(method.keys.verified).lower(),
-        "parameters": dict(method.parameters),
+        "method": method.name, "title": method.title, "edits": method.edits, "role": method.role,
+        "verified": str(method.keys.verified).lower(), "parameters": dict(method.parameters),
         "settings": {**result_settings(settings), "method.name": method.name},
-        "key": experiment.key,
+        "key": experiment.key, "commit": commit(), "selected": len(selected),
         **{name: getattr(settings, name) for name in _STATED},
-        "evaluation": evaluation.model_dump(),
-        "answer_forms": forms,
+        "evaluation": evaluation.model_dump(), "answer_forms": forms,
         "own_answers": own_answers(pipeline.operators()) if common else [],
         "budget_context": shared if isinstance(shared, int) and packers(pipeline) else None,
         "fill_context": ("on" if budget.filling else "off") if equal else None,
-        "commit": commit(),
-        "extraction": experiment.extraction,
-        "extraction_statistics": _statistics(recipes),
+        "extraction": experiment.extraction, "extraction_statistics": _statistics(recipes),
         **_models(experiment),
-        "long_texts": _long_texts(recipes),
+        "long_texts": _long_texts(recipes), "build_rates": _build_rates(recipes),
         "training": {
             item.resource: {name: recipe["statistics"][name] for name in ("trained_on", "whole")}
-            for item, recipe in recipes
-            if item.trained_on
+            for item, recipe in recipes if item.trained_on
         },
-        "selected": len(selected),
-        "build_rates": _build_rates(recipes),
-        "cost": cost(experiment, selected),
-        **_counted(experiment, len(rows), metrics["answered"]),
-    }
+        "cost": cost(experiment, selected), **_counted(experiment, len(rows), metrics["answered"]),
+    }  # fmt: skip
 
 
 def _counted(experiment: Experiment, n_rows: int, n_answered: int) -> dict[str, Any]:

@@ -10,9 +10,8 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import method_file, names, with_profile
 from graphrag_bench.pipeline.pipeline import Pipeline, build
 from graphrag_bench.prompts import ContextBudget
-from graphrag_bench.run.budgets import context_blocks, holds_corpus, packers
+from graphrag_bench.run.budgets import LEAST, ContextWindow, context_blocks, holds_corpus, packers
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.windows import LEAST, ContextWindow
 
 pytestmark = pytest.mark.slow
 
