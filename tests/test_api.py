@@ -87,3 +87,12 @@ def test_renamed_method_keeps_top_k() -> None:
         assert pipeline.experiment(toy, embedder="hashing").context_budget.filling == ""
     renamed = gb.method("vanilla").renamed("filled")
     assert renamed.experiment(toy, embedder="hashing").context_budget.filling == "chunk"
+
+
+def test_a_question_file_may_have_any_name(home: Path) -> None:
+    file = home / "asked.json"
+    file.write_text('{"id": "one", "text": "Where?", "answers": ["Tolby"]}\n')
+    assert [one.id for one in gb.dataset("toy", questions=file).questions] == ["one"]
+    file.write_text("id,text\none,Where?\n")
+    with pytest.raises(gb.UserError, match="asked.json, line 1"):
+        gb.dataset("toy", questions=file)

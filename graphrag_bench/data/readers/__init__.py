@@ -117,7 +117,7 @@ def _read(
 
 
 def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) -> Dataset:
-    file = place / QUESTIONS if place.suffix != ".jsonl" else place
+    file = place if place.is_file() or place.suffix == ".jsonl" else place / QUESTIONS
     if not file.is_file():
         raise UserError(
             f"Data set '{dataset.name}': no questions at '{file}'. Generate them: "
