@@ -36,7 +36,7 @@ from graphrag_bench.data.dataset import Card, Dataset, Document
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.tokenizer import OpenAIEncoding
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.graphs.knowledge_graph import fact_graph
+from graphrag_bench.graphs.knowledge_graph import kg
 from graphrag_bench.indices.words import Bm25, Tfidf
 from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.chat import ChatModel
@@ -150,7 +150,8 @@ class World:
             for names, chunk in zip(entities, self.facts, strict=True)
         ]
         extraction = Extraction(tuple(rows), {})
-        graph = described(fact_graph(extraction, len(rows)))
+        table = ChunkTable.of([(f"d{i}", f"Title {i}", t) for i, t in enumerate(texts)])
+        graph = described(kg(extraction=extraction, chunk_table=table))
         communities, reports = communities_of(graph)
         embedder, model, sentences = Hashing(), Obliging(), Texts.of(texts)
         named, rows_of = graph.node_chunk.astype(bool), np.arange(len(texts))
@@ -160,7 +161,7 @@ class World:
 
         names, relations = index(list(graph.names)), index(list(graph.relations))
         return {
-            "chunk_table": ChunkTable.of([(f"d{i}", f"Title {i}", t) for i, t in enumerate(texts)]),
+            "chunk_table": table,
             "extraction": extraction,
             "graph": graph,
             "embedder": embedder,

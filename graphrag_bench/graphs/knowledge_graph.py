@@ -1,6 +1,5 @@
 """Builders of knowledge graphs from extracted triples, or from the triples of a data set."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -44,73 +43,51 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
     in order of first appearance. Each distinct triple (head, relation, tail) is a relationship, and
     its weight is the number of times it was extracted. Triples with an empty part, and triples
     whose head is also the tail, are dropped. If `titles` is "about", the title of each passage
-    becomes an entity and is joined with the other entities of the passage. This option was added by
-    this project. Raises UserError if nothing was extracted.
+    becomes its first entity, and a new triple joins it with each other entity of the passage that
+    no extracted triple joins with it. This option was added by this project. Raises UserError if
+    nothing was extracted.
     Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2.
     """
-    return fact_graph(with_titles(extraction, chunk_table, titles), len(chunk_table))
+    return _merged(extraction, chunk_table, titles).graph(len(chunk_table))
 
 
-def fact_graph(
-    extraction: Extraction, n_chunks: int, *, counted: FactCount = "read", signs: bool = True
-) -> Graph:
-    """Return the knowledge graph of extracted triples. Raises UserError if it has no nodes."""
-    merger = _merged(extraction, counted, signs)
-    if not merger.nodes:
-        raise UserError(f"{NO_ENTITIES}To build without a model, set build.extraction=nlp.")
-    return merger.graph(n_chunks)
-
-
-def _merged(extraction: Extraction, counted: FactCount, signs: bool) -> Merger:
+def _merged(
+    extraction: Extraction,
+    chunk_table: ChunkTable,
+    titles: Titles,
+    counted: FactCount = "read",
+    signs: bool = True,
+) -> Merger:
     merger = Merger(named=True, signs=signs)
-    for chunk, row in enumerate(extraction.rows):
+    for chunk, (row, title) in enumerate(zip(extraction.rows, chunk_table.titles, strict=True)):
+        if titles == "about" and normalise_name(title):
+            row = _with_title(row, title)
         for name in row.entities:
             merger.node(name, chunks=(chunk,))
         seen: set[tuple[str, str, str]] = set()
         for one in row.triples:
             head, tail = merger.normalised(one.head), merger.normalised(one.tail)
             fact = head, merger.normalised(one.relation), tail
-            if not all(fact) or head == tail:
-                continue
-            weight = 0.0 if counted == "chunk" and fact in seen else one.weight
-            seen.add(fact)
-            merger.relationship(
-                one.head, one.tail, relation=fact[1], weight=weight, chunks=(chunk,)
-            )
+            if all(fact) and head != tail:
+                weight = 0.0 if counted == "chunk" and fact in seen else one.weight
+                seen.add(fact)
+                merger.relationship(
+                    one.head, one.tail, relation=fact[1], weight=weight, chunks=(chunk,)
+                )
+    if not merger.nodes or not any(row.entities or row.triples for row in extraction.rows):
+        raise UserError(f"{NO_ENTITIES}To build without a model, set build.extraction=nlp.")
     return merger
-
-
-def with_titles(extraction: Extraction, chunk_table: ChunkTable, titles: Titles) -> Extraction:
-    """Add the title of each chunk to the entities that were extracted from the chunk.
-
-    The title becomes the first entity of its chunk. A new triple joins the title with each other
-    entity of the chunk, unless an extracted triple already joins the two. If `titles` is "off", or
-    if nothing was extracted, the extraction is returned unchanged.
-    """
-    if titles == "off" or not any(row.entities or row.triples for row in extraction.rows):
-        return extraction
-    rows = [
-        _with_title(row, title) if normalise_name(title) else row
-        for row, title in zip(extraction.rows, chunk_table.titles, strict=True)
-    ]
-    return Extraction(tuple(rows), extraction.statistics)
 
 
 def _with_title(row: ChunkExtraction, title: str) -> ChunkExtraction:
     own = normalise_name(title)
-    joined = {own}
-    for triple in row.triples:
-        ends = {normalise_name(triple.head), normalise_name(triple.tail)}
-        joined |= ends if own in ends else set()
+    ends = ({normalise_name(one.head), normalise_name(one.tail)} for one in row.triples)
+    joined = {"", own}.union(*(pair for pair in ends if own in pair))
     names: dict[str, str] = {}
     for entity in row.entities:
         names.setdefault(normalise_name(entity), entity)
-    triples = [
-        Triple(title, CO_OCCURS, entity)
-        for name, entity in names.items()
-        if name and name not in joined
-    ]
-    return ChunkExtraction((title, *row.entities), (*row.triples, *triples))
+    new = [Triple(title, CO_OCCURS, names[name]) for name in names if name not in joined]
+    return ChunkExtraction((title, *row.entities), (*row.triples, *new))
 
 
 @artifact("name_index.extraction")
@@ -124,8 +101,8 @@ def name_index(
     signs: bool = True,
 ) -> VectorIndex:
     """Embed the node names of the graph that is built from an extraction, in node order."""
-    merger = _merged(with_titles(extraction, chunk_table, titles), "read", signs)
-    return index_texts(list(merger.nodes), embedder, progress, "node names")
+    names = list(_merged(extraction, chunk_table, titles, signs=signs).nodes)
+    return index_texts(names, embedder, progress, "node names")
 
 
 @artifact("graph.kg_synonymy", provides=KG_ATTRIBUTES)
@@ -146,17 +123,14 @@ def kg_synonymy(
 
     Each node is compared with the `synonyms_per_node` nodes whose names are nearest by the cosine
     of their embeddings. If the cosine is at least `synonymy_threshold`, a synonymy edge joins the
-    two nodes. Its weight is the cosine, and it belongs to no chunk. `synonymy` determines what
-    happens if a fact already joins the two nodes. If it is `skip`, no edge is added. If it is
-    `overwrite`, the edge is added and the weights of the facts become 0. If it is `add`, the edge
-    is added. If `counted` is "chunk", the weight of a fact is its number of chunks. Otherwise it is
-    the number of times the fact was extracted. If `signs` is false, only letters and digits of
-    names are kept, as in the authors' code. For example, C++ becomes C. If `titles` is "about",
-    titles of passages become entities, as in `graph.kg`.
+    two nodes. Its weight is the cosine, and it belongs to no chunk. If a fact already joins the two
+    nodes, `synonymy` decides: `skip` adds no edge, `add` adds it, and `overwrite` adds it and sets
+    the weights of the facts to 0. If `counted` is "chunk", the weight of a fact is its number of
+    chunks instead of its number of extractions. If `signs` is false, only letters and digits of
+    names are kept, as in the authors' code, so that C++ becomes C. `titles` is as in `graph.kg`.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and appendix B.
     """
-    rows = with_titles(extraction, chunk_table, titles)
-    graph = fact_graph(rows, len(chunk_table), counted=counted, signs=signs)
+    graph = _merged(extraction, chunk_table, titles, counted, signs).graph(len(chunk_table))
     vectors = np.ascontiguousarray(name_index.vectors)
     codes, cosine = synonym_pairs(vectors, synonyms_per_node, synonymy_threshold, progress)
     known = graph.pairs.source * graph.n_nodes + graph.pairs.target
@@ -262,6 +236,7 @@ def add_relationships(
     from scipy.sparse import csr_matrix, vstack
 
     n = len(source)
+    no_chunks = csr_matrix((n, graph.n_chunks), dtype=bool)
     return replace(
         graph,
         source=np.concatenate([graph.source, source]),
@@ -269,9 +244,7 @@ def add_relationships(
         weight=np.concatenate([graph.weight, weight]),
         synonym=np.concatenate([graph.synonym, np.full(n, relation == SYNONYM)]),
         relations=Texts.of([*graph.relations, *[relation] * n]),
-        relationship_chunk=vstack(
-            [graph.relationship_chunk, csr_matrix((n, graph.n_chunks), dtype=bool)]
-        ).tocsr(),
+        relationship_chunk=vstack([graph.relationship_chunk, no_chunks]).tocsr(),
     )
 
 
@@ -285,15 +258,25 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
     number of these chunks. Triples with a blank part are left out. Raises UserError if there are no
     triples, or if a document does not have exactly one chunk.
     """
-    subgraphs, chunk = _subgraphs(corpus), _chunks(corpus, chunk_table)
-    rows, of_chunk = _rows(subgraphs, chunk)
-    head, relation, tail = (getattr(subgraphs, part)[rows] for part in ("head", "relation", "tail"))
-    if not len(head):
+    import pandas
+
+    subgraphs, chunk = _subgraphs(corpus, chunk_table)
+    slices = [subgraphs.rows(document) for document in chunk]
+    rows = np.concatenate([np.arange(one.start, one.stop) for one in slices])
+    of_chunk = np.repeat(list(chunk.values()), [one.stop - one.start for one in slices])
+    parts = [getattr(subgraphs, part)[rows] for part in ("head", "relation", "tail")]
+    named, related = (
+        np.array([bool(text.strip()) for text in texts], bool)
+        for texts in (subgraphs.names, subgraphs.relations)
+    )
+    whole = named[parts[0]] & related[parts[1]] & named[parts[2]]
+    if not whole.any():
         raise UserError(f"Data set '{corpus.name}': the triples of all documents are empty.")
-    used, ends = _first_seen(np.stack([head, tail], axis=1).ravel().astype(np.int64))
+    of_chunk, (head, relation, tail) = of_chunk[whole], (part[whole] for part in parts)
+    ends, used = pandas.factorize(np.stack([head, tail], axis=1).ravel().astype(np.int64))
     n_relations = len(subgraphs.relations)
     codes = (ends[0::2] * n_relations + relation) * len(used) + ends[1::2]
-    distinct, row = _first_seen(codes)
+    row, distinct = pandas.factorize(codes)
     pairs, tails = np.divmod(distinct, len(used))
     heads, relations = np.divmod(pairs, n_relations)
     of_rows = bool_csr(row, of_chunk, (len(distinct), len(chunk_table)))
@@ -315,24 +298,21 @@ def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extracti
     No model is used. Raises UserError if there are no triples, or if a document does not have
     exactly one chunk.
     """
-    subgraphs = _subgraphs(corpus)
+    subgraphs, chunk = _subgraphs(corpus, chunk_table)
     triples: dict[int, dict[tuple[str, str, str], None]] = {}
-    for document, row in _chunks(corpus, chunk_table).items():
+    for document, row in chunk.items():
         triples.setdefault(row, {}).update(dict.fromkeys(subgraphs.triples(document)))
     rows = [tuple(Triple(*one) for one in triples.get(row, ())) for row in range(len(chunk_table))]
     return Extraction.of([ChunkExtraction((), row) for row in rows], {})
 
 
-def _subgraphs(corpus: Dataset) -> Subgraphs:
+def _subgraphs(corpus: Dataset, chunk_table: ChunkTable) -> tuple[Subgraphs, dict[str, int]]:
+    """Return the triples of a data set, and the chunk of each document."""
     if corpus.subgraphs is None:
         raise UserError(
             f"Data set '{corpus.name}' has no triples. Set build.graph=kg to build a graph of its "
             "texts, or graph.import_from=FILE to import a graph."
         )
-    return corpus.subgraphs
-
-
-def _chunks(corpus: Dataset, chunk_table: ChunkTable) -> dict[str, int]:
     chunk: dict[str, int] = {}
     for document in corpus.documents:
         chunks = chunk_table.chunks_of(document.id)
@@ -342,22 +322,4 @@ def _chunks(corpus: Dataset, chunk_table: ChunkTable) -> dict[str, int]:
                 "used only if it has exactly one chunk. Set chunking=presplit."
             )
         chunk[document.id] = chunks[0]
-    return chunk
-
-
-def _rows(of: Subgraphs, chunk: Mapping[str, int]) -> tuple[IntArray, IntArray]:
-    slices = [of.rows(document) for document in chunk]
-    rows = np.concatenate([np.arange(one.start, one.stop) for one in slices])
-    of_chunk = np.repeat(list(chunk.values()), [one.stop - one.start for one in slices])
-    named, related = (
-        np.array([bool(text.strip()) for text in texts], bool) for texts in (of.names, of.relations)
-    )
-    whole = named[of.head[rows]] & related[of.relation[rows]] & named[of.tail[rows]]
-    return rows[whole], of_chunk[whole]
-
-
-def _first_seen(codes: IntArray) -> tuple[IntArray, IntArray]:
-    import pandas
-
-    place, distinct = pandas.factorize(codes)
-    return distinct, place
+    return corpus.subgraphs, chunk

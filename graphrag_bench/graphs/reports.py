@@ -2,8 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, zip_longest
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice, zip_longest
 from typing import Any
 
 import numpy as np
@@ -68,36 +68,37 @@ def extractive(
     `reports.llm`.
     """
     contents, rows = Contents(graph, communities), range(len(communities))
-    about = [contents.sentences(row, MAX_SENTENCES) for row in rows]
-    every = [[text for _, text in pairs] for pairs in about]
-    by_member: list[dict[int, list[str]]] = [{} for _ in about]
-    for pairs, texts_of in zip(about, by_member, strict=True):
-        for member, text in pairs:
-            texts_of.setdefault(member, []).append(text)
-    wanted = [(texts, SUMMARY_TOKENS) for texts in every]
-    wanted += [(own, FINDING_TOKENS) for texts_of in by_member for own in texts_of.values()]
-    among = sentences.over_limit(wanted)
-    known = sentences.Sentences.of(chain(*every), embedder, progress, among=among)
     titles = [contents.title(row) for row in rows]
-    texts = []
+    wanted: list[list[tuple[str, Sequence[str], int]]] = []
     for row in rows:
-        blocks = [(titles[row], known.summary(every[row], SUMMARY_TOKENS))]
-        blocks += [
-            (contents.names[node], known.summary(by_member[row][node], FINDING_TOKENS))
-            for node in contents.members(row)[:FINDINGS]
-            if node in by_member[row]
-        ]
-        texts.append(report_text(blocks))
-    ratings, chunks = coverage(communities), _chunks(graph, communities, texts)
-    return Reports(Texts.of(titles), Texts.of(texts), ratings, chunks=chunks)
-
-
-def _chunks(graph: Graph, communities: Communities, texts: Sequence[str]) -> Any:
-    columns = [one for one in (graph.node_fragments, graph.fact_fragments) if one]
-    known = sentences.sentence_chunks(pair for one in columns for pair in one.pairs())
-    own = (row_ids(communities.chunks, row).tolist() for row in range(len(communities)))
-    of_texts = (set(sentences.chunks_of(text, known)) for text in texts)
-    return incidence(map(set.intersection, of_texts, map(set, own)), graph.n_chunks)
+        about = contents.sentences(row, MAX_SENTENCES)
+        by_member: dict[int, list[str]] = {}
+        for member, text in about:
+            by_member.setdefault(member, []).append(text)
+        shown = [node for node in contents.members(row)[:FINDINGS] if node in by_member]
+        findings = [(contents.names[node], by_member[node], FINDING_TOKENS) for node in shown]
+        wanted.append([(titles[row], [text for _, text in about], SUMMARY_TOKENS), *findings])
+    every = [section for sections in wanted for section in sections]
+    known = sentences.Sentences.of(
+        chain(*(texts for _, texts, _ in every)), embedder, progress,
+        among=sentences.over_limit((texts, most) for _, texts, most in every),
+    )  # fmt: skip
+    reports = [
+        report_text([(heading, known.summary(texts, most)) for heading, texts, most in sections])
+        for sections in wanted
+    ]
+    fragments = [one for one in (graph.node_fragments, graph.fact_fragments) if one]
+    chunks_by_text = sentences.sentence_chunks(pair for one in fragments for pair in one.pairs())
+    quoted = [
+        set(row_ids(communities.chunks, row).tolist()).intersection(
+            sentences.chunks_of(report, chunks_by_text)
+        )
+        for row, report in enumerate(reports)
+    ]
+    return Reports(
+        Texts.of(titles), Texts.of(reports), coverage(communities),
+        chunks=incidence(quoted, graph.n_chunks),
+    )  # fmt: skip
 
 
 def report_text(blocks: Sequence[tuple[str, str]]) -> str:
@@ -143,12 +144,6 @@ class Report(BaseModel):
     def _within_ten(cls, value: float) -> float:
         return min(max(value, 0.0), 10.0) if np.isfinite(value) else 0.0
 
-    @property
-    def text(self) -> str:
-        """The title, summary and findings as one text."""
-        findings = ((finding.summary, finding.explanation) for finding in self.findings)
-        return report_text([(self.title, self.summary), *findings])
-
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
     """Assume that there is one community for each 400 tokens."""
@@ -187,11 +182,17 @@ def llm_reports(
     budget = min(int(window * WINDOW_SHARE), MAX_INPUT_TOKENS)
     rest = window - budget - count_tokens(report_prompt.text) - _RESERVE
     max_tokens = max(min(max_tokens, rest), 1)
-    contents, n = Contents(graph, communities), len(communities)
+    contents, n, levels = Contents(graph, communities), len(communities), communities.level
+    of_level = (np.flatnonzero(levels == level) for level in range(levels.max(initial=-1), -1, -1))
+    batches = (
+        rows[start : start + _AT_ONCE].tolist()
+        for rows in of_level
+        for start in range(0, len(rows), _AT_ONCE)
+    )
     titles, texts, ratings, failed = [""] * n, [""] * n, np.zeros(n), np.zeros(n, bool)
     last: object = None
     with progress.task(STEP, n) as advance:
-        for rows in _batches(communities):
+        for rows in batches:
             tables = [report_tables(contents, row, texts, ratings, budget) for row in rows]
             results = ask_each(
                 llm_build, [report_prompt.render({"tables": shown}) for shown in tables],
@@ -205,7 +206,9 @@ def llm_reports(
                     stand_in = Report(title=contents.title(row), summary=reply, rating=0.0)
                     result = or_fallback(llm_build, result, stand_in)
                 titles[row], ratings[row] = result.title, result.rating
-                texts[row] = result.text if result.summary else ""
+                findings = [(one.summary, one.explanation) for one in result.findings]
+                text = report_text([(result.title, result.summary), *findings])
+                texts[row] = text if result.summary else ""
     n_failed = int(np.count_nonzero(failed))
     require_any_success(
         STEP, [last] * n_failed, n,
@@ -215,13 +218,6 @@ def llm_reports(
     if n_failed:
         progress.say(f"{STEP}: {n_failed} of {n} replies could not be read.")
     return Reports(Texts.of(titles), Texts.of(texts), ratings, failed)
-
-
-def _batches(communities: Communities) -> Iterator[list[int]]:
-    for level in range(int(communities.level.max(initial=-1)), -1, -1):
-        rows = np.flatnonzero(communities.level == level).tolist()
-        for start in range(0, len(rows), _AT_ONCE):
-            yield rows[start : start + _AT_ONCE]
 
 
 class Contents:
@@ -238,13 +234,10 @@ class Contents:
         self.degree: list[int] = graph.degree.tolist()
         self.ends = list(zip(graph.source.tolist(), graph.target.tolist(), strict=True))
         self.relations = list(graph.relations)
-        described = graph.facts or [""] * graph.n_relationships
-        self.facts = [
-            text or " ".join(f"{self.names[head]} {relation} {self.names[tail]}".split())
-            for text, (head, tail), relation in zip(
-                described, self.ends, self.relations, strict=True
-            )
-        ]
+        self.facts = list(graph.facts or [""] * graph.n_relationships)
+        for row, (head, tail) in enumerate(self.ends):
+            triple = f"{self.names[head]} {self.relations[row]} {self.names[tail]}"
+            self.facts[row] = self.facts[row] or " ".join(triple.split())
         self.parts: dict[int, list[int]] = {}
         for row, parent in enumerate(communities.parent.tolist()):
             self.parts.setdefault(parent, []).append(row)
@@ -279,19 +272,16 @@ class Contents:
         In each turn, the next sentence of every member's description is taken, and then the next
         sentence about a relationship between members.
         """
-        members = self.members(community)
-        inside = set(members)
-        lists: list[Sequence[tuple[int, str]]] = [
-            [(member, text) for text in sentences.split_sentences(self.descriptions[member])][:most]
+        members, split = self.members(community), sentences.split_sentences
+        described = [
+            [(member, text) for text in split(self.descriptions[member])][:most]
             for member in members[:most]
         ]
-        inner: list[tuple[int, str]] = []
-        for row in self.relationships(community):
-            if inside.issuperset(self.ends[row]) and len(inner) < most:
-                texts = sentences.split_sentences(self.facts[row])
-                inner += [(self.ends[row][0], text) for text in texts]
-        turns = (pair for turn in zip_longest(*lists, inner[:most]) for pair in turn if pair)
-        return list(dict.fromkeys(turns))[:most]
+        inside, rows = set(members), self.relationships(community)
+        inner = (row for row in rows if inside.issuperset(self.ends[row]))
+        stated = ((self.ends[row][0], text) for row in inner for text in split(self.facts[row]))
+        turns = zip_longest(*described, islice(stated, most))
+        return list(dict.fromkeys(pair for turn in turns for pair in turn if pair))[:most]
 
 
 def report_tables(
@@ -356,10 +346,10 @@ def _line(*cells: object) -> str:
 
 
 def _fitting(lines: Iterable[str], budget: int) -> list[str]:
-    fitting, room = [], budget
+    fitting: list[str] = []
     for line in lines:
-        room -= count_tokens(line) + 1
-        if room < 0:
+        budget -= count_tokens(line) + 1
+        if budget < 0:
             break
         fitting.append(line)
     return fitting
