@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, zip_longest
 from typing import Any
 
@@ -182,17 +182,11 @@ def llm_reports(
     budget = min(int(window * WINDOW_SHARE), MAX_INPUT_TOKENS)
     rest = window - budget - count_tokens(report_prompt.text) - _RESERVE
     max_tokens = max(min(max_tokens, rest), 1)
-    contents, n, levels = Contents(graph, communities), len(communities), communities.level
-    of_level = (np.flatnonzero(levels == level) for level in range(levels.max(initial=-1), -1, -1))
-    batches = (
-        rows[start : start + _AT_ONCE].tolist()
-        for rows in of_level
-        for start in range(0, len(rows), _AT_ONCE)
-    )
+    contents, n = Contents(graph, communities), len(communities)
     titles, texts, ratings, failed = [""] * n, [""] * n, np.zeros(n), np.zeros(n, bool)
     last: object = None
     with progress.task(STEP, n) as advance:
-        for rows in batches:
+        for rows in _batches(communities):
             tables = [report_tables(contents, row, texts, ratings, budget) for row in rows]
             results = ask_each(
                 llm_build, [report_prompt.render({"tables": shown}) for shown in tables],
@@ -218,6 +212,12 @@ def llm_reports(
     if n_failed:
         progress.say(f"{STEP}: {n_failed} of {n} replies could not be read.")
     return Reports(Texts.of(titles), Texts.of(texts), ratings, failed)
+
+
+def _batches(communities: Communities) -> Iterator[list[int]]:
+    for level in range(communities.level.max(initial=-1), -1, -1):
+        rows = np.flatnonzero(communities.level == level).tolist()
+        yield from (rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE))
 
 
 class Contents:

@@ -30,8 +30,8 @@ def read_chunks(
     """Yield the title of each chunk, and the sentences of the chunk as spaCy tags them."""
     texts = list(chunk_table.texts)
     with progress.task("reading sentences", len(texts)) as advance:
-        for row, sentences in enumerate(nlp.sentences(texts)):
-            yield chunk_table.titles[row], sentences
+        for title, sentences in zip(chunk_table.titles, nlp.sentences(texts), strict=True):
+            yield title, sentences
             advance(1)
 
 
@@ -111,8 +111,8 @@ class Sentences:
         vectors[rows] = vectors_of(heads, embedder, progress, "embedding sentences")
         return cls(distinct, vectors, tuple(count_tokens(text) for text in distinct))
 
-    def central(self, rows: Sequence[int], max_tokens: int) -> list[int]:
-        """Return the most central sentences among `rows`, with at most `max_tokens` tokens in all.
+    def central(self, texts: Iterable[str], max_tokens: int) -> list[str]:
+        """Return the most central of some sentences, with at most `max_tokens` tokens in all.
 
         If all sentences fit, all are returned. Otherwise at least one is returned. Their order is
         kept. The centrality of a sentence is its mean cosine to all given sentences. Ties are
@@ -121,36 +121,36 @@ class Sentences:
         0.9 or more.
         Source: Erkan and Radev 2004 (LexRank), section 3.
         """
-        distinct = list(dict.fromkeys(rows))
-        if sum(self.n_tokens[row] for row in distinct) <= max_tokens:
+        distinct = list(dict.fromkeys(texts))
+        if self._total(distinct) <= max_tokens:
             return distinct
-        long = [row for row in distinct if len(self.texts[row].split()) >= _FEW_WORDS]
-        pool = long or distinct
-        vectors = np.asarray(self.vectors[pool], np.float64)
+        pool = [text for text in distinct if len(text.split()) >= _FEW_WORDS] or distinct
+        vectors = np.asarray(self.vectors[[self._row_of[text] for text in pool]], np.float64)
         chosen: list[int] = []
         room = max_tokens
-        for place in Ranked.top(vectors @ vectors.mean(axis=0), None).ids:
-            cost = self.n_tokens[pool[place]]
+        for place in Ranked.top(vectors @ vectors.mean(axis=0), None).ids.tolist():
+            cost = self._total([pool[place]])
             same = len(chosen) and np.max(vectors[chosen] @ vectors[place]) >= _SAME
             if not same and (cost <= room or not chosen):
-                chosen.append(int(place))
+                chosen.append(place)
                 room -= cost
         return [pool[place] for place in sorted(chosen)]
-
-    def summary(self, texts: Sequence[str], max_tokens: int) -> str:
-        """Return the most central of some sentences as a text of at most `max_tokens` tokens."""
-        rows = self.central([self._row_of[text] for text in texts], max_tokens)
-        return self.joined(rows, max_tokens)
 
     @cached_property
     def _row_of(self) -> dict[str, int]:
         return {text: row for row, text in enumerate(self.texts)}
 
-    def joined(self, rows: Sequence[int], max_tokens: int) -> str:
-        """Return the sentences in `rows` as one text, cut after `max_tokens` tokens."""
-        text = " ".join(self.texts[row] for row in rows)
-        fits = sum(self.n_tokens[row] for row in rows) <= max_tokens
-        return text if fits else first_tokens(text, max_tokens)
+    def _total(self, texts: Iterable[str]) -> int:
+        return sum(self.n_tokens[self._row_of[text]] for text in texts)
+
+    def joined(self, texts: Sequence[str], max_tokens: int) -> str:
+        """Return sentences as one text, cut after `max_tokens` tokens."""
+        text = " ".join(texts)
+        return text if self._total(texts) <= max_tokens else first_tokens(text, max_tokens)
+
+    def summary(self, texts: Iterable[str], max_tokens: int) -> str:
+        """Return the most central of some sentences as a text of at most `max_tokens` tokens."""
+        return self.joined(self.central(texts, max_tokens), max_tokens)
 
 
 def over_limit(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:

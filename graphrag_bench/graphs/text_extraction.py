@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import NonNegativeInt, PositiveInt
 
@@ -128,7 +128,7 @@ def llm_text_extraction(
     replies, counts = _glean(
         Extractor(llm_build, max_tokens, progress),
         chunk_table,
-        _Prompts(extract_prompt, continue_prompt, more_prompt),
+        (extract_prompt, continue_prompt, more_prompt),
         {"entity_types": entity_types, "keywords": keywords},
         ReplyFormat(STEP, read, denies=records.drops_records),
         max_gleaning,
@@ -156,21 +156,18 @@ def nlp_facts(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> FactE
     """
     rows = []
     for title, sentences in read_chunks(chunk_table, nlp, progress):
-        facts = (_fact(one, title) for one in sentences)
-        rows.append(ChunkFacts(tuple(fact for fact in facts if fact.entities)))
+        facts = []
+        for sentence in sentences:
+            text, own = " ".join(sentence.text.split()), normalise_name(title)
+            if own and f" {own} " not in f" {normalise_name(text)} ":
+                text = f"{title}: {text}"
+            names: dict[str, str] = {}
+            for name in (title, *named_entities(sentence)):
+                names.setdefault(normalise_name(name), name)
+            entities = tuple(EntityRecord(name, "", text) for key, name in names.items() if key)
+            facts += [FactRecord(text, entities)] if entities else []
+        rows.append(ChunkFacts(tuple(facts)))
     return FactExtraction.of(rows, {})
-
-
-def _fact(sentence: Sentence, title: str) -> FactRecord:
-    own = normalise_name(title)
-    text = " ".join(sentence.text.split())
-    if own and f" {own} " not in f" {normalise_name(text)} ":
-        text = f"{title}: {text}"
-    distinct: dict[str, str] = {}
-    for name in (title, *named_entities(sentence)):
-        distinct.setdefault(normalise_name(name), name)
-    distinct.pop("", None)
-    return FactRecord(text, tuple(EntityRecord(name, "", text) for name in distinct.values()))
 
 
 @artifact("fact_extraction.llm", calls=2, tokens=_tokens)
@@ -196,7 +193,7 @@ def llm_facts(
     replies, counts = _glean(
         Extractor(llm_build, max_tokens, progress),
         chunk_table,
-        _Prompts(extract_prompt, continue_prompt, more_prompt),
+        (extract_prompt, continue_prompt, more_prompt),
         {},
         ReplyFormat(FACT_STEP, read, denies=records.drops_records),
         max_gleaning,
@@ -211,18 +208,10 @@ def llm_facts(
     return FactExtraction.of(rows, {"facts_without_entities": n_without, **counts})
 
 
-class _Prompts(NamedTuple):
-    """Three prompts. They ask for records, for missed records, and whether records are missing."""
-
-    extract: Prompt
-    missed: Prompt
-    more: Prompt
-
-
 def _glean(
     extractor: Extractor,
     table: ChunkTable,
-    prompts: _Prompts,
+    prompts: tuple[Prompt, Prompt, Prompt],
     values: Mapping[str, Any],
     reading: ReplyFormat[RecordReply],
     rounds: int,
@@ -230,13 +219,14 @@ def _glean(
 ) -> tuple[list[list[RecordReply]], dict[str, float]]:
     """Return the replies about each chunk, and their statistics.
 
-    The conversation about a chunk ends after a reply without records, or if the context window is
-    full. `failed_gleanings` is the number of rounds that failed or did not fit the window. Raises
-    UserError if no first reply can be parsed.
+    The `prompts` ask for records, for missed records, and whether records are missing. A
+    conversation ends after a reply without records, or if the context window is full. Rounds that
+    fail or do not fit the window are counted as `failed_gleanings`.
     """
+    extract, missed, more = prompts
     items = build_calls.chunk_names(table)
     asking = Extractor(extractor.llm, _YES_TOKENS, extractor.progress)
-    talks = [prompts.extract.render({**values, "passage": text}) for text in table.passages]
+    talks = [extract.render({**values, "passage": text}) for text in table.passages]
     replies: list[list[RecordReply]] = [[] for _ in items]
     n_unasked, lost = 0, list[int]()
 
@@ -244,9 +234,7 @@ def _glean(
         for row in rows:
             talks[row] = (*talks[row], *messages)
 
-    def going_on(
-        rows: Sequence[int], results: Sequence[build_calls.Result[RecordReply]]
-    ) -> list[int]:
+    def keep(rows: Sequence[int], results: Sequence[object]) -> list[int]:
         going = []
         for row, reply in zip(rows, results, strict=True):
             if isinstance(reply, RecordReply):
@@ -257,36 +245,33 @@ def _glean(
         return going
 
     first = extractor.ask(talks, reading, items, f"{_TOO_SMALL}. {advice}")
-    going = going_on(range(len(items)), first)
+    going = keep(range(len(items)), first)
     gleaning = ReplyFormat("gleaning", partial(_missed, reading))
     for number in range(rounds):
         if number:
-            say(going, prompts.more.render(values))
+            say(going, more.render(values))
             chats, about = [talks[row] for row in going], [items[row] for row in going]
             answers = asking.ask(chats, _MORE, about, retry=False)
             going = [row for row, yes in zip(going, answers, strict=True) if yes is True]
             say(going, (Message("assistant", "YES"),))
-        say(going, prompts.missed.render(values))
+        say(going, missed.render(values))
         fitting = [row for row in going if extractor.fits(talks[row])]
         chats, about = [talks[row] for row in fitting], [items[row] for row in fitting]
         results = extractor.ask(chats, gleaning, about, retry=False)
         n_unasked += len(going) - len(fitting)
         pairs = zip(fitting, results, strict=True)
         lost += [row for row, one in pairs if not isinstance(one, RecordReply)]
-        going = going_on(fitting, results)
-    counts = {**_faults(replies, lost), **extractor.statistics}
-    return replies, {**counts, "failed_gleanings": n_unasked + len(lost)}
-
-
-def _faults(replies: Sequence[Sequence[RecordReply]], lost: Sequence[int]) -> dict[str, float]:
-    read = [(row, reply) for row, some in enumerate(replies) for reply in some]
+        going = keep(fitting, results)
+    every = [(row, reply) for row, some in enumerate(replies) for reply in some]
     faults = build_calls.chunk_faults(
-        len(replies),
+        len(items),
         failed={row for row, some in enumerate(replies) if not some},
-        malformed={row for row, reply in read if reply.malformed}.union(lost),
-        cut={row for row, reply in read if reply.cut},
+        malformed={row for row, reply in every if reply.malformed}.union(lost),
+        cut={row for row, reply in every if reply.cut},
     )
-    return {"malformed_records": sum(reply.malformed for _, reply in read), **faults}
+    n_malformed = sum(reply.malformed for _, reply in every)
+    counts = {"malformed_records": n_malformed, **faults, **extractor.statistics}
+    return replies, {**counts, "failed_gleanings": n_unasked + len(lost)}
 
 
 def _missed(reading: ReplyFormat[RecordReply], text: str, cut: bool) -> RecordReply:

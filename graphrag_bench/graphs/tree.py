@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -29,13 +30,10 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, words
+from graphrag_bench.values import IntArray
 
-TreeClustering = Literal["gmm", "kmeans"]
-Threshold = Annotated[float, Field(ge=0, lt=1)]
 SummariseRows = Callable[[Sequence[Sequence[int]]], list[str]]
 """Function that returns a summary of each cluster, given the rows of the cluster's members."""
-Cluster = Callable[[Vectors, Sequence[int]], Clusters]
-"""Function that clusters the nodes of a layer, given their vectors and numbers of tokens."""
 
 TREE_ATTRIBUTES = frozenset({"node.type", "node.description"})
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/tree_summary.j2")
@@ -84,9 +82,9 @@ def tree(
     embedder: Embedder,
     llm_build: ChatModel | None,
     progress: Progress,
-    clustering: TreeClustering = "gmm",
+    clustering: Literal["gmm", "kmeans"] = "gmm",
     reduction: Reduction = "pca",
-    threshold: Threshold = 0.1,
+    threshold: Annotated[float, Field(ge=0, lt=1)] = 0.1,
     min_cluster_size: PositiveInt = 2,
     bic_patience: PositiveInt | None = 10,
     bic_rows: PositiveInt | None = 5000,
@@ -120,62 +118,57 @@ def tree(
         REDUCTION_DIMENSION, threshold, MAX_CLUSTER_TOKENS, reduction, bic_patience, bic_rows
     )
 
-    def cluster(vectors: Vectors, n_tokens: Sequence[int]) -> Clusters:
+    def cluster(vectors: Vectors, n_tokens: IntArray) -> Clusters:
         if clustering == "kmeans":
             return balanced_clusters(vectors, CLUSTER_SIZE, rng)
-        return mixture_clusters(vectors, np.array(n_tokens, np.int64), mixture, rng)
+        return mixture_clusters(vectors, n_tokens, mixture, rng)
 
-    texts, split = list(chunk_table.passages), _sentences(chunk_table)
-    if llm_build is None:
-        summarise = _extractive(split, embedder, progress)
-    else:
+    def embed(texts: Sequence[str]) -> Vectors:
+        return sentences.vectors_of(texts, embedder, progress, "embedding summaries")
+
+    texts, vectors = list(chunk_table.passages), np.asarray(chunk_index.vectors, np.float32)
+    if llm_build is not None:
         summarise = _by_model(llm_build, summary_prompt, progress, texts)
-    label = "embedding summaries"
-    embed = partial(sentences.vectors_of, embedder=embedder, progress=progress, label=label)
-    vectors = np.asarray(chunk_index.vectors, np.float32)
+        return _grow(texts, vectors, cluster, summarise, embed, min_cluster_size)
+    split = _sentences(chunk_table)
+    summarise = _extractive(split, embedder, progress)
     graph = _grow(texts, vectors, cluster, summarise, embed, min_cluster_size)
-    return graph if llm_build else replace(graph, node_fragments=_fragments(graph, split))
+    return replace(graph, node_fragments=_fragments(graph, split))
 
 
 def _grow(
     leaves: Sequence[str],
     vectors: Vectors,
-    cluster: Cluster,
+    cluster: Callable[[Vectors, IntArray], Clusters],
     summarise: SummariseRows,
     embed: Callable[[Sequence[str]], Vectors],
     min_cluster_size: int,
 ) -> Graph:
-    n_leaves, texts, embedded = len(leaves), list(leaves), vectors
-    names = [f"{LEAF} {row}" for row in range(n_leaves)]
-    types = ["layer 0"] * n_leaves
-    pool = np.arange(n_leaves)
+    n, texts = len(leaves), list(leaves)
+    names, types = [f"{LEAF} {row}" for row in range(n)], ["layer 0"] * n
+    pool = np.arange(n)
     children: list[list[int]] = []
     for layer in range(1, MAX_LAYERS + 1):
         if len(pool) <= REDUCTION_DIMENSION + 1:
             break
-        clusters = cluster(embedded[pool], [count_tokens(texts[row]) for row in pool])
-        families = [pool[part].tolist() for part in clusters if len(part) >= min_cluster_size]
+        n_tokens = np.array([count_tokens(texts[row]) for row in pool], np.int64)
+        clusters = (pool[part].tolist() for part in cluster(vectors[pool], n_tokens))
+        families = [family for family in clusters if len(family) >= min_cluster_size]
         if not families:
             break
         summaries = summarise(families)
         fresh = np.arange(len(texts), len(texts) + len(summaries))
         pool = np.append(np.setdiff1d(pool, np.concatenate(families)), fresh)
-        embedded = np.concatenate([embedded, embed(summaries)])
+        vectors = np.concatenate([vectors, embed(summaries)])
         texts += summaries
         names += [f"{SUMMARY_NODE} {layer}.{number}" for number in range(len(summaries))]
         types += [f"layer {layer}"] * len(summaries)
         children += families
-    source = np.repeat(np.arange(n_leaves, len(texts)), [len(family) for family in children])
-    target = np.array([child for family in children for child in family], np.int64)
-    rows = np.arange(n_leaves)
-    chunks = bool_csr(rows, rows, (len(texts), n_leaves))
-    return replace(
-        Graph.from_arrays(
-            source.astype(np.int64), target, chunks, names=names, relations=PARENT_OF
-        ),
-        types=Texts.of(types),
-        descriptions=Texts.of(texts),
-    )
+    source = np.repeat(np.arange(n, len(texts)), [len(family) for family in children])
+    target = [child for family in children for child in family]
+    chunks = bool_csr(np.arange(n), np.arange(n), (len(texts), n))
+    graph = Graph.from_arrays(source, target, chunks, names=names, relations=PARENT_OF)
+    return replace(graph, types=Texts.of(types), descriptions=Texts.of(texts))
 
 
 def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
@@ -187,36 +180,35 @@ def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
 
 
 def _extractive(
-    split: Sequence[Sequence[str]], embedder: Embedder, progress: Progress
+    split: Sequence[list[str]], embedder: Embedder, progress: Progress
 ) -> SummariseRows:
-    every = [text for part in split for text in part]
-    row_of = {text: row for row, text in enumerate(dict.fromkeys(every))}
-    rows_of = [[row_of[text] for text in part] for part in split]
+    texts_of = list(split)
 
     @cache
     def known() -> sentences.Sentences:  # a tree without summaries embeds no sentence
-        return sentences.Sentences.of(every, embedder, progress)
+        return sentences.Sentences.of(chain(*split), embedder, progress)
 
     def summaries(families: Sequence[Sequence[int]]) -> list[str]:
         chosen = [
-            known().central([row for child in family for row in rows_of[child]], SUMMARY_TOKENS)
+            known().central([text for child in family for text in texts_of[child]], SUMMARY_TOKENS)
             for family in families
         ]
-        rows_of.extend(chosen)
-        return [known().joined(rows, SUMMARY_TOKENS) for rows in chosen]
+        texts_of.extend(chosen)
+        return [known().joined(texts, SUMMARY_TOKENS) for texts in chosen]
 
     return summaries
 
 
 def _fragments(graph: Graph, split: Sequence[Sequence[str]]) -> Fragments:
-    assert graph.descriptions is not None
-    pairs = ((text, row) for row, texts in enumerate(split) for text in texts)
-    known = sentences.sentence_chunks(pairs)
-    fragments = [(row, WHOLE, row) for row in range(len(split))]
-    for row in range(len(split), graph.n_nodes):
-        chunks = sentences.chunks_of(graph.descriptions[row], known)
-        fragments += [(row, WHOLE, chunk) for chunk in chunks]
-    return Fragments.of(fragments, graph.n_nodes)
+    known = sentences.sentence_chunks(
+        (text, row) for row, texts in enumerate(split) for text in texts
+    )
+    chunks_of = [[row] for row in range(len(split))]
+    chunks_of += [
+        sentences.chunks_of(text, known) for text in list(graph.descriptions or ())[len(split) :]
+    ]
+    pairs = ((row, WHOLE, chunk) for row, chunks in enumerate(chunks_of) for chunk in chunks)
+    return Fragments.of(pairs, graph.n_nodes)
 
 
 def layer_of(name: str) -> int | None:
@@ -239,8 +231,12 @@ def _by_model(
 
     def summaries(families: Sequence[Sequence[int]]) -> list[str]:
         clusters = [[every[row] for row in family] for family in families]
-        fitting = ("\n\n".join(_fit_texts(texts, room)) for texts in clusters)
-        chats = [prompt.render({"texts": text}) for text in fitting]
+        chats = []
+        for texts in clusters:
+            if sum(count_tokens(text) + 1 for text in texts) > room:
+                most = max(room // len(texts) - 1, 1)
+                texts = [sentences.first_tokens(text, most) for text in texts]
+            chats.append(prompt.render({"texts": "\n\n".join(texts)}))
         items = [f"cluster of {family[0]}" for family in families]
         extractor = Extractor(llm, SUMMARY_TOKENS, progress)
         replies = extractor.texts(chats, items, STEP, _ADVICE, is_summary)
@@ -267,9 +263,3 @@ def _stems(text: str) -> list[str]:
         if not word.isascii()
         or (len(word) > 3 and not word.isdigit() and word not in ENGLISH_STOP_WORDS)
     ]
-
-
-def _fit_texts(texts: Sequence[str], room: int) -> Sequence[str]:
-    if sum(count_tokens(text) + 1 for text in texts) <= room:
-        return texts
-    return [sentences.first_tokens(text, max(room // len(texts) - 1, 1)) for text in texts]
