@@ -21,7 +21,7 @@ from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs import build_calls, records
-from graphrag_bench.graphs.build_calls import Extractor
+from graphrag_bench.graphs.build_calls import Extractor, failures
 from graphrag_bench.graphs.records import RecordReply
 from graphrag_bench.graphs.sentences import (
     co_occurring,
@@ -223,8 +223,7 @@ def _glean(
     conversation ends after a reply without records, or if the context window is full. Rounds that
     fail or do not fit the window are counted as `failed_gleanings`.
     """
-    extract, missed, more = prompts
-    items = build_calls.chunk_names(table)
+    (extract, missed, more), items = prompts, build_calls.chunk_names(table)
     asking = Extractor(extractor.llm, _YES_TOKENS, extractor.progress)
     talks = [extract.render({**values, "passage": text}) for text in table.passages]
     replies: list[list[RecordReply]] = [[] for _ in items]
@@ -244,8 +243,8 @@ def _glean(
                     going.append(row)
         return going
 
-    first = extractor.ask(talks, reading, items, f"{_TOO_SMALL}. {advice}")
-    going = keep(range(len(items)), first)
+    every = range(len(items))
+    going = keep(every, extractor.ask(talks, reading, items, f"{_TOO_SMALL}. {advice}"))
     gleaning = ReplyFormat("gleaning", partial(_missed, reading))
     for number in range(rounds):
         if number:
@@ -259,17 +258,16 @@ def _glean(
         chats, about = [talks[row] for row in fitting], [items[row] for row in fitting]
         results = extractor.ask(chats, gleaning, about, retry=False)
         n_unasked += len(going) - len(fitting)
-        pairs = zip(fitting, results, strict=True)
-        lost += [row for row, one in pairs if not isinstance(one, RecordReply)]
+        lost += [row for row, one in zip(fitting, results, strict=True) if failures([one])]
         going = keep(fitting, results)
-    every = [(row, reply) for row, some in enumerate(replies) for reply in some]
+    read = [(row, reply) for row in every for reply in replies[row]]
     faults = build_calls.chunk_faults(
         len(items),
-        failed={row for row, some in enumerate(replies) if not some},
-        malformed={row for row, reply in every if reply.malformed}.union(lost),
-        cut={row for row, reply in every if reply.cut},
+        failed={row for row in every if not replies[row]},
+        malformed={row for row, reply in read if reply.malformed}.union(lost),
+        cut={row for row, reply in read if reply.cut},
     )
-    n_malformed = sum(reply.malformed for _, reply in every)
+    n_malformed = sum(reply.malformed for _, reply in read)
     counts = {"malformed_records": n_malformed, **faults, **extractor.statistics}
     return replies, {**counts, "failed_gleanings": n_unasked + len(lost)}
 
