@@ -42,11 +42,10 @@ def token(
     """Split the corpus into windows of `size` tokens that overlap by `overlap` tokens.
 
     A window starts every `size - overlap` tokens, so the last window may lie inside the previous
-    window. If `join` is "document", each document is split separately. If `join` is "corpus", the
-    documents are first concatenated in corpus order. If the data set has several scopes (e.g.
-    books), this is done for each scope. Title, newline and text of each document are concatenated,
-    and a blank line separates documents. The resulting chunks have no title, and belong to every
-    document that they overlap. Raises UserError if `overlap` is not below `size`.
+    window. If `join` is "document", each document is split separately. If it is "corpus", the
+    documents of each scope (e.g. a book) are first concatenated in corpus order, each as title,
+    newline and text, with blank lines between them. The resulting chunks have no title, and belong
+    to every document that they overlap. Raises UserError if `overlap` is not below `size`.
     Source: Zhou et al. 2025, section 7.1 and Exp.5, and the authors' code (overlap of 100 tokens).
     """
     _refuse(size, overlap)
@@ -71,11 +70,16 @@ def separator(
     Raises UserError if `overlap` is not below `size`.
     """
     _refuse(size, overlap)
-    return _table(
-        (document.id, document.title, text.strip())
-        for document in corpus.documents
-        for text in _overlapped(_merged(document.text, size - overlap), overlap)
-    )
+
+    def chunks() -> Iterator[ChunkRow]:
+        for document in corpus.documents:
+            before = ""
+            for text in _merged(document.text, size - overlap):
+                start = token_cuts(before)[-1 - overlap :][0] if overlap else len(before)
+                yield document.id, document.title, (before[start:] + text).strip()
+                before = text
+
+    return _table(chunks())
 
 
 def windows(tokens: Sequence[int], size: int, overlap: int) -> Iterator[Sequence[int]]:
@@ -130,17 +134,6 @@ def _merged(text: str, room: int) -> Iterator[str]:
         merged, n_merged = merged + piece, n_merged + n_tokens
     if merged:
         yield merged
-
-
-def _overlapped(texts: Iterator[str], overlap: int) -> Iterator[str]:
-    before = ""
-    for text in texts:
-        if overlap:
-            cuts = token_cuts(before)
-            yield before[cuts[max(len(cuts) - 1 - overlap, 0)] :] + text
-        else:
-            yield text
-        before = text
 
 
 def _table(rows: Iterator[ChunkRow]) -> ChunkTable:

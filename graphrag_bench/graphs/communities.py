@@ -1,7 +1,6 @@
 """Builder of graph communities with the hierarchical Leiden algorithm."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from pydantic import NonNegativeInt
@@ -25,8 +24,7 @@ def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
     community of more than 10 nodes is partitioned again at the next level, until its parts are
     small enough or cannot be split. Nodes without an edge of positive weight are in no community.
     Communities are sorted by level, parent and lowest member.
-    Source: Traag et al. 2019; Edge et al. 2024 (GraphRAG), section 3.1.4; Zhou et al. 2025, section
-    5.
+    Source: Traag et al. 2019; Edge et al. 2024 (GraphRAG), section 3.1.4; Zhou et al., section 5.
     Deviation: the authors' code of Zhou et al. uses only the largest component. We use all
     components, because textual graphs have thousands of components.
     """
@@ -41,6 +39,8 @@ def split_by_leiden(
     A community of more than `max_cluster_size` nodes is partitioned again at the next level. A
     higher `resolution` gives smaller communities.
     """
+    import leidenalg
+
     view, pairs = graph.igraph.copy(), graph.pairs
     view.delete_edges(np.flatnonzero((pairs.weight <= 0) | (pairs.source == pairs.target)).tolist())
     waiting = sorted(sorted(part) for part in view.connected_components() if len(part) > 1)
@@ -49,7 +49,11 @@ def split_by_leiden(
     while waiting:
         first = len(rows)
         for members, parent in zip(waiting, parents, strict=True):
-            parts = _partition(view, members, resolution, seed)
+            partition = leidenalg.find_partition(
+                view.induced_subgraph(members), leidenalg.RBConfigurationVertexPartition,
+                weights="weight", n_iterations=-1, seed=seed, resolution_parameter=resolution,
+            )  # fmt: skip
+            parts = sorted(sorted(members[at] for at in part) for part in partition if part)
             if level == 0 or len(parts) > 1:
                 rows += [(level, parent, part) for part in parts]
         parents = [row for row in range(first, len(rows)) if len(rows[row][2]) > max_cluster_size]
@@ -64,17 +68,3 @@ def communities_of(rows: Sequence[CommunityRow], graph: Graph) -> Communities:
     chunks = sorted_csr(nodes @ graph.node_chunk.astype(bool, copy=False))
     level, parent = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))
     return Communities(level, parent, nodes, chunks)
-
-
-def _partition(view: Any, members: Sequence[int], resolution: float, seed: int) -> list[list[int]]:
-    import leidenalg
-
-    parts = leidenalg.find_partition(
-        view.induced_subgraph(members),
-        leidenalg.RBConfigurationVertexPartition,
-        weights="weight",
-        n_iterations=-1,
-        seed=seed,
-        resolution_parameter=resolution,
-    )
-    return sorted(sorted(members[place] for place in part) for part in parts if part)

@@ -11,7 +11,7 @@ from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Tr
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.rows import json_file
-from graphrag_bench.embedding.nlp import Nlp, Sentence
+from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.build_calls import MOST_TOKENS, Extractor, chunk_names, list_faults
@@ -37,8 +37,6 @@ CO_OCCURS = "occurs with"
 
 _REPLY_SHARE = 0.75
 """Estimated number of tokens in both replies for each token of a chunk."""
-
-
 _PLACES = (
     ("head", "subject", "source"),
     ("relation", "predicate", "relationship"),
@@ -84,12 +82,19 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
     counted. If the first element of an item is itself a list, this inner list is used. Raises
     UserError if the file lacks the passage of a chunk.
     """
+    content = json_file(openie)
+    every = content.get("docs") if isinstance(content, dict) else None
+    if not isinstance(every, list):
+        raise UserError(f"{openie}: the field 'docs' with a list of passages is missing.")
     by_passage: dict[str, Any] = {}
-    for document in _documents(openie):
+    for number, document in enumerate(every):
+        if not isinstance(document, dict) or "passage" not in document:
+            raise UserError(f"{openie}, docs {number}: the field 'passage' is missing.")
+        for name in ("extracted_entities", "extracted_triples"):
+            if not isinstance(document.get(name, []), list):
+                raise UserError(f"{openie}, docs {number}: the field '{name}' is not a list.")
         by_passage.setdefault(without_spaces(str(document["passage"])), document)
-    documents: list[Any] = [
-        by_passage.get(without_spaces(passage)) for passage in chunk_table.passages
-    ]
+    documents = [by_passage.get(without_spaces(passage)) for passage in chunk_table.passages]
     if None in documents:
         example = chunk_table.passages[documents.index(None)][:80].replace("\n", " / ")
         raise UserError(
@@ -98,26 +103,12 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
             "file for this corpus. To build without a file, set build.extraction=nlp."
         )
     rows, skipped = [], 0
-    for document in documents:
+    for document in filter(None, documents):
         triples = [_triple(item) for item in document.get("extracted_triples", [])]
         skipped += triples.count(None)
         entities = tuple(map(str, document.get("extracted_entities", [])))
         rows.append(ChunkExtraction(entities, tuple(filter(None, triples))))
     return Extraction.of(rows, {"skipped_triples": skipped})
-
-
-def _documents(path: Path) -> list[Any]:
-    content = json_file(path)
-    documents = content.get("docs") if isinstance(content, dict) else None
-    if not isinstance(documents, list):
-        raise UserError(f"{path}: the field 'docs' with a list of passages is missing.")
-    for number, document in enumerate(documents):
-        if not isinstance(document, dict) or "passage" not in document:
-            raise UserError(f"{path}, docs {number}: the field 'passage' is missing.")
-        for name in ("extracted_entities", "extracted_triples"):
-            if not isinstance(document.get(name, []), list):
-                raise UserError(f"{path}, docs {number}: the field '{name}' is not a list.")
-    return documents
 
 
 def _triple(item: Any) -> Triple | None:
@@ -141,25 +132,22 @@ def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> 
     """
     rows, n_sentences, n_related = [], 0, 0
     for title, sentences in read_chunks(chunk_table, nlp, progress):
-        rows.append(_chunk(sentences, title))
+        entities, triples = [title] if title else [], list[Triple]()
+        for sentence in sentences:
+            names = [*(entity for entity, _ in sentence.entities), *sentence.phrases]
+            entities += names
+            related = list(relations_between(sentence, title, {*names, title} - {""}))
+            joined = {frozenset((fact.head, fact.tail)) for fact in related}
+            pairs = co_occurring(list(dict.fromkeys(named_entities(sentence))), title)
+            triples += related
+            triples += [
+                Triple(a, CO_OCCURS, b) for a, b in pairs if frozenset((a, b)) not in joined
+            ]
+        rows.append(ChunkExtraction(tuple(dict.fromkeys(entities)), tuple(triples)))
         n_sentences += len(sentences)
         n_related += sum(bool(sentence.relations) for sentence in sentences)
     share = n_related / n_sentences if n_sentences else 0.0
     return Extraction.of(rows, {"relation_share": round(share, 4)})
-
-
-def _chunk(sentences: list[Sentence], title: str) -> ChunkExtraction:
-    entities = [title] if title else []
-    triples = []
-    for sentence in sentences:
-        names = [entity for entity, _ in sentence.entities] + list(sentence.phrases)
-        entities += names
-        related = list(relations_between(sentence, title, {*names, title} - {""}))
-        joined = {frozenset((fact.head, fact.tail)) for fact in related}
-        pairs = co_occurring(list(dict.fromkeys(named_entities(sentence))), title)
-        triples += related
-        triples += [Triple(a, CO_OCCURS, b) for a, b in pairs if frozenset((a, b)) not in joined]
-    return ChunkExtraction(tuple(dict.fromkeys(entities)), tuple(triples))
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:

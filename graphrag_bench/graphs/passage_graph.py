@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,9 +51,17 @@ def passage(
     if frequent.any():
         matrix = matrix.multiply(~frequent).tocsr()
         matrix.eliminate_zeros()
-    ends, shared = _joined(matrix)
+    n, by_entity = len(chunk_table), matrix.tocsc()
+    codes, of = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for entity, (start, stop) in enumerate(pairwise(by_entity.indptr.tolist())):
+        passages = np.sort(by_entity.indices[start:stop]).astype(np.int64)
+        low, high = np.triu_indices(len(passages), 1)
+        codes.append(passages[low] * n + passages[high])
+        of.append(np.full(len(low), entity))
+    pairs, place = np.unique(np.concatenate(codes), return_inverse=True)
+    shared = bool_csr(place, np.concatenate(of), (len(pairs), len(names)))
     relations = Texts.of(list(names)).join_rows(shared, ", ")
-    graph = chunks_as_nodes(len(chunk_table), ends, np.diff(shared.indptr), relations)
+    graph = chunks_as_nodes(n, np.stack(np.divmod(pairs, n)), np.diff(shared.indptr), relations)
     return replace(
         graph,
         descriptions=Texts.of(chunk_table.passages),
@@ -73,17 +80,3 @@ def chunks_as_nodes(n: int, ends: IntArray, weight: ArrayLike, relations: Texts)
     names = [f"chunk {row}" for row in range(n)]
     chunks = bool_csr(every, every, (n, n))
     return Graph.from_arrays(ends[0], ends[1], chunks, of_edges, weight, names, relations=relations)
-
-
-def _joined(matrix: Any) -> tuple[IntArray, Any]:
-    n, n_entities = matrix.shape
-    by_entity = matrix.tocsc()
-    codes, of = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for entity, (start, stop) in enumerate(pairwise(by_entity.indptr.tolist())):
-        passages = np.sort(by_entity.indices[start:stop]).astype(np.int64)
-        low, high = np.triu_indices(len(passages), 1)
-        codes.append(passages[low] * n + passages[high])
-        of.append(np.full(len(low), entity))
-    pairs, place = np.unique(np.concatenate(codes), return_inverse=True)
-    shared = bool_csr(place, np.concatenate(of), (len(pairs), n_entities))
-    return np.stack([pairs // n, pairs % n]), shared

@@ -94,7 +94,9 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
             continue
         if not n_names or len(fields) < 2 + n_names:
             malformed += 1
-        elif any(map(is_placeholder_name, fields[:n_names])) or _is_echo(fields[n_names:]):
+        elif any(map(is_placeholder_name, fields[:n_names])) or any(
+            field.strip("<>").lower() in _ECHOES for field in fields[n_names : n_names + 2]
+        ):
             nothing += 1
         elif not all(map(normalise_name, fields[:n_names])):
             malformed += 1
@@ -160,10 +162,6 @@ def _checked(reply: RecordReply, purpose: str, *, says_none: bool) -> RecordRepl
         problem = "no record is in the format" if rest.strip() else "it is empty"
         raise UnreadableReply(purpose, reply.text, problem)
     return reply
-
-
-def _is_echo(fields: list[str]) -> bool:
-    return any(field.strip("<>").lower() in _ECHOES for field in fields[:2])
 
 
 def _records(text: str, cut: bool) -> Iterator[list[str]]:

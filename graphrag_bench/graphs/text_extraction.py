@@ -21,7 +21,7 @@ from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs import build_calls, records
-from graphrag_bench.graphs.build_calls import Extractor, failures
+from graphrag_bench.graphs.build_calls import Extractor
 from graphrag_bench.graphs.records import RecordReply
 from graphrag_bench.graphs.sentences import (
     co_occurring,
@@ -233,7 +233,7 @@ def _glean(
         for row in rows:
             talks[row] = (*talks[row], *messages)
 
-    def keep(rows: Sequence[int], results: Sequence[object]) -> list[int]:
+    def keep(rows: Sequence[int], results: Sequence[build_calls.Result[RecordReply]]) -> list[int]:
         going = []
         for row, reply in zip(rows, results, strict=True):
             if isinstance(reply, RecordReply):
@@ -258,18 +258,22 @@ def _glean(
         chats, about = [talks[row] for row in fitting], [items[row] for row in fitting]
         results = extractor.ask(chats, gleaning, about, retry=False)
         n_unasked += len(going) - len(fitting)
-        lost += [row for row, one in zip(fitting, results, strict=True) if failures([one])]
+        pairs = zip(fitting, results, strict=True)
+        lost += [row for row, one in pairs if not isinstance(one, RecordReply)]
         going = keep(fitting, results)
-    read = [(row, reply) for row in every for reply in replies[row]]
+    counts = {**_faults(replies, lost), **extractor.statistics}
+    return replies, {**counts, "failed_gleanings": n_unasked + len(lost)}
+
+
+def _faults(replies: Sequence[Sequence[RecordReply]], lost: Sequence[int]) -> dict[str, float]:
+    read = [(row, reply) for row, some in enumerate(replies) for reply in some]
     faults = build_calls.chunk_faults(
-        len(items),
-        failed={row for row in every if not replies[row]},
+        len(replies),
+        failed={row for row, some in enumerate(replies) if not some},
         malformed={row for row, reply in read if reply.malformed}.union(lost),
         cut={row for row, reply in read if reply.cut},
     )
-    n_malformed = sum(reply.malformed for _, reply in read)
-    counts = {"malformed_records": n_malformed, **faults, **extractor.statistics}
-    return replies, {**counts, "failed_gleanings": n_unasked + len(lost)}
+    return {"malformed_records": sum(reply.malformed for _, reply in read), **faults}
 
 
 def _missed(reading: ReplyFormat[RecordReply], text: str, cut: bool) -> RecordReply:
