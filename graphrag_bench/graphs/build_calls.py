@@ -59,9 +59,8 @@ class Extractor:
     ) -> list[Result[T]]:
         """Send prompts to the model, and return the parsed reply or the error of each prompt.
 
-        `reading` parses the replies. `items` names the subject of each prompt, e.g. a chunk, for
-        messages. If all replies failed and `advice` is given, raises a UserError that ends with the
-        advice.
+        `items` names the subject of each prompt, e.g. a chunk, for messages. If all replies failed
+        and `advice` is given, raises a UserError that ends with the advice.
         """
 
         def read(text: str, cut: bool) -> T:
@@ -69,11 +68,12 @@ class Extractor:
             self.n_cut += cut
             return reading.read(text, cut)
 
-        limits = [self.limit(chat) for chat in chats]
+        rows_of: dict[int, list[int]] = {}
+        for row, chat in enumerate(chats):
+            rows_of.setdefault(self.limit(chat), []).append(row)
         results: dict[int, Result[T]] = {}
         with self.progress.task(reading.purpose, len(chats)) as advance:
-            for limit in sorted(set(limits), reverse=True):
-                rows = [row for row, own in enumerate(limits) if own == limit]
+            for limit, rows in sorted(rows_of.items(), reverse=True):
                 of_rows = ask_each(
                     self.llm, [chats[row] for row in rows], replace(reading, read=read),
                     max_tokens=limit, items=[items[row] for row in rows], retry=retry,
@@ -120,22 +120,17 @@ def chunk_faults(
     n_chunks: int, *, failed: Set[int], malformed: Set[int], cut: Set[int]
 ) -> dict[str, float]:
     """Count all chunks, the chunks with each kind of fault, and the chunks with any fault."""
-    return {
-        "chunks": n_chunks,
-        "failed_chunks": len(failed),
-        "malformed_chunks": len(malformed),
-        "cut_chunks": len(cut),
-        "faulty_chunks": len(failed | malformed | cut),
-    }
+    counts = {"chunks": n_chunks, "failed_chunks": len(failed), "malformed_chunks": len(malformed)}
+    return {**counts, "cut_chunks": len(cut), "faulty_chunks": len(failed | malformed | cut)}
 
 
 def list_faults(
     n_chunks: int, *readings: Mapping[int, ListReply[Any]], malformed: Set[int] = frozenset()
 ) -> dict[str, float]:
-    """Return the statistics of `chunk_faults` for replies that are lists of items.
+    """Return the statistics of `chunk_faults` for mappings from chunks to lists of items.
 
-    Each of `readings` maps chunks to replies. A chunk has failed if one of these mappings lacks it.
-    It is malformed if an item of its replies was skipped, or if it is in `malformed`.
+    A chunk has failed if one of the mappings lacks it. It is malformed if an item of its replies
+    was skipped, or if it is in `malformed`.
     """
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
     return chunk_faults(

@@ -25,8 +25,8 @@ class Merger:
     All entities with the same normalised name become one node. If `signs` is false, only letters
     and digits of names are kept. If `named` is true, equal triples (head, relation, tail) become
     one relationship. Otherwise, all mentions that relate the same two nodes become one
-    relationship, whatever its direction. `nodes` maps each name to its node. `relationships` maps
-    each triple or pair to its relationship. `keywords` has pairs (relationship, keyword).
+    relationship, whatever its direction. `nodes` and `relationships` map names, and triples or
+    pairs, to rows. `keywords` has pairs (relationship, keyword).
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:
@@ -74,7 +74,7 @@ class Merger:
         """Add a mention of a relationship and its entities. Loops and empty names are ignored."""
         if not self.normalised(source) or not self.normalised(target):
             return
-        head, tail = self.node(source, chunks=chunks), self.node(target, chunks=chunks)
+        head, tail = (self.node(name, chunks=chunks) for name in (source, target))
         if head is None or tail is None or head == tail:
             return
         key = (head, relation, tail) if self.named else (min(head, tail), "", max(head, tail))
@@ -115,10 +115,9 @@ class Merger:
         types and attributes. If the merger is not `named`, nodes have types, and nodes and
         relationships have descriptions. The type of a node is its most frequent type. Ties are
         broken by the first mention. A description joins the distinct descriptions of all mentions
-        in alphabetical order. If they have more than `most_tokens` tokens, only the first mentions
-        that fit are used, but at least one. Keywords are joined by ", " in order of first mention.
-        The weights of all mentions are added. The direction of a relationship is that of its first
-        mention.
+        in alphabetical order, or of the first mentions that fit `most_tokens`, but at least one.
+        Keywords are joined by ", " in order of first mention. Weights are added. The direction of a
+        relationship is that of its first mention.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         ends, described = np.array(self._ends, np.int64).reshape(-1, 2), not self.named

@@ -57,13 +57,11 @@ def nlp_text_extraction(
 ) -> TextExtraction:
     """Extract entities and relationships from each sentence with spaCy.
 
-    The description of an entity or relationship is its sentence. Dates, amounts and counts are not
-    entities. The type of an entity is its NER label. Two entities are related if they are the
-    subject and the object of a verb, or if their sentence has at most 8 distinct entities. The
-    keywords of a relationship are the lemmas of its sentence, and its strength is 1. The title of a
-    passage is an entity too. It replaces the subjects he, she, it and they. It is related to the
-    entities of each sentence that does not contain it. It is described by the sentences that
-    contain it, or else by the first sentence. Its type is "", unless it is a named entity.
+    Relationships are found as in `extraction.nlp`. Dates, amounts and counts are not entities. The
+    description of an entity or relationship is its sentence, and the type of an entity is its NER
+    label. The keywords of a relationship are the lemmas of its sentence, and its strength is 1. The
+    title of a passage is an entity too, of the type "" unless it is also a named entity. It is
+    described by the sentences that contain it, or else by the first sentence.
     """
     read = read_chunks(chunk_table, nlp, progress)
     return TextExtraction.of([_records(some, title, keywords) for title, some in read], {})
@@ -119,8 +117,8 @@ def llm_text_extraction(
 
     After the first reply, the model is asked up to `max_gleaning` times for missed records, in the
     same conversation. From the second time on, the model is first asked whether records are
-    missing, and the conversation ends unless it says yes. If `max_gleaning` is n > 0, a chunk needs
-    at most 2 n calls. If `keywords` is true, the model is also asked for the themes of each
+    missing, and the conversation ends unless it says yes. A chunk thus needs 1 call, or at most
+    2 `max_gleaning` calls. If `keywords` is true, the model is also asked for the themes of each
     relationship. Raises UserError if no chunk has a readable reply.
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; nano-graphrag.
     """
@@ -149,9 +147,8 @@ def nlp_facts(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> FactE
     """Make a fact of each sentence. Its entities are the named entities that spaCy finds.
 
     The sentence is also the description of its entities. Dates, amounts and counts are not
-    entities. The title of the passage is the first entity of every fact. If a sentence does not
-    contain the title, the text of the fact is "title: sentence". Sentences without entities are
-    left out.
+    entities. The title of the passage is the first entity of every fact, and precedes sentences
+    that do not contain it. Sentences without entities are left out.
     Source: this project.
     """
     rows = []
@@ -233,7 +230,7 @@ def _glean(
         for row in rows:
             talks[row] = (*talks[row], *messages)
 
-    def keep(rows: Sequence[int], results: Sequence[build_calls.Result[RecordReply]]) -> list[int]:
+    def keep(rows: Sequence[int], results: Sequence[object]) -> list[int]:
         going = []
         for row, reply in zip(rows, results, strict=True):
             if isinstance(reply, RecordReply):
@@ -243,8 +240,8 @@ def _glean(
                     going.append(row)
         return going
 
-    every = range(len(items))
-    going = keep(every, extractor.ask(talks, reading, items, f"{_TOO_SMALL}. {advice}"))
+    first = extractor.ask(talks, reading, items, f"{_TOO_SMALL}. {advice}")
+    going = keep(range(len(items)), first)
     gleaning = ReplyFormat("gleaning", partial(_missed, reading))
     for number in range(rounds):
         if number:

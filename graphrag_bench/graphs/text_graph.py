@@ -12,7 +12,7 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.contract import artifact
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.build_calls import MOST_TOKENS, Extractor, text_budget
+from graphrag_bench.graphs.build_calls import Extractor, text_budget
 from graphrag_bench.graphs.merging import NO_ENTITIES, Merger
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
@@ -53,12 +53,12 @@ def text_kg(
 ) -> Graph:
     """Build a textual knowledge graph (`tkg`), or a rich knowledge graph with keywords (`rkg`).
 
-    The nodes are the distinct normalised names of entities, in order of first appearance. The type
-    of a node is its most frequent type. Ties are broken by the first appearance. Every two related
-    nodes have one relationship, whatever its direction. Its weight is the sum of the extracted
-    strengths. A node is not related to itself. A description joins the distinct extracted
-    descriptions in alphabetical order. Keywords are joined by ", " in order of first appearance.
-    Raises UserError if nothing was extracted, or if an `rkg` has no keywords.
+    The nodes are the distinct normalised names of entities, in order of first appearance, each with
+    its most frequent type. Ties are broken by the first appearance. Every two related nodes have
+    one relationship, whatever its direction. Its weight is the sum of the extracted strengths. A
+    node is not related to itself. A description joins the distinct extracted descriptions in
+    alphabetical order. Keywords are joined by ", " in order of first appearance. Raises UserError
+    if nothing was extracted, or if an `rkg` has no keywords.
 
     In `tkg_llm` and `rkg_llm`, the build model summarises each description of 500 tokens or more in
     at most `max_tokens` tokens. A description is first cut to the context window, or to 32,768
@@ -71,7 +71,26 @@ def text_kg(
     graph = text_graph(text_extraction, keywords=keywords)
     if llm_build is None:
         return graph
-    return _summarise(graph, Extractor(llm_build, max_tokens, progress), summary_prompt)
+    assert graph.descriptions is not None and graph.facts is not None
+    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    names = list(graph.names)
+    titles = [*names, *(f"{names[head]}; {names[tail]}" for head, tail in ends)]
+    texts = [*graph.descriptions, *graph.facts]
+    long = [row for row, text in enumerate(texts) if count_tokens(text) >= SUMMARY_FROM]
+    room = text_budget(llm_build, summary_prompt, max_tokens)
+    cut = (decode(encode(texts[row])[:room]) for row in long)
+    chats = [
+        summary_prompt.render({"names": titles[row], "descriptions": text})
+        for row, text in zip(long, cut, strict=True)
+    ]
+    summaries = Extractor(llm_build, max_tokens, progress).texts(
+        chats, [titles[row] for row in long], STEP,
+        "To build without summaries, set build.graph=tkg or rkg.",
+    )  # fmt: skip
+    for row, summary in zip(long, summaries, strict=True):
+        texts[row] = summary or texts[row]
+    n = graph.n_nodes
+    return replace(graph, descriptions=Texts.of(texts[:n]), facts=Texts.of(texts[n:]))
 
 
 def text_graph(
@@ -79,8 +98,7 @@ def text_graph(
 ) -> Graph:
     """Return the textual knowledge graph of an extraction.
 
-    If `keywords` is true, its relationships have keywords. A description has at most `most_tokens`
-    tokens. If `most_tokens` is None, there is no limit.
+    Descriptions have at most `most_tokens` tokens, or no limit if it is None.
     """
     merger = Merger()
     for number, row in enumerate(extraction.rows):
@@ -99,23 +117,3 @@ def text_graph(
             "build.text_extraction.keywords=true, or build.graph=tkg."
         )
     return merger.graph(len(extraction.rows), keywords=keywords, most_tokens=most_tokens)
-
-
-def _summarise(graph: Graph, extractor: Extractor, prompt: Prompt) -> Graph:
-    assert graph.descriptions is not None and graph.facts is not None
-    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
-    names = list(graph.names)
-    titles = [*names, *(f"{names[head]}; {names[tail]}" for head, tail in ends)]
-    texts = [*graph.descriptions, *graph.facts]
-    long = [row for row, text in enumerate(texts) if count_tokens(text) >= SUMMARY_FROM]
-    room = text_budget(extractor.llm, prompt, extractor.max_tokens or MOST_TOKENS)
-    chats = [
-        prompt.render({"names": titles[row], "descriptions": decode(encode(texts[row])[:room])})
-        for row in long
-    ]
-    advice = "To build without summaries, set build.graph=tkg or rkg."
-    summaries = extractor.texts(chats, [titles[row] for row in long], STEP, advice)
-    for row, summary in zip(long, summaries, strict=True):
-        texts[row] = summary or texts[row]
-    cut = graph.n_nodes
-    return replace(graph, descriptions=Texts.of(texts[:cut]), facts=Texts.of(texts[cut:]))
