@@ -35,10 +35,12 @@ class Mixture:
     """Settings of clustering by Gaussian mixtures.
 
     Vectors are first reduced to `dimension` dimensions by the method `reduction`. A row joins each
-    component whose posterior is above `threshold` (0..1). Clusters of more than `max_tokens` tokens
-    are split again. Mixtures of 1, 2, ... components are tried until `patience` of them in a row
-    have not lowered the BIC. If there are more than `max_swept_rows` rows, the number of components
-    is fixed. If one of the last two settings is None, it has no effect.
+    component whose posterior is above `threshold` (0..1), or its most probable component. Clusters
+    of more than `max_tokens` tokens are split again. Mixtures of 1, 2, ... up to min(50, n) - 1
+    components are fitted to n rows, until `patience` of them in a row have not lowered the BIC. The
+    mixture with the lowest BIC is used. Ties are broken by fewer components. If there are more than
+    `max_swept_rows` rows, only the mixture of max(n // 100 - 1, 1) components is fitted. If one of
+    the last two settings is None, it has no effect.
     """
 
     dimension: int
@@ -69,13 +71,10 @@ def mixture_clusters(
 ) -> Clusters:
     """Return soft clusters of the rows of `vectors` (n, d). Each row is in at least one cluster.
 
-    First all rows are clustered, and then the rows of each cluster. Each time, the vectors are
-    reduced, and mixtures of 1, 2, ... up to min(50, n) - 1 components are fitted until `patience`
-    ends the search. The mixture with the lowest BIC is used. Ties are broken by fewer components.
-    If there are more than `max_swept_rows` rows, only the mixture of max(n // 100 - 1, 1)
-    components is fitted. A cluster is clustered again if it has more than dimension + 1 rows and
-    more than `max_tokens` tokens. `n_tokens`, int64 (n,), is the number of tokens of each row. If
-    UMAP reduces the vectors, a cluster that no mixture splits is kept, as in RAPTOR.
+    First all rows are clustered, and then the rows of each cluster, each time with newly reduced
+    vectors. A cluster is clustered again if it has more than dimension + 1 rows and more than
+    `max_tokens` tokens. `n_tokens`, int64 (n,), is the number of tokens of each row. If UMAP
+    reduces the vectors, a cluster that no mixture splits is kept, as in RAPTOR.
     Source: RAPTOR (Sarthi et al. 2024), section 3, and its code; the authors' code of Zhou et al.
     2025.
     Deviation: if PCA reduces the vectors, a cluster that no mixture splits is divided by balanced
@@ -130,35 +129,27 @@ def mixture_layer(
     if n < 3 or len(np.unique(np.round(points, DECIMALS), axis=0)) < 3:
         return [np.arange(n)] if n else []
     dimension = min(mixture.dimension, n - 2, points.shape[1])
-    seed = int(rng.integers(2**31 - 1))
-    near = neighbours or max(int(np.sqrt(n - 1)), 2)
-    reduced = reduce_dimension(points, dimension, mixture.reduction, neighbours=near, seed=seed)
-    posterior = _posteriors(reduced, mixture, int(rng.integers(2**31 - 1)))
-    joins = np.round(posterior, DECIMALS) > mixture.threshold
-    homeless = ~joins.any(axis=1)
-    joins[homeless, posterior[homeless].argmax(axis=1)] = True
-    return _in_order([np.flatnonzero(column) for column in joins.T if column.any()])
-
-
-def reduce_dimension(
-    points: FloatArray, dimension: int, reduction: Reduction, *, neighbours: int, seed: int
-) -> FloatArray:
-    """Return the points in fewer dimensions, float64 (n, dimension), rounded to six decimals."""
-    if reduction == "pca":
+    seed, next_seed = (int(rng.integers(2**31 - 1)) for _ in range(2))
+    if mixture.reduction == "pca":
         from sklearn.decomposition import PCA
 
-        solver = "covariance_eigh" if len(points) > points.shape[1] else "full"
+        solver = "covariance_eigh" if n > points.shape[1] else "full"
         reduced = PCA(dimension, svd_solver=solver).fit_transform(points)
     else:
-        check_reduction(reduction)
+        check_reduction(mixture.reduction)
         from umap import UMAP
 
-        near = min(neighbours, len(points) - 1)
+        near = min(neighbours or max(int(np.sqrt(n - 1)), 2), n - 1)
         model = UMAP(n_neighbors=near, n_components=dimension, metric="cosine", random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # UMAP warns that a seed makes it use one thread
             reduced = model.fit_transform(points)
-    return np.asarray(np.round(np.asarray(reduced, np.float64), DECIMALS), np.float64)
+    reduced = np.round(np.asarray(reduced, np.float64), DECIMALS)
+    posterior = _posteriors(reduced, mixture, next_seed)
+    joins = np.round(posterior, DECIMALS) > mixture.threshold
+    homeless = ~joins.any(axis=1)
+    joins[homeless, posterior[homeless].argmax(axis=1)] = True
+    return _in_order([np.flatnonzero(column) for column in joins.T if column.any()])
 
 
 def check_reduction(reduction: Reduction) -> None:
@@ -174,8 +165,7 @@ def _posteriors(points: FloatArray, mixture: Mixture, seed: int) -> FloatArray:
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
 
-    n_distinct = len(np.unique(points, axis=0))
-    n = len(points)
+    n, n_distinct = len(points), len(np.unique(points, axis=0))
     swept = mixture.max_swept_rows is None or n <= mixture.max_swept_rows
     sweep = range(1, min(_MOST_COMPONENTS, n)) if swept else [max(n // 100 - 1, 1)]
     best: tuple[float, Any] = (np.inf, None)
@@ -222,7 +212,9 @@ def balanced_clusters(vectors: NDArray[Any], cluster_size: int, rng: Generator) 
     centres = points[np.sort(rng.choice(n, size=k, replace=False))] if n else points
     labels: IntArray = np.zeros(n, np.int64)
     for _ in range(_MOST_ITERATIONS if k > 1 else 0):
-        labels = _balanced(points, centres, _nearest(points, centres))
+        blocks = (points[start : start + _BLOCK] for start in range(0, n, _BLOCK))
+        nearest = [_distances(block, centres).argmin(axis=1) for block in blocks]
+        labels = _balanced(points, centres, np.concatenate(nearest).astype(np.int64))
         counts = np.bincount(labels, minlength=k)
         if not counts.all():
             break
@@ -236,26 +228,15 @@ def balanced_clusters(vectors: NDArray[Any], cluster_size: int, rng: Generator) 
     return _in_order([np.flatnonzero(labels == label) for label in np.unique(labels)])
 
 
-def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
-    blocks = [
-        _distances(points[start : start + _BLOCK], centres).argmin(axis=1)
-        for start in range(0, len(points), _BLOCK)
-    ]
-    return np.concatenate(blocks).astype(np.int64)
-
-
 def _distances(points: FloatArray, centres: FloatArray) -> FloatArray:
     """Return squared distances (n, k) minus the squared norms of the points, rounded."""
-    return np.asarray(
-        np.round((centres**2).sum(axis=1)[None] - 2.0 * points @ centres.T, DECIMALS), np.float64
-    )
+    distances = (centres**2).sum(axis=1)[None] - 2.0 * points @ centres.T
+    return np.asarray(np.round(distances, DECIMALS), np.float64)
 
 
 def _balanced(points: FloatArray, centres: FloatArray, labels: IntArray) -> IntArray:
-    labels = labels.copy()
-    k = len(centres)
-    share = len(points) / k
-    counts = np.bincount(labels, minlength=k)
+    labels, share = labels.copy(), len(points) / len(centres)
+    counts = np.bincount(labels, minlength=len(centres))
     for cluster in np.flatnonzero(counts > share * (1 + _SLACK)):
         members = np.flatnonzero(labels == cluster)
         far = np.round(((points[members] - centres[cluster]) ** 2).sum(axis=1), DECIMALS)

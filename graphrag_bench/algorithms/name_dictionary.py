@@ -59,7 +59,11 @@ def key_of(name: str) -> str:
     ('schindler list', 'tekeze river')
     """
     normal = normalise_name(name)
-    words = (normal if normal.isascii() else _unaccented(normal)).split()
+    if not normal.isascii():
+        parts = unicodedata.normalize("NFKD", normal)
+        letters = (char for char in parts if unicodedata.combining(char) < _ABOVE_AND_BELOW)
+        normal = unicodedata.normalize("NFC", "".join(letters)).translate(_LETTERS)
+    words = normal.split()
     if "s" not in words:
         return " ".join(words)
     return " ".join(
@@ -76,12 +80,6 @@ def title_key(title: str) -> str:
     """
     key = key_of(_BRACKETS.sub(" ", title)) or key_of(title)
     return key if _is_name(key) else ""
-
-
-def _unaccented(text: str) -> str:
-    parts = unicodedata.normalize("NFKD", text)
-    letters = (char for char in parts if unicodedata.combining(char) < _ABOVE_AND_BELOW)
-    return unicodedata.normalize("NFC", "".join(letters)).translate(_LETTERS)
 
 
 @dataclass(frozen=True)
@@ -102,10 +100,9 @@ class NameDictionary:
         """Return a dictionary of names and aliases. Equal names lead to the first of their rows.
 
         A name with a leading article is also found without the article. If the name without the
-        article is the name of another row, both names lead to that other row. This rule does not
-        apply if the name without the article is a function word (`the who`) or has fewer than three
-        letters and digits. The method `row` finds function words and such short names, but the
-        method `matches` does not.
+        article is the name of another row, both names lead to that other row, unless it is a
+        function word (`the who`) or has fewer than three letters and digits. The method `row` finds
+        function words and such short names, but the method `matches` does not.
         """
         row_of: dict[str, int] = {}
         further: dict[str, int] = {}
@@ -138,9 +135,7 @@ class NameDictionary:
         >>> NameDictionary.of(["New York", "York"]).matches("Is New York near York?")
         [('new york', 0), ('york', 1)]
         """
-        words = key_of(text).split()
-        keys = []
-        start = 0
+        words, keys, start = key_of(text).split(), list[tuple[str, int]](), 0
         while start < len(words):
             n_words = min(self.longest.get(words[start], 0), len(words) - start)
             key = " ".join(words[start : start + n_words])
@@ -200,13 +195,8 @@ def unambiguous_aliases(merges: Iterable[Merge], names: Iterable[str]) -> dict[s
     row_of: dict[str, int] = {}
     for row, name in enumerate(names):
         row_of.setdefault(key_of(name), row)
-    nodes_of: dict[str, list[int | None]] = {}
+    nodes_of: dict[str, set[int | None]] = {}
     for merge in merges:
-        node, nodes = row_of.get(key_of(merge.name)), nodes_of.setdefault(key_of(merge.alias), [])
-        if node not in nodes:
-            nodes.append(node)
-    return {
-        alias: nodes[0]
-        for alias, nodes in nodes_of.items()
-        if alias not in row_of and len(nodes) == 1 and nodes[0] is not None
-    }
+        nodes_of.setdefault(key_of(merge.alias), set()).add(row_of.get(key_of(merge.name)))
+    single = {alias: nodes.pop() for alias, nodes in nodes_of.items() if len(nodes) == 1}
+    return {a: row for a, row in single.items() if a not in row_of and row is not None}

@@ -12,7 +12,7 @@ from graphrag_bench.algorithms.graph import Graph, nodes_of_types
 from graphrag_bench.algorithms.views import inverse, transition_of
 from graphrag_bench.columns import sorted_csr
 from graphrag_bench.text import show_briefly
-from graphrag_bench.values import BoolArray, FloatArray, IntArray
+from graphrag_bench.values import FloatArray, IntArray
 
 Contains = Literal["one", "share"]
 
@@ -66,9 +66,8 @@ def walk_with_chunks(
     Nodes come before chunks. An edge joins each node to each of its chunks. If `contains` is "one",
     the weight of this edge is `contains_weight`. If it is "share", this weight is divided by the
     number of nodes in the chunk. If `relationships` is true, relationships and synonymy edges also
-    join nodes. Each node whose type is in `cliques` is replaced by edges between its neighbours.
-    The weight of such an edge is the number of replaced nodes that were neighbours of both of its
-    nodes.
+    join nodes. Each node whose type is in `cliques` is replaced by edges between its neighbours,
+    whose weight is the number of replaced nodes that both neighbours had in common.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2; LinearRAG (Zhuang et al. 2025), for
     walks without relationships; PropRAG's code (dd90210), for cliques.
     """
@@ -78,7 +77,13 @@ def walk_with_chunks(
     if key not in graph.walks:
         among, inside = graph.adjacency, graph.node_chunk
         if (typed := nodes_of_types(graph, cliques)) is not None:
-            among, inside = _in_cliques(among, inside, typed)
+            others = diags((~typed).astype(np.float64))
+            named = among[np.flatnonzero(typed)].astype(bool).astype(np.float64) @ others
+            shared = named.T @ named
+            among = others @ among @ others + shared - diags(shared.diagonal())
+            inside = others @ inside
+            for matrix in (among, inside):
+                matrix.eliminate_zeros()
         edges = inside.astype(np.float64) * contains_weight
         if contains == "share":
             edges = edges @ diags(inverse(inside.sum(axis=0)))
@@ -95,19 +100,6 @@ def walk_among(walk: Walk, rows: IntArray) -> Walk:
     weights = walk.transition[rows][:, rows] @ diags(walk.strength[rows])
     strength = np.asarray(weights.sum(axis=0), np.float64).ravel()
     return Walk(sorted_csr(weights @ diags(inverse(strength))), strength)
-
-
-def _in_cliques(among: Any, inside: Any, typed: BoolArray) -> tuple[Any, Any]:
-    from scipy.sparse import diags
-
-    others = diags((~typed).astype(np.float64))
-    named = among[np.flatnonzero(typed)].astype(bool).astype(np.float64) @ others
-    shared = named.T @ named
-    among = others @ among @ others + shared - diags(shared.diagonal())
-    inside = others @ inside
-    for matrix in (among, inside):
-        matrix.eliminate_zeros()
-    return among, inside
 
 
 show_briefly(Walk)
@@ -144,10 +136,9 @@ def masses(
     """Yield the personalised PageRank of each restart distribution in `resets`.
 
     It is exact for up to `EXACT_UP_TO` nodes. For larger graphs, it is approximated by forward
-    push, most precisely for the `top_k` rows with the highest PageRank. Rows before row `first` are
-    not among these `top_k` rows. If all weights of a restart distribution are 0, the uniform
-    distribution is used instead, and its PageRank is always exact. `damping` is the probability
-    that the walk continues.
+    push, most precisely for the `top_k` rows from row `first` on with the highest PageRank. If all
+    weights of a restart distribution are 0, the uniform distribution is used instead, and its
+    PageRank is always exact. `damping` is the probability that the walk continues.
     """
 
     @cache
@@ -235,18 +226,17 @@ def pushed_pagerank(
     """Approximate the personalised PageRank by forward push from a restart distribution.
 
     The result has only the rows that the push reaches. The mass of node v differs from the exact
-    mass by at most `error * s / mean`. Here s is the strength of v, and mean is the mean strength
-    of all nodes. The work does not depend on the size of the graph.
+    mass by at most the border `error * s / mean`. Here s is the strength of v, and mean is the mean
+    strength of all nodes. The work does not depend on the size of the graph.
 
     At first, the residual of a node is its reset weight. A push moves the fraction `1 - damping` of
     a node's residual to the node's mass, and the rest to the residuals of its neighbours. Pushes
-    end when no residual is above the border `error * s / mean`. The mass of isolated nodes returns
-    to the reset. The mass that node v still lacks is s times the mean of residual / strength over
-    the nodes at which walks from v end, because edges are undirected. This project estimates the
-    mean from the residual of v and, for walks that continue, from the mean residual of the graph.
-    For the best `REFINE_FACTOR * top_k + 100` rows, not counting rows before row `first`, the
-    residuals of the neighbours are used too. The error bound holds because the estimate and the
-    true mean lie between 0 and the border.
+    end when no residual is above the border. The mass of isolated nodes returns to the reset. The
+    mass that node v still lacks is s times the mean of residual / strength over the nodes at which
+    walks from v end, because edges are undirected. This project estimates the mean from the
+    residual of v and, for walks that continue, from the mean residual of the graph. For the best
+    `REFINE_FACTOR * top_k + 100` rows, not counting rows before row `first`, the residuals of the
+    neighbours are used too. The estimate and the true mean lie between 0 and the border.
     Source: Andersen, Chung and Lang, FOCS 2006, section 3.
     """
     from graphrag_bench.algorithms.kernels import inflow, node_masses, push
@@ -265,13 +255,9 @@ def pushed_pagerank(
     touched, _ = push(starts, ways, matrix.data, seeds, damping, border, state)
     share = 1 / (len(walk) * mean)
     nodes, values, onward = node_masses(touched, strength, state, damping, share)
-    best = _best(nodes, values, REFINE_FACTOR * top_k + 100, first)
+    ranked, k = np.where(nodes >= first, values, -1.0), REFINE_FACTOR * top_k + 100
+    cut = np.partition(ranked, len(ranked) - k)[len(ranked) - k] if k < len(ranked) else 0.0
+    best = np.flatnonzero(ranked >= max(cut, 0.0))
     around = inflow(nodes[best], starts, ways, matrix.data, state)
     values[best] += (1.0 - damping) * (damping * around - onward * strength[nodes[best]])
     return Mass(np.concatenate([nodes, rows[alone]]), np.concatenate([values, isolated]))
-
-
-def _best(rows: IntArray, values: FloatArray, k: int, first: int) -> IntArray:
-    masses = np.where(rows >= first, values, -1.0) if first else values
-    cut = np.partition(masses, len(masses) - k)[len(masses) - k] if k < len(masses) else 0.0
-    return np.flatnonzero(masses >= max(cut, 0.0))
