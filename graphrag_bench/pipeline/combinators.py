@@ -51,16 +51,16 @@ class Branch(Nested):
     only: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Run each arm (a list of steps) on the states, and merge the results of the arms."""
+        """Run each arm on the states, and merge the results of the arms."""
         by_arm = [run_steps(steps, states, execution) for steps in self.parts]
         return [
             self._merged(state, [arm[row] for arm in by_arm]) for row, state in enumerate(states)
         ]
 
     def _merged(self, state: RetrievalState, outcomes: list[Outcome]) -> Outcome:
-        failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
-        if failures:
-            return failures[0]
+        for outcome in outcomes:
+            if isinstance(outcome, Failure):
+                return outcome
         new = merged_slots(state, outcomes, self.merge)
         return state.write({s: value for s, value in new.items() if s in (self.only or new)})
 
@@ -75,23 +75,20 @@ class Branch(Nested):
                 checker.problem(
                     f"{self.label}: several arms write '{slot}', whose values cannot be merged."
                 )
-        if self.only:
-            self._take_over(self.only, checker, arms)
-        else:
+        if not self.only:
             checker.join(arms)
             checker.written = set().union(*(arm.written for arm in arms))
-
-    def _take_over(self, only: tuple[str, ...], checker: Checker, arms: Sequence[Checker]) -> None:
+            return
         operators = self.operators()
         written = {op.writes(slot) for op in operators for slot in op.operator.returns}
-        for slot in sorted(set(only) - written):
+        for slot in sorted(set(self.only) - written):
             checker.problem(f"{self.label}: no inner step writes '{slot}', which `only` names.")
-        used = {*only, *(source for op in operators for _, source in op.reads)}
+        used = {*self.only, *(source for op in operators for _, source in op.reads)}
         checker.unread = {slot: w for slot, w in checker.unread.items() if slot not in used}
         for arm in arms:
-            checker.unread |= {slot: w for slot, w in arm.unread.items() if slot in only}
-            checker.written |= arm.written.intersection(only)
-            checker.maybe |= arm.maybe.intersection(only)
+            checker.unread |= {slot: w for slot, w in arm.unread.items() if slot in self.only}
+            checker.written |= arm.written.intersection(self.only)
+            checker.maybe |= arm.maybe.intersection(self.only)
 
 
 @combinator("each")
@@ -114,20 +111,12 @@ class Each(Nested):
         would write get empty values, unless they already have values. If the steps fail for an
         item, the question fails.
         """
-        items = [
-            split(value)[: self.at_most] if (value := state.get(self.slot)) is not None else []
-            for state in states
-        ]
-        block = [
-            state.write({self.slot: item})
-            for state, own in zip(states, items, strict=True)
-            for item in own
-        ]
+        values = [state.get(self.slot) for state in states]
+        items = [[] if value is None else split(value)[: self.at_most] for value in values]
+        pairs = list(zip(states, items, strict=True))
+        block = [state.write({self.slot: item}) for state, own in pairs for item in own]
         outcomes = iter(run_steps(self.steps, block, execution))
-        return [
-            self._merged(state, own, [next(outcomes) for _ in own])
-            for state, own in zip(states, items, strict=True)
-        ]
+        return [self._merged(state, own, [next(outcomes) for _ in own]) for state, own in pairs]
 
     def _merged(self, state: RetrievalState, items: list[Any], outcomes: list[Outcome]) -> Outcome:
         if not items:
@@ -186,17 +175,15 @@ class Repeat(Nested):
         outcomes: list[Outcome] = list(states)
         rounds: list[list[Outcome]] = [[] for _ in states]
         active = list(range(len(states)))
+        done: set[int] = set()
         for _ in range(self.times):
             block = [out for row in active if isinstance(out := outcomes[row], RetrievalState)]
             for row, outcome in zip(active, run_steps(self.steps, block, execution), strict=True):
                 outcomes[row] = outcome
                 rounds[row].append(outcome)
-            active = [
-                row
-                for row in active
-                if isinstance(out := outcomes[row], RetrievalState)
-                and not (self.until and out.get(self.until))
-            ]
+                if isinstance(outcome, Failure) or (self.until and outcome.get(self.until)):
+                    done.add(row)
+            active = [row for row in active if row not in done]
         return list(map(self._merged, states, outcomes, rounds))
 
     def _merged(self, start: RetrievalState, outcome: Outcome, rounds: list[Outcome]) -> Outcome:
@@ -242,8 +229,13 @@ class Switch(Nested):
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return each state after the steps of its case. A case runs all its states together."""
-        names = [self._case(state) for state in states]
-        for state, name in zip(states, names, strict=True):
+        names = []
+        for state in states:
+            value = state.get(self.slot)
+            nothing = value is None or (hasattr(value, "__len__") and not len(value))
+            ways = ("empty",) if nothing else (str(value), "some")
+            name = next((way for way in ways if way in self.cases), "otherwise")
+            names.append(name)
             if name in self.fallback:
                 execution.add_fallback(state, self.fallback[name])
         outcomes: list[Outcome] = list(states)
@@ -253,14 +245,6 @@ class Switch(Nested):
             for row, outcome in zip(rows, ends, strict=True):
                 outcomes[row] = outcome
         return outcomes
-
-    def _case(self, state: RetrievalState) -> str:
-        value = state.get(self.slot)
-        sized = value is not None and hasattr(value, "__len__")
-        name = "empty" if value is None or (sized and not len(value)) else str(value)
-        if name not in self.cases and name != "empty" and "some" in self.cases:
-            name = "some"
-        return name if name in self.cases else "otherwise"
 
     def check(self, checker: Checker) -> None:
         """Check every case. Only slots that all cases write count as written."""
@@ -293,10 +277,10 @@ INPUTS = ("dependencies", "question_kind")
 class Resolve(Nested):
     """Step that runs its inner steps for the sub-questions of a plan, and then for the question.
 
-    Sub-questions run in dependency order, each on a copy of the state. In this copy, `question` is
-    the sub-question, `question_kind` is its kind, and `dependencies` are the answered sub-questions
-    that it depends on. Independent sub-questions run together. The steps of `answer` run only for
-    sub-questions, because later steps answer the final question. The ranked rows of all
+    Sub-questions run in dependency order, independent sub-questions together, each on a copy of the
+    state. In this copy, `question` is the sub-question, `question_kind` is its kind, and
+    `dependencies` are the answered sub-questions that it depends on. The steps of `answer` run only
+    for sub-questions, because later steps answer the final question. The ranked rows of all
     sub-questions are merged, and the rows of the final question come last.
     Source: PankRAG (2025), sections 2.2 and 2.3.
     """
@@ -314,39 +298,33 @@ class Resolve(Nested):
         Only the first `at_most` sub-questions in dependency order are used. If a sub-question
         fails, the whole question fails.
         """
-        runs = [_PlanRun(state, self._limited(state.get(self.slot))) for state in states]
+        runs = []
         for state in states:
-            if reason := state.get(self.slot).fallback:
-                execution.add_fallback(state, reason)
-        for layers in zip_longest(*(plan_run.plan.layers() for plan_run in runs), fillvalue=()):
-            self._resolve((*self.steps, *self.answer), layers, runs, execution)
-        self._resolve(self.steps, [[plan_run.plan.final] for plan_run in runs], runs, execution)
+            plan: Plan = state.get(self.slot)
+            if plan.fallback:
+                execution.add_fallback(state, plan.fallback)
+            used = plan.needed() if self.prune_unused else plan
+            ids = [one.id for layer in used.layers() for one in layer][: self.at_most]
+            if len(ids) < len(used):
+                used = checked_plan([o for o in used.sub_questions if o.id in ids], used.final)
+            runs.append(_PlanRun(state, used))
+        finals = tuple([plan_run.plan.final] for plan_run in runs)
+        layers = zip_longest(*(plan_run.plan.layers() for plan_run in runs), fillvalue=())
+        for layer in (*layers, finals):
+            steps = self.steps if layer is finals else (*self.steps, *self.answer)
+            jobs = [
+                (plan_run, one)
+                for plan_run, some in zip(runs, layer, strict=True)
+                if plan_run.failure is None
+                for one in some
+            ]
+            outcomes = run_steps(steps, [run.state_for(one) for run, one in jobs], execution)
+            for (plan_run, one), outcome in zip(jobs, outcomes, strict=True):
+                if isinstance(outcome, Failure):
+                    plan_run.failure = plan_run.failure or outcome
+                else:
+                    plan_run.states[one.id] = outcome
         return [self._merged(plan_run) for plan_run in runs]
-
-    def _limited(self, plan: Plan) -> Plan:
-        used = plan.needed() if self.prune_unused else plan
-        if len(used) <= self.at_most:
-            return used
-        order = [one.id for layer in used.layers() for one in layer]
-        ids = set(order[: self.at_most])
-        return checked_plan([o for o in used.sub_questions if o.id in ids], used.final)
-
-    def _resolve(
-        self,
-        steps: Steps,
-        layers: Sequence[Sequence[SubQuestion]],
-        runs: "Sequence[_PlanRun]",
-        execution: Execution,
-    ) -> None:
-        jobs = [
-            (plan_run, one)
-            for plan_run, layer in zip(runs, layers, strict=True)
-            if plan_run.failure is None
-            for one in layer
-        ]
-        block = [plan_run.state_for(one) for plan_run, one in jobs]
-        for (plan_run, one), outcome in zip(jobs, run_steps(steps, block, execution), strict=True):
-            plan_run.keep(one, outcome)
 
     def _merged(self, plan_run: "_PlanRun") -> Outcome:
         if plan_run.failure is not None:
@@ -373,35 +351,23 @@ class Resolve(Nested):
         return self.at_most * (own + answer) + own
 
 
+@dataclass
 class _PlanRun:
-    def __init__(self, state: RetrievalState, plan: Plan) -> None:
-        self.start = state
-        self.plan = plan
-        self.states: dict[str, RetrievalState] = {}
-        self.failure: Failure | None = None
+    start: RetrievalState
+    plan: Plan
+    states: dict[str, RetrievalState] = field(default_factory=dict)
+    failure: Failure | None = None
 
     def state_for(self, one: SubQuestion) -> RetrievalState:
-        by_id = {other.id: other for other in self.plan.sub_questions}
+        texts = {other.id: other.text for other in self.plan.sub_questions}
+        answers: list[Answer] = [self.states[name].get("answer") for name in one.dependencies]
         dependencies = Dependencies(
             one.dependencies,
-            tuple(by_id[name].text for name in one.dependencies),
-            tuple(self._answer(name) for name in one.dependencies),
+            tuple(texts[name] for name in one.dependencies),
+            tuple(answer.text for answer in answers),
         )
-        question = replace(self.start.question, text=one.text)
-        question_kind = SubQuestionKind(one.kind, final=one is self.plan.final)
-        if not question_kind.final:
-            form = sub_question_form(question.form, abstract=one.kind == "abstract")
-            question = replace(question, form=form)
-        state = self.start.write({"dependencies": dependencies, "question_kind": question_kind})
-        return replace(state, question=question)
-
-    def _answer(self, name: str) -> str:
-        answer = self.states[name].get("answer")
-        assert isinstance(answer, Answer)
-        return answer.text
-
-    def keep(self, one: SubQuestion, outcome: Outcome) -> None:
-        if isinstance(outcome, Failure):
-            self.failure = self.failure or outcome
-        else:
-            self.states[one.id] = outcome
+        kind, form = SubQuestionKind(one.kind, one is self.plan.final), self.start.question.form
+        if not kind.final:
+            form = sub_question_form(form, abstract=one.kind == "abstract")
+        state = self.start.write({"dependencies": dependencies, "question_kind": kind})
+        return replace(state, question=replace(state.question, text=one.text, form=form))

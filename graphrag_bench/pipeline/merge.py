@@ -86,7 +86,11 @@ def merge(values: Sequence[Any], rule: Rule) -> Any:
     if isinstance(first, Ranked):
         return _RANKED[rule](values)
     if isinstance(first, NodeScores | RelationshipScores | ChunkScores):
-        return type(first)(_vectors([value.values for value in values], rule))
+        vectors = [value.values for value in values]
+        if rule == "max":
+            return type(first)(np.maximum.reduce(vectors))
+        shares = vectors if rule == "sum" else [_normalised(vector) for vector in vectors]
+        return type(first)(np.sum(shares, axis=0))
     if isinstance(first, Mentions | Query | Keywords | Subgraph | RankedPaths):
         return type(first)(*(_union(values, one.name) for one in fields(first)))
     if isinstance(first, Exploration):
@@ -98,14 +102,6 @@ def merge(values: Sequence[Any], rule: Rule) -> Any:
 
 def _union(values: Sequence[Any], part: str) -> tuple[Any, ...]:
     return unique([item for value in values for item in getattr(value, part)])
-
-
-def _vectors(vectors: list[Any], rule: Rule) -> Any:
-    if rule == "max":
-        return np.maximum.reduce(vectors)
-    if rule == "sum":
-        return np.sum(vectors, axis=0)
-    return np.sum([_normalised(vector) for vector in vectors], axis=0)
 
 
 def _normalised(scores: Any) -> Any:

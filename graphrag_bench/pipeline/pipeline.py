@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any
 
-from graphrag_bench.contract import REQUIRED, Operator, Read, operators
+from graphrag_bench.contract import REQUIRED, Operator, operators
 from graphrag_bench.errors import UserError, did_you_mean, nearest
-from graphrag_bench.pipeline import combinators, reader_prompts  # noqa: F401, registers them
+from graphrag_bench.pipeline import combinators  # noqa: F401, registers them
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import combinator_key, read_combinator, registered
 from graphrag_bench.pipeline.pool import PooledPacker, with_pooling
+from graphrag_bench.pipeline.reader_prompts import reader_prompt
 from graphrag_bench.pipeline.steps import (
     Execution,
     Failure,
@@ -50,7 +51,12 @@ class Pipeline:
         They end before the first step that writes the answer or may call a model. Path pooling is
         included even if it may call a model.
         """
-        return tuple(takewhile(_is_packing, self.generate))
+
+        def packs(step: Step) -> bool:
+            answers = any("answer" in op.operator.returns for op in step.operators())
+            return not answers and (not step.max_calls() or isinstance(step, PooledPacker))
+
+        return tuple(takewhile(packs, self.generate))
 
     def operators(self, answering: bool = True) -> list[OperatorStep]:
         """Return the operator steps in order, including those inside combinators."""
@@ -98,11 +104,6 @@ class Pipeline:
         if "answer" not in checker.written:
             checker.problem("No step writes 'answer'. The last step of `generate` must write it.")
         return checker.problems
-
-
-def _is_packing(step: Step) -> bool:
-    answers = any("answer" in op.operator.returns for op in step.operators())
-    return not answers and (not step.max_calls() or isinstance(step, PooledPacker))
 
 
 @dataclass(frozen=True)
@@ -156,10 +157,12 @@ class _Builder:
             return None
         label = f"{path} {name}"
         settings = {key: value for key, value in item.items() if key not in _OF_STEPS}
-        use = self._lists_read(operator, item.get("use", ()), label)
-        list_name = self._list_name(operator, item.get("as", ""), label)
         step = OperatorStep(
-            operator, self._settings(operator, settings, label), label, use, list_name
+            operator,
+            self._settings(operator, settings, label),
+            label,
+            self._lists_read(operator, item.get("use", ()), label),
+            self._list_name(operator, item.get("as", ""), label),
         )
         if "path_pooling" not in item or self.options.pooling is None:
             return step
@@ -196,32 +199,27 @@ class _Builder:
                 own = read.parameter if read.parameter in self.lists else read.slot
                 use[read.parameter] = source or own
         for parameter, source in use.items():
-            self._check_source(reads[parameter], source, label)
+            slot = reads[parameter].slot
+            if source not in {*self.lists, slot}:
+                hint = did_you_mean(source, sorted({*self.lists, slot}))
+                self.problems.append(f"{label}: no earlier step names a list '{source}'. {hint}")
+            elif (kind := self.lists.get(source, source)) != slot:
+                self.problems.append(
+                    f"{label} reads {slot} from '{source}', which is a list of {kind}."
+                )
         return use
-
-    def _check_source(self, read: Read, source: str, label: str) -> None:
-        kind = self.lists.get(source, source)
-        if source not in {*self.lists, read.slot}:
-            hint = did_you_mean(source, sorted({*self.lists, read.slot}))
-            self.problems.append(f"{label}: no earlier step names a list '{source}'. {hint}")
-        elif kind != read.slot:
-            self.problems.append(
-                f"{label} reads {read.slot} from '{source}', which is a list of {kind}."
-            )
 
     def _list_name(self, operator: Operator, name: Any, label: str) -> str:
         kind = operator.main
         if not isinstance(name, str) or (name and not name.isidentifier()):
             self.problems.append(f"{label}: as: expected a name, not {name!r}.")
             return ""
-        if name != kind and name in slot_names():
+        if name in ("", kind):
+            return name
+        if name in slot_names():
             self.problems.append(f"{label}: as: '{name}' is a slot; choose another name.")
-        elif name != kind and self.lists.get(name, kind) != kind:
-            self.problems.append(
-                f"{label}: as: '{name}' is a list of {self.lists[name]}, not of {kind}."
-            )
-        elif name and name != kind:
-            self.lists[name] = kind
+        elif (known := self.lists.setdefault(name, kind)) != kind:
+            self.problems.append(f"{label}: as: '{name}' is a list of {known}, not of {kind}.")
         return name
 
     def _settings(self, operator: Operator, own: Mapping[str, Any], label: str) -> dict[str, Any]:
@@ -239,18 +237,15 @@ class _Builder:
                 continue  # an unresolved reference, reported once for the method
             try:
                 if setting.annotation is Prompt:
-                    value = self._prompt(value, operator, name, label)
+                    prompt = value if isinstance(value, Prompt) else Prompt(str(value))
+                    value = replace(prompt, folder=self.options.prompts)
+                    if self.options.regime and name == "prompt" and "answer" in operator.returns:
+                        stage = label.partition(".")[0]
+                        value = reader_prompt(value, operator, stage, self.options.regime)
                 settings[name] = setting.check(value)
             except UserError as error:
                 self.problems.append(f"{label}: {error}")
         return settings
-
-    def _prompt(self, value: Any, operator: Operator, name: str, label: str) -> Prompt:
-        prompt = value if isinstance(value, Prompt) else Prompt(str(value))
-        prompt, regime = replace(prompt, folder=self.options.prompts), self.options.regime
-        if regime is None or name != "prompt" or "answer" not in operator.returns:
-            return prompt
-        return reader_prompts.reader_prompt(prompt, operator, label.partition(".")[0], regime)
 
 
 def unknown_stages(method: Mapping[str, Any]) -> list[str]:

@@ -39,14 +39,6 @@ class Failure:
     where: tuple[str, ...] = field(default=(), compare=False)
 
 
-def user_traceback(error: BaseException) -> tuple[str, ...]:
-    """Return the lines of an error's traceback, without the calls inside graphrag_bench."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
-    texts = traceback.format_list(own[-_MOST_FRAMES:])  # the last calls of a recursion
-    return tuple(line for text in texts for line in text.rstrip("\n").split("\n"))
-
-
 def attempt(step: str, work: Callable[[], Any]) -> Any:
     """Return the result of `work`. If it raises an error, return a Failure of the step.
 
@@ -57,11 +49,13 @@ def attempt(step: str, work: Callable[[], Any]) -> Any:
         result = result_or_error(work)
     except RequestsWritten as waiting:
         result = waiting
-    if isinstance(result, Exception):
-        return Failure(
-            step, type(result).__name__, str(result) or repr(result), user_traceback(result)
-        )
-    return result
+    if not isinstance(result, Exception):
+        return result
+    frames = traceback.extract_tb(result.__traceback__)
+    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
+    texts = traceback.format_list(own[-_MOST_FRAMES:])  # the last calls of a recursion
+    where = tuple(line for text in texts for line in text.rstrip("\n").split("\n"))
+    return Failure(step, type(result).__name__, str(result) or repr(result), where)
 
 
 Outcome = RetrievalState | Failure
@@ -247,21 +241,23 @@ class OperatorStep(Step):
 
     def _record(self, state: RetrievalState, done: _Result, execution: Execution) -> Outcome:
         result, seconds, meters = done
+        wrote = result
         if not isinstance(result, Failure):
-            result = attempt(
-                self.label, lambda: by_slot(self.operator, result, execution.resources)
-            )
-        wrote: dict[str, Any] = {} if isinstance(result, Failure) else result
-        replies = tuple(
-            reply.text if isinstance(reply, Completion) else str(reply)
-            for meter in meters
-            for reply in meter.replies
+            wrote = attempt(self.label, lambda: by_slot(self.operator, result, execution.resources))
+        failed = isinstance(wrote, Failure)
+        replies = (reply for meter in meters for reply in meter.replies)
+        texts = tuple(one.text if isinstance(one, Completion) else str(one) for one in replies)
+        trace = StepTrace(
+            self.label,
+            self.operator.name,
+            seconds,
+            Usage.of(meters),
+            texts,
+            {} if failed else wrote,
         )
-        name, calls = self.operator.name, Usage.of(meters)
-        trace = StepTrace(self.label, name, seconds, calls, replies, wrote)
         execution.traces.setdefault(state.question.id, []).append(trace)
-        if isinstance(result, Failure):
-            return result
+        if isinstance(wrote, Failure):
+            return wrote
         return state.write({self.writes(slot): value for slot, value in wrote.items()})
 
     def check(self, checker: Checker) -> None:
@@ -279,14 +275,12 @@ class OperatorStep(Step):
             checker.need(self.label, need)
         checker.require(self.label, self.operator.required(self.settings))
         for value in self.settings.values():
-            if hasattr(value, "variables"):
-                missing = sorted(value.variables - self.operator.supplies)
-                if missing:
-                    checker.problem(
-                        f"{self.label}: prompt '{value.name}' uses the variables "
-                        f"{', '.join(missing)}, which the operator does not supply. It supplies: "
-                        f"{', '.join(sorted(self.operator.supplies)) or 'none'}."
-                    )
+            if missing := sorted(getattr(value, "variables", frozenset()) - self.operator.supplies):
+                checker.problem(
+                    f"{self.label}: prompt '{value.name}' uses the variables {', '.join(missing)}, "
+                    "which the operator does not supply. It supplies: "
+                    f"{', '.join(sorted(self.operator.supplies)) or 'none'}."
+                )
         if self.list_name == self.operator.main:
             checker.unread.pop(self.list_name, None)
         always, sometimes = self.operator.writes, self.operator.may_write
