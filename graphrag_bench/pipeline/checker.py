@@ -11,11 +11,11 @@ from graphrag_bench.values import slot_names
 class Checker:
     """State of the check at a step of a pipeline: the slots so far, and the problems found.
 
-    A slot is a named value that steps exchange. `written` has the slots that earlier steps always
-    write. `maybe` has the slots that earlier steps write only sometimes. Only combinators may read
-    these slots. `unread` maps each slot that was written but not yet read to the step that wrote
-    it. `resources` are the resources that the method can use, and `attributes` are the attributes
-    of its graph. If one of the two is None, it is not checked. Copies share the list of problems.
+    `written` has the slots that earlier steps always write. `maybe` has the slots that they write
+    only sometimes, which only combinators may read. `unread` maps each slot that was written but
+    not yet read to the step that wrote it. `resources` are the resources that the method can use,
+    and `attributes` are the attributes of its graph. If one of the two is None, it is not checked.
+    Copies share the list of problems.
     """
 
     resources: frozenset[str] | None = None
@@ -54,12 +54,8 @@ class Checker:
         """Check that earlier steps always write a slot, and mark the slot as read."""
         self.unread.pop(slot, None)
         if slot not in self.written:
-            writers = [op.name for op in operators.all() if slot in op.returns]
-            known = (
-                f"; operators that write it: {', '.join(writers) or 'none'}"
-                if slot in slot_names()
-                else ""
-            )
+            writers = ", ".join(op.name for op in operators.all() if slot in op.returns) or "none"
+            known = f"; operators that write it: {writers}" if slot in slot_names() else ""
             self.problem(f"{label} reads '{slot}', which no earlier step writes{known}.")
         self.written.add(slot)
 

@@ -51,7 +51,6 @@ class Nested(Step):
         return {"step": type(self).__name__, **own, "code": code(type(self))}
 
     def _change_lists(self, change: Callable[[Steps], Any]) -> dict[str, Any]:
-
         def changed(value: Any) -> Any:
             if isinstance(value, Mapping):
                 return {name: changed(one) for name, one in value.items()}

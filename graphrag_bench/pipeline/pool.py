@@ -5,11 +5,11 @@ A step that packs relationships into the prompt allows path pooling with the key
     {op: context.relationships, share: 0.2, path_pooling: {entities: nlp}}
 
 If `pooling=rerank`, the relationships that fit the prompt are reordered. If `pooling=reselect`, the
-steps of `search` first find more relationships, with a `top_k` of at least `coarse_k`. Path pooling
-then keeps the best `keep` relationships. Paths start at the entities of the question, which the
-operator `question.entities.KIND` finds and `node.link` links to nodes. KIND is the value of the key
-`entities`. Without this key, the mentions that the method found are linked. With the key `linked`,
-paths start at the nodes that the method ranked. `scores` is a setting of the operator `path.pool`.
+steps of `search` first find more relationships, with a `top_k` of at least `coarse_k`, and the best
+`keep` of them stay. Paths start at the entities that `question.entities.KIND` finds in the question
+and `node.link` links to nodes. KIND is the value of the key `entities`. Without this key, the
+method's mentions are linked. With the key `linked`, paths start at the nodes that the method
+ranked. `scores` is a setting of the operator `path.pool`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -76,7 +76,13 @@ def with_pooling(
     if mode == "reselect" and settings.get("top_k") is None:
         most = None if all_rows else _DEFAULT_KEEP
         settings["top_k"] = pool.get("keep") or item.get("top_k") or most
-    steps = [*_candidates(item, pool, pooling), *_linking(pool, pooling)]
+    steps = _candidates(item, pool, pooling)
+    if not pool.get("linked"):
+        if pool.get("entities"):
+            kind = pooling.get("conversion", pool["entities"])
+            steps.append({"op": f"question.entities.{kind}"})
+        parts = list(pooling.get("linking", _LINKING))
+        steps.append({"op": "node.link", "parts": parts, "dedupe": True, "as": "entities"})
     steps.append({"op": "path.pool", **settings})
     branch = read([{"branch": {"pool": steps}, "only": ["relationships"]}], path)
     if "cut" in packer.operator.settings:
@@ -85,16 +91,12 @@ def with_pooling(
 
 
 def _candidates(item: Item, pool: Item, pooling: Item) -> list[Item]:
-    if pooling["mode"] == "rerank":
-        trial = _FITTING.get(str(item["op"]))
-        settings = {
-            key: value for key, value in item.items() if key not in ("op", "cut", "path_pooling")
-        }
-        return [{"op": trial, **settings}] if trial else []
-    if not pool.get("search"):
-        return []
-    longer: list[Item] = _with_longer_lists(pool["search"], pooling.get("coarse_k") or _COARSE_K)
-    return longer
+    if pooling["mode"] == "reselect":
+        least = pooling.get("coarse_k") or _COARSE_K
+        return [*_with_longer_lists(pool.get("search") or [], least)]
+    trial, dropped = _FITTING.get(str(item["op"])), ("op", "cut", "path_pooling")
+    settings = {key: value for key, value in item.items() if key not in dropped}
+    return [{"op": trial, **settings}] if trial else []
 
 
 def _with_longer_lists(steps: Any, least: int) -> Any:
@@ -106,12 +108,3 @@ def _with_longer_lists(steps: Any, least: int) -> Any:
     if str(longer.get("op")).startswith("relationship.") and isinstance(longer.get("top_k"), int):
         longer["top_k"] = max(longer["top_k"], least)
     return longer
-
-
-def _linking(pool: Item, pooling: Item) -> list[Item]:
-    if pool.get("linked"):
-        return []
-    kind = pooling.get("conversion", pool.get("entities"))
-    naming = [{"op": f"question.entities.{kind}"}] if pool.get("entities") else []
-    parts = list(pooling.get("linking", _LINKING))
-    return [*naming, {"op": "node.link", "parts": parts, "dedupe": True, "as": "entities"}]

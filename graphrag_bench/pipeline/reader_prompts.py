@@ -1,10 +1,9 @@
-"""Select the prompt that asks for the answer.
+"""Select the prompt that asks for the answer, depending on the setting `regime`.
 
 A licence is a clause that tells the model what to reply if the context does not contain the answer.
-If the setting `regime` is `house`, the licence is added to prompts with the variable `licence`, and
-in the stage `generate` all methods have the same prompt for prose answers. If it is `published`, no
-licence is added, and the method's own prompt asks for all answers. Prompts that do not ask for an
-answer do not depend on this setting.
+If `regime` is `house`, prompts with the variable `licence` get the licence, and in the stage
+`generate` all methods have the same prompt for prose answers. If it is `published`, no licence is
+added, and the method's own prompt asks for all answers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -78,11 +77,8 @@ def common_forms(regime: Regime, forms: Iterable[FormName]) -> list[FormName]:
 
 def own_answers(steps: Iterable[OperatorStep]) -> list[str]:
     """Return the operators that ask for an answer without using the common prompt."""
-    names: dict[str, None] = {}
-    for op, files in _answering(steps):
-        if COMMON.name not in {file.name for file in files}:
-            names[f"{op.operator.name} ({op.label.partition('.')[0]})"] = None
-    return list(names)
+    own = (op for op, files in _answering(steps) if COMMON.name not in {one.name for one in files})
+    return list(dict.fromkeys(f"{op.operator.name} ({op.label.partition('.')[0]})" for op in own))
 
 
 def prompts_without_licence(steps: Iterable[OperatorStep]) -> list[str]:

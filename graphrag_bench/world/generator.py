@@ -1,6 +1,6 @@
 """Generate a synthetic world: entities, facts, chains of facts, passages and noise."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -39,11 +39,10 @@ _OF_HEAD = {kind: [one for one in RELATIONS if one.head == kind] for kind in TYP
 def make_world(settings: WorldSettings) -> World:
     """Generate the synthetic world with the given settings. Equal settings give equal worlds.
 
-    Every entity has a passage whose title is its name. The passage introduces the entity. If a fact
-    uses the alias of the entity, the passage also introduces the alias. It then states
-    `facts_per_passage` facts about the entity. Noise passages imitate or contradict facts in random
-    order, beginning with the facts that questions need. Raises UserError if the world is too small
-    for `n_questions` different questions.
+    Every entity has a passage whose title is its name. The passage introduces the entity, and its
+    alias if a fact uses it, and then states `facts_per_passage` facts about the entity. Noise
+    passages imitate or contradict facts in random order, beginning with the facts that questions
+    need. Raises UserError if the world is too small for `n_questions` different questions.
     """
     entities = _entities(settings)
     facts = _facts(settings, entities)
@@ -52,20 +51,20 @@ def make_world(settings: WorldSettings) -> World:
     outsiders, distractors, contradictions, noise = _noise(settings, entities, facts, chains)
     order = _random(settings, "order").random(len(entities)).tolist()
     n_each = settings.facts_per_passage
-    placed = [
-        (place, _passage(one, named, facts[one.id * n_each : (one.id + 1) * n_each]))
-        for place, one in zip(order, entities, strict=True)
-    ]
+    placed = []
+    for place, one in zip(order, entities, strict=True):
+        sentences = [kind_sentence(one.name, one.kind)]
+        if one.alias in named:
+            sentences.append(Statement(one.name, ALSO, one.alias).sentence)
+        own = facts[one.id * n_each : (one.id + 1) * n_each]
+        sentences += [_statement(fact) for fact in own if fact.passage is not None]
+        placed.append((place, Document(f"p{one.id}", one.name, " ".join(sentences))))
     ordered = sorted([*placed, *noise], key=lambda pair: (pair[0], pair[1].id))
+    passages = tuple(passage for _, passage in ordered)
     return World(
-        settings,
-        (*entities, *outsiders),
-        tuple(facts),
-        tuple(distractors),
-        tuple(contradictions),
-        tuple(passage for _, passage in ordered),
-        tuple(chains),
-    )
+        settings, (*entities, *outsiders), tuple(facts), tuple(distractors),
+        tuple(contradictions), passages, tuple(chains),
+    )  # fmt: skip
 
 
 def _random(settings: WorldSettings, stream: str) -> np.random.Generator:
@@ -80,13 +79,11 @@ def _entities(settings: WorldSettings) -> list[WorldEntity]:
     random = _random(settings, "names")
     types = [TYPES[row % len(TYPES)] for row in range(settings.size)]
     names = _InventedNames(random)
-    called, aliases = names.draw(types), names.draw(types)
+    columns = names.draw(types), names.draw(types), types
     picks = random.integers(1 << 30, size=settings.size).tolist()
     return [
-        WorldEntity(
-            row, called[row], aliases[row], kind, KINDS[kind][picks[row] % len(KINDS[kind])]
-        )
-        for row, kind in enumerate(types)
+        WorldEntity(row, name, alias, kind, KINDS[kind][pick % len(KINDS[kind])])
+        for row, (name, alias, kind, pick) in enumerate(zip(*columns, picks, strict=True))
     ]
 
 
@@ -151,16 +148,8 @@ def _chains(
     return list(chains.values())
 
 
-def _passage(entity: WorldEntity, named: Set[str], facts: Sequence[Fact]) -> Document:
-    sentences = [kind_sentence(entity.name, entity.kind)]
-    if entity.alias in named:
-        sentences.append(Statement(entity.name, ALSO, entity.alias).sentence)
-    sentences += [_statement(fact).sentence for fact in facts if fact.passage is not None]
-    return Document(f"p{entity.id}", entity.name, " ".join(sentences))
-
-
-def _statement(fact: Fact, *, rumour: bool = False) -> Statement:
-    return Statement(fact.names[0], fact.phrase, fact.names[1], rumour)
+def _statement(fact: Fact, *, rumour: bool = False) -> str:
+    return Statement(fact.names[0], fact.phrase, fact.names[1], rumour).sentence
 
 
 def _noise(
@@ -174,9 +163,7 @@ def _noise(
     random = _random(settings, "noise")
     shuffled = random.permutation(len(facts)).tolist()
     chained = {row for chain in chains for row in chain.facts}
-    targets = sorted(
-        shuffled, key=lambda row: row not in chained
-    )  # stable: facts of questions first
+    targets = sorted(shuffled, key=lambda row: row not in chained)  # facts of questions first
     draws: FloatArray = random.random((n_noise, 3))
     names = _InventedNames(_random(settings, "outsiders"))
     outsiders: list[WorldEntity] = []
@@ -196,7 +183,7 @@ def _noise(
             outsiders.append(head)
         other = Fact(len(others), head.id, fact.phrase, tail.id, (head.name, tail.name), f"n{row}")
         others.append(other)
-        sentence = _statement(other, rumour=contradicts).sentence
+        sentence = _statement(other, rumour=contradicts)
         title = f"Rumours about {head.name}" if contradicts else head.name
         text = sentence if contradicts else f"{kind_sentence(head.name, head.kind)} {sentence}"
         placed.append((place, Document(f"n{row}", title, text)))

@@ -1,8 +1,7 @@
 """Extract all facts of a synthetic world, or all facts except a given fraction."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from dataclasses import replace
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -20,7 +19,14 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.text import normalise_name
-from graphrag_bench.world.grammar import ALSO, BY_PHRASE, Statement, kinds, statements
+from graphrag_bench.world.grammar import (
+    ALSO,
+    BY_PHRASE,
+    Statement,
+    WorldRelation,
+    kinds,
+    statements,
+)
 
 Rate = Annotated[float, Field(ge=0, le=1)]
 Aliases = Literal["resolved", "as_written"]
@@ -39,11 +45,9 @@ def planted_extraction(
     Raises UserError if no chunk states a fact of a synthetic world.
     """
     rows, counts = _read(chunk_table, aliases, drop, "extraction.planted")
-    read = [
-        ChunkExtraction(row.names, tuple(Triple(f.head, f.phrase, f.tail) for f, _ in row.facts))
-        for row in rows
-    ]
-    return Extraction.of(read, counts)
+    triples = [tuple(Triple(f.head, f.phrase, f.tail) for f, _ in row.facts) for row in rows]
+    pairs = zip(rows, triples, strict=True)
+    return Extraction.of([ChunkExtraction(row.names, some) for row, some in pairs], counts)
 
 
 @artifact("text_extraction.planted")
@@ -61,17 +65,27 @@ def planted_text_extraction(
     that states it. Its keyword is its role in questions, e.g. "birthplace", and its strength is 1.
     """
     rows, counts = _read(chunk_table, aliases, drop, "text_extraction.planted")
-    records = [
-        ChunkRecords(tuple(_entities(row)), tuple(_relationships(row, keywords))) for row in rows
-    ]
+    records = []
+    for row in rows:
+        entities = [EntityRecord(*introduced) for introduced in row.introduced]
+        relationships = []
+        for fact, sentence in row.facts:
+            relation = BY_PHRASE.get(fact.phrase, _OTHER_NAME)
+            entities.append(EntityRecord(fact.head, relation.head, sentence))
+            entities.append(EntityRecord(fact.tail, relation.tail, sentence))
+            themes = (relation.role,) if keywords else ()
+            relationships.append(RelationshipRecord(fact.head, fact.tail, sentence, themes))
+        records.append(ChunkRecords(tuple(entities), tuple(relationships)))
     return TextExtraction.of(records, counts)
 
 
-@dataclass(frozen=True)
-class _Row:
+_OTHER_NAME = WorldRelation(ALSO, "other name", "", "")
+
+
+class _Row(NamedTuple):
     names: tuple[str, ...]
-    introduced: tuple[tuple[str, str, str], ...]
-    facts: tuple[tuple[Statement, str], ...]
+    introduced: list[tuple[str, str, str]]
+    facts: list[tuple[Statement, str]]
 
 
 def _read(
@@ -83,21 +97,14 @@ def _read(
             f"No chunk states a fact of a synthetic world. build.{step.replace('.', '=')} requires "
             "dataset=world; for other data sets use another extraction, e.g. nlp."
         )
-    names = {}
-    if aliases == "resolved":
-        named = (one for of_chunk in stated for one in of_chunk if one.phrase == ALSO)
-        names = {normalise_name(one.tail): one.head for one in named}
+    named = (one for of_chunk in stated for one in of_chunk if one.phrase == ALSO)
+    names = {normalise_name(one.tail): one.head for one in named if aliases == "resolved"}
     rows = [_row(text, row, names) for text, row in zip(table.texts, stated, strict=True)]
     places = [(row, at) for row, of_chunk in enumerate(rows) for at in range(len(of_chunk.facts))]
     order = np.random.default_rng([0, 0]).permutation(len(places))
-    dropped = {places[at] for at in order[: round(drop * len(places))].tolist()}
-    rows = [
-        replace(
-            of_chunk,
-            facts=tuple(one for at, one in enumerate(of_chunk.facts) if (row, at) not in dropped),
-        )
-        for row, of_chunk in enumerate(rows)
-    ]
+    dropped = sorted(places[at] for at in order[: round(drop * len(places))].tolist())
+    for row, at in reversed(dropped):
+        del rows[row].facts[at]
     return rows, {"dropped_facts": float(len(dropped))} if dropped else {}
 
 
@@ -106,29 +113,13 @@ def _row(text: str, stated: list[Statement], names: dict[str, str]) -> _Row:
         return names.get(normalise_name(name), name)
 
     introduced = [(known(name), type_, sentence) for name, type_, sentence in kinds(text)]
+    every = dict.fromkeys(name for name, _, _ in introduced)
     facts = []
-    ends = []
     for one in stated:
         fact = replace(one, head=known(one.head), tail=known(one.tail))
-        ends += [fact.head, fact.tail]
+        every |= {fact.head: None, fact.tail: None}
         if fact.head == fact.tail:
             introduced.append((fact.head, "", one.sentence))
         elif not one.rumour:
             facts.append((fact, one.sentence))
-    every = dict.fromkeys([*(name for name, _, _ in introduced), *ends])
-    return _Row(tuple(every), tuple(introduced), tuple(facts))
-
-
-def _entities(row: _Row) -> Iterator[EntityRecord]:
-    for name, type_, sentence in row.introduced:
-        yield EntityRecord(name, type_, sentence)
-    for fact, sentence in row.facts:
-        relation = BY_PHRASE.get(fact.phrase)
-        yield EntityRecord(fact.head, relation.head if relation else "", sentence)
-        yield EntityRecord(fact.tail, relation.tail if relation else "", sentence)
-
-
-def _relationships(row: _Row, keywords: bool) -> Iterator[RelationshipRecord]:
-    for fact, sentence in row.facts:
-        role = BY_PHRASE[fact.phrase].role if fact.phrase in BY_PHRASE else "other name"
-        yield RelationshipRecord(fact.head, fact.tail, sentence, (role,) if keywords else ())
+    return _Row(tuple(every), introduced, facts)

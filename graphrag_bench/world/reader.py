@@ -30,11 +30,10 @@ class WorldReader(Scripted):
 
     It parses the sentences, triples and table rows in the user's messages. From the entity that the
     question names, it follows the relations of the question. The answer is the last entity as
-    written in the prompt. If a fact is missing, the answer is `unknown`. An alias is known only if
-    the prompt introduces it. If the prompt states several tails for a head and a relation, the
-    first is followed. Rumours are ignored. The model also replies to prompts for entities,
-    keywords, OpenIE, map and reduce, and DRIFT. Any other prompt or question stops the run. A token
-    is a word.
+    written in the prompt, or `unknown` if a fact is missing. An alias is known only if the prompt
+    introduces it. If the prompt states several tails for a head and a relation, the first is
+    followed. Rumours are ignored. The model also replies to prompts for entities, keywords, OpenIE,
+    map and reduce, and DRIFT. Any other prompt or question stops the run. A token is a word.
     """
 
     def __init__(self) -> None:
@@ -46,15 +45,17 @@ class WorldReader(Scripted):
         return f"world_reader:{digest(code(WorldReader))}"
 
     def _respond(self, chat: Chat) -> str:
-        system = "\n".join(one.content for one in chat if one.role == "system")
-        user = "\n".join(one.content for one in chat if one.role == "user").rstrip()
-        prompt = WorldPrompt(user)
+        system, user = (
+            "\n".join(one.content for one in chat if one.role == role)
+            for role in ("system", "user")
+        )
+        prompt = WorldPrompt(user.rstrip())
         for place, cue, reply in _TASKS:
-            if cue in (system if place == "system" else user[-40:]):
+            if cue in (system if place == "system" else prompt.text[-40:]):
                 return reply(prompt)
         raise RunStopped(
-            f"llm=world_reader has no reply to this prompt: {user[:300]!r}. Use another model for "
-            "this step (llm=NAME, or llm@llm_build=NAME for building)."
+            f"llm=world_reader has no reply to this prompt: {prompt.text[:300]!r}. Use another "
+            "model for this step (llm=NAME, or llm@llm_build=NAME for building)."
         )
 
 
@@ -85,18 +86,8 @@ class WorldPrompt:
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
-        return {
-            normalise_name(one.tail): normalise_name(one.head)
-            for one in reversed(self.statements)
-            if one.phrase == ALSO
-        }
-
-    @cached_property
-    def _facts(self) -> Mapping[tuple[str, str], Statement]:
-        facts: dict[tuple[str, str], Statement] = {}
-        for one in self.statements:
-            facts.setdefault((self.canonical(one.head), one.phrase), one)
-        return facts
+        aliases = (one for one in reversed(self.statements) if one.phrase == ALSO)
+        return {normalise_name(one.tail): normalise_name(one.head) for one in aliases}
 
     def canonical(self, name: str) -> str:
         """Return the normalised name of the entity that has this name or this alias."""
@@ -105,10 +96,11 @@ class WorldPrompt:
 
     def chain(self) -> list[Statement]:
         """Return the facts that answer the question, in order, up to the first missing fact."""
-        chain = []
-        entity = self.canonical(self.question.start)
+        first_last = reversed(self.statements)  # the first statement of a fact counts
+        facts = {(self.canonical(one.head), one.phrase): one for one in first_last}
+        chain, entity = [], self.canonical(self.question.start)
         for phrase in self.question.phrases:
-            if (fact := self._facts.get((entity, phrase))) is None:
+            if (fact := facts.get((entity, phrase))) is None:
                 break
             chain.append(fact)
             entity = self.canonical(fact.tail)
