@@ -16,8 +16,7 @@ class Communities(Columns):
     """Communities of a graph at all levels, from the coarsest level (0) to the finest level.
 
     `level` and `parent` are int64 (n,). The parent of a community of level 0 is -1. The bool CSR
-    matrices `nodes` (n, n_nodes) and `chunks` (n, n_chunks) mark the nodes and the chunks of each
-    community.
+    matrices `nodes` (n, n_nodes) and `chunks` (n, n_chunks) mark the members of each community.
     """
 
     level: IntArray
@@ -37,12 +36,11 @@ class Communities(Columns):
 
 @dataclass(frozen=True, eq=False)
 class Reports(Columns):
-    """Reports of communities. Each report has a title, a text and a rating (0..10, float64).
+    """Reports of communities, each with a title, a text and a rating (0..10, float64).
 
     A community without a report has an empty text. `fallback`, bool (n,), marks the reports whose
-    text is a model's reply that could not be parsed. If there are no such reports, it is None.
-    `chunks`, bool CSR (n, n_chunks), marks the chunks that each report quotes. If a model wrote the
-    reports, it is None.
+    text is a model's reply that could not be parsed. `chunks`, bool CSR (n, n_chunks), marks the
+    chunks that each report quotes. It is None if a model wrote the reports.
     """
 
     titles: Texts

@@ -18,9 +18,9 @@ AttributeMention = tuple[int, str, str, tuple[int, ...]]
 class NodeAttributes(Columns):
     """Table of the distinct attributes of nodes, sorted by node and then by first mention.
 
-    `node`, int64 (n,), is the node of each attribute. `names` are normalised. Values with the same
-    normalised form are equal, and `values` has the spelling of the first mention. `chunk`, bool CSR
-    (n, n_chunks), marks the chunks that state each attribute.
+    `node`, int64 (n,), is the node of each attribute. `names` are normalised. Values are compared
+    in normalised form, and `values` has the spelling of the first mention. `chunk`, bool CSR (n,
+    n_chunks), marks the chunks that state each attribute.
     """
 
     node: IntArray
@@ -72,8 +72,7 @@ class Fragments(Columns):
 
     A fragment is a text of one chunk that became part of a description. `texts` are the distinct
     texts. `text` and `chunk`, int64 (n,), are the position in `texts` and the chunk of each
-    fragment. The fragments of the description in row i are in the slice `starts[i]:starts[i + 1]`
-    of these arrays.
+    fragment. The fragments of the description in row i are `starts[i]:starts[i + 1]`.
     """
 
     texts: Texts

@@ -13,9 +13,8 @@ RowT = TypeVar("RowT")
 class Extracted(Generic[RowT]):
     """Extraction from all chunks, with statistics.
 
-    `rows` has an object of the class `kind` for each chunk, in chunk order. `counted` maps the name
-    of a statistic to a field of these objects. The statistic is the number of items in this field,
-    added over all chunks.
+    `rows` has an object of the class `kind` for each chunk, in chunk order. `counted` maps the
+    names of statistics to fields of these objects, whose items are counted over all chunks.
     """
 
     kind: ClassVar[type[Any]]

@@ -50,14 +50,14 @@ Source: Zhou et al. 2025, Table 2, except `node.attributes`.
 class Graph(Columns):
     """Graph of nodes and relationships, with the chunks that state them.
 
-    `names` (n_nodes,) are the distinct names of nodes, and are usually normalised. `source` and
-    `target` (int64), `weight` (float64) and `synonym` (bool) have the shape (n_relationships,).
-    `types` and `descriptions` belong to nodes. `relations`, `facts` and `keywords` are the names,
+    `names` (n_nodes,) are the distinct names of nodes, usually normalised. `source` and `target`
+    (int64), `weight` (float64) and `synonym` (bool) have the shape (n_relationships,). `types` and
+    `descriptions` belong to nodes, and `relations`, `facts` and `keywords` are the names,
     descriptions and themes of relationships. A field that this type of graph lacks is None.
     `node_chunk` and `relationship_chunk` are bool CSR matrices with one column per chunk. In an
     entity-passage graph, `node_chunk` is int64 and has edge weights. `node_fragments` and
-    `fact_fragments` are the texts that descriptions and facts were merged from, or None if these
-    texts are unknown. `merges` are the aliases of nodes. `statistics` are not saved.
+    `fact_fragments` are the texts that descriptions and facts were merged from, if known. `merges`
+    are the aliases of nodes. `statistics` are not saved.
 
     >>> graph = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
     >>> graph.n_nodes, graph.degree.tolist(), graph.triple(0)
@@ -97,8 +97,7 @@ class Graph(Columns):
         """Return a graph of the given relationships, without synonymy edges.
 
         Weights are 1 by default. `node_chunk` and `relationship_chunk` are CSR matrices or dense
-        arrays. `relations` is the name of all relationships, or a list with the name of each
-        relationship.
+        arrays. `relations` names all relationships, or each of them.
         """
         from scipy.sparse import csr_matrix, issparse
 
@@ -263,7 +262,7 @@ class Graph(Columns):
     def triple(self, row: int) -> tuple[str, str, str]:
         """Return the source name, the relation and the target name of the relationship in `row`.
 
-        The relation is the name of the relationship, or else its keywords, or else its description.
+        The relation is the relationship's name, or else its keywords, or else its description.
         """
         columns = (self.relations, self.keywords, self.facts)
         relation = next(filter(None, (column[row] for column in columns if column)), "related to")
@@ -273,18 +272,16 @@ class Graph(Columns):
     def chunks_of_node(self, node: int) -> tuple[int, ...]:
         """Return the chunks that the description of a node comes from, in ascending order.
 
-        They are known if the graph stores the texts that descriptions were merged from
-        (`node_fragments`), or if the node has a single chunk. If they are unknown, or if the node
-        has no description, the result is ().
+        They are known if the graph has `node_fragments`, or if the node has a single chunk.
+        Otherwise, or if there is no description, the result is ().
         """
         described = self.descriptions[node] if self.descriptions else ""
         return _quoted(self.node_fragments, node, described, self.node_chunk)
 
     def chunks_of_relationship(self, row: int) -> tuple[int, ...]:
-        """Return the chunks that the description of a relationship comes from, in ascending order.
+        """Return the chunks that the description of a relationship comes from, as `chunks_of_node`.
 
-        If the relationship has a name but no description, all its chunks are returned. The chunks
-        of a description are known under the conditions that `chunks_of_node` states.
+        If the relationship has a name but no description, all its chunks are returned.
         """
         described = self.facts[row] if self.facts else ""
         if not described and self.relations[row]:
@@ -333,10 +330,9 @@ show_briefly(Graph)
 
 
 def nodes_of_types(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
-    """Return a mask of the nodes that have one of the types, bool (n_nodes,).
+    """Return a mask of the nodes that have one of the types, bool (n_nodes,), or None for no types.
 
-    If `types` is empty, the result is None. Case is ignored. Raises UserError if the graph has no
-    types, or for an unknown type.
+    Case is ignored. Raises UserError if the graph has no types, or for an unknown type.
     """
     if not types:
         return None

@@ -14,11 +14,10 @@ N_HUBS = 5
 def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
     """Count possible faults of a graph. Return a pair (count, total) for each kind of fault.
 
-    For example, "isolated nodes" is (3, 100) if 3 of 100 nodes have no links. The links of a node
-    lead to its neighbours. If the graph has no relationships, they lead to its chunks. Facts are
-    all relationships except synonymy edges. The largest part is the largest connected component, in
-    which nodes are also connected by shared chunks. The largest hubs are the 1 % of the nodes with
-    the most links, or a single node in a small graph.
+    The links of a node lead to its neighbours, or to its chunks if the graph has no relationships.
+    Facts are all relationships except synonymy edges. The largest part is the largest connected
+    component, in which nodes are also connected by shared chunks. The largest hubs are the 1 % of
+    the nodes with the most links, or a single node in a small graph.
 
     >>> graph = Graph.from_arrays([0], [1], [[1, 1], [1, 0], [0, 0]], names=["a", "b", "c"])
     >>> graph_health(graph)["nodes in one chunk"], graph_health(graph)["isolated nodes"]
@@ -48,7 +47,7 @@ def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
 def hubs(graph: Graph) -> list[tuple[str, int]]:
     """Return the five nodes with the most links, as pairs (name, number of links).
 
-    Ties are broken by the lower row. If the graph has no relationships, the links lead to chunks.
+    Ties are broken by the lower row.
     """
     n_links = _links(graph)
     order = np.argsort(-n_links, kind="stable")[:N_HUBS].tolist()

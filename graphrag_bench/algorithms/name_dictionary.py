@@ -38,7 +38,7 @@ _ABOVE_AND_BELOW = 200
 def bare_name(name: str) -> str:
     """Return a name without bracketed text, leading article and possessive ending.
 
-    If nothing would remain after one of these parts is removed, as in `(1985)`, the part is kept.
+    A part without which nothing would remain is kept, as in `(1985)`.
 
     >>> bare_name("The Kraus House (novel)")
     'Kraus House'
@@ -76,7 +76,7 @@ def key_of(name: str) -> str:
 def title_key(title: str) -> str:
     """Return the lookup key of a title without its bracketed text.
 
-    If the key is a function word or too short to search for, the result is "".
+    The result is "" for a function word and for a key that is too short to search for.
     """
     key = key_of(_BRACKETS.sub(" ", title)) or key_of(title)
     return key if _is_name(key) else ""
@@ -86,8 +86,8 @@ def title_key(title: str) -> str:
 class NameDictionary:
     """Dictionary that looks up names and finds names in texts.
 
-    `row_of` maps lookup keys to rows of the node table. `longest` maps a word to the number of
-    words of the longest key that begins with this word.
+    `row_of` maps lookup keys to rows of the node table. `longest` maps the first word of keys to
+    the largest number of words of such a key.
     """
 
     row_of: Mapping[str, int]
@@ -129,7 +129,7 @@ class NameDictionary:
     def matches(self, text: str, single: Container[str] | None = None) -> list[tuple[str, int]]:
         """Return the keys found in a text, in text order, as pairs (key, row).
 
-        Matches are whole words and do not overlap. If several keys begin at the same word, the
+        Matches are whole words and do not overlap. Of several keys that begin at the same word, the
         longest is chosen. If `single` is given, a key of one word counts only if it is in `single`.
 
         >>> NameDictionary.of(["New York", "York"]).matches("Is New York near York?")
@@ -187,10 +187,9 @@ def load_merges(folder: Path) -> tuple[Merge, ...]:
 
 
 def unambiguous_aliases(merges: Iterable[Merge], names: Iterable[str]) -> dict[str, int]:
-    """Map each alias that stands for a single node to the row of this node.
+    """Map each alias that stands for a single node to the row of this node, in order of `merges`.
 
-    The order is that of `merges`. `names` are the names of all nodes. An alias that is also the
-    name of a node is left out.
+    `names` are the names of all nodes. An alias that is also the name of a node is left out.
     """
     row_of: dict[str, int] = {}
     for row, name in enumerate(names):

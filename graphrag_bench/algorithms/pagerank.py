@@ -23,7 +23,7 @@ class Walk:
 
     `transition`, float64 CSR (n, n), is the transposed transition matrix P^T. Its row v has the
     probabilities of steps to node v, and the columns of isolated nodes are 0. `strength`, float64
-    (n,), is the sum of the weights of each node's edges.
+    (n,), is the summed weight of each node's edges.
     """
 
     transition: Any
@@ -168,11 +168,10 @@ def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> Floa
 
     `reset` has the shape (n_nodes,) or (n_nodes, n_resets) and is non-negative. Each column is
     divided by its sum. A column of zeros becomes uniform. `damping` is the probability that the
-    walk continues, in [0, 1). Power iteration solves
-    `p = damping * (P^T p + m r) + (1 - damping) r`. Here P is the transition matrix, r is a column
-    of `reset`, and m is the mass of isolated nodes. The iteration stops when no column changes by
-    more than 1e-10 (L1). The columns of the result sum to 1. Each column has the same bits as if it
-    were computed alone.
+    walk continues, in [0, 1). Power iteration solves `p = damping * (P^T p + m r) + (1 - damping)
+    r`. Here P is the transition matrix, r is a column of `reset`, and m is the mass of isolated
+    nodes. It stops when no column changes by more than 1e-10 (L1). The columns of the result sum to
+    1, and each has the same bits as if it were computed alone.
     Source: Haveliwala 2002; HippoRAG (Gutierrez et al. 2024), section 2.3.
 
     >>> walk = walk_of_nodes(Graph.from_arrays([0, 1], [1, 2]))

@@ -33,20 +33,19 @@ def pool_scores(
     sources: Sources = "set",
     a: float = 1.0,
 ) -> FloatArray:
-    """Return the pooled score of each triple, float64 (n,).
+    """Return the pooled score of each triple, float64 (n,), which rewards triples on good paths.
 
-    Triples on good paths between an entity and another node get higher scores. Triples lead from
-    `source` to `target` (node ids, (n,)) and have non-negative `scores`. They are sorted by a first
-    ranking. A kernel is a path along triples from an entity to a node, or from a node to an entity.
-    If `search` is `dijkstra`, the kernels are shortest paths. If it is `bfs`, they are all simple
-    paths of at most four triples. If it is `random_walk`, they are the paths of 256 random walks.
-    Shortest paths join a node to the nearest entity (sources="set") or to each entity
-    ("per_entity"). If several paths are equally short, the path with the larger sum of scores is
-    used. If these sums are equal to six decimals, the path whose triples come first in the first
-    ranking is used. The i-th triple of a kernel gets the score `centre + lowest / (i * a)`. Here
-    centre is the mean or the maximum of the kernel's scores (`pooling`), and lowest is the minimum
-    of all scores. The pooled score of a triple is its highest score in any kernel. A triple that is
-    in no kernel forms its own kernel.
+    Triples lead from `source` to `target` (node ids, (n,)) and have non-negative `scores`. They are
+    sorted by a first ranking. A kernel is a path along triples from an entity to a node, or from a
+    node to an entity. If `search` is `dijkstra`, the kernels are shortest paths between each node
+    and the nearest entity (sources="set") or each entity ("per_entity"). Of several equally short
+    paths, the one with the larger sum of scores is used. If these sums are equal to six decimals,
+    the path whose triples come first in the first ranking is used. If `search` is `bfs`, the
+    kernels are all simple paths of at most four triples. If it is `random_walk`, they are the paths
+    of 256 random walks. The i-th triple of a kernel gets the score `centre + lowest / (i * a)`.
+    Here centre is the mean or the maximum of the kernel's scores (`pooling`), and lowest is the
+    minimum of all scores. The pooled score of a triple is its highest score in any kernel. A triple
+    that is in no kernel forms its own kernel.
     Source: path pooling (Wang et al. 2025), section 3.3.
     """
     base: FloatArray = np.asarray(scores, np.float64)
@@ -118,8 +117,8 @@ def random_walks(
     """Return the distinct paths of 256 random walks, in the order in which they first occur.
 
     A walk starts at a random entity and follows up to four random triples. Every second walk
-    follows triples against their direction. A walk stops if there is no next triple, or if the next
-    triple leads to a visited node.
+    follows triples against their direction. A walk stops if it would have to return to a visited
+    node.
     Source: path pooling (Wang et al. 2025), section 4.3.1.
     """
     kernels: dict[Kernel, None] = {}
@@ -142,8 +141,8 @@ def prompt_order(
 ) -> IntArray:
     """Return rows in their order in the prompt, given the rows from best to worst.
 
-    If `order` is `recency`, the best rows come last. If it is `lost_in_middle`, they come at both
-    ends, e.g. d1 d3 d5 d4 d2. If it is `best_first`, they come first.
+    The best rows come last (`recency`), at both ends, e.g. d1 d3 d5 d4 d2 (`lost_in_middle`), or
+    first (`best_first`).
     Source: path pooling (Wang et al. 2025), sections 3.4 and 4.3.3.
     """
     if order == "recency":

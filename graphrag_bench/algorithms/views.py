@@ -40,8 +40,8 @@ class Neighbours:
     def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
         """Return the relationships along a walk, which is given as a sequence of nodes.
 
-        If several relationships lead from a node to the next node, the first is returned. Raises
-        KeyError if there is no such relationship.
+        If several relationships lead from a node to the next, the first is returned. Raises
+        KeyError if there is none.
         """
         rows = []
         for here, there in pairwise(walk):
@@ -61,8 +61,8 @@ class Pairs(Columns):
     """Pairs of nodes that are joined by relationships in either direction.
 
     `source` and `target` are int64 (n_pairs,), and `source` <= `target`. `weight`, float64
-    (n_pairs,), is the summed weight of the relationships. `of`, int64 (n_relationships,), is the
-    pair of each relationship. `first`, int64 (n_pairs,), is the first relationship of each pair.
+    (n_pairs,), is the summed weight of the relationships, and `first`, int64 (n_pairs,), is the
+    first of them. `of`, int64 (n_relationships,), is the pair of each relationship.
     """
 
     source: IntArray
@@ -103,9 +103,9 @@ def inverse(sums: ArrayLike) -> FloatArray:
 class Views(Columns):
     """Computed properties of a graph that are stored on disk.
 
-    `Graph.transition` has nonzeros at the same places as `adjacency`, so `transition` stores only
-    the values. `name_sums` and `name_order` are the arrays of `Graph.row_of`. `keys` and
-    `first_words` are the mappings of `Graph.dictionary`.
+    `transition` has only the values of `Graph.transition`, whose nonzeros are those of `adjacency`.
+    `name_sums` and `name_order` are the arrays of `Graph.row_of`. `keys` and `first_words` are the
+    mappings of `Graph.dictionary`.
     """
 
     pairs: Pairs
