@@ -144,7 +144,7 @@ def mixture_layer(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # UMAP warns that a seed makes it use one thread
             reduced = model.fit_transform(points)
-    reduced = np.round(np.asarray(reduced, np.float64), DECIMALS)
+    reduced = np.asarray(np.round(np.asarray(reduced, np.float64), DECIMALS), np.float64)
     posterior = _posteriors(reduced, mixture, next_seed)
     joins = np.round(posterior, DECIMALS) > mixture.threshold
     homeless = ~joins.any(axis=1)

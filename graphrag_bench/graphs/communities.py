@@ -24,7 +24,8 @@ def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
     community of more than 10 nodes is partitioned again at the next level, until its parts are
     small enough or cannot be split. Nodes without an edge of positive weight are in no community.
     Communities are sorted by level, parent and lowest member.
-    Source: Traag et al. 2019; Edge et al. 2024 (GraphRAG), section 3.1.4; Zhou et al., section 5.
+    Source: Traag et al. 2019; Edge et al. 2024 (GraphRAG), section 3.1.4; Zhou et al. 2025, section
+    5.
     Deviation: the authors' code of Zhou et al. uses only the largest component. We use all
     components, because textual graphs have thousands of components.
     """
