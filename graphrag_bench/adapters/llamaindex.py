@@ -22,10 +22,8 @@ class LlamaIndexRetriever(BaseRetriever):
         self._experiment = pipeline.experiment(data, answer="off")
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return [
-            NodeWithScore(
-                node=TextNode(text=text, metadata=about, excluded_llm_metadata_keys=[*about]),
-                score=about["score"],
-            )
-            for text, about in context_of(self._experiment, query_bundle.query_str)
-        ]
+        nodes = []
+        for text, about in context_of(self._experiment, query_bundle.query_str):
+            node = TextNode(text=text, metadata=about, excluded_llm_metadata_keys=[*about])
+            nodes.append(NodeWithScore(node=node, score=about["score"]))
+        return nodes

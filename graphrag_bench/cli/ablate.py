@@ -64,13 +64,12 @@ def main(options: Namespace) -> None:
     if not changes:
         show_tables([ablation.ablation(variants, options.metric)], as_json=options.json)
         return
-    experiments = variants.experiment, variants.make(*changes)
-    before, after = map(variants.retrieve, experiments)
+    before, _ = variants.retrieve(variants.experiment)
+    after, failures = variants.retrieve(variants.make(*changes))
     ablation.check_metric(options.metric, before)
     scopes = {question.id: question.scope for question in variants.questions}
     caption = f"A: {variants.experiment.method.title}, B: {', '.join(map(str, changes))}"
-    table = difference_table(caption, before.scores, after.scores, scopes)
-    show_tables([table], as_json=options.json)
+    show_tables([difference_table(caption, before, after, scopes)], as_json=options.json)
     if not options.json:
-        flipped = flipped_line(options.metric, before.scores, after.scores)
-        print(wrapped([flipped, *(f"! {line}" for line in after.failures)]))
+        flipped = flipped_line(options.metric, before, after)
+        print(wrapped([flipped, *(f"! {line}" for line in failures)]))

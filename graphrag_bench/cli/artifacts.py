@@ -30,6 +30,7 @@ from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.rendering import MISSING, Table, show, show_tables
+from graphrag_bench.tables import hub
 
 _FILE = "FILE.tar.gz for `artifacts import`, or FILE.graphml for other tools and graph.import_from"
 _REPO = "a data set repository of the Hugging Face hub, OWNER/NAME (a new repository is private)"
@@ -85,10 +86,8 @@ def _health(options: Namespace) -> None:
         f"{int(graph.synonym.sum())} of them synonymy edges, {graph.n_chunks} chunks"
     )
     heads = ("measure", "n", "of", "share")
-    measured = [
-        (name, n, whole, n / whole if whole else None)
-        for name, (n, whole) in graph_health(graph).items()
-    ]
+    health = graph_health(graph).items()
+    measured = [(name, n, whole, n / whole if whole else None) for name, (n, whole) in health]
     notes = (
         f"largest hubs, with their links: {', '.join(f'{name} ({n})' for name, n in hubs(graph))}",
         "Links are the neighbours of a node, or its chunks if there are no relationships.",
@@ -100,11 +99,10 @@ def _health(options: Namespace) -> None:
         table = {"caption": caption, "rows": values, "notes": notes}
         print(json.dumps([table], ensure_ascii=False, indent=1))
         return
-    rows = tuple(
-        (name, str(n), str(whole), MISSING if share is None else f"{share:.3f}")
-        for name, n, whole, share in measured
-    )
-    show(Table(caption, heads, rows, notes, texts=heads[:1]))
+    rows = []
+    for *row, share in measured:
+        rows.append((*map(str, row), MISSING if share is None else f"{share:.3f}"))
+    show(Table(caption, heads, tuple(rows), notes, texts=heads[:1]))
 
 
 def _verify(options: Namespace) -> int:
@@ -119,26 +117,21 @@ def _verify(options: Namespace) -> int:
 
 
 def _import(options: Namespace) -> None:
-    from graphrag_bench.tables.hub import pull_artifact
-
     folder = _folder(options)
     if "repo" in options:
-        new, known, content = pull_artifact(options.repo, options.key, folder)
+        new, known, content = hub.pull_artifact(options.repo, options.key, folder)
     else:
         new, known, content = sharing.import_artifacts(Path(options.file), folder)
-    lines = [
-        *(f"new: {folder / one}" for one in new),
-        *(f"present: {folder / one}" for one in known),
-    ]
-    print(*lines, f"content: {content}", sep="\n")
+    for state, names in (("new", new), ("present", known)):
+        for name in names:
+            print(f"{state}: {folder / name}")
+    print(f"content: {content}")
 
 
 def _push(options: Namespace) -> None:
-    from graphrag_bench.tables.hub import push_artifact
-
     if not options.with_texts:
         raise UserError("An artifact has texts of its data set. Add --with-texts to publish them.")
-    print(f"content: {push_artifact(_folder(options), options.key, options.repo)}")
+    print(f"content: {hub.push_artifact(_folder(options), options.key, options.repo)}")
 
 
 def _export(options: Namespace) -> None:

@@ -40,9 +40,8 @@ def main(options: Namespace) -> None:
     words = list(filter(is_setting, options.words))
     questions = [word for word in options.words if not is_setting(word)]
     if len(questions) != 1 or not questions[0].strip():
-        raise UserError(
-            '`ask` needs one question in quotes: graphrag-bench ask method=hipporag "Who ...?"'
-        )
+        example = 'graphrag-bench ask method=hipporag "Who ...?"'
+        raise UserError(f"`ask` needs one question in quotes: {example}")
     if unread := [name for name in map(setting_name, words) if name.partition(".")[0] in UNUSED]:
         raise UserError(f"These settings have no effect on `ask`: {', '.join(unread)}.")
     several = [list(words)]

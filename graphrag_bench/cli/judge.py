@@ -135,9 +135,7 @@ def main(options: Namespace) -> None:
         if not n.isdecimal() or int(n) < 1:
             raise UserError(f"--sheet {n}: the number of pairs must be an integer of at least 1.")
         written = write_sheet(judging, int(n), Path(file), settings.seed)
-        print(
-            f"{written} pairs to {file}. Fill `verdict` with A, B or tie, then use --read {file}."
-        )
+        print(f"{written} pairs to {file}. Fill `verdict` with A, B or tie, then --read {file}.")
     else:
         _compare(judging, options)
 

@@ -72,9 +72,8 @@ def entries(kind: str) -> Iterator[tuple[str, str, str]]:
             text = (one.function.__doc__ or "").strip().partition("\n")[0]
             if isinstance(one, Operator):
                 reads = ", ".join(read.slot + "?" * read.optional for read in one.reads)
-                text = f"{reads} -> {', '.join(one.writes)}: {text}" + " (Table 3)" * bool(
-                    one.table3
-                )
+                marked = text + " (Table 3)" * bool(one.table3)
+                text = f"{reads} -> {', '.join(one.writes)}: {marked}"
             yield one.name, text, ""
         return
     group = GROUPS[kind]
@@ -86,9 +85,8 @@ def entries(kind: str) -> Iterator[tuple[str, str, str]]:
                 about = str(method_file(name).get("title", ""))
             elif group == "dataset" and name in card_names():
                 card = load_card(name)
-                about = (
-                    f"{card.title} [{card.license}{'; format not checked' * (not card.verified)}]"
-                )
+                unchecked = "" if card.verified else "; format not checked"
+                about = f"{card.title} [{card.license}{unchecked}]"
             elif file:
                 read_mapping(file)
         except UserError as error:

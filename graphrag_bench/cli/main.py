@@ -89,10 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _command(name: str, words: list[str]) -> int:
     if name in ("--help", "-h", "help"):
-        commands = "".join(
-            f"\n{title}\n" + "".join(f"  {name:<11}{line}\n" for name, line in group.items())
-            for title, group in GROUPS.items()
-        )
+        commands = ""
+        for title, group in GROUPS.items():
+            rows = [f"  {command:<11}{line}\n" for command, line in group.items()]
+            commands += "".join([f"\n{title}\n", *rows])
         sys.stdout.write(_HELP.format(commands=commands).lstrip())
         return 0
     if name in ("--version", "-V"):

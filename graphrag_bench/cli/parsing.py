@@ -20,13 +20,9 @@ WIDTH, COLUMN = 100, 36
 """Width of a help text, and the column at which descriptions begin."""
 HOME = "the folder with runs/ and artifacts/, as paths.home of a run (default: .)"
 RUN = "the folder of a run, the beginning of its key, or a method with one stored run"
-RUNS = (
-    "the folder of a run, several runs or a sweep, the beginning of a key, or a method with one run"
-)
-CONFIG_DIR = (
-    "--config-dir FOLDER",
-    "also search FOLDER/method, FOLDER/dataset, ... for choices; ./configs is always searched",
-)
+RUNS = "the folder of a run, several runs or a sweep, the start of a key, or a method with one run"
+_ALSO = "also search FOLDER/method, FOLDER/dataset, ... for choices; ./configs is always searched"
+CONFIG_DIR = ("--config-dir FOLDER", _ALSO)
 _STEP = "a setting of a step (`graphrag-bench plan` prints all steps)"
 _MORE = (
     ("method.NAME=VALUE", "a parameter of the method: top_k, damping, ..."),
@@ -108,10 +104,7 @@ class Parser(argparse.ArgumentParser):
 
     def add_columns(self) -> None:
         """Accept `columns=main` or `columns=all`."""
-        meaning = (
-            "`main` has n, the main metric, its difference from the baseline, context and cost; "
-            "`all` has every metric, difference and cost"
-        )
+        meaning = "`main`, or `all` for every metric, difference from the baseline and cost"
         self.add_settings([("columns", "WHICH", COLUMNS[0], meaning)])
 
     def add_action(self, name: str, work: Work, meaning: str, *, default: bool = False) -> "Parser":
@@ -169,10 +162,9 @@ def add_settings_help(parser: Parser, usage: str, *, without: Collection[str] = 
     """Add the usage, the choices of every group and all settings of a run to the help."""
     parser.set_usage(usage)
     groups = [
-        (f"{group}=", ", ".join(names(group)) if group != "row" else "PAPER.TABLE.ROW")
-        for group in GROUPS
-        if not _within(group, without)
-    ]
+        (f"{group}=", "PAPER.TABLE.ROW" if group == "row" else ", ".join(names(group)))
+        for group in GROUPS if not _within(group, without)
+    ]  # fmt: skip
     meaning = "another model for this role; the choices are those of llm="
     roles = [(f"llm@{role}=", meaning) for role in ROLES]
     parser.add_section("groups (chosen by name)", [*groups, *roles, CONFIG_DIR])

@@ -157,20 +157,8 @@ class HydraJob:
         title = OmegaConf.select(config, "method.title") or OmegaConf.select(config, "method.name")
         number = int(own.job.num) if swept else 0
         cell = Cell(sweep.command, number, words, str(title), sweep.words(words))
-
-        def work() -> tuple[Cell, StoredRun]:
-            settings = compose.settings_of(config, own)
-            if own.job.chdir:  # keep results in the original folder
-                settings["paths"]["home"] = str(Path(own.runtime.cwd, settings["paths"]["home"]))
-            experiment = self.command.experiment(settings, swept=swept)
-            progress = Progress(part=sweep.position(cell) if swept else "")
-            if swept:
-                seconds = sweep.seconds_left(place)
-                left = "" if seconds is None else f", {seconds:.0f} s left"
-                progress.say(f"{progress.part}{left}")
-            return self._run_cell(cell, experiment, sweep, progress)
-
-        log, value, result = logging.getLogger("graphrag_bench"), -math.inf, _outcome(work)
+        result = _outcome(lambda: self._run_cell(config, cell, sweep, place if swept else None))
+        log, value = logging.getLogger("graphrag_bench"), -math.inf
         if isinstance(result, Exception):
             text = message_of(result).encode("utf-8", "backslashreplace").decode("utf-8")
             cell = replace(cell, error=text, exit_code=exit_code_of(result))
@@ -191,9 +179,19 @@ class HydraJob:
         return value
 
     def _run_cell(
-        self, cell: Cell, experiment: Experiment, sweep: Sweep, progress: Progress
+        self, config: DictConfig, cell: Cell, sweep: Sweep, place: Path | None
     ) -> tuple[Cell, StoredRun]:
         """Run a cell and its reference methods. A cell fails if all its questions fail."""
+        own = HydraConfig.get()
+        settings = compose.settings_of(config, own)
+        if own.job.chdir:  # keep results in the original folder
+            settings["paths"]["home"] = str(Path(own.runtime.cwd, settings["paths"]["home"]))
+        experiment = self.command.experiment(settings, swept=place is not None)
+        progress = Progress(part=sweep.position(cell) if place else "")
+        if place:
+            seconds = sweep.seconds_left(place)
+            left = "" if seconds is None else f", {seconds:.0f} s left"
+            progress.say(f"{progress.part}{left}")
         every = [experiment, *self.command.reference_experiments(experiment, sweep.methods)]
         for one in every:
             self.command.run(one, progress if one is experiment else None)

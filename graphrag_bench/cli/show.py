@@ -96,9 +96,8 @@ def main(options: Namespace) -> None:
 
 def _is_run(word: str, first: str, home: Path) -> bool:
     try:
-        return Path(word).is_dir() or (
-            word not in find_run(first, home).rows and bool(find_run(word, home))
-        )
+        is_question = not Path(word).is_dir() and word in find_run(first, home).rows
+        return Path(word).is_dir() or not is_question and bool(find_run(word, home))
     except UserError:
         return False
 
@@ -111,11 +110,8 @@ def _print_runs(runs: Sequence[StoredRun], home: Path, *, as_json: bool) -> None
         every.append({
             "run": str(run.folder.path),
             **{name: run.metrics[name] for name in ("title", "dataset")},
-            "questions": [
-                {"id": name, "question": texts.get(name), "status": row["status"],
-                 "answer": row.get("answer")}
-                for name, row in run.rows.items()
-            ],
+            "questions": [{"id": name, "question": texts.get(name), "status": row["status"],
+                           "answer": row.get("answer")} for name, row in run.rows.items()],
             "stages": [asdict(one) for one in lost.counts()] if lost else [],
             "notes": list(lost.unknown) if lost else [str(funnel)],
         })  # fmt: skip

@@ -120,35 +120,24 @@ def step_places(method: Mapping[str, Any]) -> list[StepPlace]:
     return [place for stage in STAGES for place in within(method.get(stage) or [], stage)]
 
 
-@dataclass(frozen=True)
-class Variant:
-    """The scores of each question with a changed method, and the distinct errors of steps."""
-
-    scores: Scores
-    failures: list[str]
-
-
+@dataclass
 class MethodVariants:
     """Variants of a method on the same questions. Without `calls`, only stored replies are used."""
 
-    def __init__(
-        self,
-        method: Mapping[str, Any],
-        prepare: Callable[[Mapping[str, Any]], Experiment],
-        questions: Sequence[Question] | None = None,
-        *,
-        calls: bool,
-    ) -> None:
-        self.method, self.calls, self._prepare = method, calls, prepare
+    method: Mapping[str, Any]
+    prepare: Callable[[Mapping[str, Any]], Experiment]
+    questions: Sequence[Question]
+    calls: bool
+
+    def __post_init__(self) -> None:
         self.experiment = self.make()
-        self.questions = self.experiment.selection()[0] if questions is None else questions
 
     @classmethod
     def of_run(cls, run: StoredRun, home: Path, *, calls: bool = False) -> "MethodVariants":
         """Return variants of a stored run, with its scored questions."""
         wanted = set(scored_questions(run)) & set(run.rows)
         questions = [one for one in run.require_dataset().questions if one.id in wanted]
-        return cls(run.config["method"], partial(reopen, run, home), questions, calls=calls)
+        return cls(run.config["method"], partial(reopen, run, home), questions, calls)
 
     @classmethod
     def of_settings(cls, values: Mapping[str, Any], *, calls: bool) -> "MethodVariants":
@@ -157,23 +146,24 @@ class MethodVariants:
         def prepare(changed: Mapping[str, Any]) -> Experiment:
             return Experiment.prepare({**values, **changed}, swept=True)
 
-        return cls(values["method"], prepare, calls=calls)
+        variants = cls(values["method"], prepare, (), calls)
+        variants.questions = variants.experiment.selection()[0]
+        return variants
 
     def make(self, *changes: Change) -> Experiment:
         """Prepare a changed method; raises UserError if it is invalid."""
         budget = {} if self.calls else _NO_CALLS
-        return self._prepare({**budget, "method": apply_changes(self.method, changes)})
+        return self.prepare({**budget, "method": apply_changes(self.method, changes)})
 
-    def retrieve(self, experiment: Experiment) -> Variant:
-        """Retrieve with an experiment of `make`, and score the contexts."""
+    def retrieve(self, experiment: Experiment) -> tuple[Scores, list[str]]:
+        """Return the scores of an experiment from `make`, and the distinct errors of its steps."""
         try:
             results = retrieve(experiment, self.questions, Progress())
         except RunStopped as stop:
             if self.calls:
                 raise
-            raise UserError(
-                "A step needs a model reply that is not stored. Add --calls to call the model."
-            ) from stop
+            what = "A step needs a model reply that is not stored"
+            raise UserError(f"{what}. Add --calls to call the model.") from stop
         settings, gold = experiment.settings.evaluation, experiment.dataset.gold
         rows, texts, failures = {}, {}, dict[str, None]()
         for one, table in results:
@@ -188,12 +178,12 @@ class MethodVariants:
             evidence_tokens=settings.evidence_tokens, texts=texts,
         )  # fmt: skip
         scores = {name: question_scores(row, gold[name], scoring) for name, row in rows.items()}
-        return Variant(scores, [*failures])
+        return scores, [*failures]
 
 
-def check_metric(metric: str, variant: Variant) -> None:
+def check_metric(metric: str, scores: Scores) -> None:
     """Raise UserError if no question has a score for the metric."""
-    known = {name for scores in variant.scores.values() for name in scores}
+    known = {name for of_question in scores.values() for name in of_question}
     if metric not in known:
         raise unknown("metric", metric, known)
 
@@ -203,7 +193,7 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
 
     Notes list the steps that could not be changed. Raises UserError if no question has the metric.
     """
-    whole = variants.retrieve(variants.experiment)
+    whole, _ = variants.retrieve(variants.experiment)
     check_metric(metric, whole)
     scopes = {question.id: question.scope for question in variants.questions}
     rows: list[tuple[str, str, Difference | None]] = []
@@ -224,17 +214,17 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
                 continue
             seen.add(experiment.key)
             try:
-                variant = variants.retrieve(experiment)
+                scores, errors = variants.retrieve(experiment)
             except UserError as error:  # an operator does not support this graph
                 not_tried.append(f"not tried: {step} {what}: {error}")
                 continue
-            paired = dict(paired_differences(whole.scores, variant.scores, scopes, [metric]))
-            rows.append((step, what + " !" * bool(variant.failures), paired.get(metric)))
-            failures += [f"! {step} {what}: {failure}" for failure in variant.failures[:1]]
+            paired = dict(paired_differences(whole, scores, scopes, [metric]))
+            rows.append((step, what + " !" * bool(errors), paired.get(metric)))
+            failures += [f"! {step} {what}: {failure}" for failure in errors[:1]]
         if not tried and place.combinator not in ("switch", "branch"):
             why = "later steps need its result, which no other step provides"
             not_tried.append(f"not tried: {step}: {why}")
-    values = [scores[metric] for scores in whole.scores.values() if metric in scores]
+    values = [scores[metric] for scores in whole.values() if metric in scores]
     first = ("the whole method", "", str(len(values)), f"{fmean(values):.3f}", *[MISSING] * 3)
     tests = [one.p for _, _, one in rows if one is not None]
     corrected = iter(holm(tests))

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -252,26 +253,19 @@ def evidence_documents(
     """
     parts = {name: item_documents(gold, name) for name in gold.evidence}
     chunks = ChunkTable.of([]) if artifacts.chunks is None else artifacts.chunks
-    passages = {
-        one: LocatedDocument(one, chunks, artifacts.graph)
-        for documents in parts.values()
-        for one in documents
-    }
+    every = chain.from_iterable(parts.values())
+    passages = {one: LocatedDocument(one, chunks, artifacts.graph) for one in every}
     stored = _StoredRow(row, artifacts)
     of_question = {"replied": row["status"] != "failed", "answered": right}
     passed = {name: stored.passed(one) | of_question for name, one in passages.items()}
     if "linked" in artifacts.stages and (linked := stored.linked(passages)) is not None:
         for name, of in passed.items():
             of["linked"] = bool(of["extracted"]) and name in linked
-    stages = [stage for stage in STAGES if stage in artifacts.stages]
-    return [
-        EvidenceDocument(
-            row["question"],
-            name,
-            {one: _any(passed[d].get(one) for d in documents) for one in stages},
-        )
-        for name, documents in parts.items()
-    ]
+    items = []
+    for name, documents in parts.items():
+        states = {one: _any(passed[d].get(one) for d in documents) for one in artifacts.stages}
+        items.append(EvidenceDocument(row["question"], name, states))
+    return items
 
 
 def _any(states: Iterable[bool | None]) -> bool | None:
@@ -293,10 +287,8 @@ class _StoredRow:
 
     def passed(self, passage: LocatedDocument) -> dict[str, bool | None]:
         artifacts, row, last, document = self.artifacts, self.row, self.last, passage.document
-        chunks, stated = (
-            {*passage.rows[slot].tolist()} if slot in passage.rows else set()
-            for slot in ("chunks", "relationships")
-        )
+        chunks = {*passage.rows["chunks"].tolist()}
+        stated = {*passage.rows.get("relationships", np.empty(0)).tolist()}
         passed: dict[str, bool | None] = {"corpus": document in artifacts.documents}
         if artifacts.chunks is not None:
             passed["chunk"] = bool(chunks)
@@ -333,9 +325,8 @@ class _StoredRow:
             names |= {("node", graph.names[row]) for row in nodes}
         paths: list[dict[str, Any]] = self.last.get("paths") or []
         if not any(path["transition"] for path in paths):
-            paths = sorted(
-                paths, key=lambda p: (-round(p["score"], DECIMALS), len(p["nodes"]), p["nodes"])
-            )
+            order = [(-round(p["score"], DECIMALS), len(p["nodes"]), p["nodes"]) for p in paths]
+            paths = [paths[row] for row in sorted(range(len(paths)), key=order.__getitem__)]
             over = [not stated.isdisjoint(path["relationships"]) for path in paths]
             names |= {("path", str(place)) for place, one in enumerate(over) if one}
         return names
@@ -349,9 +340,8 @@ class _StoredRow:
         wrote = [step["wrote"] for step in entries if step["wrote"]]
         if graph is None or artifacts.chunks is None or not wrote:
             return None
-        found = [
-            at for one in wrote for slot in _STARTS[:2] if slot in one for at in one[slot]["ids"]
-        ]
+        ranked = [one[slot] for one in wrote for slot in _STARTS[:2] if slot in one]
+        found = [node for ranking in ranked for node in ranking["ids"]]
         rows = [row for one in wrote for row in relationships_in(one.get("relationships"))]
         starts = np.concatenate([np.array(found, int), graph.source[rows], graph.target[rows]])
         nodes = {name: artifacts.nodes_of(passage) for name, passage in passages.items()}
@@ -359,9 +349,8 @@ class _StoredRow:
         inside[np.concatenate([*nodes.values()])] = True
         near = inside.copy()
         near[starts] = True
-        joined = (inside[graph.source] & inside[graph.target]) | (
-            graph.synonym & near[graph.source] & near[graph.target]
-        )
+        joined = inside[graph.source] & inside[graph.target]
+        joined |= graph.synonym & near[graph.source] & near[graph.target]
         sources, targets = [graph.source[joined]], [graph.target[joined]]
         if not artifacts.states_relationships:
             sources += [own[:-1] for own in nodes.values()]

@@ -169,9 +169,8 @@ def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) ->
             plain["usage"] = usage.pop(label)
         if operator := known.get(label.rpartition(" ")[2]):
             plain["reads"] = [read.slot for read in operator.reads if not read.optional]
-        plain["wrote"] = {
-            slot: named_value(slot, one, names) for slot, one in step["wrote"].items()
-        }
+        wrote = step["wrote"]
+        plain["wrote"] = {slot: named_value(slot, wrote[slot], names) for slot in wrote}
         steps.append(plain)
     return steps
 
@@ -221,25 +220,21 @@ class LocatedDocument:
         ranks, names, document = [], ArtifactNames(self.chunks, self.graph), self.document
         for step in row.get("trace", ()):
             for slot, value in step["wrote"].items():
+                rows: list[tuple[str, int, float]] = []
                 if has_keys(value, "pieces"):
-                    listed = [
-                        (document, one["score"])
-                        if one["kind"] == "chunk" and document in (one["id"], *one.get("also", ()))
-                        else None
-                        for one in value["pieces"]
-                    ]
+                    n = len(value["pieces"])
+                    for rank, one in enumerate(value["pieces"], 1):
+                        if one["kind"] == "chunk" and document in (one["id"], *one.get("also", ())):
+                            rows.append((document, rank, one["score"]))
                 elif slot in self.rows and has_keys(value, "ids", "scores"):
-                    own = {*self.rows[slot].tolist()}
-                    listed = [
-                        (row_text(names.row(slot, one)), score) if one in own else None
-                        for one, score in zip(value["ids"], value["scores"], strict=True)
-                    ]
+                    n, own = len(value["ids"]), {*self.rows[slot].tolist()}
+                    for rank, (one, score) in enumerate(scores_of(value).items(), 1):
+                        if one in own:
+                            rows.append((row_text(names.row(slot, one)), rank, score))
                 else:
                     continue
-                rows = [(one[0], rank, one[1]) for rank, one in enumerate(listed, 1) if one]
-                rank = rows[0][1] if rows else None
-                named = tuple(rows[:MAX_NAMED])
-                ranks.append(PassageRank(step["step"], slot, rank, len(listed), named))
+                best = rows[0][1] if rows else None
+                ranks.append(PassageRank(step["step"], slot, best, n, tuple(rows[:MAX_NAMED])))
         return ranks
 
 

@@ -138,9 +138,8 @@ def evidence_places(row: Row, gold: Gold) -> dict[str, list[str]]:
     """Group the gold documents: in the context, retrieved, or missed. Imports have no context."""
     outside = RETRIEVED if "imported" in row else OUTSIDE
     pieces = (row.get("context") or {}).get("pieces", [])
-    inside = {
-        evidence_name(gold, str(name)) for piece in pieces for name in documents_in(piece) or ()
-    }
+    packed = [str(name) for piece in pieces for name in documents_in(piece) or ()]
+    inside = {evidence_name(gold, name) for name in packed}
     retrieved = {evidence_name(gold, str(name)) for name in row.get("documents", ())}
     places: dict[str, list[str]] = {IN_CONTEXT: [], outside: [], MISSED: []}
     for name in gold.evidence:
@@ -181,9 +180,8 @@ class TracedAnswer:
         resources = build_resources(experiment, experiment.models, Progress())
         table = resources["chunk_table"]
         start = start_state(experiment, question, table)
-        (finished,) = run_pipeline(
-            [question], method.pipeline, Execution(resources), start=lambda _: start
-        )
+        world, pipeline = Execution(resources), method.pipeline
+        (finished,) = run_pipeline([question], pipeline, world, start=lambda _: start)
         state = finished.outcome
         if isinstance(state, Failure):
             raise AnsweringFailed("\n".join([f"{state.step}: {state.message}", *state.where]))

@@ -1,6 +1,6 @@
 """The graph of an answer: the nodes and chunks that were found, and the walks that lead to them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -81,47 +81,6 @@ def _shares(weights: Any) -> Any:
     return shares
 
 
-class _TraceRows:
-    """What the steps of a question found.
-
-    `seeds` are the nodes of the first step that found nodes. `score` has the last scores of nodes,
-    by the operator `scored_by`. `routes` link a chunk to a chunk that one of its sentences names.
-    """
-
-    def __init__(self, trace: Iterable[Mapping[str, Any]]) -> None:
-        self.seeds: list[int] = []
-        self.nodes: dict[int, None] = {}
-        self.score: dict[int, float] = {}
-        self.scored_by = ""
-        self.relationships: dict[int, float | None] = {}
-        self.chunks: dict[int, float] = {}
-        self.paths: list[Plain] = []
-        self.routes: list[Plain] = []
-        for step in trace:
-            wrote = step["wrote"]
-            for slot in ("nodes", "step_nodes"):
-                if has_keys(value := wrote.get(slot), "ids"):
-                    self.seeds = self.seeds or list(dict.fromkeys(value["ids"]))
-                    self.nodes |= dict.fromkeys(value["ids"])
-                    if "scores" in value:
-                        self.score = scores_of(value)
-                        self.scored_by = step["step"].rpartition(" ")[2]
-            for slot in ("relationships", "subgraph", "exploration"):
-                for row, score in relationships_in(wrote.get(slot)).items():
-                    if score is not None or row not in self.relationships:
-                        self.relationships[row] = score
-            if has_keys(chunks := wrote.get("chunks"), "ids", "scores"):
-                self.chunks = scores_of(chunks)
-            if has_keys(subgraph := wrote.get("subgraph"), "nodes", "paths"):
-                self.nodes |= dict.fromkeys(subgraph["nodes"])
-                paths = [{"nodes": nodes, "relationships": []} for nodes in subgraph["paths"]]
-                self.paths = paths or self.paths
-            if isinstance(found := wrote.get("paths"), list):
-                self.paths = [path for path in found if has_keys(path, "nodes", "relationships")]
-            if isinstance(routes := wrote.get("routes"), list):
-                self.routes = routes
-
-
 def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     """Return the nodes, edges and paths to draw for a stored question.
 
@@ -138,10 +97,7 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     `unconnected` names found nodes without an edge in the drawing. Without a trace, only gold
     chunks are drawn.
     """
-    trace = row.get("trace", ())
-    rows = _TraceRows(trace)
-    through_chunks = any(step["step"].endswith(" chunk.ppr") for step in trace)
-    drawing = _Drawing(rows, gold, names, through_chunks=through_chunks)
+    drawing = _Drawing(row.get("trace", ()), gold, names)
     shown, beyond = drawing.candidates[:MAX_NODES], drawing.candidates[MAX_NODES:]
     edges = list(drawing.edges())
     joined = {edge[end] for edge in edges for end in ("s", "t")}
@@ -150,7 +106,7 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     between = {frozenset((edge["s"], edge["t"])): edge["id"] for edge in edges}
     ids = {node["id"] for node in nodes}
     paths = []
-    for path in rows.paths:
+    for path in drawing.paths:
         on = [f"n{node}" for node in path["nodes"]]
         hops = [f"e{one}" for one in path["relationships"]] or [
             between[hop] for hop in map(frozenset, pairwise(on)) if hop in between
@@ -158,12 +114,12 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
         score = {"score": path["score"]} if path.get("score") is not None else {}
         paths.append({"nodes": on, "edges": hops, **score})
     whole = [path for path in paths if ids.issuperset(path["nodes"])]
-    apart = [n for n in rows.nodes if f"n{n}" not in joined and ("n", n) not in beyond]
+    apart = [n for n in drawing.found if f"n{n}" not in joined and ("n", n) not in beyond]
     return {
         "nodes": nodes,
         "edges": edges,
         "paths": whole,
-        "size": rows.scored_by if rows.score else "",
+        "size": drawing.scored_by if drawing.score else "",
         "left_out": len(beyond),
         "unconnected": [drawing.node(n)["label"] for n in apart],
         "paths_left_out": len(paths) - len(whole),
@@ -171,20 +127,19 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
 
 
 class _Drawing:
-    def __init__(
-        self, rows: _TraceRows, gold: Gold, names: ArtifactNames, *, through_chunks: bool
-    ) -> None:
-        self.rows, self.names, self.graph = rows, names, names.graph
+    """What the steps of a question found, and the part of it to draw."""
+
+    def __init__(self, trace: Sequence[Plain], gold: Gold, names: ArtifactNames) -> None:
+        self.names, self.graph = names, names.graph
+        self._read(trace)
         table = names.chunk_table
         documents = [one for name in gold.evidence for one in item_documents(gold, name)]
         chunks = [chunk for one in documents for chunk in table.chunks_of(one)] if table else []
         self.gold_chunks = dict.fromkeys(chunks)
         self.answers = {normalise_name(one) for one in gold.answers}
-        self.walks = self.graph and ProbableWalks(
-            self.graph, rows.seeds, through_chunks=through_chunks
-        )
         self.hops: set[frozenset[Vertex]] = set()
-        self.candidates = self._candidates()
+        through_chunks = any(step["step"].endswith(" chunk.ppr") for step in trace)
+        self.candidates = self._candidates(through_chunks)
         shown = sorted(self.candidates[:MAX_NODES])
         self.nodes = [row for kind, row in shown if kind == "n"]
         self.incident: list[tuple[int, int]] = []
@@ -197,18 +152,53 @@ class _Drawing:
             self.incident = sorted((nodes[row], there[column]) for row, column in ends)
         self.gold_nodes = {node for node, chunk in self.incident if chunk in self.gold_chunks}
 
-    def _candidates(self) -> list[Vertex]:
-        rows = self.rows
-        first, later = rows.paths[:FIRST_PATHS], rows.paths[FIRST_PATHS:]
-        chunks = [*self.gold_chunks, *list(rows.chunks)[:MAX_CHUNKS]]
-        chunks += [route["parent"] for route in rows.routes]
-        best = sorted(rows.score, key=lambda node: (-rows.score[node], node))
-        nodes = [] if rows.paths else [*best, *rows.nodes]
-        nodes += [end for row in rows.relationships for end in self._ends(row)]
+    def _read(self, trace: Sequence[Plain]) -> None:
+        self.seeds: list[int] = []  # nodes of the first step that found nodes
+        self.found: dict[int, None] = {}
+        self.score: dict[int, float] = {}  # the last scores of nodes, by the operator `scored_by`
+        self.scored_by = ""
+        self.relationships: dict[int, float | None] = {}
+        self.chunks: dict[int, float] = {}
+        self.paths: list[Plain] = []
+        self.routes: list[
+            Plain
+        ] = []  # links from a chunk to a chunk that one of its sentences names
+        for step in trace:
+            wrote = step["wrote"]
+            for slot in ("nodes", "step_nodes"):
+                if has_keys(value := wrote.get(slot), "ids"):
+                    self.seeds = self.seeds or list(dict.fromkeys(value["ids"]))
+                    self.found |= dict.fromkeys(value["ids"])
+                    if "scores" in value:
+                        self.score = scores_of(value)
+                        self.scored_by = step["step"].rpartition(" ")[2]
+            for slot in ("relationships", "subgraph", "exploration"):
+                for row, score in relationships_in(wrote.get(slot)).items():
+                    if score is not None or row not in self.relationships:
+                        self.relationships[row] = score
+            if has_keys(chunks := wrote.get("chunks"), "ids", "scores"):
+                self.chunks = scores_of(chunks)
+            if has_keys(subgraph := wrote.get("subgraph"), "nodes", "paths"):
+                self.found |= dict.fromkeys(subgraph["nodes"])
+                paths = [{"nodes": nodes, "relationships": []} for nodes in subgraph["paths"]]
+                self.paths = paths or self.paths
+            if isinstance(found := wrote.get("paths"), list):
+                self.paths = [path for path in found if has_keys(path, "nodes", "relationships")]
+            if isinstance(routes := wrote.get("routes"), list):
+                self.routes = routes
+
+    def _candidates(self, through_chunks: bool) -> list[Vertex]:
+        walks = self.graph and ProbableWalks(self.graph, self.seeds, through_chunks=through_chunks)
+        first, later = self.paths[:FIRST_PATHS], self.paths[FIRST_PATHS:]
+        chunks = [*self.gold_chunks, *list(self.chunks)[:MAX_CHUNKS]]
+        chunks += [route["parent"] for route in self.routes]
+        best = sorted(self.score, key=lambda node: (-self.score[node], node))
+        nodes = [] if self.paths else [*best, *self.found]
+        nodes += [end for row in self.relationships for end in self._ends(row)]
         nodes += [node for path in later for node in path["nodes"]]
         ordered: list[Vertex] = [("n", node) for path in first for node in path["nodes"]]
         for last in [*(("c", chunk) for chunk in chunks), *(("n", node) for node in nodes)]:
-            walk = self.walks.to(last) if self.walks else [last]
+            walk = walks.to(last) if walks else [last]
             self.hops |= set(map(frozenset, pairwise(walk)))
             ordered += walk
         return list(dict.fromkeys(ordered))
@@ -220,14 +210,14 @@ class _Drawing:
         return int(graph.source[row]), int(graph.target[row])
 
     def node(self, row: int) -> Plain:
-        fields, rows, graph = self.names.row("nodes", row), self.rows, self.graph
+        fields, graph = self.names.row("nodes", row), self.graph
         name = str(fields.get("name", f"row {row}"))
         return {"id": f"n{row}", "kind": "node", "label": name} | _without_empty(
             type=fields.get("type", ""),
             text=short(texts[row], _TEXT_LENGTH) if (texts := graph and graph.descriptions) else "",
-            score=rows.score.get(row),
-            seed=row in rows.seeds,
-            found=row in rows.nodes or row in rows.score,
+            score=self.score.get(row),
+            seed=row in self.seeds,
+            found=row in self.found or row in self.score,
             gold=row in self.gold_nodes,
             answer=normalise_name(name) in self.answers,
         )
@@ -239,18 +229,18 @@ class _Drawing:
         return {"id": f"c{row}", "kind": "chunk", "label": label} | _without_empty(
             documents=documents,
             text=short(table.texts[row], _TEXT_LENGTH) if table and 0 <= row < len(table) else "",
-            score=self.rows.chunks.get(row),
-            found=row in self.rows.chunks,
+            score=self.chunks.get(row),
+            found=row in self.chunks,
             gold=row in self.gold_chunks,
         )
 
     def edges(self) -> Iterator[Plain]:
         from scipy.sparse import csr_array, triu
 
-        rows, graph, shown = self.rows, self.graph, set(self.candidates[:MAX_NODES])
+        graph, shown = self.graph, set(self.candidates[:MAX_NODES])
         if graph is not None and self.nodes:
-            found = [row for path in rows.paths for row in path["relationships"]]
-            ends = {row: frozenset(self._ends(row)) for row in (*found, *rows.relationships)}
+            found = [row for path in self.paths for row in path["relationships"]]
+            ends = {row: frozenset(self._ends(row)) for row in (*found, *self.relationships)}
             drawn = [row for row, own in ends.items() if own and own <= {*self.nodes}]
             near, n, joined = graph.neighbours, graph.n_nodes, {ends[row] for row in drawn}
             stored = near.rows + 1  # a sparse matrix does not store 0
@@ -264,13 +254,13 @@ class _Drawing:
                     text=short(str(fields.get("description", "")), _TEXT_LENGTH),
                     found=row in ends,
                     walk=frozenset((("n", source), ("n", target))) in self.hops,
-                    score=rows.relationships.get(row),
+                    score=self.relationships.get(row),
                     synonym=bool(graph.synonym[row]),
                 )
         for node, chunk in self.incident:
             edge = {"id": f"i{node}-{chunk}", "s": f"n{node}", "t": f"c{chunk}", "in": True}
             yield edge | _without_empty(walk=frozenset((("n", node), ("c", chunk))) in self.hops)
-        for route in rows.routes:
+        for route in self.routes:
             parent, child = route["parent"], route["child"]
             if {("c", parent), ("c", child)} <= shown:
                 edge = {"id": f"r{parent}-{child}", "s": f"c{parent}", "t": f"c{child}"}

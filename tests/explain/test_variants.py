@@ -68,9 +68,9 @@ def test_a_variant_scores_as_a_run_with_that_setting(home: Path, tmp_path: Path)
     words = ["method=hipporag", "method.top_k=2", "method.damping=0.85"]
     whole = run_folder(*QUIET, *words, f"paths.home={tmp_path}")
     variants = MethodVariants.of_run(run(home), home)
-    after = variants.retrieve(variants.make(parse_change("node.ppr.damping=0.85")))
+    after, _ = variants.retrieve(variants.make(parse_change("node.ppr.damping=0.85")))
     stored = find_run(str(whole), tmp_path)
-    for question, scores in after.scores.items():
+    for question, scores in after.items():
         assert scores.items() <= stored.scores[question].items()
     with pytest.raises(UserError, match="'node_scores'"):
         variants.make(Change("drop", "node.ppr"))
