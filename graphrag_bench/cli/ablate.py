@@ -38,9 +38,8 @@ def declare(parser: Parser) -> None:
     meaning = "change a setting of a step (repeatable)"
     parser.add_option("--set", "STEP.SETTING=VALUE", meaning, [], action="append")
     parser.add_option("--drop", "STEP", "leave a step out (repeatable)", [], action="append")
-    default = "evidence_recall@5"
-    meaning = f"the metric of evidence or context to compare (default: {default})"
-    parser.add_option("--metric", "NAME", meaning, default)
+    metric = "evidence_recall@5"
+    parser.add_option("--metric", "NAME", f"the metric to compare (default: {metric})", metric)
     parser.add_flag("--calls", "allow model calls for replies that are not stored")
     parser.add_home()
     parser.add_json()

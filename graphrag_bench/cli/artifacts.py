@@ -40,12 +40,10 @@ _FORM = "write a graph as CSV files for GFM-RAG 2 (gfmrag) or Neo4j; FILE is a f
 def declare(parser: Parser) -> None:
     meaning = "list artifacts with key, size and build time (default)"
     listing = parser.add_action("ls", _list, meaning, default=True)
-    meaning = "describe a graph without gold data: isolated nodes, hubs, nodes in one chunk, ..."
-    measuring = parser.add_action("health", _health, meaning)
+    measuring = parser.add_action("health", _health, "describe a graph: hubs, isolated nodes, ...")
     exporting = parser.add_action("export", _export, "export an artifact with its inputs")
     importing = parser.add_action("import", _import, "import artifacts into HOME/artifacts")
-    meaning = "check the sha256 of every file; the exit code is 1 if any file differs"
-    verifying = parser.add_action("verify", _verify, meaning)
+    verifying = parser.add_action("verify", _verify, "check every sha256 (exit code 1: damaged)")
     pushing = parser.add_action("push", _push, "upload an artifact with its inputs to the hub")
     pulling = parser.add_action("pull", _import, "download an artifact from the hub, and import it")
     pulling.add_word("repo", "REPO", _REPO)

@@ -32,10 +32,8 @@ _NOTE = (
 
 
 def declare(parser: Parser) -> None:
-    meaning = "print the number of replies, tokens and dollars of each model"
-    counting = parser.add_action("stats", _show, meaning)
-    meaning = "write all replies to FILE.jsonl or FILE.jsonl.gz"
-    exporting = parser.add_action("export", _export, meaning)
+    counting = parser.add_action("stats", _show, "count replies, tokens and dollars by model")
+    exporting = parser.add_action("export", _export, "write all replies to FILE.jsonl or .jsonl.gz")
     meaning = "import replies from an export or a batch; readable replies in the cache are kept"
     importing = parser.add_action("import", _import, meaning)
     counting.add_json()

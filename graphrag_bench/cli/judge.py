@@ -67,20 +67,17 @@ def declare(parser: Parser) -> None:
     parser.set_usage("RUN [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]")
     parser.add_word("words", "RUN", f"{RUNS}; or a setting of the judge", "+")
     parser.add_flag("--each", "grade several runs answer by answer")
-    meaning = "metrics of single answers (default: all metrics for which the run has the data)"
-    parser.add_option("--metrics", "A,B", meaning, "")
+    parser.add_option("--metrics", "A,B", "metrics of single answers (default: all possible)", "")
     parser.add_option("--criteria", "A,B", _CRITERIA, "")
     parser.add_settings([("protocol", "|".join(pairs.PROTOCOLS), "", _PROTOCOL)])
     parser.add_section("models and limits", [
         ("llm@llm_judge=", f"{', '.join(names('llm'))} (required)"),
         ("embedder= cache.* budget.* failures.*", "as in a run, e.g. budget.usd=1"),
     ])  # fmt: skip
-    meaning = "judge only N questions, stratified by type"
-    parser.add_option("--limit", "N", meaning, type=parsing.positive_int)
+    parser.add_option("--limit", "N", "N questions, stratified by type", type=parsing.positive_int)
     parser.add_option("--batch", "FILE", "write the requests to FILE.jsonl instead of sending them")
     parser.add_option("--replies", "FILE", "first import the replies of a batch")
-    meaning = "write N pairs of answers with blank verdicts, for people to fill in"
-    parser.add_option("--sheet", ("N", "FILE.csv"), meaning, nargs=2)
+    parser.add_option("--sheet", ("N", "FILE.csv"), "write N pairs for people to judge", nargs=2)
     parser.add_option("--read", "FILE.csv", "print the agreement of a filled sheet with the judge")
     parser.add_flag("--plan", "only print the maximum number of calls")
     named = {name: "only with --metrics: " * one.named for name, one in answers.MEASURES.items()}

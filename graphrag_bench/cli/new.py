@@ -30,13 +30,11 @@ next
 
 def declare(parser: Parser) -> None:
     kinds = ", ".join(KINDS)
-    meaning = "create an operator KIND.NAME and a method NAME"
-    of_operator = parser.add_action("operator", _write, meaning)
+    of_operator = parser.add_action("operator", _write, "create an operator and a method NAME")
     of_method = parser.add_action("method", _write, "create a method NAME with its own operator")
     of_operator.add_word("name", "KIND.NAME", f"KIND is one of {kinds}")
     of_method.add_word("name", "NAME", "lower-case letters, digits and _")
-    meaning = f"the kind of its operator: {kinds} (default: chunk)"
-    of_method.add_option("--kind", "KIND", meaning, "chunk")
+    of_method.add_option("--kind", "KIND", f"{kinds} (default: chunk)", "chunk")
     for action in (of_operator, of_method):
         action.add_option("--package", "PACKAGE", "an existing or a new package (default: NAME)")
 

@@ -82,16 +82,13 @@ _FORMAT = "terminal, or csv with a row for each scored run and a column for each
 
 
 def declare(parser: Parser) -> None:
-    meaning = "list runs with model, questions, failures and size (default)"
-    listing = parser.add_action("ls", _list, meaning, default=True)
+    listing = parser.add_action("ls", _list, "list runs (default)", default=True)
     scoring = parser.add_action("score", _score, "score stored answers and contexts again")
     checking = parser.add_action("check", _check, "compare metrics with limits, for CI")
     removing = parser.add_action("rm", _remove, "remove runs; artifacts are kept")
     collecting = parser.add_action("gc", _collect, "list or remove artifacts that no run uses")
-    meaning = "import results of another system, and score them"
-    importing = parser.add_action("import", _import, meaning)
-    meaning = "export a run for other tools, or for the results board"
-    exporting = parser.add_action("export", _export, meaning)
+    importing = parser.add_action("import", _import, "import and score results of another system")
+    exporting = parser.add_action("export", _export, "export for other tools or the results board")
     pushing = parser.add_action("push", _push, "upload runs to the Hugging Face hub")
     pulling = parser.add_action("pull", _pull, "download and verify runs from the hub")
     for action in (removing, pushing):
@@ -124,13 +121,10 @@ def declare(parser: Parser) -> None:
         ("name", "TITLE", None, "the name of the system in tables (required)"),
         ("reference", "URL", "", "the address of the publication"),
     ])  # fmt: skip
-    meaning = "import even if more than 1 %% of the passages match no document"
-    importing.add_flag("--allow-unmatched", meaning)
+    importing.add_flag("--allow-unmatched", "import even if over 1 %% of passages are unknown")
     exporting.add_option("--trec", "FOLDER", "write run.trec and qrels.trec to FOLDER")
-    meaning = "write the run's data set to FOLDER in the BEIR format"
-    exporting.add_option("--beir", "FOLDER", meaning)
-    meaning = "write an inspect_ai log (*.eval) for `inspect view`"
-    exporting.add_option("--inspect", "FILE", meaning)
+    exporting.add_option("--beir", "FOLDER", "write the data set to FOLDER in the BEIR format")
+    exporting.add_option("--inspect", "FILE", "write a log (*.eval) for `inspect view`")
     meaning = f"write the two files for the results board (default folder: {BOARD})"
     exporting.add_option("--result", "FOLDER", meaning, nargs="?", const=BOARD)
     parser.add_home()

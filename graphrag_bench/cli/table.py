@@ -43,8 +43,7 @@ from graphrag_bench.tables.paper_tables import comparison_tables, long_table
 def declare(parser: Parser) -> None:
     parser.set_usage("PAPER/TABLE [OPTIONS]\nRUN [RUN ...] [columns=all] [OPTIONS]")
     parser.add_word("words", "WORD", f"PAPER/TABLE, or runs: {RUNS}", "*")
-    meaning = "grade runs with your own prompt files as runs with the paper's prompts"
-    parser.add_flag("--papers-prompts", meaning)
+    parser.add_flag("--papers-prompts", "grade your own prompt files as the paper's prompts")
     parser.add_columns()
     formats = "markdown, latex (booktabs) or csv (a row for each value of a paper's table)"
     parser.add_option("--format", "FORMAT", formats, choices=tuple(FORMATS))

@@ -325,8 +325,9 @@ class _StoredRow:
             names |= {("node", graph.names[row]) for row in nodes}
         paths: list[dict[str, Any]] = self.last.get("paths") or []
         if not any(path["transition"] for path in paths):
-            order = [(-round(p["score"], DECIMALS), len(p["nodes"]), p["nodes"]) for p in paths]
-            paths = [paths[row] for row in sorted(range(len(paths)), key=order.__getitem__)]
+            paths = sorted(
+                paths, key=lambda p: (-round(p["score"], DECIMALS), len(p["nodes"]), p["nodes"])
+            )
             over = [not stated.isdisjoint(path["relationships"]) for path in paths]
             names |= {("path", str(place)) for place, one in enumerate(over) if one}
         return names
