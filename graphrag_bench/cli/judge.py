@@ -74,7 +74,7 @@ def declare(parser: Parser) -> None:
         ("llm@llm_judge=", f"{', '.join(names('llm'))} (required)"),
         ("embedder= cache.* budget.* failures.*", "as in a run, e.g. budget.usd=1"),
     ])  # fmt: skip
-    parser.add_option("--limit", "N", "N questions, stratified by type", type=parsing.positive_int)
+    parser.add_option("--limit", "N", "judge only N questions, stratified by type")
     parser.add_option("--batch", "FILE", "write the requests to FILE.jsonl instead of sending them")
     parser.add_option("--replies", "FILE", "first import the replies of a batch")
     parser.add_option("--sheet", ("N", "FILE.csv"), "write N pairs for people to judge", nargs=2)
@@ -90,6 +90,8 @@ def declare(parser: Parser) -> None:
 def main(options: Namespace) -> None:
     wanted = tuple(filter(None, options.metrics.split(",")))
     criteria = pairs.parse_criteria([name for name in options.criteria.split(",") if name])
+    if options.limit is not None:
+        options.limit = parsing.integer("--limit ", options.limit)
     answers.select_measures(wanted)
     named, words = parsing.runs_and_settings(options.words)
     parsing.refuse_other_settings("judge", words, _SETTINGS, ("protocol",))
@@ -128,10 +130,8 @@ def main(options: Namespace) -> None:
         table = agreement_table(judging, *read_sheet(judging, Path(options.read)))
         show_tables([table], as_json=options.json)
     elif options.sheet:
-        n, file = options.sheet
-        if not n.isdecimal() or int(n) < 1:
-            raise UserError(f"--sheet {n}: the number of pairs must be an integer of at least 1.")
-        written = write_sheet(judging, int(n), Path(file), settings.seed)
+        n, file = parsing.integer("--sheet ", options.sheet[0]), options.sheet[1]
+        written = write_sheet(judging, n, Path(file), settings.seed)
         print(f"{written} pairs to {file}. Fill `verdict` with A, B or tie, then --read {file}.")
     else:
         _compare(judging, options)

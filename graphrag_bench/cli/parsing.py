@@ -29,9 +29,9 @@ _MORE = (
     ("method.retrieve.0.NAME=VALUE", _STEP),
     ("llm.NAME=VALUE", "a setting of the language model, e.g. llm.model_path=weights.gguf"),
 )
+_COLUMNS = "`main`, or `all` for every metric, difference from the baseline and cost"
+COLUMNS_ROW = ("columns", "WHICH", COLUMNS[0], _COLUMNS)
 _FOLDERS = ("--config-dir", "-cd", "--config-path", "-cp")
-
-
 Work = Callable[[argparse.Namespace], int | None]
 """The function of a command or an action. It returns the exit code, or None for 0."""
 
@@ -102,11 +102,6 @@ class Parser(argparse.ArgumentParser):
         """Accept `--json`."""
         self.add_flag("--json", "print JSON")
 
-    def add_columns(self) -> None:
-        """Accept `columns=main` or `columns=all`."""
-        meaning = "`main`, or `all` for every metric, difference from the baseline and cost"
-        self.add_settings([("columns", "WHICH", COLUMNS[0], meaning)])
-
     def add_action(self, name: str, work: Work, meaning: str, *, default: bool = False) -> "Parser":
         """Add an action that calls `work`, such as `ls` in `runs ls`, or by `default`."""
         own = f"  {self.prog} {name} "
@@ -151,10 +146,11 @@ class Parser(argparse.ArgumentParser):
         raise UserError(f"{message}. See {self.prog} --help.")
 
 
-def positive_int(text: str) -> int:
-    """Parse a positive integer. Raises the error that argparse expects."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+def integer(name: str, text: str, most: int | None = None) -> int:
+    """Parse an integer from 1 to `most`. Raises UserError with the text after `name`."""
+    if not text.strip().isdecimal() or not 1 <= int(text) <= (most or int(text)):
+        bound = f" to {most}" if most else ""
+        raise UserError(f"{name}{text} is not an integer from 1{bound}.")
     return int(text)
 
 

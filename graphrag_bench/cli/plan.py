@@ -32,8 +32,8 @@ def declare(parser: Parser) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Print the plan of a run, or of each distinct cell of a sweep. Return the exit code."""
     words = [word for word in arguments if word != "--json"]
-    form = "Plans" if len(words) == len(arguments) else "JsonPlans"
-    return application.run(words, f"{__name__}.{form}")
+    form = [f"+{application.CALLBACK}.as_json=true"] * (len(words) < len(arguments))
+    return application.run(words, f"{application.CALLBACK}._target_={__name__}.Plans", *form)
 
 
 class Plans(Results):
@@ -41,17 +41,24 @@ class Plans(Results):
 
     name = "plan"
 
-    def __init__(self) -> None:
+    def __init__(self, as_json: bool = False) -> None:
         super().__init__()
-        self.command.sized = True
+        self.as_json, self.command.sized = as_json, True
 
     def plan(self, outcomes: Outcomes) -> int:
         """Print the plans and their totals. Return 1 if a cell has an error, else 0."""
+        n_failed = sum(isinstance(cell, UserError) for _, cell in outcomes)
+        if self.as_json:
+            cells = [
+                {"overrides": list(overrides)}
+                | ({"failed": str(cell)} if isinstance(cell, UserError) else plan_values(cell))
+                for overrides, cell in outcomes
+            ]
+            print(json.dumps(cells, ensure_ascii=False, indent=1))
+            return int(n_failed > 0)
         seen: dict[str, Experiment] = {}
-        n_failed = 0
         for overrides, outcome in outcomes:
             if isinstance(outcome, UserError):
-                n_failed += 1
                 print(f"{' '.join(overrides)}\n  failed: {outcome}\n")
             elif (name := cell_identity(outcome)) not in seen:
                 seen[name] = outcome
@@ -69,20 +76,6 @@ class Plans(Results):
         print(wrapped([counts]), end="\n\n")
         print(wrapped(_work_ahead(list(runs.values()))))
         return int(n_failed > 0)
-
-
-class JsonPlans(Plans):
-    """Hydra callback that prints the plans of cells as JSON."""
-
-    def plan(self, outcomes: Outcomes) -> int:
-        """Print the plans. Return 1 if a cell has an error, else 0."""
-        cells = [
-            {"overrides": list(overrides)}
-            | ({"failed": str(cell)} if isinstance(cell, UserError) else plan_values(cell))
-            for overrides, cell in outcomes
-        ]
-        print(json.dumps(cells, ensure_ascii=False, indent=1))
-        return int(any("failed" in cell for cell in cells))
 
 
 def _work_ahead(experiments: Sequence[Experiment]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from argparse import Namespace
 from collections import Counter
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import Parser, refuse_other_settings
+from graphrag_bench.cli.parsing import Parser, integer, refuse_other_settings
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.fingerprint import digest
@@ -96,16 +96,9 @@ def _check(options: Namespace) -> tuple[int, ...]:
             raise unknown(name, value, valid)
     most = _DEFAULT_N[options.kind]
     limit = most if options.kind == "abstract" else None
-    options.n = most if options.n is None else _number("n", options.n, limit)
+    options.n = most if options.n is None else integer("n=", options.n, limit)
     lengths = options.hops.strip("()[]").split(",")
-    return tuple(dict.fromkeys(_number("hops", length, 3) for length in lengths))
-
-
-def _number(name: str, text: str, most: int | None) -> int:
-    if not text.strip().isdecimal() or not 1 <= int(text) <= (most or int(text)):
-        bound = f" to {most}" if most else ""
-        raise UserError(f"{name}={text} is not an integer from 1{bound}.")
-    return int(text)
+    return tuple(dict.fromkeys(integer("hops=", length, 3) for length in lengths))
 
 
 def _folder(options: Namespace, hops: tuple[int, ...], experiment: Experiment) -> Path:

@@ -64,7 +64,7 @@ T = TypeVar("T")
 _OPTIONS = ("--help", "--hydra-help", "--version", "--cfg", "--resolve", "--package", "--run",
             "--multirun", "--config-path", "--config-name", "--config-dir", "--info",
             "--experimental-rerun", "--shell-completion")  # fmt: skip
-_CALLBACK = "hydra.callbacks.results._target_"
+CALLBACK = "hydra.callbacks.results"
 
 
 def declare(parser: Parser) -> None:
@@ -74,15 +74,15 @@ def declare(parser: Parser) -> None:
     parser.add_section("options", [("--hydra-help", options)])
 
 
-def run(arguments: Sequence[str], callback: str = "") -> int:
-    """Run the Hydra application; `callback` is the import path of a subclass of `Results`."""
+def run(arguments: Sequence[str], *callback: str) -> int:
+    """Run the Hydra application. `callback` has settings of another callback than `Results`."""
     for name in (word.partition("=")[0] for word in arguments if word.startswith("--")):
         if name not in _OPTIONS:
             own = [f"{one}=" for one, *_ in described_settings()] + ["--json"] * bool(callback)
             raise unknown("option", name, [*_OPTIONS, *own])
     with compose.plain_errors():
         words = [quote(word) for word in sorted(arguments, key=is_setting)]
-    words = _with_cell_settings(words) + [f"{_CALLBACK}={callback}"] * bool(callback)
+    words = [*_with_cell_settings(words), *callback]
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra raises errors, and does not print them
     application = hydra.main(None, compose.PRIMARY, compose.VERSION_BASE)
     before, sys.argv = sys.argv, ["graphrag-bench", *words]  # the application reads sys.argv

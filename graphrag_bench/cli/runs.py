@@ -103,7 +103,7 @@ def declare(parser: Parser) -> None:
         action.add_json()
     scoring.set_usage("RUN [RUN ...] [evaluation.NAME=VALUE ...] [dataset.root=FOLDER]")
     scoring.add_word("words", "RUN", RUNS, "+")
-    scoring.add_columns()
+    scoring.add_settings([parsing.COLUMNS_ROW])
     metrics = [(name, one.meaning) for name, one in ANSWER_METRICS.items()]
     scoring.add_section("answer metrics", metrics)
     root = ("dataset.root=FOLDER", "the new folder of the data set")

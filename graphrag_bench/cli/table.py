@@ -24,7 +24,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import RUNS, Parser, runs_and_settings
+from graphrag_bench.cli.parsing import COLUMNS_ROW, RUNS, Parser, runs_and_settings
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.papers import printed
@@ -44,7 +44,7 @@ def declare(parser: Parser) -> None:
     parser.set_usage("PAPER/TABLE [OPTIONS]\nRUN [RUN ...] [columns=all] [OPTIONS]")
     parser.add_word("words", "WORD", f"PAPER/TABLE, or runs: {RUNS}", "*")
     parser.add_flag("--papers-prompts", "grade your own prompt files as the paper's prompts")
-    parser.add_columns()
+    parser.add_settings([COLUMNS_ROW])
     formats = "markdown, latex (booktabs) or csv (a row for each value of a paper's table)"
     parser.add_option("--format", "FORMAT", formats, choices=tuple(FORMATS))
     parser.add_home()
