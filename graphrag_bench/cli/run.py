@@ -224,6 +224,9 @@ def _or_exit(work: Callable[["Results", DictConfig], int]) -> Callable[..., None
 
     def callback(self: "Results", config: DictConfig, **_: Any) -> None:
         code = _outcome(lambda: work(self, config))
+        if isinstance(code, BrokenPipeError):  # e.g. `head` closed the pipe
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+            raise SystemExit(0)
         if isinstance(code, Exception):
             sys.stderr.write(f"graphrag-bench {self.name}: {message_of(code)}\n")
             code = exit_code_of(code)

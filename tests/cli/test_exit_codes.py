@@ -1,8 +1,9 @@
 """Exit codes: 0 complete, 1 incomplete, 2 wrong input, 130 and 143 signals."""
 
+import io
 import signal
 import sqlite3
-from contextlib import closing
+from contextlib import closing, redirect_stdout
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -22,6 +23,7 @@ from toy_runs import (
 )
 
 from graphrag_bench.cli import doctor
+from graphrag_bench.cli.main import main
 
 pytestmark = pytest.mark.slow
 
@@ -47,6 +49,17 @@ generate:
   - {{op: context.chunks, top_k: 2}}
   - {{op: answer.direct, use: [context], prompt: "methods:vanilla/prompts/answer.j2"}}
 """
+
+
+class ClosedPipe(io.StringIO):
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+def test_a_closed_pipe_ends_a_plan_quietly(capsys: pytest.CaptureFixture[str]) -> None:
+    with redirect_stdout(ClosedPipe()):
+        assert main(["plan", *TOY, "method=bm25"]) == 0
+    assert "Broken" not in capsys.readouterr().err
 
 
 def test_a_stopped_run_exits_with_1_and_wrong_input_with_2_and_rows_stay() -> None:
