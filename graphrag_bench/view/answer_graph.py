@@ -160,9 +160,7 @@ class _Drawing:
         self.relationships: dict[int, float | None] = {}
         self.chunks: dict[int, float] = {}
         self.paths: list[Plain] = []
-        self.routes: list[
-            Plain
-        ] = []  # links from a chunk to a chunk that one of its sentences names
+        self.routes: list[Plain] = []  # from a chunk to a chunk that one of its sentences names
         for step in trace:
             wrote = step["wrote"]
             for slot in ("nodes", "step_nodes"):
