@@ -2,8 +2,7 @@
 
 An artifact is built once and stored in HOME/artifacts under a key, which is a digest of its code,
 settings and inputs. Export a graph that was expensive to build in order to share it. The import
-verifies the sha256 of each file. With paths.shared_artifacts=FOLDER, a run also uses the artifacts
-in another folder.
+verifies every sha256. With paths.shared_artifacts=FOLDER, a run also uses artifacts in FOLDER.
 
 examples
   graphrag-bench artifacts ls

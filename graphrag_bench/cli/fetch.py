@@ -5,8 +5,7 @@ they are stored in DIR, and `run` needs the same setting. Repeat the command to 
 
 Each file is checked against the sha256 on the data set's card or on the hub. If neither states one,
 the sha256 of the downloaded file is stored in fetched.json. The command warns if our reader has not
-been tested with the original files, or if the number of documents or questions is wrong. The
-publisher's licence applies.
+been tested with the original files, or if a count is wrong. The publisher's licence applies.
 
 example
   graphrag-bench fetch dataset=musique

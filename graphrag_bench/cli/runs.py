@@ -14,10 +14,10 @@ ids, ranked passages (ids or texts) and optional answers. A JSON file may also b
 {"retrieved_docs": [[TEXT, ...], ...], "answers": [...]}, in the order of the questions. White space
 is ignored when texts are compared. Imported runs are scored like other runs and marked `imported`.
 
-check compares metrics with limits. The exit code is 0 if all conditions hold, else 3. Put each
-condition in quotes, because a shell treats > as a redirection. METRIC is a metric in the table,
-failed, n, or a measure of usage, such as context_tokens_per_question. With --interval, a limit must
-hold at the worse end of the 95 % interval: the lower end for >=, the upper end for <=.
+check compares metrics with limits. The exit code is 0 if all conditions hold, else 3. METRIC is a
+metric in the table, failed, n, or a measure of usage, such as context_tokens_per_question. With
+--interval, a limit must hold at the worse end of the 95 % interval: the lower end for >=, the upper
+end for <=.
 
 export --result writes two files for the results board: settings, metrics, command, environment and
 checksums of the stored results as JSON, and the metrics of each question as CSV. They contain no
