@@ -35,10 +35,7 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class Measure:
-    """Judged metric with its prompts and the texts that it needs.
-
-    If `named` is true, the metric is computed only if it is selected by name.
-    """
+    """Judged metric, which if `named` must be selected by name, and the texts that it needs."""
 
     metric: JudgedMetric
     prompts: tuple[Prompt, ...]
@@ -115,8 +112,8 @@ def judge_answers(
     """Judge the first `limit` answers of a run, and return all judgements of the run.
 
     Stored judgements are reused, and failed calls are repeated. Raises UserError if the run has no
-    answers, if all metrics need contexts but no contexts are stored, or if another process is
-    judging the run. Raises RunStopped if no further call can succeed.
+    answers, if no contexts are stored that all metrics need, or if another process is judging the
+    run. Raises RunStopped if no further call can succeed.
     """
     dataset, folder = stored.require_dataset(), stored.folder.path
     wanted, cases = select_measures(metrics, stored), _cases(stored, limit)

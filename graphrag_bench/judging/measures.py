@@ -1,7 +1,7 @@
 """Metrics of a single answer that need a judge model.
 
-A metric is a generator. It yields prompts for the judge, receives the parsed replies, and returns a
-value in 0..1. If a reply cannot be parsed, the answer gets no value.
+A metric is a generator that yields prompts for the judge, receives the parsed replies, and returns
+a value in 0..1. An answer whose reply cannot be parsed has no value.
 """
 
 import re
@@ -188,12 +188,11 @@ def claims(case: AnswerToJudge, text: str) -> Generator[Ask, Any, list[str]]:
 def correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """Judge whether the answer states the gold answer and no other answer: 1 if it does, else 0.
 
-    First, the answers stated in the text are extracted. Rules extract them from a short name or a
-    long list, and the judge extracts them from other texts. The judge does not see the gold answer
-    in this step, because it would then overlook wrong items in a list. The names and the number of
-    the extracted answers are compared with the gold answer. If this does not settle the value, a
-    second call asks the judge whether both have the same meaning. A refusal is right only if the
-    gold answer is a refusal.
+    First, rules extract the stated answers from a short name or a long list, and the judge extracts
+    them from other texts. The judge does not see the gold answer, because it would then overlook
+    wrong items in a list. The names and the number of the extracted answers are compared with the
+    gold answer. If this does not settle the value, a second call asks the judge whether both have
+    the same meaning. A refusal is right only if the gold answer is a refusal.
     """
     if refuses(case.answer, case.golds):
         return float(not case.refused)
@@ -283,9 +282,9 @@ def relevance(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
 
 
 def recall(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
-    """Judge which fraction of the gold answer's statements is in the context, as in ragas.
+    """Judge which fraction of the gold answer's statements is in the context (0 if it is empty).
 
-    An empty context scores 0.
+    Source: ragas.
     """
     if not case.passages:
         return 0.0

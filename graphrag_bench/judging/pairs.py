@@ -96,10 +96,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
 
 
 def select_protocol(runs: Sequence[StoredRun], name: str = "") -> Protocol:
-    """Return the protocol with this name.
-
-    The default is `paper` if all runs have the regime `published`, and `house` otherwise.
-    """
+    """Return the named protocol, by default `paper` if all runs are `published`, else `house`."""
     if name and name not in PROTOCOLS:
         raise unknown("protocol", name, PROTOCOLS)
     published = all(regime_of(run.metrics) == "published" for run in runs)
@@ -213,19 +210,19 @@ class AnswerPairs:
 
     @classmethod
     def of(cls, runs: Sequence[StoredRun], limit: int | None = None) -> "AnswerPairs":
-        """Return the answers to the first `limit` shared questions, stratified by question type.
+        """Return the answers to the first `limit` shared questions, stratified by type.
 
         Raises UserError if the runs share no question.
         """
-        keys = [run.folder.path.name for run in runs]
         sets = [run.require_dataset() for run in runs]
         texts = [{question.id: question.text for question in one.questions} for one in sets]
-        answers = {
-            key: {
-                name: row["answer"] for name, row in run.rows.items() if row["status"] == "answered"
-            }
-            for key, run in zip(keys, runs, strict=True)
-        }
+        n_alike = Counter(str(run.metrics["title"]) for run in runs)
+        answers, titles = {}, {}
+        for run in runs:
+            key, title, rows = run.folder.path.name, str(run.metrics["title"]), run.rows
+            titles[key] = title if n_alike[title] == 1 else f"{title} {key[:6]}"
+            answered = [name for name, row in rows.items() if row["status"] == "answered"]
+            answers[key] = {name: rows[name]["answer"] for name in answered}
         shared = (
             (one.id, one.text)
             for one in sets[0].interleaved()
@@ -234,12 +231,6 @@ class AnswerPairs:
         )
         if not (questions := dict(islice(shared, limit))):
             raise UserError("The runs share no answered question.")
-        names = [str(run.metrics["title"]) for run in runs]
-        n_alike = Counter(names)
-        titles = {
-            key: f"{name} {key[:6]}" if n_alike[name] > 1 else name
-            for key, name in zip(keys, names, strict=True)
-        }
         return cls(tuple(runs), questions, answers, titles)
 
     def duels(self) -> Iterator[Duel]:

@@ -33,8 +33,8 @@ _DRAWS, _ENDS = 9999, (2.5, 97.5)
 def write_sheet(judging: PairJudging, n: int, file: Path, seed: int) -> int:
     """Write a spreadsheet with up to `n` pairs of answers; return the number of pairs.
 
-    The pairs are sampled from those that need a judge, stratified by question type. Only the folder
-    of the comparison stores which run is A in each pair.
+    Pairs that need a judge are sampled by question type. Only the folder of the comparison stores
+    which run is A in each pair.
     """
     duels, rng = _duels(judging, seed), np.random.default_rng(seed)
     gold = judging.pairs.runs[0].require_dataset().gold
@@ -62,10 +62,7 @@ def safe_text(text: str) -> str:
 
 
 def is_same(cell: str, text: str, ascii_only: bool) -> bool:
-    """Return whether a cell shows a text, ignoring white space and leading apostrophes.
-
-    If `ascii_only` is true, other characters are not compared.
-    """
+    """Return whether a cell shows a text, or its ASCII part, but for spaces and apostrophes."""
     text = re.sub(r"[^\x00-\x7f]", "\ufffd", text) if ascii_only else text
     cell, text = (" ".join(one.strip().lstrip("'").split()) for one in (cell, text))
     return fnmatchcase(cell, re.sub("\ufffd+", "*", escape(text))) if ascii_only else cell == text

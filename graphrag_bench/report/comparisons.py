@@ -122,10 +122,9 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
 
 
 def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
-    """Return the run of the baseline that agrees with a run in most settings.
+    """Return the baseline's run, on the same corpus, that agrees with a run in most settings.
 
-    It has the same data set and corpus. Returns None if there is no such run, or if it is the given
-    run itself.
+    Returns None if there is no such run, or if it is the given run itself.
     """
     names = [*_MATCHED_FIELDS, *["varied"] * (run["method"] != baseline)]
 

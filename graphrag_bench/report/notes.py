@@ -69,11 +69,15 @@ def _facts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     readers = field_values(answering, "llm") if any(run["llm"] for run in answering) else ""
     readers = f"answers by {readers}; " if readers else ""
     yield Note("models", f"{readers}build model {every('llm_build')}; embedder {every('embedder')}")
+    texts = set()
+    for run in runs:
+        counts = ", ".join(f"{k} {v}" for k, v in sorted(run["extraction_statistics"].items()))
+        texts.add(f"{run['extraction']} ({counts})" if counts else run["extraction"])
+    extractions = "; ".join(sorted(texts - {""})) or "none"
     yield Note(
         "sources",
-        f"profile {every('profile')}, fidelity {every('fidelity')}; extraction: "
-        f"{_extractions(runs)}; commit {every('commit')}; contexts counted in tokens of "
-        f"{every('tokenizer')}",
+        f"profile {every('profile')}, fidelity {every('fidelity')}; extraction: {extractions}; "
+        f"commit {every('commit')}; contexts counted in tokens of {every('tokenizer')}",
     )
     roles = {run["role"] for run in answering}
     floor = "closed-book is the reader's lower bound; " if "floor" in roles else ""
@@ -196,19 +200,8 @@ def _titles(runs: Iterable[RunMetrics]) -> str:
     return ", ".join(dict.fromkeys(str(run["title"]) for run in runs))
 
 
-def _extractions(runs: Sequence[RunMetrics]) -> str:
-    texts = set()
-    for run in runs:
-        counts = ", ".join(f"{k} {v}" for k, v in sorted(run["extraction_statistics"].items()))
-        texts.add(f"{run['extraction']} ({counts})" if counts else run["extraction"])
-    return "; ".join(sorted(texts - {""})) or "none"
-
-
 def resampling_units(clusters: Iterable[int]) -> str:
-    """Return the name of the units that the bootstrap resamples: questions or scopes.
-
-    `clusters` has the number of scopes of each mean; it is 0 if questions are resampled.
-    """
+    """Return what the bootstrap resamples, given the number of scopes of each mean, or 0."""
     if not (numbers := sorted({*clusters} - {0})):
         return "questions"
     few = "; intervals over so few scopes are too narrow" if numbers[0] <= FEW_CLUSTERS else ""
@@ -216,10 +209,7 @@ def resampling_units(clusters: Iterable[int]) -> str:
 
 
 def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield warnings about runs that were scored again for a table.
-
-    This happens if the gold answers changed, or if the other runs were scored by another rule.
-    """
+    """Yield warnings about runs that were scored again: for changed gold, or for another rule."""
     if titles := _titles(run for run in runs if run.get("regraded")):
         yield _warning("gold", f"scored again for this table, as gold answers changed: {titles}")
     for words, group in group_by(runs, lambda run: run.get("scored_as", "")).items():

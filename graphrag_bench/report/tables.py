@@ -354,10 +354,7 @@ def run_sheet(runs: Sequence[RunMetrics], settings: Sequence[Mapping[str, Any]])
 
 
 def interval(run: RunMetrics, name: str) -> dict[str, float | None]:
-    """Return the mean, n and interval of a metric as columns; a missing number is None.
-
-    The columns of the metric `f1` are `f1`, `f1_n`, `f1_low` and `f1_high`.
-    """
+    """Return a metric as columns, which may be None, such as `f1`, `f1_n`, `f1_low`, `f1_high`."""
     mean, ends = run["metrics"].get(name, {}), ("", "_n", "_low", "_high")
     return {f"{name}{end}": mean.get(end.strip("_") or "mean") for end in ends}
 

@@ -1,7 +1,6 @@
 """Export a stored run as an entry of the results board, and check such an entry.
 
-An entry consists of a small JSON file and a CSV file. The CSV file has the metrics of each
-question, from which the check recomputes the means. Entries have no texts, paths or API keys.
+It is a JSON file, without texts, paths and API keys, and a CSV file with metrics of each question.
 """
 
 import csv
@@ -48,12 +47,11 @@ _SECRET = re.compile(r"(?i)\b(sk|hf|gsk|ghp|xai|pk)[-_][\w-]{16,}|\bbearer\s")
 
 
 def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
-    """Return the results board entry of a run.
+    """Return the board entry of a run: its settings, metrics, and a `command` that repeats it.
 
-    It has the run's settings, metrics, and a `command` that repeats the run. `records` and
-    `questions` are the SHA-256 digests of the stored results and of `question_metrics`. `sha256` is
-    the digest of all other fields. Raises UserError if the run is imported or unfinished, or if no
-    command can repeat it.
+    `records` and `questions` are the SHA-256 digests of the stored results and of
+    `question_metrics`. `sha256` is the digest of all other fields. Raises UserError if the run is
+    imported or unfinished, or if no command can repeat it.
     """
     run.require_steps()
     run.require_dataset()
@@ -102,7 +100,7 @@ def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """Check an entry and its CSV file, and return the entry.
+    """Check an entry, recompute its means from its CSV file, and return it.
 
     Raises UserError if a file is missing, has changed since `write_result` wrote it, or contains a
     path, an address or a key, and if a number of `metrics` differs from the CSV file.

@@ -1,8 +1,7 @@
-"""Select a stored run for each row of a paper's table.
+"""Select a stored run with the method and settings of each row of a paper's table.
 
-A run is a candidate for a row if it uses the row's method and settings. Runs on the paper's data
-with the paper's model are preferred. All other selected runs for a model of the paper form a group:
-they share the data set, model, number of questions and judge, so that methods can be compared.
+Runs on the paper's data with the paper's model are preferred. All other selected runs for a model
+of the paper share the data set, model, number of questions and judge, so that they are comparable.
 """
 
 from collections import Counter
@@ -151,10 +150,9 @@ def stored_of(part: Part, conditions: Sequence[RunConditions]) -> list[tuple[Run
 
 
 def selected_runs(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
-    """Select one of the candidates for each row of a paper's table.
+    """Select for each row the candidate nearest to the paper.
 
-    If a candidate has grade A or B, the candidate nearest to the paper is selected. Otherwise, the
-    nearest candidate in the group with candidates for the most rows is selected.
+    If no candidate has grade A or B, it comes from the group with candidates for the most rows.
     """
     by_llm = group_by(rows, lambda row: row[0][2])
     groups = {llm: _largest_group([rows[row] for row in of]) for llm, of in by_llm.items()}

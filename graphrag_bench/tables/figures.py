@@ -34,8 +34,8 @@ class CellEntry:
     """Our value for a cell of a paper's table, and the inputs that are still missing.
 
     `runs` has the settings of missing runs. `unjudged` has the keys of the runs, or pairs of runs,
-    that have no verdicts yet. `missing_parts` names other missing inputs. `reason` explains why the
-    cell cannot have a value. A mean over several runs can have a value before all runs are there.
+    without verdicts. `missing_parts` names other missing inputs. `reason` explains why the cell
+    cannot have a value. A mean over several runs can have a value before all runs are there.
     """
 
     figure: Figure | None = None
@@ -156,8 +156,7 @@ class _Collection:
     def nearest(self, part: Part, stored: Sequence[tuple[RunConditions, ...]]) -> tuple[str, ...]:
         """Return the key of the run, or the keys of the pair of runs, that should be judged.
 
-        It has the best grade, then the largest group of comparable runs, then is nearest to the
-        paper.
+        The order is: best grade, largest group of comparable runs, nearest to the paper.
         """
 
         def place(runs: tuple[RunConditions, ...]) -> tuple[object, ...]:

@@ -33,10 +33,9 @@ class RunConditions:
     """Stored run and the properties that grading compares.
 
     `sizes` has the numbers of documents and tokens of the corpus, if they are known.
-    `papers_prompts` is true if the user states that the run used the prompts of the paper, and if
-    no prompt of the run is part of this project. `verified` is true if the format of the data set
-    was checked against original files. `abstract` is true if the questions are about the whole
-    corpus.
+    `papers_prompts` tells whether the user states that the prompts are the paper's, and none is
+    part of this project. `verified` tells whether the format of the data set was checked against
+    original files, and `abstract` whether the questions are about the whole corpus.
     """
 
     run: StoredRun
@@ -112,9 +111,8 @@ def grade(one: RunConditions, recipe: Recipe, judge: str = "", protocol: str = "
 
     The grade is C if the data set, corpus size, answering model, judge, judging protocol or choice
     of questions differs, if the corpus size of the run is unknown, or if the regime is not
-    `published`. The grade is A if the data, models, settings and prompts are equal. In all other
-    cases it is B. A count is graded by the corpus size only. Different questions do not lead to
-    grade C if the value measures a graph.
+    `published`. It is A if the data, models, settings and prompts are equal, and otherwise B. A
+    count is graded by the corpus size only, and a value of a graph without regard to the questions.
     """
     if recipe.metric.kind == "count":
         return Grade.of(_corpus(one, recipe, silent=True))
@@ -211,10 +209,7 @@ def _models(one: RunConditions, recipe: Recipe, judge: str) -> Iterator[Mismatch
 def different_settings(
     ours: Mapping[str, object], theirs: Mapping[str, object]
 ) -> Iterator[Mismatch]:
-    """Yield a mismatch for each setting with different values.
-
-    Settings of steps are left out if any other setting differs.
-    """
+    """Yield a mismatch for each different setting; of steps, only if no other setting differs."""
     undecided = {"method.title", REGIME}
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
         undecided |= {"chunking.variant", "chunking.size"}

@@ -1,8 +1,7 @@
 """Share runs and artifacts in a dataset repository on the Hugging Face Hub.
 
-A run is uploaded as the folder runs/DATASET/METHOD/KEY together with the SHA-256 digest of each
-file. An artifact is uploaded as artifacts/KEY.tar.gz. The access token comes from HF_TOKEN or from
-`hf auth login`.
+A run is the folder runs/DATASET/METHOD/KEY with the SHA-256 digest of each file. An artifact is
+artifacts/KEY.tar.gz. The access token comes from HF_TOKEN or from `hf auth login`.
 """
 
 import hashlib
@@ -40,10 +39,10 @@ _FILE = re.compile(
 
 
 def push_runs(runs: Sequence[StoredRun], home: str | Path, repo: str, *, texts: bool) -> list[str]:
-    """Upload runs with a dataset card; return a line for each run.
+    """Upload runs without paths and addresses, and a dataset card; return a line for each run.
 
-    If `texts` is false, traces are left out, and so are contexts that contain texts. Paths and
-    addresses are removed from the settings. Raises UserError if `write_result` rejects a run.
+    If `texts` is false, traces and contexts with texts are left out. Raises UserError if
+    `write_result` rejects a run.
     """
     with TemporaryDirectory() as scratch:
         folder, sections, lines = Path(scratch), {}, []

@@ -224,10 +224,7 @@ def long_table(table: PaperTable, filled: Cells) -> Table:
 
 
 def commands(table: PaperTable, filled: Cells, home: Path) -> list[str]:
-    """Return the commands that generate questions, run methods and judge answers for a table.
-
-    Data sets whose values come from the same runs share a command.
-    """
+    """Return the commands, each once, that generate questions, run methods and judge answers."""
     missing, paper = {cell.dataset for cell, one in filled.items() if one.runs}, table.paper
     of_sets = [[cell for cell in table.cells if cell.dataset == name] for name in table.datasets]
     below = "" if home == Path() else f" --home {home}"
