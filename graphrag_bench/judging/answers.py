@@ -48,10 +48,6 @@ class Measure:
         """Whether the metric needs the context of an answer."""
         return "context" in self.needs
 
-    def fits(self, case: AnswerToJudge) -> bool:
-        """Return whether all texts that the metric needs are available for an answer."""
-        return all(getattr(case, name) for name in self.needs)
-
     def fingerprint(self, case: AnswerToJudge) -> str:
         """Return a digest of the judged texts; if it changes, the answer is judged again."""
         context = case.context if self.context else ""
@@ -181,9 +177,8 @@ def _todo(
         for row in judged_rows(folder)
         if key.items() <= row.items() and row["missing"] != "failed"
     }
-    return [
-        one for one in cases if measure.fits(one) and judged.get(one.id) != measure.fingerprint(one)
-    ]
+    known = (case for case in cases if all(getattr(case, name) for name in measure.needs))
+    return [case for case in known if judged.get(case.id) != measure.fingerprint(case)]
 
 
 def _judge(

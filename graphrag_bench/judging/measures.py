@@ -212,10 +212,9 @@ def correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
 
 
 def _by_form(case: AnswerToJudge) -> Sequence[str] | None:
-    answer = case.answer
+    answer, entries = case.answer, _entries(case.answer)
     if _mark([answer], case) == 1:
         return [answer]
-    entries = _entries(answer)
     if len(answer.split()) <= WORDS_OF_NAME and len(entries) == 1:
         return None if abstains(answer) else [answer]
     short = all(len(entry.split()) <= WORDS_OF_ENTRY for entry in entries)

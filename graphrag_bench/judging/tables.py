@@ -101,7 +101,7 @@ class StoredVerdicts:
     """Verdicts stored in a home: on pairs in comparisons/, and on single answers in runs/."""
 
     home: Path
-    _judged: dict[Path, Values] = field(default_factory=dict)
+    _judged: dict[tuple[Path, str], dict[str, Mean]] = field(default_factory=dict)
 
     @cached_property
     def _points(self) -> dict[VerdictKey, dict[str, float]]:
@@ -129,19 +129,10 @@ class StoredVerdicts:
                 points.setdefault(question, []).append(value)
         return mean_of({question: fmean(values) for question, values in points.items()}, scopes)
 
-    def judges_of(self, folder: Path, metric: str) -> list[str]:
-        """Return the judges that evaluated the answers of a run by a metric, sorted."""
-        return sorted(
-            judge
-            for judge, metrics in self._of_run(folder).items()
-            if any(value is not None for value in metrics.get(metric, {}).values())
-        )
-
-    def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
-        """Return the mean of a metric over a run by one judge, in 0..1; None without values."""
-        return mean_of(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
-
-    def _of_run(self, folder: Path) -> Values:
-        if folder not in self._judged:
-            self._judged[folder] = judged_values(judged_rows(folder))
-        return self._judged[folder]
+    def judged(self, folder: Path, metric: str, scopes: Scopes) -> dict[str, Mean]:
+        """Return the mean of a metric over a run, in 0..1, by judge and in their order."""
+        if (folder, metric) not in self._judged:
+            values = sorted(judged_values(judged_rows(folder)).items())
+            means = {judge: mean_of(metrics.get(metric, {}), scopes) for judge, metrics in values}
+            self._judged[folder, metric] = {judge: mean for judge, mean in means.items() if mean}
+        return self._judged[folder, metric]

@@ -221,17 +221,14 @@ def headline_table(
 def _differences(shown: Sequence[Comparison]) -> list[RunColumn]:
     if not shown:
         return []
-    tested = {one.place: one for one in shown}
     baseline = "/".join(dict.fromkeys(one.baseline_title for one in shown))
-
-    def cell(text: Callable[[Comparison], str]) -> Callable[[RunMetrics], str]:
-        return lambda run: text(tested[run["place"]]) if run["place"] in tested else MISSING
-
-    def difference(one: Comparison) -> str:
-        return f"{one.difference.mean:+.3f}{format_part(one.difference.n, one.n)}"
-
-    p = cell(lambda one: format_p(one.p))
-    return [(f"minus {baseline}", cell(difference)), (p_column(one.n_tests for one in shown), p)]
+    ps = {one.place: format_p(one.p) for one in shown}
+    gaps = {one.place: f"{one.difference.mean:+.3f}{format_part(one.difference.n, one.n)}"
+            for one in shown}  # fmt: skip
+    return [
+        (f"minus {baseline}", lambda run: gaps.get(run["place"], MISSING)),
+        (p_column(one.n_tests for one in shown), lambda run: ps.get(run["place"], MISSING)),
+    ]
 
 
 def _headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
@@ -255,25 +252,23 @@ def cost_table(runs: Sequence[RunMetrics]) -> Table:
     """Return a table with the estimated, paid and cached calls of each step of each run."""
     heads = ("method", "step", "calls at most", "tokens at most", "paid calls", "paid tokens",
              "paid USD", "cached calls", "cached tokens", "cut", "retries")  # fmt: skip
-    rows = []
-    for run in in_table_order(runs):
-        for step, cost in run["cost"]["steps"].items():
-            paid, cached = cost["paid"], cost["cached"]
-            expected = run["estimate"].get(step)
-            rows.append((
-                str(run["title"]), step,
-                f"{expected['calls']:,}" if expected else MISSING,
-                _prompt_and_completion(expected) if expected else MISSING,
-                f"{paid['calls']:,}", _prompt_and_completion(paid), f"{paid['usd']:.4f}",
-                f"{cached['calls']:,}", _prompt_and_completion(cached),
-                str(cost["truncated"]), str(paid["retries"]),
-            ))  # fmt: skip
+
+    def load(part: Mapping[str, Any] | None) -> tuple[str, str]:
+        if not part:
+            return MISSING, MISSING
+        return f"{part['calls']:,}", f"{part['prompt_tokens']:,} + {part['completion_tokens']:,}"
+
+    rows = tuple(
+        (
+            str(run["title"]), step, *load(run["estimate"].get(step)), *load(cost["paid"]),
+            f"{cost['paid']['usd']:.4f}", *load(cost["cached"]), str(cost["truncated"]),
+            str(cost["paid"]["retries"]),
+        )
+        for run in in_table_order(runs)
+        for step, cost in run["cost"]["steps"].items()
+    )  # fmt: skip
     note = "all calls so far; tokens: prompt + completion; cut: replies that reached max_tokens"
-    return Table("costs of the runs", heads, tuple(rows), (note,), texts=heads[:2])
-
-
-def _prompt_and_completion(part: Mapping[str, Any]) -> str:
-    return f"{part['prompt_tokens']:,} + {part['completion_tokens']:,}"
+    return Table("costs of the runs", heads, rows, (note,), texts=heads[:2])
 
 
 def checked_columns(name: str) -> str:

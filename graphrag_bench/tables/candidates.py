@@ -124,7 +124,8 @@ def _judges(
         seen = [set(verdicts.judges(first, second, name)) for name in metric.criteria]
         return sorted(set.intersection(*seen))
     if metric.kind == "judged_answer":
-        return [(judge, "") for judge in verdicts.judges_of(folders[0], metric.value)]
+        scopes = runs[0].run.scopes
+        return [(judge, "") for judge in verdicts.judged(folders[0], metric.value, scopes)]
     return [("", "")]
 
 

@@ -77,15 +77,14 @@ def pull_runs(repo: str, home: Path) -> list[str]:
                     raise UserError(f"{repo}: '{place}/{name}' is not a file of a run.")
                 if _sha256(_download(api, repo, f"{place}/{name}", scratch)) != sha256:
                     raise UserError(f"{repo}: {place}/{name} does not match its sha256 digest.")
-            if (home / place).exists():
-                if {**_hashes(home / place), **stated} != _hashes(home / place):
-                    raise UserError(
-                        f"{home / place} differs from the run in {repo} and is not overwritten. "
-                        "Pull into another --home, or remove the run: graphrag-bench runs rm."
-                    )
-            else:
-                new.append(place)
-            state = "new" if place in new else "present"
+            present = (home / place).exists()
+            if present and not stated.items() <= _hashes(home / place).items():
+                raise UserError(
+                    f"{home / place} differs from the run in {repo} and is not overwritten. "
+                    "Pull into another --home, or remove the run: graphrag-bench runs rm."
+                )
+            new += [] if present else [place]
+            state = "present" if present else "new"
             lines.append(f"{state}: {home / place}; content: {digest(stated)}")
         for place in new:
             (Path(scratch) / place / DIGESTS).unlink()
@@ -102,9 +101,9 @@ def push_artifact(artifacts: Path, key: str, repo: str) -> str:
         file = Path(scratch) / "artifacts" / f"{one.key}.tar.gz"
         file.parent.mkdir()
         content = export_artifacts(items, file)
-        names = "\n".join(f"- {item.resource} `{item.key}`" for item in items)
         text = f"{one.resource} of {one.dataset} with its inputs. {_licence(one.dataset)}\n\n"
-        text += f"{names}\n\nContent: `{content}`. It contains texts of the data set."
+        text += "\n".join(f"- {item.resource} `{item.key}`" for item in items)
+        text += f"\n\nContent: `{content}`. It contains texts of the data set."
         _upload(repo, Path(scratch), {f"artifacts/{one.key}": text})
     return content
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from graphrag_bench.judging.tables import StoredVerdicts
 from graphrag_bench.papers.printed import PaperTable, PrintedCell
 from graphrag_bench.report.rows import TOKENS, total_of
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.folder import Row, write_whole
+from graphrag_bench.run.folder import Row, read_json, write_whole
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.tables.candidates import Candidate
 from graphrag_bench.text import count_tokens
@@ -107,7 +107,6 @@ class FigureSource:
     """Values of the stored runs in `home`; verdicts and corpora are read only once."""
 
     home: Path
-    _sizes: dict[str, Mapping[str, int]] = field(default_factory=dict)
 
     @cached_property
     def verdicts(self) -> StoredVerdicts:
@@ -118,16 +117,16 @@ class FigureSource:
         """Return the `documents` and `tokens` of a run's corpus; {} if it is unknown or changed."""
         digest = str(run.metrics.get("corpus") or "")
         file = self.home / "runs" / ".tables" / f"{digest}.json"
-        if not digest or digest in self._sizes:
-            return self._sizes.get(digest, {})
-        if file.is_file():
-            self._sizes[digest] = json.loads(file.read_text(encoding="utf-8"))
-        elif (dataset := run.dataset) is not None and dataset.corpus_digest == digest:
-            n_tokens = sum(count_tokens(one.text) for one in dataset.documents)
-            self._sizes[digest] = {"documents": len(dataset.documents), "tokens": n_tokens}
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(file, json.dumps(self._sizes[digest]) + "\n")
-        return self._sizes.setdefault(digest, {})
+        sizes: dict[str, int] = read_json(file) if digest else {}
+        if not digest or sizes:
+            return sizes
+        if (dataset := run.dataset) is None or dataset.corpus_digest != digest:
+            return {}
+        n_tokens = sum(count_tokens(one.text) for one in dataset.documents)
+        sizes = {"documents": len(dataset.documents), "tokens": n_tokens}
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, json.dumps(sizes) + "\n")
+        return sizes
 
     def figure(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
         """Return the value that a candidate gives for a cell; None if its runs do not have it."""
@@ -137,7 +136,8 @@ class FigureSource:
             case "judged":
                 return self._win_rate(table, cell, one)
             case "judged_answer":
-                return _interval(self.verdicts.judged(run.folder.path, what, one.judge, run.scopes))
+                judged = self.verdicts.judged(run.folder.path, what, run.scopes)
+                return _interval(judged.get(one.judge))
             case "metric":
                 stored = metrics["metrics"]
                 mean = next((stored[name] for name in what.split("|") if stored.get(name)), None)
