@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.fingerprint import code, digest
-from graphrag_bench.judging import graphragbench, measures
+from graphrag_bench.judging import measures
 from graphrag_bench.judging.measures import AnswerToJudge, JudgedMetric, judge
 from graphrag_bench.llm.calls import RequestsWritten
 from graphrag_bench.llm.chat import ChatModel
@@ -72,15 +72,14 @@ MEASURES: Mapping[str, Measure] = {
     "context_recall": Measure(measures.recall, (measures.RECALL,), ("golds", "context")),
     "context_precision": Measure(measures.precision, (measures.PRECISION,), ("golds", "context")),
     "answer_correctness": Measure(
-        graphragbench.answer_correctness,
-        (measures.STATEMENTS, measures.STATEMENTS, graphragbench.CLASSED),
+        measures.answer_correctness, (measures.STATEMENTS, measures.STATEMENTS, measures.CLASSED),
         ("golds",), embeds=True, named=True,
     ),
-    "coverage": Measure(graphragbench.coverage, (measures.STATEMENTS, graphragbench.COVERED),
-                        ("golds",), named=True),
-    "context_relevance": Measure(graphragbench.context_relevance, (graphragbench.RATED,),
-                                 ("context",), named=True),
-    "evidence_statements": Measure(graphragbench.evidence_statements, (graphragbench.EVIDENCE,),
+    "coverage": Measure(measures.coverage, (measures.STATEMENTS, measures.COVERED), ("golds",),
+                        named=True),
+    "context_relevance": Measure(measures.context_relevance, (measures.RATED,), ("context",),
+                                 named=True),
+    "evidence_statements": Measure(measures.evidence_statements, (measures.EVIDENCE,),
                                    ("context", "statements"), named=True),
 }  # fmt: skip
 """Judged metrics by name. All values are in 0..1, and higher is better."""

@@ -2,6 +2,12 @@
 
 A metric is a generator that yields prompts for the judge, receives the parsed replies, and returns
 a value in 0..1. An answer whose reply cannot be parsed has no value.
+
+The last four metrics are those of GraphRAG-Bench (Xiang et al. 2025), with our prompts.
+Source: GraphRAG-Bench/GraphRAG-Benchmark, `Evaluation/metrics`.
+Deviation: the judge refers to statements by number. Texts are not truncated; the authors' code
+truncates contexts to 20,000 characters, and references and answers to 3,000 characters. After an
+unreadable reply, correctness is 0 in the authors' code.
 """
 
 import re
@@ -32,6 +38,10 @@ SUPPORTED = Prompt(f"{PROMPTS}/supported.j2")
 QUESTIONS = Prompt(f"{PROMPTS}/asked_back.j2")
 RECALL = Prompt(f"{PROMPTS}/context_recall.j2")
 PRECISION = Prompt(f"{PROMPTS}/context_precision.j2")
+CLASSED = Prompt(f"{PROMPTS}/classed.j2")
+COVERED = Prompt(f"{PROMPTS}/covered.j2")
+RATED = Prompt(f"{PROMPTS}/context_rated.j2")
+EVIDENCE = Prompt(f"{PROMPTS}/statements_held.j2")
 N_QUESTIONS = 3
 """Number of questions that the judge generates from an answer in one reply. Deviation: Es et al.
 generate each question in a separate call. At temperature 0 these questions would be equal.
@@ -47,6 +57,9 @@ _Offered = create_model("_Offered", offered=(list[str], ...))
 _Agreed = create_model("_Agreed", agrees=(bool, ...))
 _AskedBack = create_model("_AskedBack", questions=(list[str], ...), evasive=(bool, ...))
 _Useful = create_model("_Useful", useful=(list[int], ...))
+_Classed = create_model("_Classed", supported=(list[int], ...), missing=(list[int], ...))
+_Numbered = create_model("_Numbered", held=(list[int], ...))
+_Rated = create_model("_Rated", score=(Literal[0, 1, 2], ...))
 
 
 class Supported(BaseModel):
@@ -308,3 +321,87 @@ def precision(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
 
 def _with_gold(case: AnswerToJudge) -> dict[str, object]:
     return {"question": case.question, "gold": case.gold, "passages": case.passages}
+
+
+FACTS, SIMILARITY = 0.75, 0.25
+"""Weights of the two parts of answer correctness: the F1 of statements and the similarity."""
+
+
+def answer_correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
+    """Judge 0.75 * F1 of the statements + 0.25 * similarity to the gold answer, in 0..1.
+
+    True positives are statements of the answer that the gold answer supports, and false positives
+    are its other statements. False negatives are statements of the gold answer that the answer
+    lacks. The similarity is (cosine + 1) / 2 of the two embeddings. The F1 is 0 if the answer has
+    no statements. A refusal scores 0. The tables of the paper call this metric ACC.
+    Source: Xiang et al. 2025, `answer_accuracy.py`.
+    """
+    if case.refused:
+        return 0.0
+    golds = yield from _gold_claims(case)
+    texts = yield from claims(case, case.answer)
+    f1 = 0.0
+    if texts:
+        chat = CLASSED.render({"question": case.question, "answer": texts, "gold": golds})
+        reply = yield Ask("correctness", chat, _Classed)
+        true = len(in_range(reply.supported, len(texts), "correctness", "statements"))
+        missed = len(in_range(reply.missing, len(golds), "correctness", "statements"))
+        f1 = round(2 * true / (true + len(texts) + missed), DECIMALS) if true else 0.0
+    answer, gold = embedder().encode([case.answer, case.gold], kind="question")
+    cosine = np.clip((answer * gold).sum(dtype=np.float64), -1, 1)
+    return FACTS * f1 + SIMILARITY * float(cosine + 1) / 2
+
+
+def _gold_claims(case: AnswerToJudge) -> Generator[Ask, Any, list[str]]:
+    golds = yield from claims(case, case.gold)
+    if not golds:
+        raise UnreadableReply("statements", "no statement of the reference answer")
+    return golds
+
+
+def coverage(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
+    """Judge which fraction of the gold answer's statements is in the answer, in 0..1.
+
+    A refusal scores 0. The tables of the paper call this metric Cov.
+    Source: Xiang et al. 2025, `coverage.py`.
+    """
+    if case.refused:
+        return 0.0
+    golds = yield from _gold_claims(case)
+    chat = COVERED.render({"question": case.question, "statements": golds, "answer": case.answer})
+    return (yield from _share(Ask("statements held", chat, _Numbered), len(golds)))
+
+
+def evidence_statements(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
+    """Judge which fraction of the evidence statements is in the context, in 0..1.
+
+    An empty context scores 0.
+    Source: Xiang et al. 2025, `evidence_recall.py`.
+    """
+    if not case.passages:
+        return 0.0
+    statements = list(case.statements)
+    texts = {"question": case.question, "statements": statements, "passages": case.passages}
+    chat = EVIDENCE.render(texts)
+    return (yield from _share(Ask("statements held", chat, _Numbered), len(statements)))
+
+
+def _share(ask: Ask, n: int) -> Judging:
+    reply = yield ask
+    return len(in_range(reply.held, n, ask.purpose, "statements")) / n
+
+
+def context_relevance(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
+    """Judge whether the context suffices to answer the question: 1 fully, 0.5 partly, 0 not at all.
+
+    The score is 0 if the context is empty or occurs in the question.
+    Source: Xiang et al. 2025, `context_relevance.py`.
+    Deviation: the judge rates once; the authors' code averages two ratings, which are equal at
+    temperature 0.
+    """
+    text = "\n".join(case.passages or ()).strip()
+    if text in case.question:
+        return 0.0
+    chat = RATED.render({"question": case.question, "passages": case.passages})
+    reply = yield Ask("context relevance", chat, _Rated)
+    return float(reply.score / 2)
