@@ -35,8 +35,7 @@ from graphrag_bench.report.rows import check_one_corpus
 from graphrag_bench.report.tables import checked_columns
 from graphrag_bench.run.stored import stored_differences, stored_runs, tables_of
 from graphrag_bench.run.sweep import cell_tables, cells_below, find_runs
-from graphrag_bench.tables.figures import cell_entries
-from graphrag_bench.tables.measures import FigureSource
+from graphrag_bench.tables.figures import FigureSource, cell_entries
 from graphrag_bench.tables.paper_tables import comparison_tables, long_table
 
 

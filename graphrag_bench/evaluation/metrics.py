@@ -11,7 +11,6 @@ from graphrag_bench.errors import MissingPackage, UserError, unknown
 from graphrag_bench.evaluation import answers
 from graphrag_bench.evaluation.answers import Matching
 from graphrag_bench.evaluation.listed_answers import KGQA, LISTED, choice_scores, list_scores
-from graphrag_bench.evaluation.reference_texts import bleu, meteor, notes, rouge
 
 DEFAULT_METRICS = ("accuracy", "recall", "exact_match", "f1")
 """Metrics of a data set if its card, the YAML file that describes it, does not list metrics."""
@@ -120,11 +119,11 @@ _ANSWER_METRICS = (
     Metric("multiple_choice", "answer", "Whether the right option is chosen", values=_choices),
     Metric(KGQA, "answer", "Listed answers: hit@1, hit, list_precision, list_recall, list_f1",
            values=_lists, gives=(*LISTED, *(f"{name}_in_graph" for name in LISTED))),
-    *(_metric(f"bleu_{n}", f"Cumulative BLEU-{n}", partial(bleu, order=n),
+    *(_metric(f"bleu_{n}", f"Cumulative BLEU-{n}", partial(answers.bleu, order=n),
               package="sacrebleu") for n in (1, 2)),
-    *(_metric(f"rouge_{n.lower()}", f"ROUGE-{n} F1", partial(rouge, kind=f"rouge{n}"),
+    *(_metric(f"rouge_{n.lower()}", f"ROUGE-{n} F1", partial(answers.rouge, kind=f"rouge{n}"),
               package="rouge-score") for n in "12L"),
-    _metric("meteor", "METEOR", meteor, package="nltk"),
+    _metric("meteor", "METEOR", answers.meteor, package="nltk"),
 )  # fmt: skip
 _OTHER_METRICS = (
     Metric("option_unread", "answer", "Whether it is unclear which option is chosen", False),
@@ -198,4 +197,10 @@ def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> N
 
 def metric_notes(names: Iterable[str]) -> list[str]:
     """Return the names and versions of the packages that compute these metrics, sorted."""
-    return sorted({notes(package) for name in names if (package := ANSWER_METRICS[name].package)})
+    return sorted(
+        {
+            answers.package_note(package)
+            for name in names
+            if (package := ANSWER_METRICS[name].package)
+        }
+    )

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_answers import of_squad as normalise
 
-from graphrag_bench.evaluation import reference_texts
-from graphrag_bench.evaluation.answers import exact_match, f1, overlap
-from graphrag_bench.evaluation.reference_texts import bleu, meteor, rouge
+from graphrag_bench.evaluation import answers
+from graphrag_bench.evaluation.answers import bleu, exact_match, f1, meteor, overlap, rouge
 from graphrag_bench.evaluation.retrieval import evidence_recall, ndcg, reciprocal_rank
 
 pytestmark = pytest.mark.slow
@@ -75,7 +74,7 @@ def test_rouge_and_meteor_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """METEOR of two words in one chunk is 1 - 0.5 * (1 / 2) ** 3, in two chunks 1 - 0.5."""
     assert rouge("the cat sat", ["a dog", "the cat"], "rougeL") == pytest.approx(0.8)
     assert rouge("東京 都", ["東京"], "rouge1") == pytest.approx(2 * (2 / 3) * 1 / (2 / 3 + 1))
-    monkeypatch.setattr(reference_texts, "_wordnet", lambda: reference_texts._NO_SYNONYMS)
+    monkeypatch.setattr(answers, "_wordnet", lambda: answers._NO_SYNONYMS)
     results = [meteor(text, ["cat sat"]) for text in ("cats sat", "sat cats", "feline")]
     assert results == pytest.approx([0.9375, 0.5, 0.0])
 

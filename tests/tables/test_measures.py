@@ -14,8 +14,13 @@ from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.papers.printed import Recipe, load_table
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.stored import stored_runs
-from graphrag_bench.tables.figures import cell_entries
-from graphrag_bench.tables.measures import FigureSource, layer_share, seconds, step_tokens
+from graphrag_bench.tables.figures import (
+    FigureSource,
+    cell_entries,
+    layer_share,
+    seconds,
+    step_tokens,
+)
 from graphrag_bench.text import count_tokens
 
 pytestmark = pytest.mark.slow

@@ -14,9 +14,8 @@ from graphrag_bench.papers.printed import PaperTable, PrintedCell, load_table
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.stored import StoredRun, stored_runs
 from graphrag_bench.tables.candidates import Candidate
-from graphrag_bench.tables.figures import CellEntry, cell_entries
+from graphrag_bench.tables.figures import CellEntry, FigureSource, cell_entries
 from graphrag_bench.tables.grading import Grade, has_setting, settings_of_words, with_chunking
-from graphrag_bench.tables.measures import FigureSource
 
 TABLE5 = load_table("zhou2025/table5")
 Beside = dict[tuple[str, str, str, tuple[str, ...]], CellEntry]
