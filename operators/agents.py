@@ -126,8 +126,7 @@ def choose_nodes(
     by the order of the candidates. If a reply does not have exactly one number per candidate, all
     candidates get the same score, which counts as a fallback.
     Deviation: The model scores at most 20 candidates per relation, namely the candidates with the
-    highest weight. ToG samples candidates at random. Only the first `max_groups` relations are
-    followed.
+    highest weight. ToG samples them at random. Only the first `max_groups` relations are followed.
     Source: Zhou et al. (2025), Section 6.1, "Agent"; ToG (Sun et al. 2024), Section 2.1.
     """
     among = None if nodes is None else nodes.ids

@@ -44,13 +44,11 @@ def vectors_of(
     question: Sequence[Question], query: Sequence[Query | None], embedder: Embedder
 ) -> list[Vectors]:
     """Embed the texts of each query, or the question if its query is None."""
-    texts = [
-        (one.text,) if wanted is None else wanted.texts
-        for one, wanted in zip(question, query, strict=True)
-    ]
+    pairs = zip(question, query, strict=True)
+    texts = [(one.text,) if wanted is None else wanted.texts for one, wanted in pairs]
     flat = [text for group in texts for text in group]
     vectors = embedder.encode(flat, kind="question") if flat else np.zeros((0, 1), np.float32)
-    return np.split(vectors, np.cumsum([len(group) for group in texts])[:-1]) if texts else []
+    return np.split(vectors, np.cumsum([len(group) for group in texts])[:-1])
 
 
 def search_each(
@@ -60,8 +58,7 @@ def search_each(
     if among is not None:
         rows = np.flatnonzero(among)
         return [[Ranked.top(index.scores(one), k, among=rows) for one in group] for group in groups]
-    flat = np.concatenate(groups) if groups else np.zeros((0, 1), np.float32)
-    hits = iter(index.search(flat, k))
+    hits = iter(index.search(np.concatenate(groups), k))
     return [[next(hits) for _ in group] for group in groups]
 
 

@@ -58,8 +58,7 @@ def stepwise(
 ) -> Answer:
     """Answer the question in two calls: reason step by step over the evidence, then answer.
 
-    The prompt of the second call contains the reasoning as the variable `reasoning` and as the last
-    of the `blocks`.
+    The second prompt has the reasoning as the variable `reasoning` and as the last of the `blocks`.
     Source: DALK (Li et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.2.
     """
     first = {**reader_values(question, context.pieces), "reasoning": ""}

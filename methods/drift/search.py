@@ -108,9 +108,8 @@ def reply_of(most: int) -> type[DriftReply]:
 
 def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
     """Return the distinct follow-up questions of the replies, at most `most` from each reply."""
-    return unique(
-        [text.strip() for one in findings for text in one.follow_ups[:most] if text.strip()]
-    )
+    texts = [text.strip() for one in findings for text in one.follow_ups[:most]]
+    return unique([text for text in texts if text])
 
 
 PARAGRAPH = answer_form("paragraph").max_tokens

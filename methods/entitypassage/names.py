@@ -245,8 +245,7 @@ def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> C
     """Compute PageRank restart weights of chunks from the scores of the `n_dense` best chunks.
 
     The weight of such a chunk is its score minus the lowest score among them. If all their scores
-    are equal, each weight is 1. The weights are then divided by their sum. All other chunks have
-    weight 0.
+    are equal, each weight is 1. They are then divided by their sum. All other chunks have weight 0.
     Source: this project.
     """
     best = chunk_scores.top(n_dense)
@@ -261,8 +260,7 @@ def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
 
     The weight of a node is its score divided by the number of chunks that contain it (at least 1).
     The weights are then divided by their sum, unless all are 0. If a node is given twice, its best
-    score counts. Negative scores count as 0. Ties are broken by lower id. HippoRAG does not divide
-    the weights by their sum.
+    score counts. Negative scores count as 0. HippoRAG does not divide by the sum.
     Source: HippoRAG (Gutierrez et al. 2024), Section 2.3, node specificity.
     """
     rows, best = best_score_by_id(nodes.ids, nodes.scores, least=0.0)

@@ -124,8 +124,7 @@ def trained_weights(
 
     The training data is a synthetic world that is independent of the run's data set. Its passages
     become two graphs with synonymy edges, and each epoch trains on both. One graph contains the
-    facts that the passages state. The other graph contains the facts that spaCy extracts from the
-    passages.
+    facts that the passages state, and the other the facts that spaCy extracts.
     A question starts at the entity that it names, with the weight 1 / (number of its passages). Its
     targets are all entities of its gold passages. The weights of the epoch with the lowest
     development loss are kept. Ties are broken by the earlier epoch. The weights are byte-identical

@@ -46,9 +46,8 @@ class NetworkShape(NamedTuple):
         def layer() -> nn.ModuleDict:
             projection = nn.Sequential(nn.Linear(d, d), nn.ReLU(), nn.Linear(d, d))
             parts = {"linear": nn.Linear(wide, d), "relation_projection": projection}
-            return nn.ModuleDict(
-                parts | ({"layer_norm": nn.LayerNorm(d)} if self.layer_norm else {})
-            )
+            norm = {"layer_norm": nn.LayerNorm(d)} if self.layer_norm else {}
+            return nn.ModuleDict(parts | norm)
 
         inner = range(self.mlp_layers - 1)
         hidden = [part for _ in inner for part in (nn.Linear(wide, wide), nn.ReLU())]

@@ -31,9 +31,8 @@ def link(
 ) -> list[Ranked[Relationship]]:
     """Rank facts, i.e. relationships, by the cosine similarity of their vectors to the question.
 
-    The cosines of all facts of the graph are scaled to 0..1. If all facts are equally similar, all
-    get 1. A query of the step replaces the question, as in `relationship.vdb`. Synonymy edges are
-    not facts.
+    The cosines of all facts, i.e. all relationships except synonymy edges, are scaled to 0..1. If
+    all are equal, all get 1. A query of the step replaces the question, as in `relationship.vdb`.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.3, query to triple, top 5.
     """
     facts = ~np.asarray(graph.synonym, bool)

@@ -121,8 +121,7 @@ def hops_nearest(
 
     The hops start at the first `width` distinct targets of the given relationships. From each node
     that is visited for the first time, the next hop follows the outgoing relationship most similar
-    to the question. There are at most `n_hops` hops. The score is the number of visits to the node
-    divided by all visits.
+    to the question. There are at most `n_hops` hops. The score is the node's share of all visits.
     Source: HopRAG (Liu et al. 2025), traversal by similarity.
     """
     vector = embedder.encode([question.text], kind="question")
@@ -156,8 +155,7 @@ def hops_llm(
 
     This is `node.hops.nearest`, except that the model chooses at most one of the outgoing
     relationships of a node. There is one call for each node that is visited for the first time, and
-    at most `width` calls per hop. After a reply without a valid number no relationship is followed,
-    which counts as a fallback.
+    at most `width` calls per hop. A reply without a valid number follows none, which is a fallback.
     Source: HopRAG (Liu et al. 2025), retrieve, reason, prune.
     """
 

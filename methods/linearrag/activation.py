@@ -63,8 +63,7 @@ def tri_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> TriGr
     """Build LinearRAG's Tri-Graph, which links named entities to their sentences and chunks.
 
     spaCy finds the entities in titles and texts. Ordinals and counts are not entities, as in
-    LinearRAG's code. Sentences without an entity are left out. Raises UserError if there is no
-    entity.
+    LinearRAG's code. Sentences without an entity are left out. Raises UserError without entities.
     Source: LinearRAG (Zhuang et al. 2025), Tri-Graph, and its code.
     """
     names: dict[str, int] = {}
@@ -139,8 +138,7 @@ def activate(
     twice, its best start score counts. Negative start scores count as 0. The activation of a node
     is the maximum of its start score and its received scores, where a score received in round r is
     divided by 1 + r. Only nodes with a positive sum are returned. Raises UserError if the graph
-    does not belong to the sentences. The default of two rounds corresponds to `max_iterations=3` in
-    the authors' code.
+    does not belong to the sentences. Two rounds are `max_iterations=3` in the authors' code.
     Source: LinearRAG (Zhuang et al. 2025), semantic propagation, and its code.
     Deviation: The result does not depend on the order of the nodes. Sentences are marked as
     selected at the end of a round, and the highest of several received scores is passed on. The
@@ -152,42 +150,28 @@ def activate(
     results = []
     for seeds, vector in zip(nodes, vectors, strict=True):
         cosine = np.asarray(np.round(sentence_index.scores(vector), DECIMALS), np.float64)
-        start = np.zeros(graph.n_nodes)
-        np.maximum.at(start, seeds.ids, seeds.scores)
-        weights, active = _activate(tri_graph, cosine, start, rounds, threshold, sentences_per_node)
+        now, visited = np.zeros(graph.n_nodes), np.zeros(len(cosine), bool)
+        np.maximum.at(now, seeds.ids, seeds.scores)
+        weights, active = now.copy(), now.copy()
+        for done in range(1, rounds + 1):
+            passing, now, used = now, np.zeros(graph.n_nodes), list[int]()
+            for node in np.flatnonzero((passing > 0) & (passing >= threshold)).tolist():
+                sentences = row_ids(tri_graph.entity_sentence, node)
+                among = sentences[~visited[sentences]]
+                best = Ranked[Any].top(cosine, sentences_per_node, among=among).ids.tolist()
+                used += best
+                for sentence in best:
+                    score = passing[node] * cosine[sentence]
+                    if score > 0 and score >= threshold:
+                        named = row_ids(tri_graph.sentence_entity, sentence)
+                        weights[named] += score
+                        now[named] = np.maximum(now[named], score)
+            visited[used] = True
+            active = np.maximum(active, now / (done + 1))
         ranked = Ranked[Node].top(weights, None, among=np.flatnonzero(weights > 0))
         rows = np.flatnonzero(active)
         results.append((ranked, NodeScores.sparse(rows, active[rows], graph.n_nodes)))
     return results
-
-
-def _activate(
-    tri_graph: TriGraph,
-    cosine: FloatArray,
-    start: FloatArray,
-    rounds: int,
-    threshold: float,
-    sentences_per_node: int,
-) -> tuple[FloatArray, FloatArray]:
-    weights, active, now = start.copy(), start.copy(), start
-    visited = np.zeros(len(cosine), bool)
-    for done in range(1, rounds + 1):
-        passing, now = now, np.zeros(len(start))
-        used: list[int] = []
-        for node in np.flatnonzero((passing > 0) & (passing >= threshold)).tolist():
-            sentences = row_ids(tri_graph.entity_sentence, node)
-            among = sentences[~visited[sentences]]
-            best: list[int] = Ranked[Any].top(cosine, sentences_per_node, among=among).ids.tolist()
-            used += best
-            for sentence in best:
-                score = passing[node] * cosine[sentence]
-                if score > 0 and score >= threshold:
-                    named = row_ids(tri_graph.sentence_entity, sentence)
-                    weights[named] += score
-                    now[named] = np.maximum(now[named], score)
-        visited[used] = True
-        active = np.maximum(active, now / (done + 1))
-    return weights, active
 
 
 @operator("chunk.activated", batched=True)
@@ -202,8 +186,7 @@ def activated(
 
     The new score of a chunk is `ratio * s + ln(1 + sum of a * ln(1 + m))`. Here s is the score of
     the chunk. The sum is over all nodes, a is the activation of a node, and m is the number of its
-    mentions in the chunk. Negative activations count as 0. The default of `ratio` is that of the
-    authors' code.
+    mentions in the chunk. Negative activations count as 0. The default is from the authors' code.
     Source: LinearRAG (Zhuang et al. 2025), passage scores.
     """
 

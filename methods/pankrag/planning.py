@@ -375,9 +375,8 @@ def rerank_chunks(
 
     The score of a chunk is `alpha * R + (1 - alpha) * M`. R is the highest score (0..1) of a given
     node in the chunk. M is the mean cosine between the chunk and the answers, at least 0. If there
-    are no answers or `rerank="off"`, the score is R. Ties are broken by the given order. The paper
-    does not define R, the mean over answers, or the lower bound of M. These are choices of this
-    project.
+    are no answers or `rerank="off"`, the score is R. Ties are broken by the given order. R, the
+    mean over answers and the lower bound of M are choices of this project.
     Source: PankRAG (2025), Section 2.3.1, Equations 4 and 5.
     """
     inside = graph.node_chunk[nodes.ids][:, chunks.ids].toarray()

@@ -95,9 +95,8 @@ def shortest_paths(
     for hops in range(1, min(most or MOST_HOPS, MOST_HOPS) + 1):
         lacking = np.flatnonzero(n_found < k)
         before = min(hops - 1, 2)  # walks from both ends meet
-        tails = _PartialPaths.starting_at(
-            np.unique(pairs[lacking, 1]), hops - before, likeness.ways
-        )
+        ends = np.unique(pairs[lacking, 1])
+        tails = _PartialPaths.starting_at(ends, hops - before, likeness.ways)
         tails = tails.take(np.argsort(tails.nodes[:, -1], kind="stable"))
         for source in np.unique(pairs[lacking, 0]):
             rows = lacking[pairs[lacking, 0] == source]
@@ -221,7 +220,20 @@ def step_paths(
     for number, transition in enumerate(transitions, 1):
         pairs = transition[transition[:, 0] != transition[:, 1]]
         _, nodes = shortest_paths(graph, pairs, likeness, k=k, most=most)
-        scores = _scores(graph, nodes, likeness, counted, above)
+        counts = nodes[:, 1:] >= 0
+        like = np.zeros(counts.shape)
+        of_hops = likeness.ways[nodes[:, :-1][counts], nodes[:, 1:][counts]]
+        like[counts] = np.asarray(of_hops).ravel() / MILLION
+        if above is not None:
+            counts &= like > above
+        if counted == "sorted":
+            ids, places = np.unique(nodes, return_inverse=True)
+            capitals = [graph.names[node].upper() if node >= 0 else "" for node in ids.tolist()]
+            _, order = np.unique(np.array(capitals, object), return_inverse=True)
+            rank = order[places].reshape(nodes.shape)
+            counts &= rank[:, :-1] < rank[:, 1:]
+        n_counted, total = counts.sum(axis=1), np.where(counts, like, 0.0).sum(axis=1)
+        scores = np.where(n_counted > 0, total / np.maximum(n_counted, 1), np.nan)
         keys, paths = (-np.round(scores, DECIMALS)).tolist(), []
         for row in np.flatnonzero(~np.isnan(scores)).tolist():
             walk = tuple(nodes[row][nodes[row] >= 0].tolist())
@@ -233,26 +245,6 @@ def step_paths(
         Path(walk, tuple(likeness.row[pair_of[[*rows_along(walk)]]].tolist()), score, number)
         for _, _, number, walk, score in best
     ]
-
-
-def _scores(
-    graph: Graph, nodes: IntArray, likeness: Likeness, counted: Counted, above: float | None
-) -> FloatArray:
-    counts = nodes[:, 1:] >= 0
-    like = np.zeros(counts.shape)
-    ends = nodes[:, :-1][counts], nodes[:, 1:][counts]
-    like[counts] = np.asarray(likeness.ways[ends]).ravel() / MILLION
-    if above is not None:
-        counts &= like > above
-    if counted == "sorted":
-        ids, places = np.unique(nodes, return_inverse=True)
-        capitals = [graph.names[node].upper() if node >= 0 else "" for node in ids.tolist()]
-        _, order = np.unique(np.array(capitals, object), return_inverse=True)
-        rank = order[places].reshape(nodes.shape)
-        counts &= rank[:, :-1] < rank[:, 1:]
-    n_counted = counts.sum(axis=1)
-    total = np.where(counts, like, 0.0).sum(axis=1)
-    return np.where(n_counted > 0, total / np.maximum(n_counted, 1), np.nan)
 
 
 Scored = tuple[IntArray, FloatArray]

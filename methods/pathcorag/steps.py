@@ -115,8 +115,7 @@ def reasoning_steps_nlp(
 def among(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Relationship]:
     """Rank the relationships that join two given nodes by the higher-ranked of the two nodes.
 
-    The score is the score of that node. In this project, the operator is also used if no path is
-    found.
+    The score is that of the node. In this project, the operator is also used if no path is found.
     Source: PathCoRAG, Section 4.4.
     """
     ids, places = np.unique(nodes.ids, return_index=True)
@@ -201,17 +200,14 @@ def k_shortest(
     in total. With `top_k_of="transition"`, `top_k` paths are kept for each transition.
     Only the `max_pairs_per_transition` pairs with the highest product of node scores are searched.
     If more than `k` paths are equally short, the paths with the highest mean similarity are found.
-    Remaining ties are broken by the tuple of node ids. For paths with more than four relationships,
-    only this tuple decides.
+    Remaining ties, and ties of more than four relationships, are broken by the tuple of node ids.
     `build.relationship_index.text` chooses the text of a relationship, and the paper uses
     `description`. `sorted`, `min_score` and `transition` are from the authors' code.
     Source: PathCoRAG, Section 4.3, Equation 5 and Appendix B.
     Deviation: Up to four relationships, the same paths are found by walks from both ends that meet.
     """
     steps = [step_nodes.of(step) for step in range(1, step_nodes.n_steps + 1)]
-    transitions = [
-        likely_pairs(source, target, max_pairs_per_transition) for source, target in pairwise(steps)
-    ]
+    transitions = [likely_pairs(*ends, max_pairs_per_transition) for ends in pairwise(steps)]
     if not any(len(pairs) for pairs in transitions):
         return RankedPaths()
     (vector,) = embedder.encode([question.text], kind="question")
@@ -230,8 +226,7 @@ def members(
     """Return the distinct nodes and relationships on the paths, in order of first appearance.
 
     With `order="transition"`, paths are first sorted by the transition between reasoning steps to
-    which they belong, as in the prompt. The score is the highest score of a path that contains the
-    node or relationship.
+    which they belong, as in the prompt. The score is the highest score of these paths.
     Source: PathCoRAG, Appendix C, tables of entities and relationships.
     """
     nodes: dict[int, float] = {}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
@@ -85,9 +85,18 @@ class _Search:
     ) -> None:
         self.vector, self.facts, self.graph = vector, facts, graph
         self.rows = np.asarray(index.vectors[facts], np.float32)
-        near = products(vector[None, :], index.vectors, facts[None, :])[0]
-        self.scores = near.astype(np.float64)
-        self.joined = _linked_facts(graph, facts)
+        cosine = products(vector[None, :], index.vectors, facts[None, :])[0]
+        self.scores = cosine.astype(np.float64)
+        named = graph.adjacency[facts].astype(bool).astype(np.int64)
+        rows = np.unique(named.indices)
+        named = named[:, rows]
+        joining = graph.relationships_at(rows)
+        joining = joining[graph.synonym[joining]]
+        ends = np.stack([graph.source[joining], graph.target[joining]])
+        head, tail = np.searchsorted(rows, ends[:, np.isin(ends, rows).all(axis=0)])
+        synonyms = bool_csr(head, tail, (len(rows), len(rows))).astype(np.int64)
+        near = named + named @ (synonyms + synonyms.T)
+        self.linked = sorted_csr((near @ named.T).astype(bool))
         best = best_first(self.scores)[:width].tolist()
         self.beam_paths: list[FactPath] = [(place,) for place in best]
         self.scored: dict[FactPath, float] = {(place,): float(self.scores[place]) for place in best}
@@ -96,7 +105,7 @@ class _Search:
         first = best_first(self.scores)[:n_parallel]
         seen: dict[frozenset[int], tuple[FactPath, float]] = {}
         for steps in self.beam_paths:
-            near = np.union1d(row_ids(self.joined, steps[-1]), first)
+            near = np.union1d(row_ids(self.linked, steps[-1]), first)
             near = near[~np.isin(near, steps)]
             base = self.rows[list(steps)].sum(axis=0)
             others = self.rows[near]
@@ -132,19 +141,6 @@ class _Search:
                     rows += self.graph.neighbours.rows_along((last, *between, fact))
                 nodes += [*between, fact]
             yield Path(tuple(nodes), tuple(rows), self.scored[steps])
-
-
-def _linked_facts(graph: Graph, facts: IntArray) -> Any:
-    named = graph.adjacency[facts].astype(bool).astype(np.int64)
-    rows = np.unique(named.indices)
-    named = named[:, rows]
-    joining = graph.relationships_at(rows)
-    joining = joining[graph.synonym[joining]]
-    ends = np.stack([graph.source[joining], graph.target[joining]])
-    head, tail = np.searchsorted(rows, ends[:, np.isin(ends, rows).all(axis=0)])
-    synonyms = bool_csr(head, tail, (len(rows), len(rows))).astype(np.int64)
-    near = named + named @ (synonyms + synonyms.T)
-    return sorted_csr((near @ named.T).astype(bool))
 
 
 def _entities_between(graph: Graph, last: int, fact: int) -> tuple[int, ...]:

@@ -28,8 +28,7 @@ class MlpWeights(Columns):
     `hidden` is (4 d + 20, h), `bias` and `out` are (h,), and `out_bias` is (1,). The input consists
     of the vectors of question, head, relation and tail, which have length d. The distance features
     of the head and of the tail follow, 10 numbers each. `unreadable` (d,) is the vector of nodes
-    without readable text. `statistics` describe the training data and the quality of the kept
-    epoch.
+    without readable text. `statistics` describe the training.
     """
 
     hidden: Vectors

@@ -1,7 +1,7 @@
 """Scorers of triples: the cosine of their texts, or an MLP trained on shortest paths."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -13,7 +13,6 @@ from pydantic import PositiveInt
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.subgraphs import Subgraphs
 from graphrag_bench.data.training import TrainingSet
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.precision import one_thread
@@ -171,10 +170,8 @@ def triple_weights(
         )
     weights = train(examples, validation, chance, progress, device=place)
     n, n_all = len(data.questions), training.size() if questions else len(data.questions)
-    by = "validation" if training.validation else "held-out training"
-    description = (
-        f"{n:,} of {n_all:,} questions, all triples; model by recall@{RECALL_AT} on {by} questions"
-    )
+    by = f"recall@{RECALL_AT} on {'validation' if training.validation else 'held-out training'}"
+    description = f"{n:,} of {n_all:,} questions, all triples; model by {by} questions"
     whole = n == n_all and training.validation is not None
     counts = {"train_questions": n_examples, "validation_questions": n_validation}
     statistics = {**weights.statistics, **counts, "trained_on": description, "whole": whole}
@@ -242,9 +239,9 @@ class Examples:
 
 def examples_of(data: Dataset, embedder: Embedder, progress: Progress, label: str) -> Examples:
     """Return the questions of a data set that have a triple on a shortest path, in order."""
+    kept: list[Example] = []
     names: Sequence[str]
     relations: Sequence[str]
-    questions: Iterator[Example]
     if data.synthetic:
         world, kinds_of = world_of(data), dict[str, int]()
         names = [normalise_name(one.name) for one in world.entities]
@@ -254,12 +251,20 @@ def examples_of(data: Dataset, embedder: Embedder, progress: Progress, label: st
             if one.passage is not None
         ]
         triples, relations = _Triples(*np.array(stated, np.int32).reshape(-1, 3).T), list(kinds_of)
-        questions = (triples.example(one.text, [one.start], [one.answer]) for one in world.chains)
+        every = (triples.example(one.text, [one.start], [one.answer]) for one in world.chains)
+        kept += (one for one in every if one.label.any())
     else:
-        assert data.subgraphs is not None  # a training set has subgraphs or is a world
-        names, relations = data.subgraphs.names, data.subgraphs.relations
-        questions = _of_subgraphs(data, data.subgraphs)
-    kept = [one for one in questions if one.label.any()]
+        graphs = data.subgraphs
+        assert graphs is not None  # a training set has subgraphs or is a world
+        names, relations = graphs.names, graphs.relations
+        row_of = {name: row for row, name in enumerate(names)}
+        for question in data.questions:
+            ends = question.entities, data.gold[question.id].answer_entities
+            rows = ([row_of[name] for name in some if name in row_of] for some in ends)
+            here = graphs.rows(question.id)
+            triples = _Triples(graphs.head[here], graphs.relation[here], graphs.tail[here])
+            example = triples.example(question.text, *rows)
+            kept += [example] if example.label.any() else []
     known, readable, kinds = _vectors(names, relations, embedder, progress, label)
     place = np.where(readable, np.cumsum(readable), 0).astype(np.int32)
     texts = [one.text for one in kept]
@@ -313,14 +318,13 @@ def initial_weights(d: int, chance: np.random.Generator, device: str = "cpu") ->
 
     n_inputs = 4 * d + 2 * N_DISTANCES
     shapes = {"hidden": (n_inputs, d), "bias": (d,), "out": (d,), "out_bias": (1,)}
-    weights = {}
+    arrays = {}
     for name, shape in shapes.items():
         most = (n_inputs if name in ("hidden", "bias") else d) ** -0.5
-        weights[name] = chance.uniform(-most, most, shape).astype(np.float32)
-    weights["unreadable"] = (chance.standard_normal(d) * d**-0.5).astype(np.float32)
-    return {
-        name: torch.from_numpy(one).to(device).requires_grad_() for name, one in weights.items()
-    }
+        arrays[name] = chance.uniform(-most, most, shape)
+    arrays["unreadable"] = chance.standard_normal(d) * d**-0.5
+    weights = {name: torch.from_numpy(one.astype(np.float32)) for name, one in arrays.items()}
+    return {name: one.to(device).requires_grad_() for name, one in weights.items()}
 
 
 def logits(weights: "Weights", data: Examples, row: int) -> "Tensor":
@@ -379,18 +383,6 @@ def measure(weights: "Weights", data: Examples) -> tuple[float, float]:
     return float(np.mean(recalls)), float(np.mean(losses))
 
 
-def _of_subgraphs(data: Dataset, graphs: Subgraphs) -> Iterator[Example]:
-    row_of = {name: row for row, name in enumerate(graphs.names)}
-    for question in data.questions:
-        here = graphs.rows(question.id)
-        topics, answers = (
-            [row_of[name] for name in names if name in row_of]
-            for names in (question.entities, data.gold[question.id].answer_entities)
-        )
-        triples = _Triples(graphs.head[here], graphs.relation[here], graphs.tail[here])
-        yield triples.example(question.text, topics, answers)
-
-
 def on_shortest_paths(
     source: RowIds, target: RowIds, n_nodes: int, starts: Iterable[int], ends: Iterable[int]
 ) -> NDArray[np.bool_]:
@@ -398,8 +390,7 @@ def on_shortest_paths(
 
     Paths are directed and may lead from start to end or from end to start. For each pair of a start
     and an end, only the shortest paths in the shorter of the two directions count. If both
-    directions are equally short, both count. There is no path between unconnected nodes, or from a
-    node to itself.
+    directions are equally short, both count. No path leads from a node to itself.
     Source: SubgraphRAG (Li et al. 2025), Section 3.1; RoG (Luo et al. 2024), labels.
     """
     from scipy.sparse import csr_matrix

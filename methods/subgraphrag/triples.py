@@ -118,8 +118,7 @@ def triples_context(
     A line has the form "(head, relation, tail)". With `form="paths"`, successive triples form one
     line, "head->relation->tail->relation->tail", as long as the tail of a triple is the head of the
     next triple. If the triples exceed the budget, the triples with the lowest scores are cut. The
-    id of a line is the row number of its relationship. The id of a path joins the row numbers with
-    "+".
+    id of a line joins the row numbers of its relationships with "+".
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), Appendix A.4.
     """
     best = best_first(relationships.scores, relationships.ids)

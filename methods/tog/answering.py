@@ -25,8 +25,7 @@ def exploration_context(
     """Build a context of the triples found by the search, in order of discovery.
 
     A piece is a relationship in its stored direction, written as "head, relation, tail". Its score
-    is the score of the first hop along the relationship. The first triples that fit the token
-    budget are kept.
+    is the score of the first hop along the relationship. Triples are cut at the token budget.
     Source: ToG (Sun et al. 2024), Section 2.1, reasoning.
     """
     scores: dict[int, float] = {}

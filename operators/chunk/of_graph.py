@@ -79,12 +79,10 @@ def occurrence(
 ) -> Ranked[Chunk]:
     """Rank chunks by the number of given relationships whose source and target occur in the chunk.
 
-    With `scoring="count"`, this number of relationships is the score. Chunks with score 0 are
-    dropped.
+    With `scoring="count"`, this number is the score, and chunks with score 0 are dropped.
     `scoring="entity_order"`, as in Microsoft GraphRAG and the code of Zhou et al., requires `use:
-    [nodes]`. The chunks of the first given node then come first, followed by the chunks of the
-    second node, and so on. Chunks of the same node are sorted by score, i.e. the number of its
-    neighbours that occur in the chunk.
+    [nodes]`. Chunks are then in the order of the given nodes. Chunks of the same node are sorted by
+    score, i.e. the number of its neighbours that occur in the chunk.
     Source: Zhou et al. (2025), Section 6.1, chunk "Occurrence".
     """
     if scoring == "count":

@@ -65,8 +65,7 @@ def layer(
     The score is the number of chunks plus rating / 11. The rating (0..10) is taken from the report
     of the community and breaks ties. With `levels="at"`, as in Edge et al., only communities at
     `level`, and coarser communities without children, are returned. Communities are left out if
-    they have no report or if their rating is below 0. The code of Zhou et al. returns at most 512
-    communities.
+    they have no report or if their rating is below 0. Zhou et al.'s code returns at most 512.
     Source: Zhou et al. (2025), Section 6.1, "Layer"; Edge et al. (2024), Sections 3.1.6 and 4.1.2.
     """
     counts = np.asarray(communities.chunks.sum(axis=1), np.float64).ravel()

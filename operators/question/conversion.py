@@ -16,7 +16,7 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import is_placeholder_name, normalise_name
 from graphrag_bench.values import Keywords, Mentions, Query, Question, unique
 
-ENTITY_PROMPT = Prompt("operators:question/prompts/question_entities.j2")
+ENTITIES = Prompt("operators:question/prompts/question_entities.j2")
 
 
 class NamedEntities(BaseModel):
@@ -60,11 +60,7 @@ def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
 
 @operator("question.entities.llm", calls=2, supplies={"question"}, order="the order of the reply")
 def entities_llm(
-    question: Question,
-    *,
-    llm: ChatModel,
-    prompt: Prompt = ENTITY_PROMPT,
-    max_tokens: PositiveInt = 128,
+    question: Question, *, llm: ChatModel, prompt: Prompt = ENTITIES, max_tokens: PositiveInt = 128
 ) -> Mentions:
     """Return the named entities that a language model finds in the question.
 
@@ -90,7 +86,7 @@ def entities_keywords(keywords: Keywords) -> Mentions:
     return _mentions(list(keywords.low))
 
 
-KEYWORD_PROMPT = Prompt("operators:question/prompts/keywords.j2")
+KEYWORDS = Prompt("operators:question/prompts/keywords.j2")
 
 
 class KeywordReply(BaseModel):
@@ -102,11 +98,7 @@ class KeywordReply(BaseModel):
 
 @operator("question.keywords.llm", calls=2, supplies={"question"}, order="the order of the reply")
 def keywords_llm(
-    question: Question,
-    *,
-    llm: ChatModel,
-    prompt: Prompt = KEYWORD_PROMPT,
-    max_tokens: PositiveInt = 160,
+    question: Question, *, llm: ChatModel, prompt: Prompt = KEYWORDS, max_tokens: PositiveInt = 160
 ) -> Keywords:
     """Return the high-level and low-level keywords of the question, found by a language model.
 

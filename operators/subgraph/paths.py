@@ -1,7 +1,7 @@
 """Operators that return a subgraph: paths between nodes, or triples chosen by a language model."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from pydantic import PositiveInt
@@ -123,7 +123,18 @@ def agent_path(
         ReplyFormat(PURPOSE, _triples), lambda triples, _: triples,
         fallback=lambda _: tuple(written.values()), max_tokens=max_tokens,
     )  # fmt: skip
-    return _subgraph_of(graph, triples[:top_k], written)
+    row_of: dict[tuple[str, ...], int] = {}  # the stored direction and earlier rows take precedence
+    for backwards in (True, False):
+        for row, parts in reversed(list(written.items())):
+            head, relation, tail = (normalise_name(part) for part in parts)
+            ends = (tail, head) if backwards else (head, tail)
+            row_of[ends] = row_of[ends[0], relation, ends[1]] = row
+    kept = triples[:top_k]
+    matches = [row_of.get(tuple(normalise_name(part) for part in triple)) for triple in kept]
+    rows = unique([row for row in matches if row is not None])
+    rest = [triple for row, triple in zip(matches, kept, strict=True) if row is None]
+    nodes = [int(end[row]) for row in rows for end in (graph.source, graph.target)]
+    return Subgraph(unique(nodes), rows, (), unique([" -> ".join(triple) for triple in rest]))
 
 
 def _triples(text: str, cut: bool) -> tuple[tuple[str, ...], ...]:
@@ -136,19 +147,3 @@ def _triples(text: str, cut: bool) -> tuple[tuple[str, ...], ...]:
     if not triples:
         raise UnreadableReply(PURPOSE, text)
     return tuple(dict.fromkeys(triples))
-
-
-def _subgraph_of(
-    graph: Graph, triples: Sequence[tuple[str, ...]], written: Mapping[int, tuple[str, ...]]
-) -> Subgraph:
-    row_of: dict[tuple[str, ...], int] = {}  # the stored direction and earlier rows take precedence
-    for backwards in (True, False):
-        for row, parts in reversed(list(written.items())):
-            head, relation, tail = (normalise_name(part) for part in parts)
-            ends = (tail, head) if backwards else (head, tail)
-            row_of[ends] = row_of[ends[0], relation, ends[1]] = row
-    matches = [(row_of.get(tuple(normalise_name(part) for part in one)), one) for one in triples]
-    rows = unique([row for row, _ in matches if row is not None])
-    texts = unique([" -> ".join(one) for row, one in matches if row is None])
-    nodes = [int(end[row]) for row in rows for end in (graph.source, graph.target)]
-    return Subgraph(unique(nodes), rows, (), texts)

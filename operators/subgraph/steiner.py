@@ -110,9 +110,8 @@ def prized_subgraph(
         return rows[:0], rows[:0]
     nodes, edges = wanted.argmax(0, keepdims=True), rows[:0]
     if len(rows):  # -1: unrooted, 1: one tree
-        nodes, edges = pcst_fast(
-            np.concatenate([ends[~rich], *halves]), wanted, costs, -1, 1, "gw", 0
-        )
+        every = np.concatenate([ends[~rich], *halves])
+        nodes, edges = pcst_fast(every, wanted, costs, -1, 1, "gw", 0)
     plain = edges[edges < len(rows) - len(middles)]
     of_middles = rows[rich][nodes[nodes >= graph.n_nodes] - graph.n_nodes]
     tree_rows = np.union1d(rows[~rich][plain], of_middles)
