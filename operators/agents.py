@@ -48,12 +48,9 @@ def topics(nodes: Ranked[Node]) -> tuple[Ranked[Node], Exploration]:
 
 
 @operator(
-    "relationship.agent",
-    table3="Agent",
-    requires={"node.name", "relationship.name"},
-    calls=2 * MAX_TOPICS,
-    supplies={"question", "entity", "relations", "width"},
-)
+    "relationship.agent", table3="Agent", requires={"node.name", "relationship.name"},
+    calls=2 * MAX_TOPICS, supplies={"question", "entity", "relations", "width"},
+)  # fmt: skip
 def choose_relations(
     question: Question,
     nodes: Ranked[Node],
@@ -98,12 +95,10 @@ def choose_relations(
 
 
 @operator(
-    "node.agent",
-    table3="Agent",
-    requires={"node.name", "relationship.name"},
+    "node.agent", table3="Agent", requires={"node.name", "relationship.name"},
     calls=lambda settings: int(settings["max_groups"]),
     supplies={"question", "topic", "relation", "candidates"},
-)
+)  # fmt: skip
 def choose_nodes(
     question: Question,
     exploration: Exploration,

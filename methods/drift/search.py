@@ -139,11 +139,9 @@ def titles(
 
 
 @operator(
-    "drift.primer.llm",
-    calls=lambda settings: 2 * int(settings["folds"]),
-    supplies={"question", "pieces", "most"},
-    order="by fold, then as in the reply",
-)
+    "drift.primer.llm", calls=lambda settings: 2 * int(settings["folds"]),
+    supplies={"question", "pieces", "most"}, order="by fold, then as in the reply",
+)  # fmt: skip
 def primer(
     question: Question,
     context: Context,
@@ -224,10 +222,9 @@ def answer(
 
     The answer is added to the trail, i.e. the state of the search, and the next follow-up is the
     query. The model scores how well its answer serves the question (1..100). Up to `max_follow_ups`
-    new follow-ups are added. They are one level deeper than the current follow-up, where the
-    follow-ups of the primer have depth 1. A follow-up deeper than `max_depth` is not added. The
-    token limit of a reply is that of a paragraph. A missing or unreadable reply adds nothing and
-    counts as a fallback. The search ends after the last follow-up.
+    new follow-ups, one level deeper than the current one, are added unless they are deeper than
+    `max_depth`. The token limit of a reply is that of a paragraph. A missing or unreadable reply
+    adds nothing and counts as a fallback. The search ends after the last follow-up.
     Source: Microsoft GraphRAG, DRIFT search, actions and their local search.
     """
     current = trail.current.text if trail.current else question.text

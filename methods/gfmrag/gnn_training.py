@@ -129,8 +129,8 @@ def trained_weights(
     targets are all entities of its gold passages. The weights of the epoch with the lowest
     development loss are kept. Ties are broken by the earlier epoch. The weights are byte-identical
     on the same kind of processor, and differ in the last digits on a GPU. `statistics` contain the
-    losses of the kept epoch and `dev_recall`, i.e. the recall@20 of the targets. Raises UserError
-    if no question is usable.
+    losses and `dev_recall`, the recall@20 of the targets. Raises UserError if no question is
+    usable.
     Source: GFM-RAG (Luo et al. 2025), code: loss, AdamW, learning rate and batch size.
     Deviation: The network is smaller than that of GFM-RAG, which has 512 hidden units in 6 layers.
     One synthetic world replaces 60 graphs, and there is no pretraining on their triples.

@@ -60,12 +60,9 @@ class Useful(BaseModel):
 
 
 @operator(
-    "relationship.filter.llm",
-    requires={"node.name", "relationship.name"},
-    calls=2,
-    supplies={"question", "triples"},
-    order="the order given",
-)
+    "relationship.filter.llm", requires={"node.name", "relationship.name"}, calls=2,
+    supplies={"question", "triples"}, order="the order given",
+)  # fmt: skip
 def filter_llm(
     question: Question,
     relationships: Ranked[Relationship],

@@ -136,11 +136,10 @@ def hops_nearest(
 
 
 @operator(
-    "node.hops.llm",
-    requires={"relationship.description"},
+    "node.hops.llm", requires={"relationship.description"},
     calls=lambda settings: int(settings["n_hops"] * settings["width"]),
     supplies={"question", "passage", "questions"},
-)
+)  # fmt: skip
 def hops_llm(
     question: Question,
     relationships: Ranked[Relationship],
@@ -235,12 +234,10 @@ def judged_nearest(
 
 
 @operator(
-    "node.judged.llm",
-    order="the order of the relationships",
-    requires={"node.description"},
+    "node.judged.llm", order="the order of the relationships", requires={"node.description"},
     calls=lambda settings: int(settings["width"] * (2 * settings["n_hops"] - 1)),
     supplies={"question", "passage"},
-)
+)  # fmt: skip
 def judged_llm(
     question: Question,
     mentions: Mentions,
@@ -261,9 +258,9 @@ def judged_llm(
     gains a visit, and every other passage of the hop loses a visit. The next hop visits the first 2
     * `width` neighbours of these passages, in either direction. The search ends after `n_hops`
     hops, or after a hop without a new passage.
-    The score is the Jaccard index (0..1) of the names in the question and the names in the
-    passage's pseudo-questions. The visits of a helpful passage are added to its score. A reply that
-    is neither yes nor no counts as no, and also as a fallback.
+    The score is the Jaccard index (0..1) of the names in the question and in the passage's
+    pseudo-questions, plus the visits of a helpful passage. A reply that is neither yes nor no
+    counts as no, and also as a fallback.
     Source: HopRAG (Liu et al. 2025), authors' code a6e425b, `HopRetriever.py`, lines 439-467.
     """
 

@@ -17,11 +17,9 @@ EVIDENCE_TOKENS = 64
 
 
 @operator(
-    "node.evidence_walk",
-    calls=lambda settings: settings["n_seeds"],
-    supplies={"question", "passage"},
-    order="each seed followed by the neighbours found for it",
-)
+    "node.evidence_walk", calls=lambda settings: settings["n_seeds"],
+    supplies={"question", "passage"}, order="each seed followed by the neighbours found for it",
+)  # fmt: skip
 def evidence_walk(
     question: Question,
     nodes: Ranked[Node],

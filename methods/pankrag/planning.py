@@ -236,10 +236,9 @@ MOST_WORDS = 30
 
 
 @operator(
-    "question.plan",
-    calls=lambda settings: 2 if settings["planning"] == "on" else 0,
+    "question.plan", calls=lambda settings: 2 if settings["planning"] == "on" else 0,
     supplies={"question"},
-)
+)  # fmt: skip
 def plan(
     question: Question,
     *,
@@ -256,8 +255,8 @@ def plan(
     kind (specific or abstract) as the question. The same plan is used after two unreadable replies
     or no reply, which counts as a fallback. The final question is the question itself, or the
     model's wording of it (`final_text="plan"`). The reply schema limits a plan to `max_sequences`
-    sequences of `max_hops` sub-questions. Without these limits a small model may not end its plan,
-    and a plan that is truncated at 2,200 tokens is unreadable.
+    sequences of `max_hops` sub-questions, because a small model may not end its plan, and a plan
+    that is truncated at 2,200 tokens is unreadable.
     Source: PankRAG (2025), Section 2.2, globally aware planning, and ablation "-Pank".
     """
     nothing = PlanReply(path=PathReply.model_validate({}))
@@ -274,10 +273,9 @@ def plan(
 
 
 @operator(
-    "question.rephrase",
-    calls=lambda settings: 0 if settings["when"] == "never" else 1,
+    "question.rephrase", calls=lambda settings: 0 if settings["when"] == "never" else 1,
     supplies={"question", "dependencies"},
-)
+)  # fmt: skip
 def rephrase(
     question: Question,
     dependencies: Dependencies,
@@ -289,11 +287,11 @@ def rephrase(
 ) -> Question:
     """Rewrite a sub-question to be self-contained, given the answers that it depends on.
 
-    With `when="placeholders_only"`, the model rewrites questions that contain a placeholder such as
-    `<A1-1>`. With `when="always"`, it rewrites every sub-question, but the final question only if
-    it contains a placeholder. With `when="never"`, nothing is rewritten. A sub-question without
-    dependencies is never rewritten. If the reply is missing or empty, each placeholder is replaced
-    by the first sentence of its answer, up to 30 words. This counts as a fallback.
+    With `when="placeholders_only"`, questions with a placeholder such as `<A1-1>` are rewritten.
+    With `when="always"`, every sub-question is rewritten, but the final question only if it has a
+    placeholder. A sub-question without dependencies is never rewritten. If the reply is missing or
+    empty, each placeholder is replaced by the first sentence of its answer, up to 30 words. This
+    counts as a fallback.
     Source: PankRAG (2025), Section 2.2, top-down phase.
     """
     needed = bool(placeholders(question.text)) or (when == "always" and not question_kind.final)

@@ -206,13 +206,9 @@ def focused_ppr(
 ) -> Ranked[Chunk]:
     """Rank the given chunks by personalised PageRank in the subgraph of these chunks.
 
-    The subgraph consists of the given chunks, their nodes and the edges between them.
-    `contains_weight`, `cliques` and the weights of edges are the same as in `chunk.ppr`. The random
-    walk restarts with probability 1 - `damping`. The restart weight of a given node is its score.
-    The restart weight of a chunk is its chunk score times `passage_weight`. Negative scores count
-    as 0. Nodes outside the subgraph are ignored. If a node is given twice, its best score counts.
-    If all restart weights are 0, the restart is uniform. The score of a chunk is its PageRank
-    divided by the highest PageRank of a chunk (0..1).
+    The subgraph consists of the given chunks, their nodes and the edges between them. Settings,
+    restart weights and scores are as in `chunk.ppr`. Nodes outside the subgraph are ignored. If all
+    restart weights are 0, the restart is uniform.
     Source: PropRAG (Wang and Han 2025), walk over the subgraph, and its code.
     """
     if not len(chunks):

@@ -143,9 +143,8 @@ def triple_weights(
     recall@100 on the validation questions are kept. Ties are broken by the lower loss, then by the
     earlier epoch. Training stops after 10 epochs without a better recall. The weights are
     byte-identical on the same kind of processor, and differ in the last digits on a GPU. Raises
-    UserError if fewer than two questions have a path from a topic entity to an answer, or if all
-    triples lie on such paths. There are as many hidden units as embedding dimensions, and Adam
-    makes one step per question.
+    UserError if fewer than two questions have such a path, or if all triples lie on such paths.
+    There are as many hidden units as embedding dimensions, and Adam makes one step per question.
     Source: SubgraphRAG (Li et al. 2025), Section 3.1, and its code.
     Deviation: Without validation questions, a tenth of the training questions is held out.
     """

@@ -30,9 +30,8 @@ def reader_values(
     `dependencies` are pairs of a sub-question and its answer. In the result, each of the `blocks`
     holds consecutive pieces of the same kind. The `rows` of a block are their texts. Its `head` is
     the CSV header of this kind, and `table` is true if the rows are numbered CSV rows with this
-    header. `form` names the form of the answer. `manner` completes the instruction "Answer the
-    question ...", and `cue` ends the prompt. `licence` tells the model what to do if the context
-    does not contain the answer. It is empty if there are no context and no dependencies.
+    header. `form`, `manner`, `cue` and `licence` are those of the answer form. The licence is empty
+    if there are no context and no dependencies.
     """
     form, dependencies = question.answer_form, tuple(dependencies)
     closed = pieces is None and not dependencies

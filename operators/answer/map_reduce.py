@@ -88,10 +88,9 @@ class Points:
 
 
 @operator(
-    "points.map",
-    calls=lambda settings: 2 * int(settings["max_groups"]),
+    "points.map", calls=lambda settings: 2 * int(settings["max_groups"]),
     supplies={"question", "pieces", "max_characters"},
-)
+)  # fmt: skip
 def map_points(
     question: Question,
     context: Context,

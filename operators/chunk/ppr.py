@@ -38,9 +38,8 @@ def ppr(
     Nodes are also joined by relationships and synonymy edges, unless `joined="chunks"`. Nodes of
     the types in `cliques` are removed, and their neighbours are joined to each other. The weight of
     such an edge is the number of removed nodes that both neighbours share.
-    The PageRank is exact for up to 200,000 nodes and chunks. In larger graphs it is approximated by
-    a push algorithm. If s is the summed weight of the edges of a chunk, the error of its PageRank
-    is then at most 2e-6 * s / mean(s). Unreachable chunks get 0.
+    The PageRank of more than 200,000 nodes and chunks is approximated as in `node.ppr`. Unreachable
+    chunks get 0.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.4 and the defaults of its code.
     """
     walk = walk_with_chunks(

@@ -31,11 +31,9 @@ def _windows(n_rows: int, window: int) -> list[int]:
 
 
 @operator(
-    "chunk.rerank",
-    calls=lambda settings: 2 * len(_windows(settings["depth"], settings["window"])),
-    supplies={"question", "passages"},
-    order="the order that the model gives",
-)
+    "chunk.rerank", calls=lambda settings: 2 * len(_windows(settings["depth"], settings["window"])),
+    supplies={"question", "passages"}, order="the order that the model gives",
+)  # fmt: skip
 def rerank(
     question: Question,
     chunks: Ranked[Chunk],

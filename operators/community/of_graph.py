@@ -35,10 +35,10 @@ def entity(
     """Rank the communities that contain given nodes, from level 0 (the coarsest) down to `level`.
 
     With `rank="count"`, as in Microsoft GraphRAG, the score is the number of given nodes in the
-    community. To break ties, rating / 11 is added. The rating (0..10) is taken from the report of
-    the community. With `rank="rating"`, as in the paper, the score is the rating, rounded to two
-    decimals. To break ties, a number below 0.01 is added that grows with the number of given nodes
-    in the community. Communities without a report are left out.
+    community plus rating / 11, where the rating (0..10) of the report breaks ties. With
+    `rank="rating"`, as in the paper, the score is the rating, rounded to two decimals. To break
+    ties, a number below 0.01 is added that grows with the number of given nodes in the community.
+    Communities without a report are left out.
     Source: Zhou et al. (2025), Section 6.1, community "Entity".
     """
     seeds = np.zeros(communities.nodes.shape[1])
@@ -62,10 +62,10 @@ def layer(
 ) -> Ranked[Community]:
     """Rank all communities from level 0 (the coarsest) down to `level` by their number of chunks.
 
-    The score is the number of chunks plus rating / 11. The rating (0..10) is taken from the report
-    of the community and breaks ties. With `levels="at"`, as in Edge et al., only communities at
-    `level`, and coarser communities without children, are returned. Communities are left out if
-    they have no report or if their rating is below 0. Zhou et al.'s code returns at most 512.
+    The score is the number of chunks plus rating / 11, where the rating (0..10) of the report
+    breaks ties. With `levels="at"`, as in Edge et al., only communities at `level`, and coarser
+    communities without children, are returned. Communities are left out if they have no report or
+    if their rating is below 0. Zhou et al.'s code returns at most 512.
     Source: Zhou et al. (2025), Section 6.1, "Layer"; Edge et al. (2024), Sections 3.1.6 and 4.1.2.
     """
     counts = np.asarray(communities.chunks.sum(axis=1), np.float64).ravel()

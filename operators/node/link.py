@@ -75,11 +75,10 @@ def link(
     """Return the nodes that the question mentions, matched first by name and then by vector.
 
     The parts `dictionary` and `mentions` match names as in `node.match` and give the score 1. The
-    part `vectors` must come last. For each mention that was not matched by name, it finds the node
-    with the most similar vector. This node is returned if the cosine is at least `min_score`. Its
-    score is the cosine (-1..1). With `score="share"`, as in fast-graphrag, every node gets the
-    score 1. If `dedupe` is false, the same node can be returned twice. Zhou et al. use only
-    `vectors`.
+    part `vectors`, which must come last, finds the node with the most similar vector for each
+    mention that was not matched by name, if the cosine is at least `min_score`. Its score is the
+    cosine (-1..1). With `score="share"`, as in fast-graphrag, every node gets the score 1. If
+    `dedupe` is false, the same node can be returned twice. Zhou et al. use only `vectors`.
     Source: Zhou et al. (2025), Section 6.1, "Link".
     """
     by_name = tuple(part for part in parts if part != "vectors")
