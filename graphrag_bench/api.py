@@ -33,6 +33,10 @@ from graphrag_bench.view.page import full_question, question_tables
 if TYPE_CHECKING:
     import pandas
 
+_OF_COMMANDS = {"dataset", "method", "objective", *NO_SETTINGS}
+_RUN_SETTINGS = tuple(sorted(set(RunSettings.model_fields) - _OF_COMMANDS))
+_SELECTORS, _ROLES = ("profile", "fidelity"), ("llm_build", "llm_judge")
+
 
 def dataset(
     card: str,
@@ -129,12 +133,6 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
     return EditablePipeline(
         plain, run_settings, of_method, copy.deepcopy(plain), readers=tuple(readers)
     )
-
-
-_OF_COMMANDS = {"dataset", "method", "objective", *NO_SETTINGS}
-_RUN_SETTINGS = tuple(sorted(set(RunSettings.model_fields) - _OF_COMMANDS))
-_SELECTORS = ("profile", "fidelity")
-_ROLES = ("llm_build", "llm_judge")
 
 
 @dataclass(repr=False)

@@ -14,6 +14,9 @@ from graphrag_bench.registry import signature_of
 from graphrag_bench.text import show_briefly
 
 _BLOCK = 65536
+_CSR_PARTS = ("data", "indices", "indptr", "shape")
+NOT_STORED = {"stored": False}
+"""Metadata of a field of `Columns` that is not stored."""
 
 
 def save_array(folder: Path, name: str, array: ArrayLike) -> None:
@@ -81,11 +84,6 @@ class Texts:
         texts, columns = list(self), matrix.indices.tolist()
         rows = pairwise(matrix.indptr.tolist())
         return Texts.of([separator.join([texts[c] for c in columns[a:b]]) for a, b in rows])
-
-
-NOT_STORED = {"stored": False}
-"""Metadata of a field of `Columns` that is not stored."""
-_CSR_PARTS = ("data", "indices", "indptr", "shape")
 
 
 class Columns:

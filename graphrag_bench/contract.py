@@ -32,6 +32,8 @@ TABLE3 = {
     "community": ("Entity", "Layer"),
 }
 """The operators in Table 3 of Zhou et al. (2025), in the order of the table."""
+_ROWS = {"nodes": "n_nodes", "relationships": "n_relationships", "chunks": "__len__"}
+"""The attribute of the graph, or of the chunk table, that has the number of rows."""
 
 
 @dataclass(frozen=True)
@@ -328,10 +330,6 @@ def _slot(hint: Any, place: str) -> tuple[str, Any, bool]:
 
 class WrongReturn(ValueError):
     """An operator returned a value that does not match its signature."""
-
-
-_ROWS = {"nodes": "n_nodes", "relationships": "n_relationships", "chunks": "__len__"}
-"""The attribute of the graph, or of the chunk table, that has the number of rows."""
 
 
 def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> dict[str, Any]:

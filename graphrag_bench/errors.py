@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
+_LISTED = 24
+"""Maximum number of names that a message lists if no name is similar."""
 
 
 class UserError(Exception):
@@ -98,10 +100,6 @@ class UnreadableReply(Exception):
         self.purpose = purpose
         self.reply = reply
         self.problem = problem
-
-
-_LISTED = 24
-"""Maximum number of names that a message lists if no name is similar."""
 
 
 def nearest(name: str, valid: Iterable[str], n: int = 3) -> list[str]:

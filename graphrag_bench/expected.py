@@ -9,6 +9,17 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 
 _MARKS = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
+SHORT_ANSWER_TOKENS = {"short": 16, "choice": 24, "list": 64}
+"""Usual number of tokens of an answer, by its form. Other forms have `PROSE_TOKENS` tokens."""
+PROSE_TOKENS = 300
+REPLY_TOKENS = 150
+"""Usual number of tokens of a reply during retrieval, such as keywords, a choice or a thought."""
+ROW_TOKENS = 1000
+"""Usual number of tokens of the texts in a retrieval prompt that has no context budget."""
+REPORT_TOKENS = 300
+"""Usual number of tokens of a community report."""
+ROUNDS_SHARE = 0.5
+"""Usual fraction of the allowed rounds that are needed by a search that can stop early."""
 
 
 def template_tokens(prompt: Prompt) -> int:
@@ -22,19 +33,6 @@ class Sizes:
 
     chunk: float
     n_chunks: int = 0
-
-
-SHORT_ANSWER_TOKENS = {"short": 16, "choice": 24, "list": 64}
-"""Usual number of tokens of an answer, by its form. Other forms have `PROSE_TOKENS` tokens."""
-PROSE_TOKENS = 300
-REPLY_TOKENS = 150
-"""Usual number of tokens of a reply during retrieval, such as keywords, a choice or a thought."""
-ROW_TOKENS = 1000
-"""Usual number of tokens of the texts in a retrieval prompt that has no context budget."""
-REPORT_TOKENS = 300
-"""Usual number of tokens of a community report."""
-ROUNDS_SHARE = 0.5
-"""Usual fraction of the allowed rounds that are needed by a search that can stop early."""
 
 
 TokensOf = Callable[[Mapping[str, Any], Sizes], tuple[float, float]]

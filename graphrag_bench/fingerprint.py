@@ -40,6 +40,10 @@ _IMPORT_FUNCTIONS = _LOADERS | {
 """Functions that import modules by computed names. A caller depends on its whole package."""
 _IGNORED_ATTRIBUTES = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__"}
 _LITERALS = (str, int, float, complex, bool, bytes, type(None), type(...))
+_ModuleCode = tuple[str, Sequence[str]]
+"""The digest of a module, and the names of the modules that it imports."""
+_loaded: dict[str, tuple[list[object], _ModuleCode]] = {}
+_stored_parses = lru_cache(read_cache)
 
 
 def digest(*parts: object) -> str:
@@ -232,11 +236,6 @@ def _cell_value(cell: Any) -> Any:
         return None
 
 
-_ModuleCode = tuple[str, Sequence[str]]
-"""The digest of a module, and the names of the modules that it imports."""
-_loaded: dict[str, tuple[list[object], _ModuleCode]] = {}
-
-
 def _module(name: str) -> _ModuleCode | None:
     """Return the code of a module, or None for a module without a file.
 
@@ -305,9 +304,6 @@ def _cached_parse(source: bytes) -> _Parsed:
     parsed = _parse(source)
     write_cache(file, key, asdict(parsed))
     return parsed
-
-
-_stored_parses = lru_cache(read_cache)
 
 
 @lru_cache(maxsize=1)

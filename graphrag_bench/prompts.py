@@ -18,6 +18,15 @@ from graphrag_bench.fingerprint import digest
 
 _ROLES = {"system": "system", "example": "user", "reply": "assistant", "user": "user"}
 """The role of each block of a prompt file, in the order of the messages."""
+Filling = Literal["", "chunk", "node"]
+FormName = Literal["short", "free", "list", "choice", "paragraph", "summary"]
+Regime = Literal["house", "published"]
+"""Conditions of a run: `house` (the same for all methods) or `published` (the paper's prompts)."""
+OPEN: tuple[FormName, ...] = ("free", "list", "paragraph", "summary")
+"""Forms whose answers may have any length."""
+FORMS_FILE = Path(__file__).with_name("answer_forms.yaml")
+REFUSAL = "unanswerable"
+"""The reply that every `licence` asks for if the context does not contain the answer."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +125,6 @@ def _template(text: str) -> Any:
     return _environment().from_string(text)
 
 
-Filling = Literal["", "chunk", "node"]
-
-
 @dataclass(frozen=True)
 class ContextBudget:
     """A limit on the tokens of a prompt's context. `tokens` is None if there is no limit.
@@ -149,16 +155,6 @@ class ContextBudget:
 
 
 UNBOUNDED = ContextBudget()
-
-
-FormName = Literal["short", "free", "list", "choice", "paragraph", "summary"]
-Regime = Literal["house", "published"]
-"""Conditions of a run: `house` (the same for all methods) or `published` (the paper's prompts)."""
-OPEN: tuple[FormName, ...] = ("free", "list", "paragraph", "summary")
-"""Forms whose answers may have any length."""
-FORMS_FILE = Path(__file__).with_name("answer_forms.yaml")
-REFUSAL = "unanswerable"
-"""The reply that every `licence` asks for if the context does not contain the answer."""
 
 
 @dataclass(frozen=True)

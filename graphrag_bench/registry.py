@@ -11,6 +11,8 @@ from typing import Any, Generic, TypeVar, get_type_hints
 from graphrag_bench import fingerprint
 from graphrag_bench.errors import unknown
 
+T = TypeVar("T", bound="Registered")
+
 
 class ContractError(TypeError):
     """A function cannot be registered, because of its signature or its name."""
@@ -55,9 +57,6 @@ class Registered:
     def origin(self) -> str:
         """The module and the name of the function, as `module:name`."""
         return f"{self.function.__module__}:{self.function.__qualname__}"
-
-
-T = TypeVar("T", bound=Registered)
 
 
 class Registry(Generic[T]):

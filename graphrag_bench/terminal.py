@@ -21,6 +21,16 @@ _CONTROLS = re.compile(
     "\u2028\u2029\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # line ends, invisible signs
     "\ud800-\udfff]"  # surrogates
 )
+_USER = re.compile(
+    r"([a-z][a-z0-9+.-]*://)[^/?#\s'\"\[\],]*@|(?<![^\s'\"=])[^\s/@:]+:[^\s/@]+@", re.I
+)
+_SECRET = re.compile(
+    r"[?&;](?:[\w-]*(?:key|token|secret|password|passwd|pwd|signature|credential|auth)|sig)=[^&\s]+",
+    re.I,
+)
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.I)
+_STOPPING = threading.Event()
+_NOTE = b"\nstopping after the current calls; press again to stop at once\n"
 
 
 def clean(text: str) -> str:
@@ -67,16 +77,6 @@ def clean_output() -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = before
-
-
-_USER = re.compile(
-    r"([a-z][a-z0-9+.-]*://)[^/?#\s'\"\[\],]*@|(?<![^\s'\"=])[^\s/@:]+:[^\s/@]+@", re.I
-)
-_SECRET = re.compile(
-    r"[?&;](?:[\w-]*(?:key|token|secret|password|passwd|pwd|signature|credential|auth)|sig)=[^&\s]+",
-    re.I,
-)
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.I)
 
 
 def without_secrets(text: str) -> str:
@@ -129,10 +129,6 @@ def refuse_secrets(name: str, value: object) -> None:
     elif isinstance(value, Sequence) and not isinstance(value, bytes):
         for inner in value:
             refuse_secrets(name, inner)
-
-
-_STOPPING = threading.Event()
-_NOTE = b"\nstopping after the current calls; press again to stop at once\n"
 
 
 class Terminated(KeyboardInterrupt):

@@ -13,6 +13,47 @@ Encoding = Literal["cl100k", "o200k"]
 
 _ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 """Normalised form of each ASCII character."""
+_OF_UNSPACED = (
+    "\u0e00-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f\u3005\u3007\u3040-\u30ff"
+    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua980-\ua9ff\uaa60-\uaadf\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+"""Thai, Lao, Tibetan, Burmese, Khmer, Tai scripts, Balinese, Javanese, kana and Han."""
+_UNSPACED = re.compile(f"[{_OF_UNSPACED}]")
+_NEXT_TO_UNSPACED = re.compile(rf"(?<=[{_OF_UNSPACED}])\s+|\s+(?=[{_OF_UNSPACED}])")
+_NO_WIDTH = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+"""Characters that Unicode ignores by default, and marks of interlinear annotations."""
+_JOINED = re.compile("[\u200d\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
+"""Characters that extend the previous character: joiners, skin colours and tags."""
+_LONE_CAPITAL = re.compile(r"(?<![\w&'\u2019.])[B-HJ-Z](?!\.?[\w'\u2019+#])")
+_MAY_BE_SIGN = re.compile(
+    r"[-.+#%*<>~$\u00a3\u00a5\u00b1\u20a0-\u20bf\u2248\u2264\u2265\u266d\u266f]"
+    r"(?:(?<![-.])|(?<=-)(?![a-z])|(?<=\.)(?=[a-z]))"
+)
+_NAME_SIGNS = re.compile(
+    r"((?<=[^\W_])(?:\+\++|[+#\u266d\u266f](?![a-z0-9_]))"  # C++, Na+, C#
+    r"|(?<=\d)[%$\u00a3\u00a5\u20a0-\u20bf]"  # 5%, 5 euros
+    r"|(?<![^\s(\[/])(?:[a-z\u03b1-\u03c9]{1,2}[*-]|[a-z]{1,4}\d+-)(?![\w*-])"  # A*, AB-, NO3-
+    r"|(?<![^\s(\[/])[-+<>~\u2264\u2265\u00b1\u2248$\u00a3\u00a5\u20a0-\u20bf]+(?=\.?\d)"  # -5, <5
+    r"|(?<![^\s(\[/])\.(?=[a-z]))"  # .NET
+)
+"""Symbols in lower-case names, with the letters before a final hyphen or star (AB-, A*)."""
+_SIGNED = re.compile(
+    rf"((?<![^\W{_OF_UNSPACED}])[a-z][a-z0-9]*+(?:\+\+|[+#](?![a-z0-9_]))"
+    rf"|(?<![^\s(\[/{_OF_UNSPACED}])\.[a-z][a-z0-9]*)"
+)
+_NOTHING = frozenset(
+    {"none", "n/a", "n.a", "null", "unknown", "not applicable", "not available", "not specified",
+     "unspecified", "no entity", "no entities", "-", "--", "–", "—"}
+)  # fmt: skip
+_TOKEN_END = re.compile(r"[^\W\d_](?=[\s.,;:!?\u3001\u3002\uff0c])")
+"""A letter before a space or punctuation mark. A token ends here."""
+_AT_ONCE = 50_000
+"""Number of characters that are encoded at a time, because `bpe_openai` accepts 200,000 tokens. A
+longer word is cut anywhere."""
 
 
 def normalise_name(name: str) -> str:
@@ -41,12 +82,6 @@ def _bare(text: str) -> str:
     if text.isascii():
         return text.translate(_ASCII)
     return "".join(char if unicodedata.category(char)[0] in "LNM" else " " for char in text)
-
-
-_NOTHING = frozenset(
-    {"none", "n/a", "n.a", "null", "unknown", "not applicable", "not available", "not specified",
-     "unspecified", "no entity", "no entities", "-", "--", "–", "—"}
-)  # fmt: skip
 
 
 def is_placeholder_name(name: str) -> bool:
@@ -163,38 +198,6 @@ class _Signs(dict[int, str]):
 DELETE_PUNCTUATION, PUNCTUATION_TO_SPACES = _Signs(""), _Signs(" ")
 """Tables for `str.translate` that delete punctuation and symbols of any script, or replace them by
 spaces. Digits of any script become ASCII digits."""
-_OF_UNSPACED = (
-    "\u0e00-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f\u3005\u3007\u3040-\u30ff"
-    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua980-\ua9ff\uaa60-\uaadf\uf900-\ufaff"
-    "\U00020000-\U0003ffff"
-)
-"""Thai, Lao, Tibetan, Burmese, Khmer, Tai scripts, Balinese, Javanese, kana and Han."""
-_UNSPACED = re.compile(f"[{_OF_UNSPACED}]")
-_NEXT_TO_UNSPACED = re.compile(rf"(?<=[{_OF_UNSPACED}])\s+|\s+(?=[{_OF_UNSPACED}])")
-_NO_WIDTH = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
-)
-"""Characters that Unicode ignores by default, and marks of interlinear annotations."""
-_JOINED = re.compile("[\u200d\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
-"""Characters that extend the previous character: joiners, skin colours and tags."""
-_LONE_CAPITAL = re.compile(r"(?<![\w&'\u2019.])[B-HJ-Z](?!\.?[\w'\u2019+#])")
-_MAY_BE_SIGN = re.compile(
-    r"[-.+#%*<>~$\u00a3\u00a5\u00b1\u20a0-\u20bf\u2248\u2264\u2265\u266d\u266f]"
-    r"(?:(?<![-.])|(?<=-)(?![a-z])|(?<=\.)(?=[a-z]))"
-)
-_NAME_SIGNS = re.compile(
-    r"((?<=[^\W_])(?:\+\++|[+#\u266d\u266f](?![a-z0-9_]))"  # C++, Na+, C#
-    r"|(?<=\d)[%$\u00a3\u00a5\u20a0-\u20bf]"  # 5%, 5 euros
-    r"|(?<![^\s(\[/])(?:[a-z\u03b1-\u03c9]{1,2}[*-]|[a-z]{1,4}\d+-)(?![\w*-])"  # A*, AB-, NO3-
-    r"|(?<![^\s(\[/])[-+<>~\u2264\u2265\u00b1\u2248$\u00a3\u00a5\u20a0-\u20bf]+(?=\.?\d)"  # -5, <5
-    r"|(?<![^\s(\[/])\.(?=[a-z]))"  # .NET
-)
-"""Symbols in lower-case names, with the letters before a final hyphen or star (AB-, A*)."""
-_SIGNED = re.compile(
-    rf"((?<![^\W{_OF_UNSPACED}])[a-z][a-z0-9]*+(?:\+\+|[+#](?![a-z0-9_]))"
-    rf"|(?<![^\s(\[/{_OF_UNSPACED}])\.[a-z][a-z0-9]*)"
-)
 
 
 def safe_name(name: str) -> str:
@@ -233,13 +236,6 @@ def show_briefly(*kinds: type) -> None:
     """Make `brief` the `repr` of the given dataclasses."""
     for kind in kinds:
         type.__setattr__(kind, "__repr__", brief)
-
-
-_TOKEN_END = re.compile(r"[^\W\d_](?=[\s.,;:!?\u3001\u3002\uff0c])")
-"""A letter before a space or punctuation mark. A token ends here."""
-_AT_ONCE = 50_000
-"""Number of characters that are encoded at a time, because `bpe_openai` accepts 200,000 tokens. A
-longer word is cut anywhere."""
 
 
 @lru_cache(maxsize=2)

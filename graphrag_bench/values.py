@@ -17,6 +17,7 @@ from graphrag_bench.text import show_briefly
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+T = TypeVar("T")
 
 DECIMALS = 6
 """Scores are rounded to this many decimals before ranking, because the last bits of a float depend
@@ -62,9 +63,6 @@ class Chunk:
 
 class Community:
     """Type parameter of a ranking of communities: `Ranked[Community]`."""
-
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,10 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.terminal import is_local
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TOKENS = 1000
+"""Prices are those of a call with this many tokens. Longer prompts may cost more."""
 Count = Annotated[int, Field(gt=0)]
+GroupT = TypeVar("GroupT", bound="_Group")
 
 
 class _Group(BaseModel):
@@ -73,9 +76,6 @@ class Prices(_Group):
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
 
 
-GroupT = TypeVar("GroupT", bound=_Group)
-
-
 def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None) -> GroupT:
     """Check settings. Raises UserError if a name is unknown or a value is invalid."""
     if isinstance(values, kind):
@@ -98,10 +98,6 @@ def check_variable(variable: str | None) -> None:
             "api_key_env must be the name of the environment variable that holds the API key, e.g. "
             "OPENAI_API_KEY. The given text is not shown, because it may be the key itself."
         )
-
-
-_TOKENS = 1000
-"""Prices are those of a call with this many tokens. Longer prompts may cost more."""
 
 
 @cache
