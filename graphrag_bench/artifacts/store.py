@@ -12,7 +12,7 @@ from typing import Any
 from filelock import SoftFileLease
 
 from graphrag_bench.algorithms.graph import drop_edges
-from graphrag_bench.artifacts.plan import UNKEYED_NEEDS, PlannedArtifact
+from graphrag_bench.artifacts.plan import PlannedArtifact
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.graphs.build_calls import CUT, MOST_TOKENS, REPLIES
@@ -102,11 +102,8 @@ class Store:
         scratch, new = Path(f"{folder}.scratch"), Path(f"{folder}.new")
         scratch.mkdir(exist_ok=True)
         ambient: dict[str, Any] = {"scratch": scratch, "progress": self.progress}
-        inputs = {
-            need: ambient[need] if need in UNKEYED_NEEDS else get(need)
-            for need in planned.builder.needs
-        }
-        meters, name = [], planned.builder.name
+        builder, name, meters = planned.builder, planned.builder.name, []
+        inputs = {need: ambient[need] if need in ambient else get(need) for need in builder.needs}
         for need in [need for need in ("llm", "llm_build") if need in inputs]:
             gate = FailureGate(name, self.failure_limit, self.failure_after)
             log = Ledger(scratch / LEDGER).logger("build", planned.resource)
@@ -115,11 +112,13 @@ class Store:
             meters.append(inputs[need].meter)
         began = time.perf_counter()
         try:
-            artifact = planned.builder.function(
-                **inputs, **planned.settings, **planned.builder.fixed
-            )
+            artifact = builder.function(**inputs, **planned.settings, **builder.fixed)
         except (RunStopped, CallFailed) as error:
-            raise _stopped(planned, error) from error
+            problem = f"{name} could not be built: {str(error).rstrip('.')}. "
+            message = f"{problem}Replies are cached: run the same command again to continue."
+            if isinstance(error, RunStopped):
+                raise type(error)(message) from error
+            raise (ServerFailed if error.of_server else RunStopped)(message) from error
         if planned.thinning:
             artifact = drop_edges(artifact, **planned.thinning)
         recipe = {**planned.recipe, "seconds": round(time.perf_counter() - began, 3)}
@@ -168,14 +167,6 @@ def load_artifact(produces: Any, folder: Path) -> Any:
         return produces.load(folder)
     except (OSError, ValueError, LookupError, EOFError) as error:
         raise DamagedArtifact(folder, f"{type(error).__name__}: {error}") from error
-
-
-def _stopped(planned: PlannedArtifact, error: RunStopped | CallFailed) -> UserError:
-    problem = f"{planned.builder.name} could not be built: {str(error).rstrip('.')}. "
-    message = f"{problem}Replies are cached: run the same command again to continue."
-    if isinstance(error, RunStopped):
-        return type(error)(message)
-    return ServerFailed(message) if error.of_server else RunStopped(message)
 
 
 class DamagedArtifact(UserError):

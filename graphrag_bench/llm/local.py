@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Mapping
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,6 @@ class Local(ChatModel):
         self.decoding = parse_settings(Decoding, decoding)
         self._lock = threading.Lock()
         self._server: Any = None
-        self._client: OpenAICompatible | None = None
 
     @property
     def identity(self) -> str:
@@ -62,15 +62,17 @@ class Local(ChatModel):
     def call(self, request: Request) -> Completion:
         """Return the reply to a request. The first call loads the model."""
         with self._lock:
-            client = self._client or self._start()
+            client = self._client
         return client.call(request)
 
     def close(self) -> None:
         """Stop the server. The next call starts it again."""
         with self._lock:
-            self._client = self._server = None
+            vars(self).pop("_client", None)
+            self._server = None
 
-    def _start(self) -> OpenAICompatible:
+    @cached_property
+    def _client(self) -> OpenAICompatible:
         path = weights(self.model_path)
         with extra_needed("local"):
             import xllamacpp
@@ -91,11 +93,10 @@ class Local(ChatModel):
         except RuntimeError as error:
             raise UserError(f"The model file {path} could not be loaded: {error}") from None
         address, limits = self._server.listening_address, Limits(concurrency=self.concurrency)
-        self._client = OpenAICompatible(
+        return OpenAICompatible(
             path.name, f"{address}/v1", None,
             timeout=self.timeout, decoding=self.decoding, limits=limits,
         )  # fmt: skip
-        return self._client
 
 
 def weights(model_path: str | None) -> Path:
