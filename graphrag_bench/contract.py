@@ -6,6 +6,7 @@ every parameter of the type `Prompt`. The other keyword-only parameters are reso
 found by name. Builders have only keyword-only parameters.
 """
 
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,9 +18,9 @@ import numpy as np
 
 from graphrag_bench import fingerprint
 from graphrag_bench.errors import UserError
-from graphrag_bench.expected import CallsOf, Sizes, TokensOf
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.registry import ContractError, Registered, Registry, signature_of
+from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Ranked, RowScores, Subgraph, slot_of
 
 REQUIRED: Any = Parameter.empty
@@ -32,6 +33,11 @@ TABLE3 = {
     "community": ("Entity", "Layer"),
 }
 """The operators in Table 3 of Zhou et al. (2025), in the order of the table."""
+_MARKS = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
+TokensOf = Callable[[Mapping[str, Any], "Sizes"], tuple[float, float]]
+"""Function that takes settings and sizes and returns the prompt and completion tokens of a call."""
+CallsOf = Callable[[Mapping[str, Any], "Sizes"], int]
+"""Function that takes settings and sizes and returns the number of calls to build an artifact."""
 _ROWS = {"nodes": "n_nodes", "relationships": "n_relationships", "chunks": "__len__"}
 """The attribute of the graph, or of the chunk table, that has the number of rows."""
 
@@ -129,6 +135,14 @@ class Operator(Registered):
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """Size of a chunk table: the mean number of tokens of a chunk, and the number of chunks."""
+
+    chunk: float
+    n_chunks: int = 0
+
+
+@dataclass(frozen=True)
 class Builder(Registered):
     """A registered builder, e.g. `graph.kg` for the variant `kg` of the resource `graph`."""
 
@@ -165,6 +179,11 @@ class Builder(Registered):
 
 operators: Registry[Operator] = Registry("operator")
 builders: Registry[Builder] = Registry("builder")
+
+
+def template_tokens(prompt: Prompt) -> int:
+    """Return the number of tokens (cl100k) of a template without its variables and comments."""
+    return count_tokens(_MARKS.sub("", prompt.text).strip())
 
 
 def paper_first(items: Iterable[Operator]) -> list[Operator]:

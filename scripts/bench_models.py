@@ -29,8 +29,8 @@ from graphrag_bench.embedding.cached_models import CachedEmbedder
 from graphrag_bench.embedding.embedder import TextKind, Vectors
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.llm.cache import Cache
+from graphrag_bench.llm.calls import FailureGate
 from graphrag_bench.llm.ledger import Budget, Ledger, read_ledger
-from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.structured import ask_each, json_format
 from graphrag_bench.prompts import Message

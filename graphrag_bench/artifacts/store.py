@@ -16,9 +16,8 @@ from graphrag_bench.artifacts.plan import PlannedArtifact
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.graphs.build_calls import CUT, MOST_TOKENS, REPLIES
-from graphrag_bench.llm.calls import CallFailed, RunStopped, ServerFailed
+from graphrag_bench.llm.calls import CallFailed, FailureGate, RunStopped, ServerFailed, Usage
 from graphrag_bench.llm.ledger import Ledger
-from graphrag_bench.llm.meter import FailureGate, Usage
 from graphrag_bench.locks import lock
 from graphrag_bench.progress import Progress
 

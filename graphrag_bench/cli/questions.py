@@ -19,7 +19,7 @@ from graphrag_bench.cli.parsing import Parser, integer, refuse_other_settings
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.llm.meter import FailureGate
+from graphrag_bench.llm.calls import FailureGate
 from graphrag_bench.questions import abstract
 from graphrag_bench.questions.generated import QA, is_english, write_set
 from graphrag_bench.questions.specific import SPECIFIC, specific_questions

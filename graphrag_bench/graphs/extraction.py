@@ -8,12 +8,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, PositiveInt
 
 from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
-from graphrag_bench.contract import artifact
+from graphrag_bench.contract import Sizes, artifact, template_tokens
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.rows import json_file
 from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.errors import UserError
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.build_calls import MOST_TOKENS, Extractor, chunk_names, list_faults
 from graphrag_bench.graphs.sentences import (
     co_occurring,

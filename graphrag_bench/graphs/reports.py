@@ -12,10 +12,9 @@ from pydantic import BaseModel, PositiveInt, field_validator
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, incidence, row_ids
-from graphrag_bench.contract import artifact
+from graphrag_bench.contract import Sizes, artifact, template_tokens
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs import sentences
 from graphrag_bench.graphs.build_calls import require_any_success
 from graphrag_bench.llm.calls import CallFailed

@@ -15,11 +15,10 @@ from graphrag_bench.algorithms.extraction import (
     RelationshipRecord,
     TextExtraction,
 )
-from graphrag_bench.contract import artifact
+from graphrag_bench.contract import Sizes, artifact, template_tokens
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs import build_calls, records
 from graphrag_bench.graphs.build_calls import Extractor
 from graphrag_bench.graphs.records import RecordReply

@@ -9,9 +9,8 @@ from pydantic import PositiveInt
 from graphrag_bench.algorithms.extraction import TextExtraction
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
-from graphrag_bench.contract import artifact
+from graphrag_bench.contract import Sizes, artifact, template_tokens
 from graphrag_bench.errors import UserError
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.build_calls import Extractor, text_budget
 from graphrag_bench.graphs.merging import NO_ENTITIES, Merger
 from graphrag_bench.llm.chat import ChatModel

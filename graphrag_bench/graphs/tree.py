@@ -19,11 +19,10 @@ from graphrag_bench.algorithms.clustering import (
 from graphrag_bench.algorithms.evidence import WHOLE, Fragments
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, bool_csr
-from graphrag_bench.contract import artifact
+from graphrag_bench.contract import Sizes, artifact, template_tokens
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs import sentences
 from graphrag_bench.graphs.build_calls import Extractor, text_budget
 from graphrag_bench.llm.chat import ChatModel

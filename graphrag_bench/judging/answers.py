@@ -11,10 +11,9 @@ from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.judging import measures
 from graphrag_bench.judging.measures import AnswerToJudge, JudgedMetric, judge
-from graphrag_bench.llm.calls import RequestsWritten
+from graphrag_bench.llm.calls import FailureGate, RequestsWritten
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
-from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.run.folder import Row, append_lines, file_lock, write_rows

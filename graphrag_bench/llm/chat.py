@@ -18,12 +18,13 @@ from graphrag_bench.llm.calls import (
     CallOutcome,
     Chat,
     Completion,
+    FailureGate,
+    Meter,
     Request,
     Schema,
     ServerFailed,
 )
 from graphrag_bench.llm.ledger import Budget, Spending
-from graphrag_bench.llm.meter import FailureGate, Meter
 from graphrag_bench.llm.settings import Prices
 from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens

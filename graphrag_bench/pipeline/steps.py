@@ -12,10 +12,9 @@ from typing import Any
 from graphrag_bench.contract import Operator, Read, by_slot
 from graphrag_bench.errors import result_or_error
 from graphrag_bench.fingerprint import code
-from graphrag_bench.llm.calls import Completion, RequestsWritten
+from graphrag_bench.llm.calls import Completion, FailureGate, Meter, RequestsWritten, Usage
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
-from graphrag_bench.llm.meter import FailureGate, Meter, Usage
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import RetrievalState

@@ -12,19 +12,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from graphrag_bench.contract import Sizes, template_tokens
 from graphrag_bench.data.dataset import ABSTRACT, Dataset, Document, Gold, load_card
 from graphrag_bench.data.readers import is_on_disk
 from graphrag_bench.errors import UserError
-from graphrag_bench.expected import (
-    PROSE_TOKENS,
-    REPLY_TOKENS,
-    REPORT_TOKENS,
-    ROUNDS_SHARE,
-    ROW_TOKENS,
-    SHORT_ANSWER_TOKENS,
-    Sizes,
-    template_tokens,
-)
 from graphrag_bench.graphs.build_calls import MOST_TOKENS
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
@@ -38,6 +29,17 @@ from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question
 
+SHORT_ANSWER_TOKENS = {"short": 16, "choice": 24, "list": 64}
+"""Usual number of tokens of an answer, by its form. Other forms have `PROSE_TOKENS` tokens."""
+PROSE_TOKENS = 300
+REPLY_TOKENS = 150
+"""Usual number of tokens of a reply during retrieval, such as keywords, a choice or a thought."""
+ROW_TOKENS = 1000
+"""Usual number of tokens of the texts in a retrieval prompt that has no context budget."""
+REPORT_TOKENS = 300
+"""Usual number of tokens of a community report."""
+ROUNDS_SHARE = 0.5
+"""Usual fraction of the allowed rounds that are needed by a search that can stop early."""
 _SAMPLE = 200
 _UNKNOWN = (500.0, 100.0)
 _LISTS = frozenset({"chunks", "nodes", "relationships", "subgraph", "exploration"})

@@ -23,9 +23,9 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import file_digest, identity_of
 from graphrag_bench.llm.batch import BatchFile
 from graphrag_bench.llm.cache import Cache
+from graphrag_bench.llm.calls import FailureGate
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Budget, Ledger, Spending, read_ledger
-from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.replay import Replay
 from graphrag_bench.llm.server import Server
 from graphrag_bench.llm.vllm import Vllm

@@ -10,13 +10,12 @@ from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import NOT_STORED, Columns, Texts, incidence, sorted_csr
-from graphrag_bench.contract import artifact
+from graphrag_bench.contract import Sizes, artifact, template_tokens
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.errors import UserError
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.build_calls import MOST_TOKENS, Extractor, chunk_names, list_faults
 from graphrag_bench.graphs.passage_graph import MAX_DF, PASSAGE_ATTRIBUTES, chunks_as_nodes
 from graphrag_bench.graphs.sentences import named_entities, read_chunks

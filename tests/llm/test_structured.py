@@ -4,8 +4,7 @@ import pytest
 from pydantic import BaseModel
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
-from graphrag_bench.llm.meter import FailureGate
+from graphrag_bench.llm.calls import CallFailed, Completion, FailureGate, RunStopped
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.structured import ask, ask_each, json_format
 

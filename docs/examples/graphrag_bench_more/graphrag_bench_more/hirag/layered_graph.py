@@ -20,9 +20,8 @@ from graphrag_bench.algorithms.evidence import WHOLE, Fragments
 from graphrag_bench.algorithms.extraction import EntityRecord, TextExtraction
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, row_ids
-from graphrag_bench.contract import artifact, operator
+from graphrag_bench.contract import Sizes, artifact, operator, template_tokens
 from graphrag_bench.embedding.embedder import Embedder, Vectors
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.build_calls import Extractor, text_budget
 from graphrag_bench.graphs.knowledge_graph import add_relationships
 from graphrag_bench.graphs.sentences import (

@@ -19,13 +19,12 @@ from graphrag_bench.algorithms.extraction import (
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_of_nodes
 from graphrag_bench.columns import Columns, Texts, incidence, row_ids, sorted_csr
-from graphrag_bench.contract import artifact, builders, operator
+from graphrag_bench.contract import Sizes, artifact, builders, operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.embedding.vector_index import VectorIndex, index_texts, products
 from graphrag_bench.errors import UserError
-from graphrag_bench.expected import Sizes
 from graphrag_bench.graphs.passage_graph import MAX_DF, chunks_as_nodes
 from graphrag_bench.graphs.sentences import read_chunks
 from graphrag_bench.graphs.text_extraction import (

@@ -15,12 +15,11 @@ from graphrag_bench.algorithms.extraction import TextExtraction
 from graphrag_bench.algorithms.graph import Graph, nodes_of_types
 from graphrag_bench.algorithms.pagerank import walk_of_nodes
 from graphrag_bench.columns import Texts, incidence, row_ids
-from graphrag_bench.contract import artifact, operator
+from graphrag_bench.contract import Sizes, artifact, operator, template_tokens
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.build_calls import Extractor, text_budget
 from graphrag_bench.graphs.communities import split_by_leiden
 from graphrag_bench.graphs.sentences import Sentences, chunks_of, sentence_chunks, vectors_of

@@ -8,11 +8,10 @@ from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.algorithms.extraction import EntityRecord, Extracted, Triple
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.contract import artifact
+from graphrag_bench.contract import Sizes, artifact, template_tokens
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.errors import UserError
-from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.build_calls import MOST_TOKENS, Extractor, chunk_names, list_faults
 from graphrag_bench.graphs.extraction import CO_OCCURS, TripleRow, valid_triples
 from graphrag_bench.graphs.knowledge_graph import KG_ATTRIBUTES
