@@ -17,7 +17,7 @@ PLUGINS = frozenset({"operators", "methods"})
 LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"values", "text", "errors", "fingerprint", "columns", "files"})
     | {"locks", "progress", "terminal", "version"}
-    | {"prompts", "expected", "question_plan", "registry"},
+    | {"prompts", "question_plan", "registry"},
     frozenset({"llm"}),
     frozenset({"embedding"}),
     frozenset({"contract", "algorithms", "data", "papers"}),
