@@ -146,10 +146,8 @@ def choose_nodes(
         scored += [replace(hop, score=score) for hop, score in zip(hops, scores, strict=True)]
     scored = [hop for hop in scored if hop.score > 0]
     best = sorted(scored, key=lambda hop: -round(hop.score, DECIMALS))[:width]
-    scores_of = np.zeros(graph.n_nodes)
-    for hop in reversed(best):  # the best hop to a node comes last
-        scores_of[hop.end(graph)] = hop.score
-    ends = Ranked[Node].top(scores_of, None, among=np.flatnonzero(scores_of))
+    ends = Ranked[Node].of({hop.end(graph): hop.score for hop in reversed(best)})  # best hop last
+    ends = ends.take(np.lexsort((ends.ids, -np.round(ends.scores, DECIMALS))))
     return ends, Exploration((), (*exploration.rounds, tuple(best)))
 
 

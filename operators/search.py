@@ -1,7 +1,7 @@
 """Operators that search nodes, relationships, chunks and communities by vectors, TF-IDF or BM25.
 
 The search text is the question. If the step has `use: [query]`, it is the query. Unless an operator
-documents another score, the score is the cosine (-1..1), and the highest score of the texts of the
+documents another score, the score of a row is its highest cosine (-1..1) with the texts of the
 query. An empty query has no results.
 """
 

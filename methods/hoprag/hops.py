@@ -154,7 +154,8 @@ def hops_llm(
 
     This is `node.hops.nearest`, except that the model chooses at most one of the outgoing
     relationships of a node. There is one call for each node that is visited for the first time, and
-    at most `width` calls per hop. A reply without a valid number follows none, which is a fallback.
+    at most `width` calls per hop. If the reply has no valid number, no relationship is followed,
+    which counts as a fallback.
     Source: HopRAG (Liu et al. 2025), retrieve, reason, prune.
     """
 

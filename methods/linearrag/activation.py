@@ -63,7 +63,8 @@ def tri_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> TriGr
     """Build LinearRAG's Tri-Graph, which links named entities to their sentences and chunks.
 
     spaCy finds the entities in titles and texts. Ordinals and counts are not entities, as in
-    LinearRAG's code. Sentences without an entity are left out. Raises UserError without entities.
+    LinearRAG's code. Sentences without an entity are left out. Raises UserError if no entity is
+    found.
     Source: LinearRAG (Zhuang et al. 2025), Tri-Graph, and its code.
     """
     names: dict[str, int] = {}

@@ -1,5 +1,6 @@
 """PropRAG: beam search over paths of facts, then PageRank from entities on the paths."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Annotated
@@ -116,14 +117,13 @@ class _Search:
                 seen.setdefault(frozenset((*steps, place)), ((*steps, place), mean))
         candidates = sorted(seen.values())
         best = best_first(np.array([mean for _, mean in candidates]))[:n_rescored]
-        return [candidates[row][0] for row in best.tolist()]
+        return sorted(candidates[row][0] for row in best.tolist())
 
     def keep(self, candidates: Sequence[FactPath], vectors: Sequence[Vectors], width: int) -> None:
-        ordered = sorted(zip(candidates, vectors, strict=True), key=lambda pair: pair[0])
-        scores = np.array([float(self.vector @ vector) for _, vector in ordered])
+        scores = np.array([float(self.vector @ vector) for vector in vectors])
         best = best_first(scores)[:width].tolist()
-        self.beam_paths = [ordered[row][0] for row in best]
-        self.scored |= {ordered[row][0]: float(scores[row]) for row in best}
+        self.beam_paths = [candidates[row] for row in best]
+        self.scored |= {candidates[row]: float(scores[row]) for row in best}
 
     def text(self, steps: FactPath) -> str:
         assert self.graph.descriptions is not None
@@ -176,19 +176,21 @@ def of_paths(
     Source: PropRAG (Wang and Han 2025), seeds of the last walk, and its code.
     """
     typed = nodes_of_types(graph, types)
-    scores = np.zeros(graph.n_nodes)
+    scores: dict[int, float] = {}
     for group in (paths.paths[:n_paths], [path for path in paths.paths if len(path.nodes) == 1]):
-        total, best = np.zeros((2, graph.n_nodes))
+        total, best = defaultdict[int, float](float), defaultdict[int, float](float)
         for path in (path for path in group if path.score > 0):
             for fact in (node for node in path.nodes if typed is None or not typed[node]):
                 near = row_ids(graph.adjacency, fact)
-                near = near if typed is None else near[typed[near]]
-                total[near] += path.score
-                best[near] = np.maximum(best[near], path.score)
-        chosen = Ranked[Node].top(total, top_k, among=np.flatnonzero(total)).ids
-        shares = best[chosen] / best[chosen].max(initial=0.0)
-        scores[chosen] = np.maximum(scores[chosen], shares)
-    return Ranked[Node].top(scores, None, among=np.flatnonzero(scores))
+                for entity in (near if typed is None else near[typed[near]]).tolist():
+                    total[entity] += path.score
+                    best[entity] = max(best[entity], path.score)
+        sums = Ranked[Node].of(total)
+        chosen = sums.ids[best_first(sums.scores, sums.ids)[:top_k]].tolist()
+        largest = max((best[entity] for entity in chosen), default=1.0)
+        scores |= {one: max(best[one] / largest, scores.get(one, 0.0)) for one in chosen}
+    ranked = Ranked[Node].of(scores)
+    return ranked.take(best_first(ranked.scores, ranked.ids))
 
 
 @operator("chunk.focused_ppr")
