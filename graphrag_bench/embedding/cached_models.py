@@ -3,12 +3,13 @@
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from pydantic import TypeAdapter
 
-from graphrag_bench.embedding.embedder import Embedder, EmbedderWrapper, TextKind, Vectors
+from graphrag_bench.embedding.embedder import EmbedderWrapper, TextKind, Vectors
 from graphrag_bench.embedding.nlp import Nlp, Sentence, Spacy
 from graphrag_bench.embedding.workers import ParallelTagger
 from graphrag_bench.fingerprint import identity_of
@@ -19,6 +20,7 @@ _READING_VERSION = 1
 _SENTENCES, _NAMES = TypeAdapter(list[Sentence]), TypeAdapter(list[str])
 
 
+@dataclass(eq=False)
 class CachedEmbedder(EmbedderWrapper):
     """Embedder with a cache. Only texts without a vector in the cache are encoded.
 
@@ -26,9 +28,7 @@ class CachedEmbedder(EmbedderWrapper):
     or passage), and the text. For a plug-in, it also includes a digest of the embedder's code.
     """
 
-    def __init__(self, inner: Embedder, cache: Cache) -> None:
-        self.inner = inner
-        self.cache = cache
+    cache: Cache
 
     @cached_property
     def _signed(self) -> str:
@@ -58,12 +58,12 @@ def vectors_of(rows: Sequence[StoredVector]) -> Vectors:
     return np.frombuffer(numbers, np.float32).reshape(len(rows), -1).copy()
 
 
+@dataclass(eq=False)
 class CachedTagger:
     """Tagger with a cache. The cache key consists of the identity of the tagger and the text."""
 
-    def __init__(self, inner: Nlp, cache: Cache) -> None:
-        self.inner = inner
-        self.cache = cache
+    inner: Nlp
+    cache: Cache
 
     @property
     def identity(self) -> str:

@@ -1,7 +1,9 @@
 """Cross-encoders of sentence-transformers, which score pairs of a question and a passage."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,30 +19,21 @@ _AT_ONCE = 256
 """Number of (question, passage) pairs per batch on a GPU. On a CPU, a batch has 32 pairs."""
 
 
+@dataclass(eq=False)
 class CrossEncoder:
     """Cross-encoder that scores pairs of a question and a passage. It is loaded on first use.
 
     There is no default `model`. If a pair does not fit the window, tokens are removed from the
-    longer of the two texts.
+    longer of the two texts. `model_kwargs` are arguments of `from_pretrained`, for example `dtype`.
     """
 
-    def __init__(
-        self,
-        model: str = "",
-        revision: str = "",
-        *,
-        window: PositiveInt | None = None,
-        device: Device = "auto",
-        trust_remote_code: bool = False,
-        model_kwargs: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Set the model. `model_kwargs` are arguments of `from_pretrained`, for example `dtype`."""
-        self.model = model
-        self.revision = revision
-        self.window = window
-        self.device: Device = device
-        self.trust_remote_code = trust_remote_code
-        self.model_kwargs = dict(model_kwargs or {})
+    model: str = ""
+    revision: str = ""
+    _: KW_ONLY
+    window: PositiveInt | None = None
+    device: Device = "auto"
+    trust_remote_code: bool = False
+    model_kwargs: Mapping[str, Any] | None = None
 
     @property
     def identity(self) -> str:
@@ -72,19 +65,16 @@ class CrossEncoder:
         ]
         if not any(pairs) or not self._on_device:
             return [self._logits(some, 32) for some in pairs]
-        every = [pair for some in pairs for pair in some]
         ends = np.cumsum([len(some) for some in pairs])[:-1]
-        return np.split(self._logits(every, _AT_ONCE), ends)
+        return np.split(self._logits(list(chain(*pairs)), _AT_ONCE), ends)
 
     def _logits(self, pairs: list[tuple[str, str]], batch_size: int) -> FloatArray:
         if not pairs:
             return np.zeros(0)
         from torch.nn import Identity
 
-        logits = self._loaded.predict(
-            pairs, batch_size=batch_size, show_progress_bar=False, activation_fn=Identity()
-        )
-        return np.asarray(logits, np.float64)
+        settings = {"show_progress_bar": False, "activation_fn": Identity()}
+        return np.asarray(self._loaded.predict(pairs, batch_size=batch_size, **settings), float)
 
     @property
     def _on_device(self) -> bool:
@@ -106,8 +96,5 @@ class CrossEncoder:
             **({"model_kwargs": dict(self.model_kwargs)} if self.model_kwargs else {}),
         )
         if (n_labels := model.config.num_labels) != 1:
-            raise UserError(
-                f"'{self.model}' returns {n_labels} scores per passage. A cross-encoder for "
-                "reranking must return a single score."
-            )
+            raise UserError(f"'{self.model}' returns {n_labels} scores per passage instead of one.")
         return model

@@ -44,6 +44,7 @@ class Embedder(Protocol):
         ...
 
 
+@dataclass(eq=False)
 class EmbedderWrapper:
     """Base class of embedders that wrap another embedder (`inner`)."""
 
@@ -104,9 +105,8 @@ def encode_in_blocks(
     block took less than 5 s, the next block is twice as large, up to a limit. After each block,
     `advance` is called with the number of passages in the block.
     """
-    distinct = sorted(set(texts), key=lambda text: (len(text), text))
-    row_of = {text: row for row, text in enumerate(distinct)}
-    rows = np.array([row_of[text] for text in texts], np.int64)
+    row_of = {text: row for row, text in enumerate(sorted({*texts}, key=lambda t: (len(t), t)))}
+    rows, distinct = np.array([row_of[text] for text in texts], np.int64), list(row_of)
     order = np.argsort(rows, kind="stable")
     rows = rows[order]
     vectors: Vectors | None = None
@@ -129,10 +129,10 @@ def encode_in_blocks(
 def blocks(
     texts: Iterable[str], most: int, weight: Callable[[str], int] = len, n_texts: float = inf
 ) -> Iterator[list[str]]:
-    """Divide texts into blocks of consecutive texts.
+    """Divide texts into blocks of consecutive texts, with at most `n_texts` texts in each block.
 
-    A block has at most `n_texts` texts, and the sum of their weights is at most `most`. By default,
-    the weight of a text is its length. A text that is heavier than `most` is a block of its own.
+    The weights of the texts, by default their lengths, sum up to at most `most` in each block. A
+    text that is heavier than `most` is a block of its own.
 
     >>> list(blocks(["a", "bb", "cccc", "d"], most=3))
     [['a', 'bb'], ['cccc'], ['d']]

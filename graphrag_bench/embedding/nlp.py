@@ -3,10 +3,11 @@
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from itertools import groupby
+from itertools import dropwhile, groupby
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -24,6 +25,7 @@ _AT_ONCE = {False: 64, True: 256}
 _MAX_PIECE = 100_000
 """Maximum number of characters per call of spaCy. They need about one gigabyte of memory."""
 _ENDS = ("\n\n", "\n", ". ", " ")
+_DETERMINERS, _CONTENT = ("DET", "PRON", "PUNCT", "NUM"), ("NOUN", "VERB", "ADJ")
 _PERSONAL = frozenset({"he", "she", "it", "they"})
 
 
@@ -68,6 +70,7 @@ class Nlp(Protocol):
         ...
 
 
+@dataclass(eq=False)
 class Spacy:
     """spaCy pipeline with a tagger, a parser and an entity recogniser. It is loaded on first use.
 
@@ -75,11 +78,8 @@ class Spacy:
     GPU. All other models run on the CPU, where the texts can be distributed over several processes.
     """
 
-    def __init__(
-        self, model: str = PACKAGED, device: Literal["auto", "cpu", "cuda"] = "auto"
-    ) -> None:
-        self.model = model
-        self.device = device
+    model: str = PACKAGED
+    device: Literal["auto", "cpu", "cuda"] = "auto"
 
     @property
     def identity(self) -> str:
@@ -120,25 +120,21 @@ class Spacy:
 
     @property
     def _loaded(self) -> Any:
-        self._choose_device()  # spaCy chooses a device for each thread
-        try:
-            return _pipeline(self.model, self.on_gpu)
-        except ModuleNotFoundError:
-            raise self._missing() from None
-
-    def _choose_device(self) -> None:
         import spacy
         from thinc.api import get_current_ops
 
-        if (get_current_ops().name in ("cupy", "mps")) == self.on_gpu:
-            return
         try:
-            (spacy.require_gpu if self.on_gpu else spacy.require_cpu)()
+            if (get_current_ops().name in ("cupy", "mps")) != self.on_gpu:  # of this thread
+                (spacy.require_gpu if self.on_gpu else spacy.require_cpu)()
         except ValueError as error:
             raise UserError(
                 f"nlp.device={self.device}: {error}. Set nlp.device=cpu, or install spaCy for your "
                 "version of CUDA, e.g. pip install 'spacy[cuda12x]'."
             ) from None
+        try:
+            return _pipeline(self.model, self.on_gpu)
+        except ModuleNotFoundError:
+            raise self._missing() from None
 
     def _missing(self) -> UserError:
         how = f"python -m spacy download {self.model}"
@@ -188,73 +184,49 @@ def _sentence(span: Any, entities: Sequence[Any], chunks: Sequence[Any]) -> Sent
     phrases = []
     for chunk in chunks:
         inside = [named[token.i] for token in chunk if token.i in named]
-        text = _without_determiner(chunk)
-        if not inside and text and chunk.root.pos_ not in ("PRON", "DET"):
-            phrases.append(text)
-            spans.setdefault(chunk.root.i, text)
+        words = list(dropwhile(lambda token: token.pos_ in _DETERMINERS, chunk))
+        if not inside and words and chunk.root.pos_ not in ("PRON", "DET"):
+            phrases.append(chunk.doc[words[0].i : words[-1].i + 1].text)
+            spans.setdefault(chunk.root.i, phrases[-1])
         elif inside and chunk.root.i not in named:
             spans.setdefault(chunk.root.i, inside[-1].text)
     pronouns = {token.i: token.text for token in span if token.lower_ in _PERSONAL}
+    content = (token for token in span if token.pos_ in _CONTENT and token.i not in named)
+    lemmas = (token.lemma_.lower() for token in content if token.is_alpha and not token.is_stop)
     return Sentence(
         span.text.strip(),
         tuple((entity.text, entity.label_) for entity in entities),
         tuple(dict.fromkeys(phrases)),
         tuple(dict.fromkeys(_relations(span, pronouns | spans))),
         frozenset(pronouns.values()),
-        tuple(dict.fromkeys(_lemmas(span, named))),
+        tuple(dict.fromkeys(lemmas)),
     )
 
 
-def _lemmas(span: Any, named: dict[int, Any]) -> Iterator[str]:
-    for token in span:
-        content = token.pos_ in ("NOUN", "VERB", "ADJ") and token.is_alpha and not token.is_stop
-        if content and token.i not in named:
-            yield token.lemma_.lower()
-
-
-def _without_determiner(chunk: Any) -> str:
-    words = list(chunk)
-    while words and words[0].pos_ in ("DET", "PRON", "PUNCT", "NUM"):
-        words = words[1:]
-    return chunk.doc[words[0].i : words[-1].i + 1].text if words else ""
-
-
 def _relations(span: Any, spans: dict[int, str]) -> Iterator[Relation]:
-    for verb in span:
-        if verb.pos_ not in ("VERB", "AUX"):
-            continue
-        subjects = [s for s in _subjects(verb) if s.i in spans]
-        for subject in subjects:
+    for verb in (word for word in span if word.pos_ in ("VERB", "AUX")):
+        own = [child for child in verb.children if child.dep_ in _SUBJECTS]
+        if not own and verb.dep_ == "conj":
+            own = [child for child in verb.head.children if child.dep_ in _SUBJECTS]
+        for subject in (name for one in own for name in (one, *one.conjuncts) if name.i in spans):
             for words, noun in _objects(verb):
                 if noun.i in spans and spans[noun.i] != spans[subject.i]:
                     yield Relation(spans[subject.i], words, spans[noun.i])
 
 
-def _subjects(verb: Any) -> list[Any]:
-    own = [child for child in verb.children if child.dep_ in _SUBJECTS]
-    if not own and verb.dep_ == "conj":
-        own = [child for child in verb.head.children if child.dep_ in _SUBJECTS]
-    return [name for subject in own for name in (subject, *subject.conjuncts)]
-
-
 def _objects(verb: Any) -> Iterator[tuple[str, Any]]:
-    word = verb.lemma_.lower()
     passive = any(child.dep_ == "auxpass" for child in verb.children)
-    phrase = f"be {verb.text.lower()}" if passive else word
+    phrase = f"be {verb.text.lower()}" if passive else verb.lemma_.lower()
     for child in verb.children:
         if child.dep_ in _OBJECTS:
             for noun in (child, *child.conjuncts):
                 yield phrase, noun
-                yield from _prepositional(f"{phrase} {noun.lemma_.lower()}", noun)
-        yield from _prepositional(phrase, child, own=True)
+                yield from _prepositional(f"{phrase} {noun.lemma_.lower()}", noun.children)
+        yield from _prepositional(phrase, [child])
 
 
-def _prepositional(phrase: str, token: Any, own: bool = False) -> Iterator[tuple[str, Any]]:
-    heads = [token] if own else list(token.children)
-    for preposition in heads:
-        if preposition.dep_ in ("prep", "agent"):
-            for noun in preposition.children:
-                if noun.dep_ == "pobj":
-                    words = f"{phrase} {preposition.text.lower()}"
-                    for name in (noun, *noun.conjuncts):
-                        yield words, name
+def _prepositional(phrase: str, words: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    for preposition in (word for word in words if word.dep_ in ("prep", "agent")):
+        for noun in (child for child in preposition.children if child.dep_ == "pobj"):
+            for name in (noun, *noun.conjuncts):
+                yield f"{phrase} {preposition.text.lower()}", name

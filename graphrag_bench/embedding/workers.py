@@ -3,10 +3,11 @@
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Literal, TypeVar
+from itertools import chain
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from graphrag_bench.embedding.embedder import (
 )
 from graphrag_bench.embedding.model_files import make_model
 from graphrag_bench.embedding.nlp import Nlp, Sentence, Spacy
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import UserError, extra_needed
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -47,44 +48,40 @@ class Workers:
     @property
     def size(self) -> int:
         """Number of workers. To count the CPUs of a Ray cluster, this connects to the cluster."""
-        if self.count is not None:
-            return self.count
-        if self.backend == "local":
-            return os.cpu_count() or 1
-        from joblib import effective_n_jobs, parallel_config
+        if self.count is not None or self.backend == "local":
+            return self.count or os.cpu_count() or 1
+        from joblib import effective_n_jobs
 
-        _register_ray()
-        with parallel_config(backend="ray"):
+        with self._config():
             return int(effective_n_jobs(-1))
+
+    def _config(self) -> AbstractContextManager[Any]:
+        from joblib import parallel_config
+
+        settings: dict[str, Any] = {"backend": "ray", "n_jobs": self.count or -1}
+        if self.backend == "local":
+            settings = {"backend": "loky", "n_jobs": self.size, "inner_max_num_threads": 1}
+            settings["idle_worker_timeout"] = 60
+        else:
+            with extra_needed("ray"):
+                from ray.util.joblib import register_ray
+            register_ray()
+        return cast(AbstractContextManager[Any], parallel_config(**settings))
 
     def map(self, work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
         """Yield `work(block)` for each block, in order. Raises UserError if a worker is killed."""
-        from joblib import Parallel, delayed, parallel_config
+        from joblib import Parallel, delayed
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
-        settings: dict[str, Any] = {"backend": "ray", "n_jobs": self.count or -1}
-        if self.backend == "ray":
-            _register_ray()
-        else:
-            settings = {"backend": "loky", "n_jobs": self.size, "inner_max_num_threads": 1}
-            settings["idle_worker_timeout"] = 60
         form = "generator" if self.backend == "local" else "list"
         try:
-            with parallel_config(**settings):
+            with self._config():
                 yield from Parallel(return_as=form)(delayed(work)(block) for block in blocks)
         except BrokenProcessPool:
             raise UserError(
                 "A worker was killed, perhaps because the memory was full. The results so far are "
                 "cached. Run the command again with fewer workers (nlp_workers=N)."
             ) from None
-
-
-def _register_ray() -> None:
-    try:
-        from ray.util.joblib import register_ray
-    except ModuleNotFoundError:
-        raise UserError("parallel=ray needs Ray: pip install 'graphrag-bench[ray]'.") from None
-    register_ray()
 
 
 @dataclass(frozen=True)
@@ -108,20 +105,19 @@ def model_of(how: WorkerModel) -> Any:
     if model.identity != how.identity:
         raise UserError(
             f"A worker has the {how.group} '{model.identity}', but the run has '{how.identity}'. "
-            "Install the same packages and files, and set the same device and precision, on all "
-            "machines."
+            "All machines need the same packages, files, device and precision."
         )
     return model
 
 
+@dataclass(eq=False)
 class ParallelTagger:
     """Tagger that uses worker processes for lists of at least `min_texts` texts."""
 
-    def __init__(self, inner: Nlp, workers: Workers, how: WorkerModel, min_texts: int) -> None:
-        self.inner = inner
-        self.workers = workers
-        self._how = how
-        self._min_texts = min_texts
+    inner: Nlp
+    workers: Workers
+    how: WorkerModel
+    min_texts: int
 
     @property
     def identity(self) -> str:
@@ -135,14 +131,13 @@ class ParallelTagger:
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
         """Yield the list of sentences of each text, in the order of the texts."""
-        if len(texts) < self._min_texts:
+        if len(texts) < self.min_texts:
             yield from self.inner.sentences(texts)
             return
-        self._min_texts = min(self._min_texts, TEXTS_PER_BLOCK)
+        self.min_texts = min(self.min_texts, TEXTS_PER_BLOCK)
         starts = range(0, len(texts), TEXTS_PER_BLOCK)
         blocks = (list(texts[start : start + TEXTS_PER_BLOCK]) for start in starts)
-        for sentences in self.workers.map(partial(_read, self._how), blocks):
-            yield from sentences
+        yield from chain.from_iterable(self.workers.map(partial(_read, self.how), blocks))
 
     def entities(self, text: str) -> list[str]:
         """Return the named entities of a text, which is tagged without worker processes."""
@@ -155,16 +150,15 @@ def _read(how: WorkerModel, texts: Sequence[str]) -> list[list[Sentence]]:
         return list(tagger.sentences(texts))
 
 
+@dataclass(eq=False)
 class ParallelEmbedder(EmbedderWrapper):
     """Embedder that encodes passages in worker processes.
 
     Questions, and passages with fewer than `MIN_CHARACTERS` in total, are encoded in this process.
     """
 
-    def __init__(self, inner: Embedder, workers: Workers, how: WorkerModel) -> None:
-        self.inner = inner
-        self.workers = workers
-        self._how = how
+    workers: Workers
+    how: WorkerModel
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Return one unit vector per text as a float32 array (n, dimension)."""
@@ -173,7 +167,7 @@ class ParallelEmbedder(EmbedderWrapper):
             return self.inner.encode(texts, kind=kind)
         share = n_characters // (BLOCKS_PER_WORKER * self.workers.size)
         size = min(max(share, _MIN_BLOCK), FIRST_BLOCK)
-        encode = partial(_encode, self._how, kind)
+        encode = partial(_encode, self.how, kind)
         return np.concatenate(list(self.workers.map(encode, blocks(texts, size))))
 
 

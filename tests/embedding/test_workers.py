@@ -48,7 +48,7 @@ def test_short_lists_start_no_process_and_a_worker_with_another_model_is_an_erro
     assert list(few.sentences(TEXTS[:299])) == list(inner.sentences(TEXTS[:299]))
     with pytest.raises(UserError, match="Nothing"):
         list(few.sentences(TEXTS))
-    few._how = replace(tagger(inner, "toy_runs.Capitals")._how, identity="of another version")
+    few.how = replace(tagger(inner, "toy_runs.Capitals").how, identity="of another version")
     with pytest.raises(UserError, match="another version"):
         list(few.sentences(TEXTS))
 
