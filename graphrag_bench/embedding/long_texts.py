@@ -27,10 +27,9 @@ _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"
 class TextLengths:
     """Number of texts that are longer than the window of an embedder, and the maximum length.
 
-    If the window is unknown, `window` is None. `long_texts` says whether long texts are truncated
-    or split into windows. If the embedder accepts texts of any length, it is None. Lengths are in
-    tokens of the embedder, or of cl100k if its tokenizer is unknown. They include the prefix and
-    special tokens.
+    `window` is None if it is unknown, and `long_texts` if the embedder accepts texts of any length.
+    Lengths are in tokens of the embedder, or of cl100k if its tokenizer is unknown. They include
+    the prefix and special tokens.
     """
 
     window: int | None
@@ -49,20 +48,17 @@ class TextLengths:
         return f"window of {self.window:,} tokens; longer texts {_TREATMENT[self.long_texts]}"
 
     def message(self, what: str) -> str:
-        """Describe in one sentence how many texts are longer than the window.
-
-        If there are no texts, or if the window is unknown or unlimited, the result is "".
+        """Describe how many texts are longer than the window; "" if it is unknown or unlimited.
 
         >>> TextLengths(512, "cut", 10, 2, 700).message("chunks")
         '2 of 10 chunks are longer than the window of 512 tokens (longest: 700) and are cut'
         """
         if self.window is None or self.long_texts is None or not self.n_texts:
             return ""
-        longer = f"of {self.n_texts:,} {what} are longer than the window of {self.window:,} tokens"
-        if not self.n_long:
-            return f"0 {longer}"
-        treatment = _TREATMENT[self.long_texts]
-        return f"{self.n_long:,} {longer} (longest: {self.longest:,}) and {treatment}"
+        share = f"{self.n_long:,} of {self.n_texts:,} {what}"
+        longer = f"{share} are longer than the window of {self.window:,} tokens"
+        treatment = f" (longest: {self.longest:,}) and {_TREATMENT[self.long_texts]}"
+        return longer + treatment * bool(self.n_long)
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "TextLengths":
@@ -71,21 +67,18 @@ class TextLengths:
 
     def plus(self, other: "TextLengths") -> "TextLengths":
         """Return the combined statistics of two groups of texts."""
-        return replace(
-            self,
-            n_texts=self.n_texts + other.n_texts,
-            n_long=self.n_long + other.n_long,
-            longest=max(self.longest, other.longest),
-        )
+        n_texts, n_long = self.n_texts + other.n_texts, self.n_long + other.n_long
+        longest = max(self.longest, other.longest)
+        return replace(self, n_texts=n_texts, n_long=n_long, longest=longest)
 
 
 @dataclass(frozen=True)
 class WindowEncoder:
     """Encoder of texts of any length, for a model with a window of `size` tokens.
 
-    `size=None` means that the window is unlimited. The window includes the prefix and special
-    tokens. If `mode` is `cut`, the model truncates long texts. If `mode` is `windows`, each part of
-    a long text contributes to its vector.
+    `size`, which includes the prefix and special tokens, is None if the window is unlimited. If
+    `mode` is `cut`, the model truncates long texts. If `mode` is `windows`, each part of a long
+    text contributes to its vector.
     Deviation: The papers do not say what happens to a passage longer than the window. Here, the
     default mode is `windows`.
     """
@@ -118,22 +111,29 @@ class WindowEncoder:
         if self.size is None or self.mode == "cut":
             return embed(prefixed)
         groups = [
-            [(whole, length)] if length <= self.size else self._windows(text, prefix)
+            [(whole, length)] if length <= self.size else self._windows(text, prefix, self.size)
             for text, whole, length in zip(texts, prefixed, self._lengths(prefixed), strict=True)
         ]
-        return _means(embed([piece for group in groups for piece, _ in group]), groups)
+        vectors = embed([piece for group in groups for piece, _ in group])
+        ends = np.cumsum([len(group) for group in groups], dtype=np.int64)
+        rows = vectors[ends - 1]
+        for row in np.flatnonzero(np.diff(ends, prepend=0) > 1).tolist():
+            weights = np.array([n_tokens for _, n_tokens in groups[row]], np.float64)
+            part = vectors[ends[row] - len(weights) : ends[row]].astype(np.float64)
+            mean = (part * weights[:, None]).sum(axis=0)
+            if not (norm := np.linalg.norm(mean)):
+                raise UserError("The mean vector of a text's windows is zero.")
+            rows[row] = mean / norm
+        return rows
 
     def _lengths(self, prefixed: Sequence[str]) -> list[int]:
         return [count + self.tokens.n_special for count in self.tokens.counts(prefixed)]
 
-    def _windows(self, text: str, prefix: str) -> list[tuple[str, int]]:
-        assert self.size is not None
-        room = self.size - self.tokens.n_special - self.tokens.counts([prefix])[0]
+    def _windows(self, text: str, prefix: str, size: int) -> list[tuple[str, int]]:
+        room = size - self.tokens.n_special - self.tokens.counts([prefix])[0]
         if room < 1:
-            raise UserError(
-                f"The prefix {prefix!r} fills the embedder's window of {self.size} tokens. Use a "
-                "shorter prefix."
-            )
+            why = f"fills the embedder's window of {size} tokens. Use a shorter prefix"
+            raise UserError(f"The prefix {prefix!r} {why}.")
         spans = self.tokens.spans(text)
         begins = [
             start == 0 or text[start : start + 1].isspace() or text[start - 1].isspace()
@@ -146,12 +146,11 @@ class WindowEncoder:
 
 
 def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
-    """Split a text into overlapping windows of at most `room` tokens, and yield their positions.
+    """Split a text into overlapping windows of at most `room` tokens.
 
-    A position is a pair (start, end) of token numbers. `begins` says of each token whether it
+    Yield the (start, end) of each window in token numbers. `begins` says of each token whether it
     begins a word. If possible, a window ends at a word boundary in its second half. Two consecutive
-    windows share an eighth of `room`. If the second window can then begin with a word, they may
-    share up to a quarter of `room`.
+    windows share an eighth of `room`, or up to a quarter if the second can then begin with a word.
 
     >>> list(token_windows([True] * 20, room=8))
     [(0, 8), (7, 15), (14, 20)]
@@ -167,21 +166,3 @@ def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
 
 def _last_word(begins: Sequence[bool], after: int, last: int) -> int:
     return next((token for token in range(last, after, -1) if begins[token]), last)
-
-
-def _means(vectors: Vectors, groups: Sequence[Sequence[tuple[str, int]]]) -> Vectors:
-    rows = np.empty((len(groups), vectors.shape[1]), np.float32)
-    first = 0
-    for row, group in enumerate(groups):
-        part = vectors[first : first + len(group)]
-        first += len(group)
-        if len(group) == 1:
-            rows[row] = part[0]
-            continue
-        weights = np.array([n_tokens for _, n_tokens in group], np.float64)
-        mean = (part.astype(np.float64) * weights[:, None]).sum(axis=0)
-        norm = np.linalg.norm(mean)
-        if not norm:
-            raise UserError("The mean vector of a text's windows is zero.")
-        rows[row] = mean / norm
-    return rows

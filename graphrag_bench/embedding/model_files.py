@@ -12,7 +12,7 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest, stored_digest
 from graphrag_bench.registry import signature_of
 
-_CONFIG, _TOKENIZER_CONFIG, _MODULES = "config.json", "tokenizer_config.json", "modules.json"
+_CONFIG, _TOKENIZER_CONFIG = "config.json", "tokenizer_config.json"
 TOKENIZER, WEIGHTS = "tokenizer.json", "model.pth"
 _NO_BOUND = 1_000_000
 """If `model_max_length` in the files of a model is above this value, there is no limit."""
@@ -24,12 +24,9 @@ _OFFSET_BY_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet", "longforme
 
 def dimension_in_files(folder: Path) -> int | None:
     """Return the vector dimension that the files of a model state. If no file does, return None."""
-    for name, key in (("1_Pooling/config.json", "word_embedding_dimension"),
-                      (_CONFIG, "hidden_size")):  # fmt: skip
-        stated = _json(folder / name).get(key)
-        if isinstance(stated, int):
-            return stated
-    return None
+    pooled = _json(folder / "1_Pooling/config.json").get("word_embedding_dimension")
+    stated = (pooled, _json(folder / _CONFIG).get("hidden_size"))
+    return next((one for one in stated if isinstance(one, int)), None)
 
 
 def window_in_files(folder: Path) -> int | None:
@@ -39,9 +36,8 @@ def window_in_files(folder: Path) -> int | None:
     """
     stated = [n_positions(folder)]
     for part in _parts(folder):
-        stated += [
-            _json(path).get("max_seq_length") for path in part.glob("sentence_*_config.json")
-        ]
+        files = part.glob("sentence_*_config.json")
+        stated += [_json(path).get("max_seq_length") for path in files]
         stated.append(_json(part / _TOKENIZER_CONFIG).get("model_max_length"))
     return min((size for size in map(finite, stated) if size is not None), default=None)
 
@@ -134,9 +130,8 @@ def finite(stated: Any) -> int | None:
 
 def _parts(folder: Path) -> Iterator[Path]:
     yield folder
-    modules = read_json(folder / _MODULES)
-    first = modules[0].get("path") if isinstance(modules, list) and modules else None
-    if first:
+    modules = read_json(folder / "modules.json")
+    if isinstance(modules, list) and modules and (first := modules[0].get("path")):
         yield folder / str(first)
 
 
@@ -170,10 +165,9 @@ def model_name(model: str, revision: str) -> str:
 
 
 def make_model(group: str, config: Mapping[str, Any]) -> Any:
-    """Create a model from its settings. The setting `_target_` names the class.
+    """Create a model from its settings: the class `_target_` and its arguments.
 
-    All other settings are arguments of the class. Raises UserError if the class or a setting does
-    not exist, or if a setting is missing or invalid.
+    Raises UserError if the class or a setting does not exist, or a setting is missing or invalid.
     """
     target = str(config.get("_target_", ""))
     module_name, _, name = target.rpartition(".")
@@ -188,8 +182,7 @@ def make_model(group: str, config: Mapping[str, Any]) -> Any:
         takes = signature_of(maker, evaluate=False).parameters
     for key, value in settings.items():
         if key not in takes:
-            hint = did_you_mean(key, takes)
-            raise UserError(f"There is no setting '{group}.{key}'. {hint}")
+            raise UserError(f"There is no setting '{group}.{key}'. {did_you_mean(key, takes)}")
         _check_type(f"{group}.{key}", value, takes[key].annotation)
     try:
         return maker(**settings)

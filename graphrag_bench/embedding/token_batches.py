@@ -5,9 +5,10 @@ by a single thread. Therefore, other texts do not change the vector of a text, n
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,9 @@ def padded_length(n_tokens: int, window: int) -> int:
 def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Batch]:
     """Divide texts into batches, given their lengths in tokens, and start with the longest texts.
 
-    A batch is a tuple (padded length, whether no text is padded, positions of the texts). The texts
-    of a batch have at most `n_tokens` tokens in total, including padding. A longer text is a batch
-    of its own. Texts with and without padding are in separate batches, because models ignore an
-    attention mask that only has ones.
+    A batch is a tuple (padded length, whether no text is padded, positions of the texts). It has at
+    most `n_tokens` tokens in total, including padding, or one longer text. Texts with and without
+    padding are in separate batches, because models ignore an attention mask that only has ones.
     """
     groups: dict[tuple[int, bool], list[int]] = {}
     for row, length in enumerate(lengths):
@@ -57,9 +57,8 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
 def by_length(lengths: Sequence[int], window: int | None, n_tokens: int) -> Iterator[list[int]]:
     """Divide texts into batches by length, and yield the positions of the texts in each batch.
 
-    The longest texts come first. The texts of a batch have at most `n_tokens` tokens in total,
-    including padding. A longer text is a batch of its own. A text longer than the window counts as
-    long as the window, because it is truncated.
+    The longest texts come first. A batch has at most `n_tokens` tokens in total, including padding,
+    or one longer text. The length of a text is at most the window, because it is truncated.
 
     >>> list(by_length([3, 9, 2, 4], window=8, n_tokens=8))
     [[1], [3, 0], [2]]
@@ -78,8 +77,7 @@ class TokenBatches:
     def __init__(self, model: Any, window: int, precision: NumberFormat) -> None:
         self.tokens = FastTokenizer(model.tokenizer.backend_tokenizer.to_str)
         self.window = window
-        self._model = model
-        self._device = model.device
+        self._model, self._device = model, model.device
         self._precision: NumberFormat = precision
         self._batch_tokens = TOKENS_PER_BATCH[model.device.type]
         tokenizer = model.tokenizer
@@ -101,23 +99,16 @@ class TokenBatches:
         If `single` is true, each batch has a single text, which is faster for a question.
         """
         read = self.tokens.encoded(texts, self.window, cut_start=self._cut_start)
-        lengths = [len(one.ids) for one in read]
-        plan = list(batches(lengths, self.window, 1 if single else self._batch_tokens))
-        rows: Vectors | None = None
-        for (_, _, places), vectors in zip(
-            plan, self._in_parallel(plan, read, single), strict=True
-        ):
-            if rows is None:
-                rows = np.empty((len(texts), vectors.shape[1]), np.float32)
-            rows[places] = vectors[: len(places)]
-        assert rows is not None
-        return normalised(rows)
+        n_tokens = 1 if single else self._batch_tokens
+        plan = list(batches([len(one.ids) for one in read], self.window, n_tokens))
+        parts = self._in_parallel(partial(self._vectors, read, n_tokens), plan)
+        order = np.argsort(np.concatenate([places for _, _, places in plan]))
+        return normalised(np.concatenate(list(parts))[order])
 
-    def _in_parallel(self, plan: list[_Batch], read: list[Any], single: bool) -> Iterator[Vectors]:
+    def _in_parallel(
+        self, run: Callable[[_Batch], Vectors], plan: list[_Batch]
+    ) -> Iterator[Vectors]:
         import torch
-
-        def run(batch: _Batch) -> Vectors:
-            return self._vectors(batch, read, 1 if single else self._batch_tokens)
 
         if self._device.type != "cpu":
             yield from map(run, plan)
@@ -130,11 +121,11 @@ class TokenBatches:
         finally:
             torch.set_num_threads(n_threads)  # restores the setting for new threads
 
-    def _vectors(self, batch: _Batch, read: list[Any], n_tokens: int) -> Vectors:
+    def _vectors(self, read: list[Any], n_tokens: int, batch: _Batch) -> Vectors:
         import torch
 
-        padded, _, places = batch
-        places = places + places[:1] * (max(n_tokens // padded, 1) - len(places))
+        padded, _, own = batch
+        places = own + own[:1] * (max(n_tokens // padded, 1) - len(own))
         inputs = {
             name: np.full((len(places), padded), pad, np.int64) for name, pad in self._pads.items()
         }
@@ -148,7 +139,7 @@ class TokenBatches:
         tensors = {name: torch.from_numpy(rows).to(self._device) for name, rows in inputs.items()}
         with torch.inference_mode(), autocast(self._device.type, self._precision):
             vectors = self._model(tensors)["sentence_embedding"]
-        return np.asarray(vectors.float().cpu().numpy(), np.float32)
+        return np.asarray(vectors[: len(own)].float().cpu().numpy(), np.float32)
 
 
 def takes_tokens(model: Any) -> bool:

@@ -3,9 +3,10 @@
 import os
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, ClassVar, cast, get_args
 
 from graphrag_bench.embedding.model_files import TOKENIZER, hub_file
 from graphrag_bench.errors import UserError, did_you_mean
@@ -19,14 +20,13 @@ Span = tuple[int, int]
 """Start and end of a token in a text, in characters."""
 
 
+@dataclass(frozen=True)
 class OpenAIEncoding:
     """Tokenizer of OpenAI's models. For all other models, its token counts are estimates."""
 
-    n_special = 0
-
-    def __init__(self, encoding: Encoding = "cl100k", *, is_estimate: bool = False) -> None:
-        self.encoding: Encoding = encoding
-        self.is_estimate = is_estimate
+    encoding: Encoding = "cl100k"
+    is_estimate: bool = False
+    n_special: ClassVar = 0
 
     @property
     def identity(self) -> str:
@@ -89,8 +89,7 @@ class FastTokenizer:
         return encodings
 
     def _read(self, texts: Sequence[str]) -> list[Any]:
-        texts = list(texts)
-        last, encodings = self._last
+        texts, (last, encodings) = list(texts), self._last
         if last != texts:
             encodings = self._tokenizer.encode_batch_fast(texts)
             self._last = (texts, encodings)
@@ -122,11 +121,8 @@ class HuggingFace(FastTokenizer):
     def file(self) -> Path:
         """Path of `tokenizer.json`. The file is downloaded if necessary."""
         path = Path(self.name).expanduser()
-        if path.is_file():
-            return path
-        if (path / TOKENIZER).is_file():
-            return path / TOKENIZER
-        return hub_file("tokenizer", self.name, TOKENIZER)
+        there = next((one for one in (path, path / TOKENIZER) if one.is_file()), None)
+        return there or hub_file("tokenizer", self.name, TOKENIZER)
 
 
 Tokens = OpenAIEncoding | FastTokenizer
@@ -134,10 +130,10 @@ Tokenizer = OpenAIEncoding | HuggingFace
 
 
 def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
-    """Return the tokenizer for a setting. If the setting is None, return the default for a model.
+    """Return the tokenizer for a setting, or the default for a model if the setting is None.
 
-    The default tokenizer is o200k or cl100k for OpenAI's models. For all other models, the default
-    is cl100k, and token counts are estimates. Raises UserError if the setting is unknown.
+    The default is o200k or cl100k for OpenAI's models, and cl100k for all others, whose token
+    counts are then estimates. Raises UserError if the setting is unknown.
 
     >>> tokenizer_of(None, "gpt-4o-mini").identity, tokenizer_of(None, "qwen3:8b").identity
     ('o200k', 'cl100k (stand-in)')
@@ -146,10 +142,10 @@ def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
         if _O200K.search(model.lower()):
             return OpenAIEncoding("o200k")
         return OpenAIEncoding("cl100k", is_estimate=not _CL100K.search(model.lower()))
-    if isinstance(setting, str) and setting.startswith("hf:") and setting != "hf:":
-        return HuggingFace(setting.removeprefix("hf:"))
-    for encoding in get_args(Encoding):
-        if setting == encoding:
-            return OpenAIEncoding(encoding)
-    valid = [*get_args(Encoding), "hf:NAME_OR_PATH"]
+    kind, _, name = str(setting).partition(":")
+    if kind == "hf" and name:
+        return HuggingFace(name)
+    if setting in (encodings := get_args(Encoding)):
+        return OpenAIEncoding(cast(Encoding, setting))
+    valid = [*encodings, "hf:NAME_OR_PATH"]
     raise UserError(f"There is no {group}.tokenizer={setting}. {did_you_mean(str(setting), valid)}")

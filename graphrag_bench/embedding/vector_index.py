@@ -89,10 +89,9 @@ class VectorIndex(Columns):
         """For each query, return the `k` rows of the index with the highest cosine (-1..1).
 
         Ties are broken by the lower row number. The results of a query do not depend on the other
-        queries in the batch, although batched products are rounded differently. To achieve this,
-        faiss or a GPU only proposes more than `k` candidates, and the score of each candidate is
-        computed separately. If rounding might hide a better row, the query is searched again with
-        more candidates.
+        queries in the batch, although batched products are rounded differently: faiss or a GPU only
+        proposes more than `k` candidates, whose scores are computed separately. If rounding might
+        hide a better row, the query is searched again with more candidates.
 
         >>> index = VectorIndex(np.eye(3, dtype=np.float32))
 
@@ -139,8 +138,13 @@ class VectorIndex(Columns):
         rounded = np.round(scores.astype(np.float64), DECIMALS)
         order = np.lexsort((ids, -rounded), axis=-1)[:, :k]
         last = np.take_along_axis(rounded, order[:, -1:], axis=1)[:, 0]
+        # Two float32 products with a unit vector may differ by their errors. In any order of
+        # summation, an error is at most n u / (1 - n u) times the norms, where n is the dimension
+        # and u is 2**-24 (Higham 2002, section 3.1).
+        rounding = queries.shape[1] * 2.0**-24
+        norms = np.linalg.norm(queries.astype(np.float64), axis=1)
         # an upper bound of the scores of all other rows
-        most = np.round(named[:, -1] + _largest_difference(queries), DECIMALS)
+        most = np.round(named[:, -1] + 2.01 * norms * rounding / (1 - rounding), DECIMALS)
         clear = (most < last) | (n_candidates == len(self.vectors))
         best = np.take_along_axis(ids, order, axis=1)
         return best, np.take_along_axis(scores, order, axis=1), clear
@@ -172,12 +176,3 @@ def products(queries: Vectors, rows: Vectors, ids: IntArray) -> Vectors:
     by_id: Any = faiss.fvec_inner_products_by_idx  # type: ignore[attr-defined]
     by_id(*arrays, queries.shape[1], *ids.shape)
     return scores
-
-
-def _largest_difference(queries: Vectors) -> NDArray[np.float64]:
-    # Two float32 products with a unit vector may differ by their errors. In any order of summation,
-    # an error is at most n u / (1 - n u) times the norms, where n is the dimension and u is 2**-24
-    # (Higham 2002, section 3.1).
-    rounding = queries.shape[1] * 2.0**-24
-    norms = np.linalg.norm(queries.astype(np.float64), axis=1)
-    return np.asarray(2.01 * norms * rounding / (1 - rounding))
