@@ -47,8 +47,8 @@ def fetch(
 ) -> list[Fetched]:
     """Download a data set into a folder and return its files. A complete folder is not changed.
 
-    Raises UserError if the data set cannot be downloaded automatically or if a download fails. The
-    next call resumes a failed download.
+    Raises UserError if the data set must be fetched by hand or if a download fails. The next call
+    resumes it.
     """
     source = card.source
     if source is None:
@@ -75,12 +75,11 @@ def fetch(
                 members = unpack(file, wanted.members, staging) if wanted.members else remote.holds
                 fetched.append(replace(remote, sha256=sha256, holds=tuple(members)))
         new = [name for one in fetched for name in one.holds]
-        for name in new:
-            if name not in ours and (folder / name).is_file():
-                raise UserError(
-                    f"{folder / name} already exists. `fetch` did not write this file and does not "
-                    "overwrite it. To use your own files, run with dataset.root=FOLDER."
-                )
+        if own := [name for name in new if name not in ours and (folder / name).is_file()]:
+            raise UserError(
+                f"{folder / own[0]} already exists. `fetch` did not write this file and does not "
+                "overwrite it. To use your own files, run with dataset.root=FOLDER."
+            )
         content = json.dumps({"files": [asdict(one) for one in fetched]}, indent=1)
         (folder / MANIFEST).write_text(content + "\n", encoding="utf-8")
         for name in new:  # moved after the manifest is written, in case this process is killed
@@ -122,12 +121,12 @@ def _listing(source: Source, hub: str, endpoint: str) -> tuple[str, dict[str, tu
             f"{source.url}. You can set a mirror (HF_ENDPOINT=ADDRESS) or use files on disk "
             "(dataset.root=FOLDER)."
         ) from None
-    commit = info.sha or revision
+    commit, files = info.sha or revision, dict[str, tuple[str, str]]()
     where = {"repo_type": "dataset", "revision": commit, "endpoint": endpoint.rstrip("/")}
-    return commit, {
-        row.rfilename: (hf_hub_url(hub, row.rfilename, **where), row.lfs.sha256 if row.lfs else "")
-        for row in info.siblings or []
-    }
+    for row in info.siblings or []:
+        url = hf_hub_url(hub, row.rfilename, **where)
+        files[row.rfilename] = url, row.lfs.sha256 if row.lfs else ""
+    return commit, files
 
 
 def _remotes(
@@ -153,10 +152,7 @@ def _download(
 
     (name,) = remote.holds
     pooch.get_logger().setLevel("ERROR")
-    server = pooch.create(
-        staging, base_url="", registry={name: None}, urls={name: remote.url},
-        retry_if_failed=_TRIES,
-    )  # fmt: skip
+    server = pooch.Pooch(staging, "", {name: None}, {name: remote.url}, _TRIES)
     try:
         path = Path(server.fetch(name, progressbar=not progress.quiet))
     except OSError as error:
@@ -178,11 +174,10 @@ def _download(
 
 
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]:
-    """Extract files from a zip or tar archive into a folder, and return their names.
+    """Extract the `members` (see `Download`) of a zip or tar archive, and return their file names.
 
-    `members` maps patterns of member names to file names on disk, where "" stands for the last part
-    of the member's name. Links are skipped. Raises UserError if a pattern matches nothing, if two
-    members would have the same file name, or if the archive is damaged or encrypted.
+    Links are skipped. Raises UserError if a pattern matches nothing, if two members would have the
+    same file name, or if the archive is damaged or encrypted.
     """
     with TemporaryDirectory(dir=folder) as place:
         inside: Any = {} if archive.suffix == ".zip" else {"filter": "data"}  # a zip stays inside

@@ -126,7 +126,7 @@ def with_options(question: str, options: Sequence[str]) -> str:
     A. Bo
     B. Una
     """
-    lines = [f"{letter}. {text}" for letter, text in zip(ascii_uppercase, options, strict=False)]
+    lines = (f"{letter}. {text}" for letter, text in zip(ascii_uppercase, options, strict=False))
     return "\n".join([question, *lines])
 
 
@@ -147,16 +147,14 @@ def warn(text: str) -> None:
 
 def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
     """Yield each row of a file as its place and an object of the pydantic class `shape`."""
-    for place, content in objects(path):
-        yield place, checked_row(place, content, shape)
+    return ((place, checked_row(place, content, shape)) for place, content in objects(path))
 
 
 def objects(path: Path) -> Iterator[tuple[Place, object]]:
     """Yield the place and the content of each row of a file, or of all files that match a pattern.
 
-    The suffix of the file determines its format. A .parquet file is read in batches. A .json file
-    has a list, an object, or JSON lines. A .tsv file has a header. Any other file is read as JSON
-    lines. If the file name ends in .gz, the file is decompressed.
+    The suffix, apart from .gz, determines the format: .parquet, .tsv with a header, .json with a
+    list, an object or JSON lines, and JSON lines for any other suffix.
     """
     readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -63,16 +63,12 @@ class OpenAIEmbedder:
         `tokenizer` (cl100k, o200k, or hf:NAME_OR_PATH) counts the tokens of a text to split it into
         windows of size `window`.
         """
-        self.model = model
-        self.dimension = dimension
-        self.shorten = shorten
+        self.model, self.dimension, self.shorten = model, dimension, shorten
         self.prefixes = {"question": question_prefix, "passage": passage_prefix}
-        self.batch_size = batch_size
+        self.batch_size, self.tokenizer = batch_size, tokenizer
         self.long_texts: LongTexts = long_texts
-        self.tokenizer = tokenizer
-        self._window = window
         self.limits = parse_settings(Limits, limits)
-        self._prices = prices
+        self._window, self._prices = window, prices
         self.server = Server(
             model, base_url, api_key_env,
             limits=self.limits, timeout=timeout, retries=retries, group="embedder",
@@ -121,12 +117,10 @@ class OpenAIEmbedder:
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Return one unit vector per text, float32 (n, dimension). Raises CallFailed on failure."""
-        size = 1 if kind == "question" else self.batch_size
-        return self._encoder.encode(
-            texts, self.prefixes[kind], lambda prefixed: self._in_blocks(prefixed, size)
-        )
+        embed = partial(self._in_blocks, 1 if kind == "question" else self.batch_size)
+        return self._encoder.encode(texts, self.prefixes[kind], embed)
 
-    def _in_blocks(self, prefixed: list[str], size: int) -> Vectors:
+    def _in_blocks(self, size: int, prefixed: list[str]) -> Vectors:
         if not prefixed:
             return np.zeros((0, self.dimension), np.float32)
         distinct = sorted(set(prefixed), key=lambda text: (len(text), text))
@@ -148,12 +142,10 @@ class OpenAIEmbedder:
 
     def _embedded(self, block: list[str]) -> list[StoredVector]:
         check_stop()
-        most = round(
-            sum(count_tokens(text) + TOKENS_PER_MESSAGE for text in block) * ESTIMATE_RATIO
-        )
+        n_tokens = sum(map(count_tokens, block)) + TOKENS_PER_MESSAGE * len(block)
+        most = round(n_tokens * ESTIMATE_RATIO)
         body: dict[str, Any] = {"model": self.model, "input": block}
-        if self.shorten:
-            body["dimensions"] = self.dimension
+        body |= {"dimensions": self.dimension} if self.shorten else {}
         try:
             with self._budget.reserve(Spending(most, self.prices.usd(most, 0))) as spend:
                 answer, retries, seconds = self.server.post("/embeddings", body, n_tokens=most)
@@ -174,10 +166,9 @@ class OpenAIEmbedder:
         n_tokens = sum(counts) if stated is None else stated
         vectors = _rows(answer, len(block))
         if vectors.shape[1] != self.dimension:
-            raise RunStopped(
-                f"{self.model} returns vectors of dimension {vectors.shape[1]}, not "
-                f"{self.dimension}. Set embedder.dimension={vectors.shape[1]}."
-            )
+            n = vectors.shape[1]
+            why = f"returns vectors of dimension {n}, not {self.dimension}"
+            raise RunStopped(f"{self.model} {why}. Set embedder.dimension={n}.")
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(norms).all() or not norms.all():
             paid = Completion("", prompt_tokens=n_tokens, usd=self.prices.usd(n_tokens, 0))
@@ -186,12 +177,10 @@ class OpenAIEmbedder:
         ends = np.cumsum([0, *(count + 1 for count in counts)])
         shares = np.diff(np.rint(ends / ends[-1] * n_tokens).astype(int)).tolist()
         rows = np.asarray(vectors / norms, np.float32)
-        identity, model, usd = self._identity(), str(answer.get("model") or ""), self.prices.usd
+        own, model, usd = self._identity(), str(answer.get("model") or ""), self.prices.usd
         return [
-            StoredVector(
-                row_key(identity, "", text), identity, row.tobytes(), model, share, usd(share, 0)
-            )
-            for text, row, share in zip(block, rows, shares, strict=True)
+            StoredVector(row_key(own, "", text), own, row.tobytes(), model, n, usd(n, 0))
+            for text, row, n in zip(block, rows, shares, strict=True)
         ]
 
 
@@ -199,11 +188,8 @@ def _no_log(outcome: CallOutcome, item: str) -> None: ...
 
 
 def _call(rows: Sequence[StoredVector], *, cached: bool = False) -> Completion:
-    n_tokens = sum(row.prompt_tokens for row in rows)
-    usd = sum(row.usd for row in rows)
-    return Completion(
-        "", prompt_tokens=n_tokens, completion_tokens=0, model=rows[0].model, cached=cached, usd=usd
-    )
+    n, usd = sum(row.prompt_tokens for row in rows), sum(row.usd for row in rows)
+    return Completion("", prompt_tokens=n, model=rows[0].model, cached=cached, usd=usd)
 
 
 def _rows(answer: Body, n_texts: int) -> Vectors:

@@ -49,13 +49,7 @@ def described_index(
     Source: Zhou et al. 2025, section 5.
     Deviation: the paper embeds only descriptions. Its code embeds name, type and description.
     """
-    texts = named_node_texts(graph) if named else node_texts(graph)
-    return index_texts(texts, embedder, progress, "node descriptions")
-
-
-def named_node_texts(graph: Graph) -> list[str]:
-    """Return "name: description" for each node, or the name if the node has no description."""
-    return list(map(named_text, graph.names, _descriptions(graph)))
+    return index_texts(node_texts(graph, named=named), embedder, progress, "node descriptions")
 
 
 def named_text(name: str, described: str) -> str:
@@ -63,13 +57,14 @@ def named_text(name: str, described: str) -> str:
     return f"{name}: {described}" if described else name
 
 
-def node_texts(graph: Graph) -> list[str]:
-    """Return the description of each node. If a node has no description, return its name."""
-    return [text or name for name, text in zip(graph.names, _descriptions(graph), strict=True)]
+def node_texts(graph: Graph, *, named: bool = False) -> list[str]:
+    """Return the description of each node, or "name: description" if `named` is true.
 
-
-def _descriptions(graph: Graph) -> list[str]:
-    return list(graph.descriptions) if graph.descriptions else [""] * graph.n_nodes
+    A node without a description is represented by its name.
+    """
+    described = list(graph.descriptions) if graph.descriptions else [""] * graph.n_nodes
+    rows = zip(graph.names, described, strict=True)
+    return [named_text(name, text) if named else text or name for name, text in rows]
 
 
 @artifact("relationship_index")
@@ -99,11 +94,7 @@ def _index_of_filled(
 
 
 def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list[str]:
-    """Return the text "source relation target description" of each relationship.
-
-    Keywords replace an empty relation. If `text` is "description", a relationship with a
-    description is represented by its description alone.
-    """
+    """Return the texts of relationships that `relationship_index` embeds."""
     if text == "description" and graph.facts:
         pairs = zip(graph.facts, relationship_texts(graph), strict=True)
         return [fact or context for fact, context in pairs]

@@ -73,9 +73,9 @@ class Tfidf(Columns):
     """TF-IDF index of texts, computed as in scikit-learn.
 
     `rows`, float64 CSR (n, n_words), has one unit vector per text. `words` is the vocabulary in
-    column order. `idf`, float64 (n_words,), is `1 + ln((1 + n) / (1 + df))` for each word, where n
-    is the number of texts and df is the number of texts with the word. The weight of a word in a
-    text is its count in the text times its `idf`. Stop words are kept.
+    column order. `idf`, float64 (n_words,), is `1 + ln((1 + n) / (1 + df))` for each word, where df
+    is the number of texts with the word. The weight of a word in a text is its count in the text
+    times its `idf`. Stop words are kept.
 
     >>> Tfidf.of(["Ada met Otto", "Mira left"]).scores("otto").round(3).tolist()
     [0.577, 0.0]

@@ -45,8 +45,8 @@ def abstract_questions(llm: ChatModel, description: str, n: int = MAX_QUESTIONS)
     """Generate up to `n` questions (at most 125) about the described corpus.
 
     The first question of each task comes first, then the second questions, and so on. If a reply
-    has too few users, tasks or questions, the model is asked for more, up to two times. Raises
-    UserError if there is no readable user, task or question, and RunStopped if calls keep failing.
+    has too few items, the model is asked for more, up to two times. Raises UserError if there is no
+    readable user, task or question, and RunStopped if calls keep failing.
     """
     n = min(n, MAX_QUESTIONS)
     about = {"description": description}

@@ -57,17 +57,16 @@ class Chains:
     def sample(self, hops: int, n: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
         """Return a random sample of up to `n` distinct chains with `hops` facts each.
 
-        The nodes of a chain are distinct, and no single fact joins its first and last node. The
-        last node is the only node that is reached from the first node along the relations of the
-        chain, so the question has a unique answer. Two names count as equal if one name contains
-        the words of the other. The same holds for relations.
+        The nodes of a chain are distinct, and no single fact joins its first and last node. Only
+        the last node is reached from the first node along the relations of the chain, so the
+        question has a unique answer. Two names, or two relations, count as equal if one contains
+        the words of the other.
         """
         chains: dict[tuple[int, tuple[str, ...]], tuple[int, ...]] = {}
         for first in rng.permutation(self.rows).tolist():
             if len(chains) == n:
                 break
-            chain = next(self._extend((first,), hops, rng), None)
-            if chain is not None:
+            if chain := next(self._extend((first,), hops, rng), None):
                 chains.setdefault((self.nodes(chain)[0], self.relations(chain)), chain)
         return list(chains.values())
 
@@ -90,13 +89,10 @@ class Chains:
             return False
         reached = self._equal_names[nodes[0]]
         for name in self.relations(rows):
-            reached = {
-                other
-                for node in reached
-                for row in self._from.get(node, [])
-                if _contains(self.graph.relations[row], name)
-                for other in self._equal_names[int(self.graph.target[row])]
-            }
+            onward = (row for node in reached for row in self._from.get(node, []))
+            like = [row for row in onward if _contains(self.graph.relations[row], name)]
+            targets = (self._equal_names[int(self.graph.target[row])] for row in like)
+            reached = set().union(*targets)
         return reached <= self._equal_names[nodes[-1]]
 
 
@@ -148,10 +144,8 @@ class _Case:
     def to_qa(self, text: str) -> QA:
         hops = len(self.relations)
         answers = {normalise_name(name): name for name in (self.answer, self.names[-1])}
-        return QA(
-            text, f"{hops}-hop", tuple(answers.values()), self.documents, hops, (self.names[0],),
-            tuple(self.facts),
-        )  # fmt: skip
+        kind, first, given = f"{hops}-hop", self.names[:1], tuple(answers.values())
+        return QA(text, kind, given, self.documents, hops, first, tuple(self.facts))
 
     def leaks(self, text: str) -> bool:
         plain = f" {normalise_name(text)} "
@@ -168,12 +162,7 @@ def _as_written(name: str, chunks: Sequence[int], table: ChunkTable) -> str:
 
 
 def specific_questions(
-    graph: Graph,
-    table: ChunkTable,
-    hops: Sequence[int],
-    n: int,
-    llm: ChatModel | None,
-    seed: int = 0,
+    graph: Graph, table: ChunkTable, hops: Sequence[int], n: int, llm: ChatModel | None, seed: int
 ) -> tuple[list[QA], int]:
     """Generate up to `n` questions, in equal numbers for each number of `hops`.
 
@@ -182,9 +171,7 @@ def specific_questions(
     answer or the name of an intermediate node. If possible, it is replaced by a question about
     another chain.
     """
-    chains = Chains(graph)
-    questions: list[QA] = []
-    n_refused = 0
+    chains, questions, n_refused = Chains(graph), list[QA](), 0
     for place, number in enumerate(hops):
         wanted = n // len(hops) + (place < n % len(hops))
         rng = np.random.default_rng([seed, number])
@@ -193,7 +180,7 @@ def specific_questions(
         worded: list[QA] = []
         for part in (cases[:wanted], cases[wanted:]):
             part = part[: wanted - len(worded)]
-            texts = _by_template(part) if llm is None else _by_model(llm, part)
+            texts = _wordings(part, llm)
             pairs = [pair for pair in zip(part, texts, strict=True) if pair[1]]
             new = [one.to_qa(text) for one, text in pairs if llm is None or not one.leaks(text)]
             n_refused += len(part) - len(new)
@@ -202,12 +189,10 @@ def specific_questions(
     return questions, n_refused
 
 
-def _by_template(cases: Sequence[_Case]) -> list[str]:
-    names = ({"first": case.names[0], "relations": case.relations} for case in cases)
-    return [" ".join(TEMPLATE.render(one)[0].content.split()) for one in names]
-
-
-def _by_model(llm: ChatModel, cases: Sequence[_Case]) -> list[str]:
+def _wordings(cases: Sequence[_Case], llm: ChatModel | None) -> list[str]:
+    if llm is None:
+        names = ({"first": case.names[0], "relations": case.relations} for case in cases)
+        return [" ".join(TEMPLATE.render(one)[0].content.split()) for one in names]
     chats = [
         SPECIFIC.render(
             {"passages": case.passages, "facts": case.facts, "first": case.names[0],

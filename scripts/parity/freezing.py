@@ -11,7 +11,7 @@ import numpy as np
 import graphrag_bench as gb
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
-from graphrag_bench.indices.vectors import named_node_texts, relationship_texts
+from graphrag_bench.indices.vectors import node_texts, relationship_texts
 from graphrag_bench.pipeline.steps import Execution, run_steps
 from graphrag_bench.progress import Progress
 from graphrag_bench.run.execute import build_resources
@@ -104,7 +104,7 @@ def _freeze(folder: Path, resources: Mapping[str, Any], states: Sequence[Retriev
     graph = resources.get("graph")
     if graph is not None:
         world |= _graph(graph)
-        nodes, rows = named_node_texts(graph), relationship_texts(graph)
+        nodes, rows = node_texts(graph, named=True), relationship_texts(graph)
         arrays["nodes"] = _vectors(resources, "node_index", nodes, embedder)
         arrays["relationships"] = _vectors(resources, "relationship_index", rows, embedder)
     if "communities" in resources:

@@ -36,7 +36,7 @@ ROAD = line((0, 1, "founded"), (1, 2, "stands on"), (2, 3, "lies in"))
 
 
 def test_a_chain_gives_a_question_with_answer_and_documents() -> None:
-    product, refused = specific_questions(ROAD, TABLE, [2], 5, None)
+    product, refused = specific_questions(ROAD, TABLE, [2], 5, None, 0)
     result = {one.text: (one.answers, one.evidence, one.hops, one.entities) for one in product}
     assert refused == 0
     assert result == {
@@ -45,7 +45,7 @@ def test_a_chain_gives_a_question_with_answer_and_documents() -> None:
             ("Velia",), ("d1", "d2"), 2, ("Norvik",),
         ),
     }  # fmt: skip
-    (three,), _ = specific_questions(ROAD, TABLE, [3], 5, None)
+    (three,), _ = specific_questions(ROAD, TABLE, [3], 5, None, 0)
     assert three.evidence == ("d0", "d1", "d2")
 
 
@@ -78,7 +78,7 @@ def test_a_chain_has_a_unique_answer(graph: Graph, hops: int, n: int) -> None:
 def test_a_wording_that_leaks_a_name_is_refused(wording: str, taken: bool) -> None:
     model = Scripted(answer=lambda chat: json.dumps({"question": wording}))
     graph = line((0, 1, "founded"), (1, 2, "on"))
-    result, refused = specific_questions(graph, TABLE, [2], 1, model)
+    result, refused = specific_questions(graph, TABLE, [2], 1, model, 0)
     assert (len(result), refused) == (taken, not taken)
 
 

@@ -47,9 +47,9 @@ _BLOCKS = {"article", "blockquote", "dl", "ol", "p", "pre", "section", "table", 
 """HTML blocks that are surrounded by empty lines. They also end a heading that was not closed."""
 _ROWS = {"table", "tbody", "tfoot", "thead", "tr"}
 _LINES = _ROWS | {
-    "address", "aside", "body", "caption", "dd", "details", "dialog", "div", "dt", "fieldset",
-    "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header",
-    "hr", "html", "legend", "li", "main", "nav", "option", "summary",
+    *_HEADINGS, "address", "aside", "body", "caption", "dd", "details", "dialog", "div", "dt",
+    "fieldset", "figcaption", "figure", "footer", "form", "head", "header", "hr", "html", "legend",
+    "li", "main", "nav", "option", "summary",
 }  # fmt: skip
 _FORMATS = (".docx", ".pdf")
 """File formats that are slow to convert. The converted text is therefore stored."""
@@ -117,24 +117,21 @@ def _parts(file: Path, store: Path) -> list[Section]:
         raise Unreadable("its name is not UTF-8")
     if (convert := _CONVERTERS.get(suffix)) is None:
         raise Unreadable(f"its type is not one of {', '.join(sorted(_CONVERTERS))}")
-    parts = _stored(file, store, convert) if suffix in _FORMATS else convert(file)
+    if suffix not in _FORMATS:
+        parts = convert(file)
+    elif (stored := store / f"{digest(VERSION, suffix, file_digest(file))}.json").is_file():
+        parts = [Section(*fields) for fields in json.loads(stored.read_text(encoding="utf-8"))]
+    else:
+        parts = convert(file)
+        store.mkdir(parents=True, exist_ok=True)
+        fields = [[part.title, part.text, part.mark] for part in parts]
+        unfinished = stored.with_suffix(".part")
+        unfinished.write_text(json.dumps(fields, ensure_ascii=False), encoding="utf-8")
+        unfinished.replace(stored)
     if parts := [part for part in parts if part.text.strip()]:
         return parts
     scan = " (a scan without recognised text?)" if suffix == ".pdf" else ""
     raise Unreadable(f"it holds no text{scan}")
-
-
-def _stored(file: Path, store: Path, convert: Callable[[Path], list[Section]]) -> list[Section]:
-    place = store / f"{digest(VERSION, file.suffix.lower(), file_digest(file))}.json"
-    if place.is_file():
-        return [Section(*fields) for fields in json.loads(place.read_text(encoding="utf-8"))]
-    parts = convert(file)
-    store.mkdir(parents=True, exist_ok=True)
-    fields = [[part.title, part.text, part.mark] for part in parts]
-    unfinished = place.with_suffix(".part")
-    unfinished.write_text(json.dumps(fields, ensure_ascii=False), encoding="utf-8")
-    unfinished.replace(place)
-    return parts
 
 
 def _decoded(file: Path) -> tuple[str, str]:
