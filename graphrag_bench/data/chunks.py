@@ -63,10 +63,7 @@ class ChunkTable(Columns):
         return sorted_csr(self.chunk_document.T)
 
     def ranked_documents(self, rows: IntArray) -> dict[str, int]:
-        """Convert a ranking of chunks to a ranking of documents, as {document id: rank from 1}.
-
-        The first of its chunks gives the rank of a document. Documents share the rank of a chunk.
-        """
+        """Rank documents by the first of their chunks in `rows`, as {document id: rank from 1}."""
         return shared_ranks(self.documents_of(int(row)) for row in rows)
 
     @classmethod
@@ -76,12 +73,10 @@ class ChunkTable(Columns):
         names = {name: at for at, name in enumerate(dict.fromkeys(name for name, *_ in rows))}
         pairs = dict.fromkeys((contents[row[1:]], names[row[0]]) for row in rows)
         chunk, document = np.array(list(pairs), np.int64).reshape(-1, 2).T
-        return cls(
-            Texts.of([title for title, _ in contents]),
-            Texts.of([text for _, text in contents]),
-            Texts.of(list(names)),
-            bool_csr(chunk, document, (len(contents), len(names))),
-        )
+        titles = Texts.of([title for title, _ in contents])
+        texts = Texts.of([text for _, text in contents])
+        incidence = bool_csr(chunk, document, (len(contents), len(names)))
+        return cls(titles, texts, Texts.of(list(names)), incidence)
 
 
 def shared_ranks(groups: Iterable[Iterable[str]]) -> dict[str, int]:

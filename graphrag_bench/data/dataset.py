@@ -60,10 +60,7 @@ class Download(_Part):
 
 
 class Source(_Part):
-    """The place where a data set is published, e.g. its name `hub` on the Hugging Face hub.
-
-    `by_hand` explains how to get a data set that cannot be downloaded.
-    """
+    """The place where a data set is published. `by_hand` explains how to get it by hand."""
 
     url: str
     hub: str = ""
@@ -178,13 +175,12 @@ class Gold:
     """The gold answers and the gold evidence of a question.
 
     Each text in `answers` is a correct answer. `evidence` holds the ids of the gold documents, and
-    `grades` holds their relevance (1 or more), or is empty if every grade is 1. `evidence` may also
-    name a file. Then `parts` maps the file to its documents, each of which counts as the evidence.
-    `spans` are sentences of the corpus that state the answer, and `statements` are sentences that
-    paraphrase the evidence. A multiple-choice question has `options`, and `correct` is the index of
-    the correct option. If an answer has several required parts, `sub_answers` lists the aliases of
-    each part. For a question over a graph, `answer_entities` are the answer nodes, and `in_graph`
-    says whether the question's subgraph contains one.
+    `grades` their relevance (1 or more), or nothing if every grade is 1. `evidence` may also name a
+    file. Then `parts` maps the file to its documents, each of which counts as the evidence. `spans`
+    are sentences of the corpus that state the answer, and `statements` paraphrase the evidence. A
+    multiple-choice question has `options` and the index of the `correct` option. If an answer has
+    several required parts, `sub_answers` lists the aliases of each part. A question over a graph
+    has `answer_entities`, and `in_graph` says whether its subgraph contains one of these nodes.
     """
 
     answers: tuple[str, ...] = ()

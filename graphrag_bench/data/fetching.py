@@ -38,13 +38,7 @@ class Fetched:
     holds: tuple[str, ...]
 
 
-def fetch(
-    card: Card,
-    folder: Path,
-    *,
-    endpoint: str = HUB,
-    progress: Progress = Progress(),  # noqa: B008 (stateless)
-) -> list[Fetched]:
+def fetch(card: Card, folder: Path, *, endpoint: str = HUB, progress: Progress) -> list[Fetched]:
     """Download a data set into a folder and return its files. A complete folder is not changed.
 
     Raises UserError if the data set must be fetched by hand or if a download fails. The next call

@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -80,10 +80,7 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
         question = matcher.question(place, name)
         if question in rankings:
             raise UserError(f"{place}: question '{question}' occurs twice.")
-        ranks = shared_ranks(
-            [one for passage in passages for one in matcher.documents(passage)]
-            for passages in groups
-        )
+        ranks = shared_ranks(chain.from_iterable(map(matcher.documents, one)) for one in groups)
         wants_list = dataset.card.form_of(dataset.gold[question].type) == "list"
         text = None if answer is None else _answer(f"{place}, '{question}'", answer, wants_list)
         rankings[question] = Ranking(tuple(ranks), tuple(ranks.values()), text)

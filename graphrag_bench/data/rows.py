@@ -1,7 +1,4 @@
-"""Read the rows of published files (JSON, JSON lines, TSV, parquet) into a data set.
-
-Every row comes with its place for error messages, for example `corpus.jsonl, line 3`.
-"""
+"""Read rows of published files (JSON, JSON lines, TSV, parquet), with their places for errors."""
 
 import csv
 import gzip
@@ -182,9 +179,8 @@ def files_of(path: Path) -> list[Path]:
     if files := _files_of(path):
         return files
     there = ", ".join(sorted(item.name for item in path.parent.glob("*"))[:8]) or "nothing"
-    raise UserError(
-        f"No file '{path}', and no {path.stem}*.parquet next to it or in data/. Found: {there}."
-    )
+    parquet = f"{path.stem}*.parquet next to it or in data/"
+    raise UserError(f"No file '{path}', and no {parquet}. Found: {there}.")
 
 
 def exists(path: Path) -> bool:

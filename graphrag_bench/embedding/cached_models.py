@@ -22,11 +22,7 @@ _SENTENCES, _NAMES = TypeAdapter(list[Sentence]), TypeAdapter(list[str])
 
 @dataclass(eq=False)
 class CachedEmbedder(EmbedderWrapper):
-    """Embedder with a cache. Only texts without a vector in the cache are encoded.
-
-    The cache key of a vector consists of the identity of the embedder, the kind of text (question
-    or passage), and the text. For a plug-in, it also includes a digest of the embedder's code.
-    """
+    """Embedder with a cache. Its keys have the embedder's identity, the kind and the text."""
 
     cache: Cache
 

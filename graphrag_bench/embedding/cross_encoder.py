@@ -37,15 +37,10 @@ class CrossEncoder:
 
     @property
     def identity(self) -> str:
-        """Name of the model with its digest or revision, its window and its arguments.
-
-        Raises UserError if no model is set.
-        """
+        """Name, digest or revision, window and arguments of the model, which must be set."""
         if not self.model:
-            raise UserError(
-                "A cross-encoder needs its model: cross_encoder.model=NAME_OR_FOLDER, e.g. "
-                "cross_encoder.model=cross-encoder/ms-marco-MiniLM-L6-v2."
-            )
+            example = "cross_encoder.model=cross-encoder/ms-marco-MiniLM-L6-v2"
+            raise UserError(f"A cross-encoder needs its model, e.g. {example}.")
         code = ":remote code" if self.trust_remote_code else ""
         name = f"{model_name(self.model, self.revision)}{code}:{self.window or 'own'}"
         return f"cross-encoder:{name}{written(self.model_kwargs)}"
@@ -59,10 +54,7 @@ class CrossEncoder:
         pairs of different questions are in the same batch, so the last digits of a score may depend
         on the other questions.
         """
-        pairs = [
-            [(question, passage) for passage in texts]
-            for question, texts in zip(questions, passages, strict=True)
-        ]
+        pairs = [[(q, one) for one in texts] for q, texts in zip(questions, passages, strict=True)]
         if not any(pairs) or not self._on_device:
             return [self._logits(some, 32) for some in pairs]
         ends = np.cumsum([len(some) for some in pairs])[:-1]

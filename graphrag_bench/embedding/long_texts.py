@@ -104,8 +104,8 @@ class WindowEncoder:
     def encode(self, texts: Sequence[str], prefix: str, embed: Embed) -> Vectors:
         """Return one unit vector per text. `embed` encodes a list of texts with their prefixes.
 
-        In mode `windows`, a long text is split into windows. Its vector is the normalised mean of
-        the unit vectors of the windows, weighted by the number of tokens in each window.
+        In mode `windows`, the vector of a long text is the normalised mean of the unit vectors of
+        its windows, weighted by the number of tokens in each window.
         """
         prefixed = [prefix + text for text in texts]
         if self.size is None or self.mode == "cut":

@@ -30,10 +30,7 @@ def dimension_in_files(folder: Path) -> int | None:
 
 
 def window_in_files(folder: Path) -> int | None:
-    """Return the window of a model, including special tokens. If no file states it, return None.
-
-    The window is the minimum of `max_seq_length`, `model_max_length` and the number of positions.
-    """
+    """Return the smallest window, including special tokens, that the files state, or None."""
     stated = [n_positions(folder)]
     for part in _parts(folder):
         files = part.glob("sentence_*_config.json")
@@ -151,10 +148,7 @@ def read_json(path: Path) -> Any:
 
 
 def model_name(model: str, revision: str) -> str:
-    """Return `name@digest` for a model folder, or `name@revision` for a model on the hub.
-
-    The digest covers all files that sentence-transformers may load.
-    """
+    """Return `name@digest` of the files in a model folder, or `name@revision` of a hub model."""
     folder = Path(model).expanduser()
     if not folder.is_dir():
         return f"{model}@{revision}"
@@ -165,10 +159,7 @@ def model_name(model: str, revision: str) -> str:
 
 
 def make_model(group: str, config: Mapping[str, Any]) -> Any:
-    """Create a model from its settings: the class `_target_` and its arguments.
-
-    Raises UserError if the class or a setting does not exist, or a setting is missing or invalid.
-    """
+    """Create a model of the class `_target_`. Raises UserError if a setting is wrong."""
     target = str(config.get("_target_", ""))
     module_name, _, name = target.rpartition(".")
     try:

@@ -146,9 +146,8 @@ class Spacy:
 def _pieces(text: str) -> Iterator[str]:
     rest = drop_invisible(text)
     while len(rest) > _MAX_PIECE:
-        ends = (
-            rest.rfind(end, 1, _MAX_PIECE) + len(end) for end in _ENDS if end in rest[1:_MAX_PIECE]
-        )
+        head = rest[:_MAX_PIECE]
+        ends = (head.rfind(end, 1) + len(end) for end in _ENDS if end in head[1:])
         cut = next(ends, _MAX_PIECE)
         yield rest[:cut]
         rest = rest[cut:]

@@ -13,11 +13,7 @@ _INSTRUCTIONS = frozenset({"avx512_bf16", "amx_bf16"})
 
 
 def number_format(precision: Precision, device: Device) -> NumberFormat:
-    """Return the number format of matrix products for a precision setting on this machine.
-
-    `auto` selects bfloat16 for an NVIDIA GPU or an x86 processor with fast bfloat16 instructions,
-    and float32 for any other device.
-    """
+    """Return the number format of matrix products. `auto` is bfloat16 on fast hardware."""
     if precision != "auto":
         return precision
     fast = _on_cuda() if _is_cuda(device) else device in ("auto", "cpu") and _on_processor()

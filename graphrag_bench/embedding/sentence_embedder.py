@@ -82,10 +82,7 @@ class SentenceEmbedder(Embedder):
         return number_format(self.precision, self.device)
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
-        """Count the passages that are longer than the window.
-
-        If the model is not loaded, the window is None unless the model's files state it.
-        """
+        """Count the passages longer than the window, which may be unknown before loading."""
         encoder = self._encoder if "_loaded" in vars(self) else self._of_files
         if encoder is None:
             return TextLengths(None, self.long_texts, len(texts))
@@ -167,10 +164,8 @@ class SentenceEmbedder(Embedder):
         if size is None or (fast is None and self.long_texts == "cut"):
             return WindowEncoder(None, self.long_texts, OpenAIEncoding(is_estimate=True))
         if fast is None:
-            raise UserError(
-                f"The embedder '{self.model}' has no fast tokenizer, so long texts cannot be split "
-                "into windows. Set embedder.long_texts=cut."
-            )
+            why = "has no fast tokenizer, which splits long texts. Set embedder.long_texts=cut"
+            raise UserError(f"The embedder '{self.model}' {why}.")
         return WindowEncoder(size, self.long_texts, FastTokenizer(fast.to_str))
 
     @cached_property
@@ -181,10 +176,8 @@ class SentenceEmbedder(Embedder):
             os.environ.setdefault("HF_HUB_OFFLINE", "1")
         most = model_files.n_positions(self._files) if self._files else None
         if self.window is not None and most is not None and self.window > most:
-            raise UserError(
-                f"embedder.window={self.window}: '{self.model}' only has positions for {most} "
-                f"tokens. Set embedder.window={most} or less."
-            )
+            why = f"'{self.model}' only has positions for {most} tokens"
+            raise UserError(f"embedder.window={self.window}: {why}.")
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from sentence_transformers import SentenceTransformer
 
@@ -202,10 +195,8 @@ class SentenceEmbedder(Embedder):
         if self.window is not None:
             model.max_seq_length = self.window
         elif stated is not None and reads is not None and reads < stated:
-            raise UserError(
-                f"The embedder '{self.model}' has a window of {reads} tokens, but its files state "
-                f"{stated}. Set embedder.window={reads}."
-            )
+            why = f"has a window of {reads} tokens, but its files state {stated}"
+            raise UserError(f"The embedder '{self.model}' {why}. Set embedder.window={reads}.")
         return model
 
 
@@ -224,19 +215,14 @@ def load_model(kind: Callable[..., Any], group: str, name: str, **settings: Any)
     except (OSError, ImportError, ValueError, LookupError, TypeError, RuntimeError) as error:
         what = f"The {group.replace('_', '-')} '{name}'"
         if "trust_remote_code" in str(error) and not settings["trust_remote_code"]:
-            raise UserError(
-                f"{what} comes with its own code. Check the code, and then set "
-                f"{group}.trust_remote_code=true and {group}.revision=COMMIT."
-            ) from None
+            how = f"{group}.trust_remote_code=true and {group}.revision=COMMIT"
+            raise UserError(f"{what} has its own code. Check it, and then set {how}.") from None
         reason = model_files.first_line(error)
         raise UserError(f"{what} could not be loaded: {reason}") from None
 
 
 def device_of(name: Device, group: str = "embedder") -> str:
-    """Return the torch device for a setting. `auto` selects the first of cuda, mps and cpu.
-
-    Raises UserError if the device is not available.
-    """
+    """Return a torch device (`auto`: cuda, mps or cpu). Raises UserError if it is not available."""
     import torch
 
     usable = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}

@@ -94,20 +94,15 @@ class TokenBatches:
                     module.to(torch.bfloat16)
 
     def encode(self, texts: list[str], *, single: bool = False) -> Vectors:
-        """Return one unit vector per text, float32 (n, dimension). Long texts are truncated.
-
-        If `single` is true, each batch has a single text, which is faster for a question.
-        """
+        """Return unit vectors of texts, cut to the window. `single` makes batches of one text."""
         read = self.tokens.encoded(texts, self.window, cut_start=self._cut_start)
         n_tokens = 1 if single else self._batch_tokens
         plan = list(batches([len(one.ids) for one in read], self.window, n_tokens))
-        parts = self._in_parallel(partial(self._vectors, read, n_tokens), plan)
+        parts = self._map(partial(self._vectors, read, n_tokens), plan)
         order = np.argsort(np.concatenate([places for _, _, places in plan]))
         return normalised(np.concatenate(list(parts))[order])
 
-    def _in_parallel(
-        self, run: Callable[[_Batch], Vectors], plan: list[_Batch]
-    ) -> Iterator[Vectors]:
+    def _map(self, run: Callable[[_Batch], Vectors], plan: list[_Batch]) -> Iterator[Vectors]:
         import torch
 
         if self._device.type != "cpu":
@@ -126,9 +121,8 @@ class TokenBatches:
 
         padded, _, own = batch
         places = own + own[:1] * (max(n_tokens // padded, 1) - len(own))
-        inputs = {
-            name: np.full((len(places), padded), pad, np.int64) for name, pad in self._pads.items()
-        }
+        shape = (len(places), padded)
+        inputs = {name: np.full(shape, pad, np.int64) for name, pad in self._pads.items()}
         for row, place in enumerate(places):
             one = read[place]
             part = slice(padded - len(one.ids), padded) if self._pad_start else slice(len(one.ids))

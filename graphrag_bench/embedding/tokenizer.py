@@ -47,10 +47,7 @@ class OpenAIEncoding:
 
 
 class FastTokenizer:
-    """Fast tokenizer of a model, which never truncates texts.
-
-    `read` is called on first use and returns the content of `tokenizer.json`.
-    """
+    """Fast tokenizer that never truncates. `read` returns its `tokenizer.json` on first use."""
 
     is_estimate = False
 

@@ -74,10 +74,7 @@ def rows_on_gpu(rows: Vectors) -> DeviceRows | None:
 
 @dataclass(frozen=True, eq=False)
 class VectorIndex(Columns):
-    """Index of unit vectors, float32 (n, dimension), with one vector for each row of a table.
-
-    `statistics` has the number of texts that exceed the embedder's window. A loaded index has none.
-    """
+    """Index of unit vectors, float32 (n, dimension). A loaded index has no `statistics`."""
 
     vectors: Vectors
     statistics: Mapping[str, Any] = field(default_factory=dict, metadata=NOT_STORED)
@@ -163,10 +160,9 @@ def index_texts(
 
 
 def products(queries: Vectors, rows: Vectors, ids: IntArray) -> Vectors:
-    """Return the inner products of each query with selected rows, float32 (n_queries, k).
+    """Return the inner products of each query with its rows `ids`, float32 (n_queries, k).
 
-    `ids` has the shape (n_queries, k) and selects the rows for each query. Each product is computed
-    separately, so it depends only on its query and its row.
+    Each product is computed separately, so it depends only on its query and its row.
     """
     import faiss
 

@@ -103,10 +103,9 @@ def model_of(how: WorkerModel) -> Any:
     """Create the model of a worker process. Raises UserError if it has another identity."""
     model = make_model(how.group, json.loads(how.settings))
     if model.identity != how.identity:
-        raise UserError(
-            f"A worker has the {how.group} '{model.identity}', but the run has '{how.identity}'. "
-            "All machines need the same packages, files, device and precision."
-        )
+        why = f"has the {how.group} '{model.identity}', but the run has '{how.identity}'"
+        needed = "All machines need the same packages, files, device and precision."
+        raise UserError(f"A worker {why}. {needed}")
     return model
 
 
@@ -152,10 +151,7 @@ def _read(how: WorkerModel, texts: Sequence[str]) -> list[list[Sentence]]:
 
 @dataclass(eq=False)
 class ParallelEmbedder(EmbedderWrapper):
-    """Embedder that encodes passages in worker processes.
-
-    Questions, and passages with fewer than `MIN_CHARACTERS` in total, are encoded in this process.
-    """
+    """Embedder that encodes passages in workers if they have at least `MIN_CHARACTERS`."""
 
     workers: Workers
     how: WorkerModel

@@ -58,10 +58,7 @@ def named_text(name: str, described: str) -> str:
 
 
 def node_texts(graph: Graph, *, named: bool = False) -> list[str]:
-    """Return the description of each node, or "name: description" if `named` is true.
-
-    A node without a description is represented by its name.
-    """
+    """Return the description of each node, after its name if `named`, or else only the name."""
     described = list(graph.descriptions) if graph.descriptions else [""] * graph.n_nodes
     rows = zip(graph.names, described, strict=True)
     return [named_text(name, text) if named else text or name for name, text in rows]

@@ -1,12 +1,8 @@
 """Add the models, data sets, rows and tables of the papers to the Hydra config groups.
 
-The choices `llm=zhou2025.Llama-3-8B`, `embedder=zhou2025.BGE-M3` and `dataset=zhou2025.PopAll` come
-from `paper.yaml`. `row=pathrag.table2.Random.3` selects the settings of a row in a paper's table,
-but no data set. `experiment=pathrag/table2` is a sweep over the rows and data sets of a table.
-
-A table can have results of a method for only some data sets. In this case there are also choices
-for a row on one data set, such as `zhou2025.table5+musique.RAPTOR-K`, and the experiment sweeps
-over these choices.
+Examples are `llm=zhou2025.Llama-3-8B`, `dataset=zhou2025.PopAll`, `row=pathrag.table2.Random.3` and
+`experiment=pathrag/table2`, a sweep over rows and data sets. If a table has results of a method for
+only some data sets, rows such as `zhou2025.table5+musique.RAPTOR-K` also select a data set.
 """
 
 import json
@@ -43,12 +39,8 @@ def names(group: str) -> list[str]:
         return [name for name in table_names() if table_runs(name).pairs]
     if group == "row":
         return [name for table in table_names() for name in table_runs(table).rows]
-    return [
-        f"{name}.{choice}"
-        for name in paper_names()
-        if not (paper := load_paper(name)).like
-        for choice in _of_paper(paper, group)
-    ]
+    own = [(name, paper) for name in paper_names() if not (paper := load_paper(name)).like]
+    return [f"{name}.{choice}" for name, paper in own for choice in _of_paper(paper, group)]
 
 
 def content(group: str, name: str) -> dict[str, Any] | None:

@@ -1,8 +1,4 @@
-"""Load the experimental conditions of the papers from `printed_tables/<paper>/conditions.yaml`.
-
-A condition quotes a sentence of the paper about its experiments. It also names the setting of this
-project that corresponds to the sentence, and the value of this setting.
-"""
+"""Load the conditions of the papers' experiments from `printed_tables/<paper>/conditions.yaml`."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase

@@ -38,9 +38,8 @@ class PrintedSetting(_Entry):
     """Settings that correspond to a setting in a paper's table.
 
     A run must have the settings `run`; a plain list in `paper.yaml` is this field. `also` lists
-    further settings. If `over` is set, the row prints the lowest or highest result of several runs,
-    and `levels` has the setting and its values in these runs. `layer` is a layer of a tree: `0`,
-    `1`, or `>1` for all higher layers.
+    further settings. If `over` is set, the row prints the lowest or highest result over `levels`, a
+    setting and its values. `layer` is a layer of a tree: `0`, `1`, or `>1` for all higher layers.
     """
 
     run: list[str] = []
@@ -88,13 +87,6 @@ class PrintedSet(_Entry):
         generated = self.abstract and not corpus
         questions = [f"dataset.questions={self.questions_folder}"] if generated else []
         return [f"dataset={self.run_card}", *questions, *self.run]
-
-
-class QuestionMaking(_Entry):
-    """Settings of `graphrag-bench questions` that generate the abstract questions."""
-
-    run: list[str]
-    source: str
 
 
 class PrintedModel(_Entry):
@@ -168,6 +160,7 @@ class Paper(_Entry):
     """The content of `paper.yaml`. Missing fields are copied from the paper that `like` names.
 
     `settings` apply to all rows, and `source` names the sections of the paper that state them.
+    `making` has the settings of `graphrag-bench questions` that generate the abstract questions.
     """
 
     title: str
@@ -177,7 +170,7 @@ class Paper(_Entry):
     conditions: str
     settings: list[str]
     source: str
-    making: QuestionMaking | None = None
+    making: PrintedMethod | None = None
     llms: dict[str, PrintedModel]
     embedders: dict[str, PrintedModel]
     methods: dict[str, PrintedMethod]

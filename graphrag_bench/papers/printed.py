@@ -1,8 +1,7 @@
 """Read the tables that papers print, and derive the runs that reproduce them.
 
-`printed_tables/<paper>/<table>.csv` has the printed values. `paper.yaml` in the same folder
-translates each printed name (method, data set, metric, model, setting) into overrides such as
-`method=pathrag method.path_order=random`.
+`paper.yaml` translates each name in `printed_tables/<paper>/<table>.csv` (of a method, data set,
+metric, model or setting) into overrides such as `method=pathrag method.path_order=random`.
 """
 
 import csv
@@ -74,10 +73,7 @@ class PrintedCell:
 
 @dataclass(frozen=True)
 class PrintedSize:
-    """A printed number of documents, tokens or questions.
-
-    `rounding` is the largest rounding error, which is half a unit of the last printed digit.
-    """
+    """A printed number of documents, tokens or questions, and its largest rounding error."""
 
     what: str
     value: int
@@ -165,10 +161,7 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings of a run that reproduces the value of a cell.
-
-    If the value needs several runs, `extra` has the settings that distinguish this run.
-    """
+    """The settings of a run for the value of a cell. `extra` differs between the runs of a cell."""
 
     table: PaperTable
     cell: PrintedCell
@@ -276,11 +269,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Part:
-    """One of the runs that give the value of a cell; for a win rate, a pair of runs.
-
-    If the row prints the lowest or highest value over several levels, `level` is the setting of the
-    level that this run or pair belongs to.
-    """
+    """A run for the value of a cell, or a pair of runs for a win rate, at one of its levels."""
 
     level: str
     own: Recipe
@@ -342,9 +331,7 @@ def load_table(full_name: str) -> PaperTable:
     names = table_names()
     if full_name not in names:
         hint = did_you_mean(full_name, names, paper_names(), n=5)
-        raise UserError(
-            f"No paper has a table '{full_name}'. {hint} `graphrag-bench table` lists all tables."
-        )
+        raise UserError(f"No paper has a table '{full_name}'. {hint} See `graphrag-bench table`.")
     paper_name, _, name = full_name.partition("/")
     paper = load_paper(paper_name)
     cells = tuple(_cells(paper_name, name))

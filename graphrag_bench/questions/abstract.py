@@ -52,23 +52,15 @@ def abstract_questions(llm: ChatModel, description: str, n: int = MAX_QUESTIONS)
     about = {"description": description}
     (users,) = _lists(llm, USERS, [about], USERS_OF_SET, "users")
     tasks = _lists(llm, TASKS, [{**about, "user": u} for u in users], TASKS_OF_USER, "tasks")
-    chosen = [
-        (user, task)
-        for nth in zip_longest(*tasks)
-        for user, task in zip(users, nth, strict=True)
-        if task is not None
-    ]
+    rounds = (zip(users, nth, strict=True) for nth in zip_longest(*tasks))
+    chosen = [(user, task) for pairs in rounds for user, task in pairs if task is not None]
     per_task = min(QUESTIONS_OF_TASK, -(-n // max(len(chosen), 1)))
     chosen = chosen[: -(-n // max(per_task, 1))]
     cases = [{**about, "user": user, "task": task} for user, task in chosen]
     lists = _lists(llm, ABSTRACT, cases, per_task, "questions")
-    questions = [
-        QA(text, "abstract", origin=chosen[row])
-        for nth in zip_longest(*lists)
-        for row, text in enumerate(nth)
-        if text is not None
-    ]
-    return distinct(questions)[:n]
+    rows = (zip(nth, chosen, strict=True) for nth in zip_longest(*lists))
+    asked = [(text, origin) for nth in rows for text, origin in nth if text is not None]
+    return distinct(QA(text, "abstract", origin=origin) for text, origin in asked)[:n]
 
 
 def _lists(
@@ -76,17 +68,14 @@ def _lists(
 ) -> list[list[str]]:
     lists: list[list[str]] = [[] for _ in cases]
     for _ in range(_ROUNDS):
-        short = [row for row, items in enumerate(lists) if len(items) < n]
+        short = [(row, items) for row, items in enumerate(lists) if len(items) < n]
         if not short:
             break
-        chats = [
-            prompt.render({**cases[row], "have": lists[row], "n": n - len(lists[row])})
-            for row in short
-        ]
+        chats = [prompt.render({**cases[r], "have": have, "n": n - len(have)}) for r, have in short]
         replies = ask_each(llm, chats, json_format(Items, what), max_tokens=MAX_TOKENS)
-        for row, reply in zip(short, replies, strict=True):
+        for (row, have), reply in zip(short, replies, strict=True):
             new = reply.items if isinstance(reply, Items) else []
-            texts = [" ".join(text.split()) for text in (*lists[row], *new) if text.strip()]
+            texts = [" ".join(text.split()) for text in (*have, *new) if text.strip()]
             lists[row] = list({normalise_name(t): t for t in reversed(texts)}.values())[::-1][:n]
     if not any(lists):
         raise UserError(

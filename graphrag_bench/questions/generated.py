@@ -14,10 +14,7 @@ from graphrag_bench.text import normalise_name, words
 
 @dataclass(frozen=True)
 class QA:
-    """Generated question with its gold answers and gold documents.
-
-    `origin` has the user and the task of an abstract question, or the facts of a specific question.
-    """
+    """Generated question. `origin` has the user and the task of an abstract question, or facts."""
 
     text: str
     type: str

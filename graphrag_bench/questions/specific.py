@@ -20,6 +20,7 @@ from graphrag_bench.text import normalise_name
 SPECIFIC = Prompt("graphrag_bench.questions:prompts/specific.j2")
 TEMPLATE = Prompt("graphrag_bench.questions:prompts/template_wording.j2")
 MAX_TOKENS = 256
+Chain = tuple[int, ...]
 
 
 class Worded(BaseModel):
@@ -29,10 +30,7 @@ class Worded(BaseModel):
 
 
 class Chains:
-    """Chains of facts in a graph: each fact begins at the node where the previous fact ends.
-
-    A fact is a relationship that is stated in a chunk. Synonyms and co-occurrences are not facts.
-    """
+    """Chains of facts that chunks state: each begins at the node where the previous fact ends."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -54,7 +52,7 @@ class Chains:
         """Return the relations along a chain of facts, given the row numbers of the facts."""
         return tuple(self.graph.relations[row] for row in rows)
 
-    def sample(self, hops: int, n: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    def sample(self, hops: int, n: int, rng: np.random.Generator) -> list[Chain]:
         """Return a random sample of up to `n` distinct chains with `hops` facts each.
 
         The nodes of a chain are distinct, and no single fact joins its first and last node. Only
@@ -62,7 +60,7 @@ class Chains:
         question has a unique answer. Two names, or two relations, count as equal if one contains
         the words of the other.
         """
-        chains: dict[tuple[int, tuple[str, ...]], tuple[int, ...]] = {}
+        chains: dict[tuple[int, tuple[str, ...]], Chain] = {}
         for first in rng.permutation(self.rows).tolist():
             if len(chains) == n:
                 break
@@ -70,9 +68,7 @@ class Chains:
                 chains.setdefault((self.nodes(chain)[0], self.relations(chain)), chain)
         return list(chains.values())
 
-    def _extend(
-        self, rows: tuple[int, ...], hops: int, rng: np.random.Generator
-    ) -> Iterator[tuple[int, ...]]:
+    def _extend(self, rows: Chain, hops: int, rng: np.random.Generator) -> Iterator[Chain]:
         nodes = self.nodes(rows)
         if len(set(nodes)) < len(nodes):
             return
@@ -193,12 +189,8 @@ def _wordings(cases: Sequence[_Case], llm: ChatModel | None) -> list[str]:
     if llm is None:
         names = ({"first": case.names[0], "relations": case.relations} for case in cases)
         return [" ".join(TEMPLATE.render(one)[0].content.split()) for one in names]
-    chats = [
-        SPECIFIC.render(
-            {"passages": case.passages, "facts": case.facts, "first": case.names[0],
-             "answer": case.names[-1]}
-        )
-        for case in cases
-    ]  # fmt: skip
+    chats = [SPECIFIC.render({"passages": case.passages, "facts": case.facts,
+                              "first": case.names[0], "answer": case.names[-1]})
+             for case in cases]  # fmt: skip
     replies = ask_each(llm, chats, json_format(Worded, "wording"), max_tokens=MAX_TOKENS)
     return [" ".join(one.question.split()) if isinstance(one, Worded) else "" for one in replies]

@@ -1,8 +1,4 @@
-"""Read data sets from disk as documents, questions, gold answers and gold evidence.
-
-A reader is a function that reads the corpus file and the questions file of a data set. The card of
-the data set names its reader.
-"""
+"""Read data sets from disk. The card of a data set names the function that reads its files."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace

@@ -1,8 +1,4 @@
-"""Read a folder of text documents, split into sections and pages.
-
-Markdown, web pages and .docx files are split at their headings, and PDF files into pages. Files in
-the formats .docx and .pdf require the packages mammoth and pdfminer (the extra `docs`).
-"""
+"""Read a folder of texts, split at headings or pages. The extra `docs` reads .docx and .pdf."""
 
 import json
 import re

@@ -57,17 +57,16 @@ def beir(corpus: Path, queries: Path, split: str) -> Rows:
         document = Document(passage.id, passage.title or "", passage.text or "")
         rows.add_document(place, document)
     asked = ((place, Question(row.id, row.text)) for place, row in records(queries, _Query))
-    scored = (
-        (place, row.query, row.document, row.score) for place, row in records(judged, _Judgement)
-    )
+    found = records(judged, _Judgement)
+    scored = ((place, row.query, row.document, row.score) for place, row in found)
     return _add_judged(rows, asked, scored, str(judged))
 
 
 def ir_datasets(name: str) -> Rows:
-    """Read a data set of the package ir_datasets, e.g. `beir/scifact/test`.
+    """Download and read a data set of the package ir_datasets, e.g. `beir/scifact/test`.
 
-    The package downloads the data set. Raises UserError if the package is missing, the name is
-    unknown, the data set has no documents, queries or qrels, or the download fails.
+    Raises UserError if the package is missing, the name is unknown, the data set has no documents,
+    queries or qrels, or the download fails.
     """
     with extra_needed("ir"):
         import ir_datasets as library

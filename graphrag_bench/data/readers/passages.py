@@ -1,8 +1,6 @@
 """Readers of data sets with many short passages: MuSiQue, HotpotQA, 2WikiMultihopQA, PopQA, ...
 
-A folder in HippoRAG's layout has a file of passages (`corpus.json`) and a file of questions. The
-original publications have a single file, in which each question comes with its passages. In this
-case, the corpus consists of the passages of all questions.
+If the questions come with their passages in a single file, these passages are the corpus.
 """
 
 import json
@@ -137,13 +135,9 @@ def hotpotqa(corpus: Path, questions: Path) -> Rows:
             text = without_spaces("".join(context.get(title, ())))
             near = sorted(titled[title], key=lambda one: without_spaces(one.text) != text)
             evidence.append(near[0].id if near else f"{title} (title not in corpus)")
-        spans = (
-            sentence.strip()
-            for title, number in row.supporting_facts
-            if number >= 0
-            for sentence in context.get(title, ())[number : number + 1]
-        )
-        gold = Gold(row.answers, tuple(evidence), row.type, spans=tuple(filter(None, spans)))
+        named = (context.get(title, ())[n : n + 1] for title, n in row.supporting_facts if n >= 0)
+        spans = tuple(filter(None, (one.strip() for sentences in named for one in sentences)))
+        gold = Gold(row.answers, tuple(evidence), row.type, spans=spans)
         rows.add_question(place, Question(row.id, row.question), gold)
     return rows
 
@@ -294,9 +288,9 @@ class _ZhouQuestion(FileRow):
 def zhou2025(corpus: Path, questions: Path) -> Rows:
     """Read a data set in the format of Zhou et al. 2025: `Corpus.json` and `Question.json`.
 
-    Each line of the corpus has a title and a context, and each line of the questions has a question
-    and an answer. The ids are row numbers. Alternative answers are separated by `|`. The qa_pairs
-    of ASQA become sub-answers. There is no evidence.
+    Each line has a title and a context, or a question and an answer. The ids are row numbers.
+    Alternative answers are separated by `|`. The qa_pairs of ASQA become sub-answers. There is no
+    evidence.
     Source: Zhou et al. 2025, Data/QueryDataset.py.
     """
     rows = _PassageRows.of(corpus)
@@ -312,10 +306,7 @@ class _Abstract(FileRow):
 
 
 def ultradomain(corpus: Path, questions: Path) -> Rows:
-    """Read a domain of UltraDomain with abstract questions, i.e. questions about the whole domain.
-
-    Each line of the corpus has a `context`. Documents have no title, and the ids are row numbers.
-    """
+    """Read abstract questions about a domain of UltraDomain. Its documents have no title."""
     rows = _PassageRows.of(corpus)
     for place, row in records(questions, _Abstract):
         gold = Gold(not_blank([row.answer]), type="abstract")

@@ -1,7 +1,4 @@
-"""Readers of data sets with questions about long texts: stories, transcripts, books, novels.
-
-Each text is a document. Its id is the scope of the questions about the text.
-"""
+"""Readers of questions about long texts, such as books. The id of a text is their scope."""
 
 from dataclasses import replace
 from pathlib import Path
