@@ -135,14 +135,9 @@ class WindowEncoder:
             why = f"fills the embedder's window of {size} tokens. Use a shorter prefix"
             raise UserError(f"The prefix {prefix!r} {why}.")
         spans = self.tokens.spans(text)
-        begins = [
-            start == 0 or text[start : start + 1].isspace() or text[start - 1].isspace()
-            for start, _ in spans
-        ]
-        return [
-            (prefix + text[spans[start][0] : spans[end - 1][1]], end - start)
-            for start, end in token_windows(begins, room)
-        ]
+        begins = [not at or any(map(str.isspace, text[at - 1 : at + 1])) for at, _ in spans]
+        windows = token_windows(begins, room)
+        return [(prefix + text[spans[a][0] : spans[b - 1][1]], b - a) for a, b in windows]
 
 
 def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:

@@ -35,8 +35,9 @@ class OpenAIEmbedder:
 
     Like the calls of chat models, the calls are cached, counted toward the budget, logged in a
     ledger, and limited by a rate limit. Passages are sorted by length and sent in batches of
-    `batch_size` texts. Each question is sent separately. A text longer than the window is split
-    into overlapping windows, unless `long_texts` is `cut`.
+    `batch_size` texts. Each question is sent separately. If `shorten` is true, the server shortens
+    its vectors to `dimension`. A text longer than `window` is split into overlapping windows,
+    unless `long_texts` is `cut`. `tokenizer` (cl100k, o200k, or hf:NAME_OR_PATH) counts its tokens.
     """
 
     def __init__(
@@ -58,11 +59,6 @@ class OpenAIEmbedder:
         limits: Limits | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
     ) -> None:
-        """Set the server. If `shorten` is true, the server shortens its vectors to `dimension`.
-
-        `tokenizer` (cl100k, o200k, or hf:NAME_OR_PATH) counts the tokens of a text to split it into
-        windows of size `window`.
-        """
         self.model, self.dimension, self.shorten = model, dimension, shorten
         self.prefixes = {"question": question_prefix, "passage": passage_prefix}
         self.batch_size, self.tokenizer = batch_size, tokenizer

@@ -192,21 +192,6 @@ class Recipe:
         """The entry of the metric in `paper.yaml`."""
         return self.table.metric(self.cell)
 
-    @property
-    def llm(self) -> str:
-        """The printed name of the answering model; "" if the cell has no method."""
-        return self.cell.llm or (self.table.paper.llm if self.cell.method else "")
-
-    @property
-    def sampled(self) -> str:
-        """The number of sampled questions that the row states; "" if all questions are used."""
-        return self.cell.setting_value("sampled queries")
-
-    @property
-    def n_questions(self) -> int | None:
-        """The number of questions that the paper states, or None."""
-        return int(self.sampled) if self.sampled else self.place.questions
-
     def on(self, *extra: str) -> "Recipe":
         """Add the settings `extra` of one run, except settings that the method ignores."""
         return replace(self, extra=self.relevant(extra))

@@ -169,14 +169,16 @@ def _corpus(one: RunConditions, recipe: Recipe, *, silent: bool = False) -> Iter
 
 def _questions(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
     """Yield mismatches in the questions; up to 2 % more or fewer questions is a minor mismatch."""
-    metrics, n, same = one.run.metrics, recipe.n_questions, recipe.place.card == one.card
+    metrics, same = one.run.metrics, recipe.place.card == one.card
+    sampled = recipe.cell.setting_value("sampled queries")
+    n = int(sampled) if sampled else recipe.place.questions
     whole = same and not _corpus_alone(recipe)
     if n is None:
         yield Mismatch("number of questions", f"{metrics['n']:,}", "")
     elif same and n != metrics["n"]:
         part = whole and not PrintedSize("questions", n).agrees(metrics["n"])
         yield Mismatch("questions", f"{metrics['n']:,}", f"{n:,}", major=part)
-    if recipe.sampled:
+    if sampled:
         yield Mismatch("questions", "another sample", "the paper's")
     elif whole and metrics.get("limit") is not None:
         yield Mismatch("questions", f"limit={metrics['limit']}", "all", major=True)
@@ -192,7 +194,8 @@ def is_model(identity: str, model: PrintedModel | None) -> bool:
 def _models(one: RunConditions, recipe: Recipe, judge: str) -> Iterator[Mismatch]:
     """Yield mismatches in the models; only the answering model and the judge are major."""
     llm, build, embedder = (one.run.metrics[name] for name in ("llm", "llm_build", "embedder"))
-    paper, theirs = recipe.table.paper, recipe.llm
+    paper, cell = recipe.table.paper, recipe.cell
+    theirs = cell.llm or (paper.llm if cell.method else "")
     model = paper.llms.get(theirs)
     if theirs and not is_model(llm, model):
         yield Mismatch("model", llm or "none", theirs, major=True)

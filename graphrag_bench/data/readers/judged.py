@@ -13,6 +13,9 @@ from graphrag_bench.values import Question
 
 QRELS, TEST = "qrels", "test"
 COLUMNS = ("query-id", "corpus-id", "score")
+Queries = Iterable[tuple[Place, Question]]
+Judgements = Iterable[tuple[Place, str, str, int]]
+"""The place, the question id, the document id and the score of each judgement."""
 
 
 class _Passage(FileRow):
@@ -90,16 +93,8 @@ def ir_datasets(name: str) -> Rows:
     return _add_judged(rows, asked, scored, name)
 
 
-def _add_judged(
-    rows: Rows,
-    queries: Iterable[tuple[Place, Question]],
-    judgements: Iterable[tuple[Place, str, str, int]],
-    source: str,
-) -> Rows:
-    """Add the judged questions. Their evidence is all documents with a score of at least 1.
-
-    A judgement has a place, a question id, a document id and a score.
-    """
+def _add_judged(rows: Rows, queries: Queries, judgements: Judgements, source: str) -> Rows:
+    """Add the judged questions. Their evidence is all documents with a score of at least 1."""
     scores: dict[str, dict[str, int]] = {}
     for place, query, document, score in judgements:
         if scores.setdefault(query, {}).setdefault(document, score) != score:
