@@ -2,10 +2,10 @@
 
 import copy
 import json
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar, cast
 
 from graphrag_bench.artifacts.importers.paths import content_digest, file_of
 from graphrag_bench.artifacts.store import RECIPE, load_artifact
@@ -33,6 +33,7 @@ from graphrag_bench.run.scoring import Datasets, dataset_key, dataset_of
 from graphrag_bench.world.dataset import training_worlds
 
 T = TypeVar("T")
+Paths = Callable[[], Sequence[Path]]
 MOST_OF_A_KIND = 2
 """Maximum number of cached objects of a kind, such as the embedders of this and the last run."""
 MOST_BYTES = 2**30
@@ -62,8 +63,8 @@ class Models(Mapping[str, Any]):
         self.settings, self.corpus, self.shared = settings, dataset, shared or ProcessCache()
         self._cache = Path(settings.paths.home) / "cache"
         self.ledger_path = self._cache / "ledger.jsonl"
-        self.earlier: Callable[[], Sequence[Path]] = tuple
-        self.others: Callable[[], Sequence[Path]] = tuple
+        self.earlier: Paths = tuple
+        self.others: Paths = tuple
         self.gates: dict[str, FailureGate] = {}
         self._first: Models | None = None
         self._trial = 0
@@ -81,12 +82,7 @@ class Models(Mapping[str, Any]):
         other.gates, other._trial = {}, trial
         return other
 
-    def charge(
-        self,
-        ledger: Path,
-        earlier: Callable[[], Sequence[Path]],
-        others: Callable[[], Sequence[Path]] = tuple,
-    ) -> None:
+    def charge(self, ledger: Path, earlier: Paths, others: Paths = tuple) -> None:
         """Record calls in the file `ledger`, and reset the counts of failed calls.
 
         The budget also counts the costs in the `earlier` ledgers of this run, and in the ledgers of
@@ -265,13 +261,12 @@ class Models(Mapping[str, Any]):
 
 
 class ProcessCache:
-    """LRU cache of data sets, models and artifacts by settings. Evicted entries are closed."""
+    """LRU caches of data sets, models and artifacts by settings. Evicted entries are closed."""
 
     def __init__(self) -> None:
         self.datasets: Datasets = {}
         self.finished: set[str] = set()
-        self._artifacts = _Recent[Any](MOST_BYTES)
-        self._kinds: dict[str, _Recent[Any]] = {}
+        self._recent: dict[str, dict[str, tuple[Any, int]]] = {}
 
     def dataset(self, settings: RunSettings) -> Dataset:
         """Return the data set of a run. Raises UserError if anything except its gold is invalid."""
@@ -283,52 +278,51 @@ class ProcessCache:
 
     def get_or_make(self, kind: str, settings: object, make: Callable[[], T]) -> T:
         """Return the cached object of a kind with these settings. If there is none, call `make`."""
-        recent: _Recent[T] = self._kinds.setdefault(kind, _Recent(MOST_OF_A_KIND))
         # a GPU has no room for two vLLM models
-        return recent.get(key_of(settings), make, lambda model: 1 + isinstance(model, Vllm))
+        return self._get(kind, settings, make, lambda model: 1 + isinstance(model, Vllm))
 
     def load(self, produces: Any, folder: Path) -> Any:
         """Return the artifact in a folder. It is cached until it is built again."""
         stat = (folder / RECIPE).stat()
-        key = produces, str(folder.absolute()), stat.st_ino, stat.st_mtime_ns
+        key = produces, folder.absolute(), stat.st_ino, stat.st_mtime_ns
 
-        def weight(_: object) -> int:
+        def n_bytes(_: object) -> int:
             return max(sum(path.stat().st_size for path in folder.rglob("*")), LEAST_BYTES)
 
-        return self._artifacts.get(key, lambda: load_artifact(produces, folder), weight)
+        make = partial(load_artifact, produces, folder)
+        return self._get("artifact", key, make, n_bytes, MOST_BYTES)
 
     def close(self) -> None:
-        """Empty the cache, and close the models and files in it."""
+        """Empty the caches, and close the models and files in them."""
         self.datasets.clear()
         self.finished.clear()
-        for recent in (self._artifacts, *self._kinds.values()):
-            recent.shrink(0)
+        for kind in self._recent:
+            self._shrink(kind, 0)
+
+    def _get(
+        self, kind: str, settings: object, make: Callable[[], T], weigh: Callable[[T], int],
+        most: int = MOST_OF_A_KIND,
+    ) -> T:  # fmt: skip
+        recent, key = self._recent.setdefault(kind, {}), key_of(settings)
+        if (known := recent.pop(key, None)) is None:
+            value = make()
+            known = value, weigh(value)
+            self._shrink(kind, most - known[1])
+        recent[key] = known  # at the end
+        return cast(T, known[0])
+
+    def _shrink(self, kind: str, most: int) -> None:
+        recent = self._recent[kind]
+        while recent and sum(weight for _, weight in recent.values()) > most:
+            gone, _ = recent.pop(next(iter(recent)))
+            if hasattr(gone, "close"):
+                gone.close()
 
 
 @cache
 def process_cache() -> ProcessCache:
     """Return the cache that all runs of this process share."""
     return ProcessCache()
-
-
-class _Recent(Generic[T]):
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._weighed: dict[Hashable, tuple[T, int]] = {}
-
-    def get(self, key: Hashable, make: Callable[[], T], weigh: Callable[[T], int]) -> T:
-        if (known := self._weighed.pop(key, None)) is None:
-            value = make()
-            known = value, weigh(value)
-            self.shrink(self._most - known[1])
-        self._weighed[key] = known  # at the end
-        return known[0]
-
-    def shrink(self, most: int) -> None:
-        while self._weighed and sum(weight for _, weight in self._weighed.values()) > most:
-            gone, _ = self._weighed.pop(next(iter(self._weighed)))
-            if hasattr(gone, "close"):
-                gone.close()
 
 
 def key_of(settings: object) -> str:
