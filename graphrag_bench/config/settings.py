@@ -4,15 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PositiveInt,
-    ValidationError,
-    field_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, ValidationError
 
 from graphrag_bench.data.dataset import DEV_SHARE, Split
 from graphrag_bench.errors import UserError, did_you_mean
@@ -43,6 +35,11 @@ Text = Annotated[str, Field(strict=False, coerce_numbers_to_str=True)]
 ON_OFF = BeforeValidator(lambda value: ("off", "on")[value] if isinstance(value, bool) else value)
 """Accepts `on` and `off` without quotes, which YAML parses as booleans."""
 Switch = Annotated[Literal["on", "off"], ON_OFF]
+
+
+NONE_IF_OFF = BeforeValidator(
+    lambda value: None if isinstance(value, Mapping) and value.get("mode") == "off" else value
+)
 
 
 class _Settings(BaseModel):
@@ -180,7 +177,7 @@ class RunSettings(_Settings):
     """The model of chunk.rerank.cross_encoder. Set it with cross_encoder.model=NAME_OR_FOLDER."""
     chunking: dict[str, Any] = {"variant": "auto"}
     """Splitting of documents into chunks, e.g. chunking.size=600 for chunks of 600 tokens."""
-    pooling: dict[str, Any] | None = None
+    pooling: Annotated[dict[str, Any] | None, NONE_IF_OFF] = None
     """Path pooling, which reranks relationships along paths (see configs/pooling)."""
     build: dict[str, Any] = {}
     """Variants and settings of artifacts, e.g. build.graph.synonymy=add."""
@@ -250,11 +247,6 @@ class RunSettings(_Settings):
     """Paths of the method's parameters that the user set."""
     row: str | None = None
     """Row of a paper's table."""
-
-    @field_validator("pooling")
-    @classmethod
-    def _chosen(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
-        return None if value is None or value.get("mode") == "off" else value
 
     @property
     def part(self) -> tuple[int, int]:

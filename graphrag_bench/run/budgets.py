@@ -120,10 +120,7 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
 
 
 def _chunk_sizes(dataset: Dataset, size: int | None, whole: bool) -> list[int]:
-    """Return the median and the 90th percentile of the tokens of a chunk in a prompt.
-
-    At most 200 evenly spaced documents are read. With `whole`, a chunk spans documents.
-    """
+    """Return the median and 90th percentile of a chunk's tokens, from at most 200 documents."""
     if not (documents := dataset.documents):
         return [0, 0]
     most = None if size is None else size * _CHARACTERS_A_TOKEN
@@ -132,7 +129,7 @@ def _chunk_sizes(dataset: Dataset, size: int | None, whole: bool) -> list[int]:
     for document in (documents[row] for row in sorted({round(place) for place in places})):
         n_text = count_tokens(document.text[:most])
         counts.append(min(n_text, size or n_text) + count_tokens(document.title))
-    if size is not None and whole:
+    if size is not None and whole:  # chunks span documents
         counts = [min(sum(counts), size)]
     return [math.ceil(n * ROW) for n in np.percentile(counts, (50, 90), method="higher")]
 

@@ -76,17 +76,16 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     Unused files are artifacts and unfinished builds that no stored run needs, and other unfinished
     files older than an hour. If a run's artifacts are unknown, all of its data set's are kept.
     """
-    used: set[str] = set()
+    used: set[tuple[str, str]] = set()
     whole_sets: dict[str, str] = {}
     for path in run_folders(home):
         try:
             if references := read_references(RunFolder(path)):
-                used |= references.places
+                used |= {item for of_scope in references.keys.values() for item in of_scope.items()}
             else:
                 whole_sets[path.parts[-3]] = f"{path} has no list of its artifacts"
         except DamagedRun as error:
             whole_sets[path.parts[-3]] = str(error)
-    keys = {place.partition("/")[2] for place in used}  # without the data set
     artifacts, runs = home / "artifacts", home / "runs"
     items: list[Garbage] = []
     for folder in sorted(artifacts.glob("*/*/*")):
@@ -97,7 +96,7 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
         unfinished = folder.suffix in _UNFINISHED
         artifact = folder.with_suffix("") if unfinished else folder
         built = (artifact / RECIPE).is_file()
-        if f"{artifact.parent.name}/{artifact.name}" not in keys or (unfinished and built):
+        if (artifact.parent.name, artifact.name) not in used or (unfinished and built):
             kind = "no run refers to it" if built and not unfinished else "unfinished build"
             items.append(Garbage(folder, kind))
     rests = *artifacts.glob(".import-*"), *runs.glob(f"*/*/*{REMOVED}"), *runs.glob("*/*/*/*.new")

@@ -82,7 +82,7 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
 def _finish(
     experiment: Experiment,
     selected: Sequence[Question],
-    to_answer: frozenset[str],
+    answers: frozenset[str],
     progress: Progress,
 ) -> None:
     folder, (which, total) = experiment.folder, experiment.settings.part
@@ -96,7 +96,7 @@ def _finish(
     for answering in (True, False):
         done = folder.finished_questions(answering)
         mine = (question for question in selected[which - 1 :: total] if question.id not in done)
-        if part := [question for question in mine if (question.id in to_answer) == answering]:
+        if part := [question for question in mine if (question.id in answers) == answering]:
             failed += _work(experiment, part, answering, progress)
     folder.finish([question.id for question in experiment.dataset.questions])
     _report_failures(folder, experiment.method.name, failed, progress)

@@ -23,14 +23,7 @@ from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import ContextBudget, FormName, Prompt, answer_form, sub_question_form
 from graphrag_bench.report.rows import group_by
-from graphrag_bench.run import method
-from graphrag_bench.run.budgets import (
-    ContextWindow,
-    context_budget,
-    context_window,
-    reported_budget,
-    with_budget,
-)
+from graphrag_bench.run import budgets, method
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.method import Choices, Method, MethodKeys
 from graphrag_bench.run.models import Models, ProcessCache
@@ -57,7 +50,7 @@ class Experiment:
     method: Method
     models: Models
     choices: Choices
-    window: ContextWindow
+    window: budgets.ContextWindow
     context_budget: ContextBudget
     budget_set: bool = False
     trial: int = 0
@@ -90,12 +83,13 @@ class Experiment:
                 f"`path_pooling`. Methods with path pooling: {', '.join(method.able_to_pool())}."
             )
         models = Models(settings, dataset, shared)
-        window = context_window(settings, dataset, models)
-        budget = context_budget(settings, pipeline, window, file, swept=swept)
-        stated = {"budget_context": reported_budget(settings, pipeline, budget), "pooling": pooling}
+        window = budgets.context_window(settings, dataset, models)
+        budget = budgets.context_budget(settings, pipeline, window, file, swept=swept)
+        reported = budgets.reported_budget(settings, pipeline, budget)
+        stated = {"budget_context": reported, "pooling": pooling}
         own = {key: value for key, value in settings.method.items() if key not in method.RESERVED}
         edits = method.edits_of(settings, file, pipeline, options)
-        pipeline = with_budget(pipeline, budget, settings, window)
+        pipeline = budgets.with_budget(pipeline, budget, settings, window)
         experiment = cls(
             settings.model_copy(update=stated), dataset,
             Method(keys, own, pipeline, pooling is not None, edits),
@@ -183,9 +177,8 @@ class Experiment:
         """The key of the run: a digest of everything that can change an answer."""
         pipeline, data, settings = self.method.pipeline, self.dataset, self.settings
         needs, gold = pipeline.needs(), []
-        inputs = {
-            one.resource: one.key for one in self.plan if one.resource in self.needed_artifacts
-        }
+        wanted = self.needed_artifacts
+        inputs = {item.resource: item.key for item in self.plan if item.resource in wanted}
         inputs |= {name: self.models.identity_of(name) for name in Models.NAMES if name in needs}
         if BUDGET in needs:
             inputs[BUDGET] = self.context_budget.identity
@@ -306,9 +299,8 @@ def _check_steps(
     attributes: frozenset[str] | None = None,
 ) -> None:
     slots = frozenset({"chunks"} if config.get("given") else ())
-    problems = [*method.unresolved(config), *problems] or pipeline.check(
-        resources() | GIVEN, attributes, slots
-    )
+    problems = [*method.unresolved(config), *problems]
+    problems = problems or pipeline.check(resources() | GIVEN, attributes, slots)
     raise_problems(list(dict.fromkeys(problems)), f"the pipeline of method '{config.get('name')}'")
 
 

@@ -97,10 +97,7 @@ class RunFolder:
         append_lines(self.file("journal"), [row])
 
     def finish(self, order: Sequence[str]) -> None:
-        """Merge the journal into the records, sorted in question `order`.
-
-        A shard merges only its own files. An unsharded run merges the files of all shards.
-        """
+        """Merge the journals of this shard, or of all shards, into records in question `order`."""
         rows, records, contexts = self.rows(), self.file("records"), self.file("contexts")
         files, with_texts, journals = (
             [self.file(name)] if self.shard else self.files(name)
@@ -142,10 +139,7 @@ class RunFolder:
         return read_json(self.path / METRICS)
 
     def write_metrics(self, metrics: Row, *, keep_wider: bool = False) -> Row:
-        """Write the metrics to `metrics.json`, and return them with the stored selections.
-
-        If `keep_wider` is true, a stored file that covers more questions is not overwritten.
-        """
+        """Write metrics with the stored selections. `keep_wider` keeps a file of more questions."""
         stored = self.metrics()
         new = metrics | {name: stored[name] for name in (SELECTED,) if name in stored}
         if not (keep_wider and is_narrower(new, stored)):

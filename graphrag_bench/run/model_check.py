@@ -52,10 +52,8 @@ class Check:
 
 def check_models(settings: RunSettings) -> list[Check]:
     """Check the models of a run. After a failed check, other checks of the model are skipped."""
-    configs = {part: getattr(settings, part) for part in ("llm", *ROLES)}
-    models = {
-        part: make_model(part, config) for part, config in configs.items() if config is not None
-    }
+    configs = [(part, getattr(settings, part)) for part in ("llm", *ROLES)]
+    models = {part: make_model(part, config) for part, config in configs if config is not None}
     embedder, nlp = make_model("embedder", settings.embedder), make_model("nlp", settings.nlp)
     checks = [check for part, model in models.items() for check in _language_model(part, model)]
     return [

@@ -18,15 +18,8 @@ from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.prompts import FormName, Prompt, answer_form
 from graphrag_bench.run import budgets
+from graphrag_bench.run import estimates as costs
 from graphrag_bench.run.conditions import condition_lines
-from graphrag_bench.run.estimates import (
-    SIZES,
-    estimate_head,
-    estimate_line,
-    estimate_lines,
-    estimates,
-    total,
-)
 from graphrag_bench.run.experiment import Experiment, answering_steps, forms_of
 from graphrag_bench.values import Question
 
@@ -36,7 +29,7 @@ def describe(experiment: Experiment) -> str:
     method, settings, data = experiment.method, experiment.settings, experiment.dataset
     sources = f"regime {settings.regime}, profile {settings.profile}, fidelity {settings.fidelity}"
     lines = [f"method {method.name} on {data.name} ({sources})"]
-    if data.name.endswith(SIZES):
+    if data.name.endswith(costs.SIZES):
         lines += ["  ! The data set is not on disk. Its size is from papers. The keys will differ."]
     lines += [f"  method.{name} = {value}" for name, value in method.parameters.items()]
     lines += [f"  pooling.{name} = {value}" for name, value in (settings.pooling or {}).items()]
@@ -68,7 +61,7 @@ def plan_values(experiment: Experiment) -> dict[str, Any]:
             for item in experiment.plan
         ],
         "questions": {"selected": len(selected), "left": left[0], "left_to_answer": left[1]},
-        "costs": [asdict(one) for one in estimates(experiment, *left)],
+        "costs": [asdict(one) for one in costs.estimates(experiment, *left)],
     }  # fmt: skip
 
 
@@ -124,12 +117,12 @@ def _extent(experiment: Experiment) -> Iterator[str]:
         least = detectable_share(len(selected))
         yield f"detectable difference of two methods in the fraction of {of}: {least:.3f}"
         yield "  (power 80 %, alpha 5 %, if the methods disagree on half of the questions)"
-    yield from estimate_lines(experiment, estimates(experiment, n, n_answers))
+    yield from costs.estimate_lines(experiment, costs.estimates(experiment, n, n_answers))
     if not experiment.dataset.questions:
-        steps = [row for row in estimates(experiment, 1, 1) if row.stage != "build"]
-        yield estimate_head("expected")
-        loads = total(row.expected for row in steps), total(row.most for row in steps)
-        yield estimate_line("each question of `ask`", *loads)
+        steps = [row for row in costs.estimates(experiment, 1, 1) if row.stage != "build"]
+        yield costs.estimate_head("expected")
+        loads = costs.total(row.expected for row in steps), costs.total(row.most for row in steps)
+        yield costs.estimate_line("each question of `ask`", *loads)
     yield f"run: {experiment.folder.path}"
 
 

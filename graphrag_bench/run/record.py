@@ -1,7 +1,4 @@
-"""The stored result of a question: its row in `records.jsonl`, its timing and its context.
-
-The row has no retries, cache hits or seconds, so that a configuration always gives the same bytes.
-"""
+"""The stored row of a question (the same bytes in each repetition), its timing and its context."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

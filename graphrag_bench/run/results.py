@@ -169,12 +169,6 @@ class References:
         """Return {resource: key} for the artifacts of a scope, or {} if they are unknown."""
         return self.keys.get(None if set(self.keys) == {None} else scope, {})
 
-    @property
-    def places(self) -> frozenset[str]:
-        """The paths of the artifacts below artifacts/: DATASET/RESOURCE/KEY."""
-        places = (place for of_scope in self.keys.values() for place in of_scope.items())
-        return frozenset(f"{self.dataset}/{resource}/{key}" for resource, key in places)
-
 
 def write_references(experiment: Experiment, selected: Sequence[Question]) -> None:
     """Add the artifacts of these questions to the list of artifacts in the run's folder."""

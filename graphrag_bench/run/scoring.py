@@ -124,10 +124,7 @@ def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
 
 
 def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
-    """Return the metrics of the packed context, or 0 if it is empty.
-
-    Metrics of evidence are left out if a piece does not name its documents.
-    """
+    """Return the metrics of the packed context. An empty context scores 0."""
     if "context" not in row:
         return {}
     pieces, items = _pieces(row), []
@@ -145,7 +142,7 @@ def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
         dropped = row["context"].get("cut", ())
         cut = [evidence_name(gold, one) for kind, one in dropped if kind == "chunk"]
         scores["evidence_cut"] = retrieval.evidence_cut(packed, cut, gold.evidence)
-        if all(item.documents is not None for item in items):
+        if all(item.documents is not None for item in items):  # else the evidence is unknown
             share = partial(retrieval.evidence_within, items, gold.evidence)
             scores["evidence_in_context"] = share()
             scores |= {f"evidence_at_tokens@{n}": share(n) for n in sizes}

@@ -383,11 +383,8 @@ def with_one_rule(runs: Sequence[StoredRun]) -> list[StoredRun]:
 
 
 def tables_of(
-    runs: Sequence[StoredRun],
-    compared: Sequence[Comparison],
-    columns: str,
-    metric: str | None = None,
+    runs: Sequence[StoredRun], compared: Sequence[Comparison], columns: str, main: str | None = None
 ) -> list[Table]:
-    """Return the tables of runs. `metric` is the main metric if `evaluation.compared` is empty."""
-    main = next(iter(runs[0].evaluation.compared), metric)
+    """Return the tables of runs. `main` is the main metric if `evaluation.compared` is empty."""
+    main = next(iter(runs[0].evaluation.compared), main)
     return select_tables([run.metrics for run in runs], compared, columns=columns, metric=main)
