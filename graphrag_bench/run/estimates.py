@@ -126,18 +126,28 @@ def estimates(
     to answer. If `unpaid` is true, stored artifacts cost nothing. Expected costs are derived from
     the size of the corpus and the averages in `expected.py`.
     """
-    rows = list(_building(experiment, unpaid=unpaid))
+    rows, store = list[Estimate](), experiment.store()
+    sizes = cache(partial(_sizes, experiment))
     lengths = cache(partial(_lengths, experiment.dataset.questions))
+    for item in (item for item in experiment.plan if item.builder.calls):
+        stored, tokens = unpaid and store.holds(item), item.builder.tokens
+        calls = 0 if stored else item.builder.expected_calls(item.settings, sizes())
+        each = tokens(item.settings, sizes()) if tokens else _UNKNOWN
+        longest = max(each[1], item.settings.get("max_tokens", each[1]) or MOST_TOKENS)
+        expected = _load(experiment, "llm_build", calls, *each)
+        most = _load(experiment, "llm_build", 2 * calls, each[0], longest)
+        rows.append(Estimate("build", item.resource, expected, most))
     for op, times, usual in _weighted(experiment.method.pipeline.steps(n_answers > 0)):
         if bound := op.max_calls():
             n = n_answers if op.label.startswith("generate") else n_early
-            groups = _groups(experiment, op) if "group_tokens" in op.settings else (bound, bound)
-            most = n * times * min(bound, 2 * groups[1])
-            calls = min(most, math.ceil(n * usual * groups[0]))
-            usually, longest = _tokens(experiment, op, *lengths())
-            expected = _load(experiment, "llm", calls, *usually)
-            load = _load(experiment, "llm", most, *longest)
-            rows.append(Estimate(op.label.partition(".")[0], op.label, expected, load))
+            grouped = "group_tokens" in op.settings
+            groups = _groups(experiment, op, sizes()) if grouped else (bound, bound)
+            most_calls = n * times * min(bound, 2 * groups[1])
+            calls = min(most_calls, math.ceil(n * usual * groups[0]))
+            usual_call, longest_call = _tokens(experiment, op, sizes(), *lengths())
+            expected = _load(experiment, "llm", calls, *usual_call)
+            most = _load(experiment, "llm", most_calls, *longest_call)
+            rows.append(Estimate(op.label.partition(".")[0], op.label, expected, most))
     return rows
 
 
@@ -189,7 +199,7 @@ def _lengths(questions: Sequence[Question]) -> tuple[_Lengths, _Lengths]:
 
 
 def _tokens(
-    experiment: Experiment, op: OperatorStep, usual: _Lengths, longest: _Lengths
+    experiment: Experiment, op: OperatorStep, sizes: Sizes, usual: _Lengths, longest: _Lengths
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the expected and the maximum tokens of the prompt and the reply of one call."""
     files = [file for one in op.settings.values() if isinstance(one, Prompt) for file in one.files]
@@ -204,7 +214,7 @@ def _tokens(
     elif slots & _LISTS or "graph" in op.operator.needs:
         context = None
     most = window if context is None else own + longest.question + reply + context
-    sizes, typical, packed = _sizes(experiment), experiment.window.median_chunk, 0.0
+    typical, packed = experiment.window.median_chunk, 0.0
     for block in budgets.context_blocks(experiment.method.pipeline, budget, typical):
         top_k = block.op.settings.get("top_k") or 0
         top_k = budgets.CHUNKS if top_k == "auto" else top_k
@@ -217,9 +227,9 @@ def _tokens(
     return (min(window, own + usual.question + shown), likely), (min(window, most), reply)
 
 
-def _groups(experiment: Experiment, op: OperatorStep) -> tuple[int, int]:
+def _groups(experiment: Experiment, op: OperatorStep, sizes: Sizes) -> tuple[int, int]:
     """Return the expected and the maximum number of prompts that a map step sends."""
-    store, sizes = experiment.store(), _sizes(experiment)
+    store = experiment.store()
     most = math.ceil(sizes.n_chunks * (1 + sizes.chunk / _TOKENS_OF_COMMUNITY))
     for item in experiment.plan:
         if item.resource == "reports" and store.holds(item):
@@ -227,20 +237,6 @@ def _groups(experiment: Experiment, op: OperatorStep) -> tuple[int, int]:
     packed = op.settings["group"] == "packed"
     usual = math.ceil(most * REPORT_TOKENS / op.settings["group_tokens"]) if packed else most
     return min(usual, op.settings["max_groups"]), most
-
-
-def _building(experiment: Experiment, *, unpaid: bool) -> Iterator[Estimate]:
-    """Yield the estimate of each artifact whose build calls a model."""
-    store, items = experiment.store(), [item for item in experiment.plan if item.builder.calls]
-    sizes = _sizes(experiment) if items else Sizes(0.0)
-    for item in items:
-        stored, tokens = unpaid and store.holds(item), item.builder.tokens
-        n_calls = 0 if stored else item.builder.expected_calls(item.settings, sizes)
-        each = tokens(item.settings, sizes) if tokens else _UNKNOWN
-        expected = _load(experiment, "llm_build", n_calls, *each)
-        longest = max(each[1], item.settings.get("max_tokens", each[1]) or MOST_TOKENS)
-        most = _load(experiment, "llm_build", 2 * n_calls, each[0], longest)
-        yield Estimate("build", item.resource, expected, most)
 
 
 def _sizes(experiment: Experiment) -> Sizes:

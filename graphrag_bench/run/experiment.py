@@ -251,16 +251,16 @@ def _checked_pipeline(
     settings: RunSettings, keys: MethodKeys, options: StepOptions, dataset: Dataset
 ) -> tuple[Pipeline, Choices]:
     errors = ErrorCollector()
-    pipeline, problems = build(settings.method, options)
+    built = build(settings.method, options)
     choices = errors.attempt(lambda: method.artifact_choices(settings, keys.build or {}, dataset))
     graph = variants("graph").get(str((choices or {}).get("graph", {}).get("variant")))
     attributes = builders.get(graph).provides if graph else None
-    errors.attempt(lambda: _check_steps(settings.method, pipeline, problems, attributes))
+    errors.attempt(lambda: _check_steps(settings.method, built, attributes))
     if keys.prompts is not None:
-        errors.attempt(partial(method.check_prompts, Path(keys.prompts), pipeline))
+        errors.attempt(partial(method.check_prompts, Path(keys.prompts), built[0]))
     errors.raise_all()
     assert choices is not None
-    return pipeline, choices
+    return built[0], choices
 
 
 def _checked_inputs(
@@ -285,7 +285,7 @@ def _checked_inputs(
         if errors.errors:
             prompts = config.get("prompts")
             options = StepOptions(prompts if isinstance(prompts, str) else None)
-            errors.attempt(lambda: _check_steps(config, *build(config, options)))
+            errors.attempt(lambda: _check_steps(config, build(config, options), None))
     errors.raise_all()
     assert settings is not None
     assert dataset is not None
@@ -293,14 +293,11 @@ def _checked_inputs(
 
 
 def _check_steps(
-    config: Mapping[str, Any],
-    pipeline: Pipeline,
-    problems: Sequence[str],
-    attributes: frozenset[str] | None = None,
+    config: Mapping[str, Any], built: tuple[Pipeline, list[str]], attributes: frozenset[str] | None
 ) -> None:
     slots = frozenset({"chunks"} if config.get("given") else ())
-    problems = [*method.unresolved(config), *problems]
-    problems = problems or pipeline.check(resources() | GIVEN, attributes, slots)
+    problems = [*method.unresolved(config), *built[1]]
+    problems = problems or built[0].check(resources() | GIVEN, attributes, slots)
     raise_problems(list(dict.fromkeys(problems)), f"the pipeline of method '{config.get('name')}'")
 
 
