@@ -174,7 +174,7 @@ class MethodVariants:
             context = one.outcome.get("context") or Context(())
             texts[one.question.id] = [piece.text for piece in context.pieces]
         scoring = Scoring(
-            matching=Matching(containment=settings.containment), cuts=settings.cuts,
+            matching=Matching(settings.normaliser, settings.containment), cuts=settings.cuts,
             evidence_tokens=settings.evidence_tokens, texts=texts,
         )  # fmt: skip
         scores = {name: question_scores(row, gold[name], scoring) for name, row in rows.items()}

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, command_error, run_folder
+from toy_runs import TOY, WEIGHTLESS, command, command_error, run_folder, write_set
 
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.ablation import (
@@ -62,6 +63,17 @@ def test_a_step_is_named_by_its_operator_or_place() -> None:
             parse_change(word)
     with pytest.raises(UserError, match=r"'node.pr'.*node\.ppr"):
         apply_changes(METHOD, [Change("drop", "node.pr")])
+
+
+@pytest.mark.parametrize(("normaliser", "found"), [("unicode", 1.0), ("squad", 0.0)])
+def test_a_variant_compares_texts_as_the_run(tmp_path: Path, normaliser: str, found: float) -> None:
+    question = {"id": "q", "text": "Isk?", "answers": ["Isk north"], "evidence": ["a"]}
+    write_set(tmp_path, [{"id": "a", "text": "Isk“ north"}], [question])
+    words = [*WEIGHTLESS, "dataset=jsonl", f"dataset.root={tmp_path}", "method=bm25", "answer=off"]
+    values = compose_settings([*words, f"evaluation.normaliser={normaliser}"])
+    variants = MethodVariants.of_settings({**values, "paths": {"home": str(tmp_path)}}, calls=False)
+    scores = variants.retrieve(variants.experiment).scores
+    assert scores["q"]["answer_in_context"] == found
 
 
 def test_a_variant_scores_as_a_run_with_that_setting(home: Path, tmp_path: Path) -> None:
