@@ -132,12 +132,15 @@ def test_run_is_read_from_any_folder(home: Path, monkeypatch: pytest.MonkeyPatch
     assert not (Path("alone") / QRELS).exists()
 
 
-def test_repeats_are_scored_with_the_data_set_in_the_home(home: Path) -> None:
+def test_repeats_are_scored_with_the_data_set_in_the_home(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_set(home / "data" / "jsonl", CORPUS, questions("una"))
     path = run_folder("dataset=jsonl", *WEIGHTLESS, "method=vanilla", "repeats=2")
     for place, answer in ((path, "no"), (path / "trial-1", "una")):
         row = json.loads((place / "records.jsonl").read_text())
         (place / "records.jsonl").write_text(json.dumps({**row, "answer": answer}))
+    monkeypatch.chdir(home.parent)
     assert scores_of(find_run(str(path), "."))["q0"]["f1"] == 0.5
 
 
