@@ -20,7 +20,8 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = frozenset({"a", "an", "the"})
 _WHOLE_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _MARKS = ".,;:!?\"'()[]{}“”‘’«»。、，；：！？「」（）"
-_SPECIAL = frozenset({"yes", "no", "noanswer"})
+TRIVIAL = frozenset({"yes", "no", "noanswer"})
+"""Normalised answers that any text may contain by chance."""
 
 
 def normalise(text: str, form: NormalForm = "unicode") -> str:
@@ -133,7 +134,7 @@ def overlap(answer: str, gold: str, matching: Matching = DEFAULT) -> tuple[float
     if not theirs:
         mine, theirs = raw_words(answer), raw_words(gold)
     shared = sum((Counter(mine) & Counter(theirs)).values())
-    if not shared or (mine != theirs and {" ".join(mine), " ".join(theirs)} & _SPECIAL):
+    if not shared or (mine != theirs and {" ".join(mine), " ".join(theirs)} & TRIVIAL):
         return 0.0, 0.0, 0.0
     precision, recall = shared / len(mine), shared / len(theirs)
     return precision, recall, 2 * precision * recall / (precision + recall)
@@ -237,7 +238,6 @@ def abstains(answer: str) -> float:
 
 
 # The following metrics split texts into lower-case words, and need the extra `metrics`.
-_FLOOR = 0.1
 _NO_SYNONYMS = SimpleNamespace(synsets=lambda word: [])
 """Replacement for WordNet that has no synonyms."""
 
@@ -259,7 +259,7 @@ def bleu(answer: str, golds: Sequence[str], order: int) -> float:
     from sacrebleu.metrics import BLEU
 
     metric = BLEU(
-        max_ngram_order=order, smooth_method="floor", smooth_value=_FLOOR, tokenize="none",
+        max_ngram_order=order, smooth_method="floor", smooth_value=0.1, tokenize="none",
         effective_order=False, force=True,
     )  # fmt: skip
     text = " ".join(_tokens(answer))

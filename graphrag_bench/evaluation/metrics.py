@@ -197,10 +197,5 @@ def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> N
 
 def metric_notes(names: Iterable[str]) -> list[str]:
     """Return the names and versions of the packages that compute these metrics, sorted."""
-    return sorted(
-        {
-            answers.package_note(package)
-            for name in names
-            if (package := ANSWER_METRICS[name].package)
-        }
-    )
+    packages = {ANSWER_METRICS[name].package for name in names} - {""}
+    return sorted(map(answers.package_note, packages))

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from graphrag_bench.evaluation.answers import Matching
+from graphrag_bench.evaluation.answers import TRIVIAL, Matching
 
 
 def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int | None) -> float:
@@ -78,10 +78,6 @@ def ndcg(
         for ranking in (found, ideal)
     )
     return min(gained / most, 1.0)
-
-
-TRIVIAL = frozenset({"yes", "no", "noanswer"})
-"""Normalised gold answers that any context may contain by chance."""
 
 
 @dataclass(frozen=True)

@@ -211,15 +211,11 @@ def paired_difference(
     clusters = None if scopes is None else clusters_of(scopes)
     (p,) = sign_flip_p(b - a, clusters)
     return Difference(
-        **vars(mean),
-        first=round(float(a.mean()), 6),
-        second=round(float(b.mean()), 6),
+        **vars(mean), first=round(float(a.mean()), 6), second=round(float(b.mean()), 6),
         p=round(float(p), 6),
-        wins=int(np.sum(b > a)),
-        ties=int(np.sum(b == a)),
-        losses=int(np.sum(b < a)),
+        wins=int(np.sum(b > a)), ties=int(np.sum(b == a)), losses=int(np.sum(b < a)),
         detectable=detectable_difference(list(b - a), scopes),
-    )
+    )  # fmt: skip
 
 
 DISCORDANT = 0.5

@@ -154,16 +154,12 @@ def _cases(stored: StoredRun, limit: int | None) -> list[AnswerToJudge]:
     listed = KGQA in dataset.card.metrics
     return [
         AnswerToJudge(
-            question.id,
-            question.text,
-            rows[question.id]["answer"],
-            dataset.gold[question.id].answers,
-            listed=listed,
-            context=digest(recorded) if (recorded := rows[question.id].get("context")) else "",
-            statements=dataset.gold[question.id].statements,
+            one.id, one.text, rows[one.id]["answer"], dataset.gold[one.id].answers, listed=listed,
+            context=digest(recorded) if (recorded := rows[one.id].get("context")) else "",
+            statements=dataset.gold[one.id].statements,
         )
-        for question in chosen
-    ]
+        for one in chosen
+    ]  # fmt: skip
 
 
 def _todo(

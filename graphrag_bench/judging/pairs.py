@@ -185,18 +185,12 @@ def head_to_head(
     p = float(sign_flip_p(2 * points[known] - 1, clusters)[0]) if known.any() else 1.0
     n, wins, losses = (int(np.sum(of)) for of in (known, points == 1, points == 0))
     return HeadToHead(
-        n,
-        len(points) - n,
-        wins,
-        n - wins - losses,
-        losses,
-        rate=mean(points, known),
+        n, len(points) - n, wins, n - wins - losses, losses, mean(points, known),
         flips=mean(points == 0.5, judged),
         first=mean((forward + 1 - backward) / 2, judged),
         longer=mean(np.where(sign > 0, points, 1 - points), known & (sign != 0)),
-        p=round(p, 6),
-        names=names,
-    )
+        p=round(p, 6), names=names,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

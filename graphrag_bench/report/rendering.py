@@ -125,14 +125,11 @@ def show_tables(tables: Iterable[Table], *, as_json: bool = False) -> None:
         for table in tables:
             show(table)
         return
-    written = [
-        {
-            "caption": table.caption,
-            "rows": [dict(zip(table.heads, row, strict=True)) for row in table.rows],
-            "notes": [*table.notes, *table.advice],
-        }
-        for table in tables
-    ]
+    written = []
+    for table in tables:
+        rows = [dict(zip(table.heads, row, strict=True)) for row in table.rows]
+        notes = [*table.notes, *table.advice]
+        written.append({"caption": table.caption, "rows": rows, "notes": notes})
     sys.stdout.write(json.dumps(written, ensure_ascii=False, indent=1) + "\n")
 
 

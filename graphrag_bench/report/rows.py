@@ -25,9 +25,9 @@ def usual_metrics(names: Iterable[str]) -> list[str]:
     ['evidence_recall@10', 'f1']
     """
     known = dict.fromkeys(names)
-    cuts = [name.removeprefix(EVIDENCE) for name in known if name.startswith(EVIDENCE)]
-    numbers = sorted(int(cut) for cut in cuts if cut.isdigit())
-    cut = _USUAL_CUT if _USUAL_CUT in numbers else (numbers or [0])[-1]
+    ends = (name.removeprefix(EVIDENCE) for name in known if name.startswith(EVIDENCE))
+    cuts = [int(end) for end in ends if end.isdigit()]
+    cut = _USUAL_CUT if _USUAL_CUT in cuts else max(cuts, default=0)
     return [name for name in (f"{EVIDENCE}{cut}", IN_CONTEXT, *_ANSWERS) if name in known]
 
 
@@ -81,13 +81,12 @@ def _corpus(run: RunMetrics) -> str:
 def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) -> None:
     """Raise UserError if runs, or runs on the same data set, have different corpora."""
     for corpora in runs_by_corpus(runs, of_each_set=of_each_set).values():
-        groups = "; ".join(
-            f"corpus {name}: {one['title']} {one['key']} on {one['dataset']}"
-            + f" and {len(others)} more" * bool(others)
-            for name, (one, *others) in corpora.items()
-        )
+        groups = []
+        for name, (one, *others) in corpora.items():
+            more = f" and {len(others)} more" if others else ""
+            groups.append(f"corpus {name}: {one['title']} {one['key']} on {one['dataset']}{more}")
         reason = "Runs over different corpora cannot be compared"
-        raise UserError(f"{reason}: {groups}. Select runs over one corpus.")
+        raise UserError(f"{reason}: {'; '.join(groups)}. Select runs over one corpus.")
 
 
 def unverified(run: RunMetrics) -> str:
@@ -134,13 +133,10 @@ def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, An
         raise unknown("objective", metric, set().union(*metrics.values()))
     best = max(means, key=means.__getitem__)
     return best, {
-        "metric": metric,
-        "split": runs[best].get("split", "all"),
-        "dev_share": runs[best].get("dev_share"),
-        "limit": runs[best]["limit"],
-        "n_configurations": len(tuned),
-        "n_equal": list(means.values()).count(means[best]) - 1,
-    }
+        "metric": metric, "split": runs[best].get("split", "all"),
+        "dev_share": runs[best].get("dev_share"), "limit": runs[best]["limit"],
+        "n_configurations": len(tuned), "n_equal": [*means.values()].count(means[best]) - 1,
+    }  # fmt: skip
 
 
 def selection_mark(run: RunMetrics) -> str:
@@ -207,8 +203,8 @@ def parameter_details(groups: Sequence[Hashable], runs: Sequence[RunMetrics]) ->
     """Return for each run the parameters in which it differs from the other runs of its group."""
 
     def parameters(members: Sequence[RunMetrics]) -> list[str]:
-        settings = [{**run["settings"], FILL_CONTEXT: run.get(FILL_CONTEXT)} for run in members]
-        return _assignments(settings, [name for name in _differing(settings) if _level(name) < 2])
+        fields = [{**run["settings"], FILL_CONTEXT: run.get(FILL_CONTEXT)} for run in members]
+        return _assignments(fields, highest_level=1)
 
     return _by_group(groups, runs, parameters)
 
@@ -239,9 +235,8 @@ def _details(runs: Sequence[RunMetrics]) -> list[str]:
         }
         for run in runs
     ]
-    names, details = _differing(settings), list[str]()
-    for most in range(3):
-        details = _assignments(settings, [name for name in names if _level(name) <= most])
+    for level in range(3):
+        details = _assignments(settings, level)
         if len(set(details)) == len(details):
             return details
     return [f"{detail} {run['key']}".strip() for detail, run in zip(details, runs, strict=True)]
@@ -276,7 +271,8 @@ def _level(name: str) -> int:
     return 0 if name in _SOURCES else 1 + name.startswith(_STEPS)
 
 
-def _assignments(settings: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+def _assignments(settings: Sequence[Mapping[str, Any]], highest_level: int) -> list[str]:
+    names = [name for name in _differing(settings) if _level(name) <= highest_level]
     return [
         ", ".join(f"{name.removeprefix('method.')}={one.get(name)}" for name in names)
         for one in settings

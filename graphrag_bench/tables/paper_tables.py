@@ -135,13 +135,9 @@ def _of_dataset(table: PaperTable, dataset: str, filled: Cells) -> Table:
         figures = [figure for cell in printed.values() if (figure := filled[cell].figure)]
         lines.append((*line, *(_run_cells(figures) if with_runs else ())))
     about_runs = ("n", "model", "profile", "regime", "grade") if with_runs else ()
-    return Table(
-        _caption(table, dataset),
-        (*heads, *about_runs),
-        tuple(lines),
-        comparison_notes(table, dataset, cells, filled, named),
-        texts=("method", *about_runs[1:]),
-    )
+    texts, all_heads = ("method", *about_runs[1:]), (*heads, *about_runs)
+    notes = comparison_notes(table, dataset, cells, filled, named)
+    return Table(_caption(table, dataset), all_heads, tuple(lines), notes, texts)
 
 
 def _caption(table: PaperTable, dataset: str) -> str:
