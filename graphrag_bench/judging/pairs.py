@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations, islice, permutations, product
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -352,8 +353,6 @@ VerdictKey = tuple[str, str, str, str, str]
 """Keys of two runs, criterion, judge, and protocol."""
 Scopes = Mapping[str, str | None]
 """Scope of each question, for example the document that the question is about."""
-Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
-"""Judged values by judge, metric and question."""
 
 
 def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, float]]]:
@@ -370,6 +369,16 @@ def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, floa
             of_pair = won.setdefault((one, other, *how), {})
             of_pair.setdefault(row["question"], {})[row["first"]] = points
     return won
+
+
+def stored_points(home: Path) -> dict[VerdictKey, dict[str, float]]:
+    """Return the mean points of both orders, by key and question; one order alone is left out."""
+    files = sorted(home.glob(f"comparisons/*/{VERDICTS}"))
+    won = points_won(row for path in files for row in read_lines(path))
+    return {
+        compared: {name: fmean(two.values()) for name, two in by.items() if len(two) == 2}
+        for compared, by in won.items()
+    }
 
 
 def mean_of(values: Mapping[str, float | None], scopes: Scopes) -> Mean | None:

@@ -1,21 +1,13 @@
 """Tables of judged answers, win rates and judge biases, and the stored verdicts behind them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 
 from graphrag_bench.evaluation.statistics import Mean, holm
-from graphrag_bench.judging.pairs import (
-    VERDICTS,
-    HeadToHead,
-    Scopes,
-    Values,
-    VerdictKey,
-    mean_of,
-    points_won,
-)
+from graphrag_bench.judging.pairs import HeadToHead, Scopes, VerdictKey, mean_of, stored_points
 from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import (
     MISSING,
@@ -25,9 +17,10 @@ from graphrag_bench.report.rendering import (
     format_p,
     p_column,
 )
-from graphrag_bench.run.folder import read_lines
 from graphrag_bench.run.judged import judged_rows, judged_values
 
+Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
+"""Judged values by judge, metric and question."""
 _OF_MATCH = ("A", "B", "criterion")
 _TIES = (
     "a tie counts half: the winner changed with the order, or the answers are equal and were not "
@@ -105,12 +98,7 @@ class StoredVerdicts:
 
     @cached_property
     def _points(self) -> dict[VerdictKey, dict[str, float]]:
-        files = sorted(self.home.glob(f"comparisons/*/{VERDICTS}"))
-        won = points_won(row for path in files for row in read_lines(path))
-        return {
-            compared: {name: fmean(two.values()) for name, two in by.items() if len(two) == 2}
-            for compared, by in won.items()
-        }
+        return stored_points(self.home)
 
     def judges(self, first: str, second: str, criterion: str) -> list[tuple[str, str]]:
         """Return the (judge, protocol) pairs that compared two runs by a criterion, sorted."""

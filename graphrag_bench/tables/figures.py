@@ -331,7 +331,7 @@ class _Collection:
         parts = [part for part, run in gaps if metric.criteria or run is None]
         stored = [(part, stored_of(part, self.conditions)) for part in parts]
         if metric.criteria or metric.kind == "judged_answer":
-            on = f" on {', '.join(criteria_of_table(self.table))}" if metric.criteria else ""
+            on = f" on {', '.join(table_criteria(self.table))}" if metric.criteria else ""
             return CellEntry(
                 runs=_words(one for part, runs in stored if not runs for one in part.sides),
                 missing_parts=f"verdicts of {recipe.judge}{on}",
@@ -354,7 +354,7 @@ class _Collection:
         return tuple(one.run.folder.path.name for one in min(stored, key=place))
 
 
-def criteria_of_table(table: PaperTable) -> list[str]:
+def table_criteria(table: PaperTable) -> list[str]:
     """Return the distinct criteria, such as `diversity`, of the win rates in a table."""
     metrics = (table.paper.metrics[cell.metric] for cell in table.cells)
     return list(dict.fromkeys(name for metric in metrics for name in metric.criteria))

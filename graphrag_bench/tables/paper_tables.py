@@ -9,13 +9,7 @@ from graphrag_bench.papers.printed import PaperTable, PrintedCell, Recipe, Table
 from graphrag_bench.report.notes import training_notes
 from graphrag_bench.report.rendering import FEW, MISSING, Table
 from graphrag_bench.report.rows import INFLATED, group_by, regime_of, selection_mark
-from graphrag_bench.tables.figures import (
-    Cells,
-    Figure,
-    count_of_runs,
-    criteria_of_table,
-    difference,
-)
+from graphrag_bench.tables.figures import Cells, Figure, count_of_runs, difference, table_criteria
 from graphrag_bench.tables.grading import Grade
 from graphrag_bench.text import model_name
 
@@ -238,11 +232,11 @@ def commands(table: PaperTable, filled: Cells, home: Path) -> list[str]:
 
 def _compare(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> Iterator[str]:
     compared = [cell for cell in cells if table.metric(cell).criteria]
-    criteria = ",".join(criteria_of_table(table))
+    criteria = f"--criteria {','.join(table_criteria(table))}"
     for judge, of_judge in group_by(compared, lambda cell: Recipe(table, cell).judge).items():
         unjudged = (tuple(sorted(keys)) for cell in of_judge for keys in filled[cell].unjudged)
         for keys in whole_groups(list(dict.fromkeys(unjudged))):
-            yield f"judge {' '.join(keys)} --criteria {criteria} {_model(table, judge)}"
+            yield f"judge {' '.join(keys)} {criteria} llm@llm_judge={table.owner}.{judge}"
 
 
 def whole_groups(pairs: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -261,8 +255,4 @@ def _judge(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> It
         embedder = table.paper.embedder if any(MEASURES[name].embeds for name in names) else None
         own = f" embedder={table.owner}.{embedder}" if embedder else ""
         listed = f"--metrics {','.join(names)}"
-        yield f"judge {' '.join(keys)} --each {listed} {_model(table, judge)}{own}"
-
-
-def _model(table: PaperTable, judge: str) -> str:
-    return f"llm@llm_judge={table.owner}.{judge}"
+        yield f"judge {' '.join(keys)} --each {listed} llm@llm_judge={table.owner}.{judge}{own}"
