@@ -8,6 +8,9 @@ import pytest
 from file_server import FileServer, serving
 from toy_runs import TOY, CommandResult, command, run_folder
 
+from graphrag_bench.run.folder import RunFolder
+from graphrag_bench.run.stored import StoredRun
+
 REPO = "mira/tarn"
 
 
@@ -92,13 +95,16 @@ def test_texts_are_left_out_without_the_flag(hub: FileServer, home: Path) -> Non
     contexts = folder / "contexts.jsonl"
     stored = contexts.read_text()
     first, *rest = map(json.loads, stored.splitlines())
-    first |= {"texts": [*first["texts"][:-1], "Isk is a river"], "of": None}
+    run = StoredRun(RunFolder(folder))
+    last = run.rows[first["question"]]["context"]["pieces"][-1]["id"]
+    (text,) = (one.passage for one in run.require_dataset().documents if one.id == last)
+    first["texts"][-1], shown = text, text.splitlines()[-1].encode()
     contexts.write_text("".join(json.dumps(row) + "\n" for row in (first, *rest)))
     try:
         assert ": 1 contexts" in done("runs", "push", "bm25", REPO, "--home", str(home)).out
-        assert b"Isk is a river" not in b"".join(pushed(hub).values())
+        assert shown not in b"".join(pushed(hub).values())
         done("runs", "push", "bm25", REPO, "--home", str(home), "--with-texts")
-        assert b"Isk is a river" in b"".join(pushed(hub).values())
+        assert shown in b"".join(pushed(hub).values())
     finally:
         contexts.write_text(stored)
 
