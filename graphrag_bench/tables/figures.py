@@ -109,13 +109,12 @@ class FigureSource:
 
     def sizes(self, run: StoredRun) -> Mapping[str, int]:
         """Return the `documents` and `tokens` of a run's corpus; {} if it is unknown or changed."""
-        digest = str(run.metrics.get("corpus") or "")
-        file = self.home / "runs" / ".tables" / f"{digest}.json"
-        sizes: dict[str, int] = read_json(file) if digest else {}
-        if not digest or sizes:
-            return sizes
-        if (dataset := run.dataset) is None or dataset.corpus_digest != digest:
+        if not (digest := str(run.metrics.get("corpus") or "")):
             return {}
+        file = self.home / "runs" / ".tables" / f"{digest}.json"
+        sizes: dict[str, int] = read_json(file)
+        if sizes or (dataset := run.dataset) is None or dataset.corpus_digest != digest:
+            return sizes
         n_tokens = sum(count_tokens(one.text) for one in dataset.documents)
         sizes = {"documents": len(dataset.documents), "tokens": n_tokens}
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -235,8 +234,6 @@ def count_of_runs(n_runs: int) -> str:
 
 
 Cells = Mapping[PrintedCell, CellEntry]
-Gap = tuple[Part, Candidate | None]
-"""A part of a printed value that is missing, and the stored run that lacks only the metric."""
 
 
 def difference(cell: PrintedCell, filled: Cells) -> str:
@@ -247,7 +244,6 @@ def difference(cell: PrintedCell, filled: Cells) -> str:
     return f"{figure.value - cell.value:+.1f}"
 
 
-_TIMES = ("time", "seconds")
 _SERIAL = "seconds need a run with workers=1 cache.mode=off"
 _WITHOUT_ANSWERS = ("count", "graph", "build")
 """Kinds of metrics that do not depend on answers. Each kind has its own selection of runs."""
@@ -317,12 +313,13 @@ class _Collection:
         rest = self.lacking(recipe, gaps) if gaps and runnable else CellEntry()
         if picked is not None and measured is not None:
             return replace(rest, figure=_figure(table, cell, picked, measured))
-        if not runnable:
-            return CellEntry(reason="no card for this data set")
-        return rest
+        return rest if runnable else CellEntry(reason="no card for this data set")
 
-    def lacking(self, recipe: Recipe, gaps: Sequence[Gap]) -> CellEntry:
-        """Return what a value needs: new runs, or scores, timings or verdicts of stored runs."""
+    def lacking(self, recipe: Recipe, gaps: Sequence[tuple[Part, Candidate | None]]) -> CellEntry:
+        """Return what a value needs: new runs, or scores, timings or verdicts of stored runs.
+
+        `gaps` has the missing parts of the value, with stored runs that lack only the metric.
+        """
         metric = recipe.metric
         unscored = [run.run.folder.path for _, run in gaps if run]
         if metric.kind == "metric" and unscored:
@@ -337,7 +334,7 @@ class _Collection:
                 missing_parts=f"verdicts of {recipe.judge}{on}",
                 unjudged=tuple(self.nearest(part, runs) for part, runs in stored if runs),
             )
-        timed = metric.kind in _TIMES
+        timed = metric.kind in ("time", "seconds")
         words = _words(part.own for part, runs in stored if not (timed and runs))
         return CellEntry(reason=_SERIAL) if timed and not words else CellEntry(runs=words)
 
