@@ -59,14 +59,9 @@ class Plan:
 
     def needed(self) -> "Plan":
         """Return the plan with only the sub-questions that the final question depends on."""
-        by_id = {one.id: one for one in self.sub_questions}
-        needed: set[str] = set()
-        waiting = list(self.final.dependencies)
-        while waiting:
-            name = waiting.pop()
-            if name not in needed:
-                needed.add(name)
-                waiting += by_id[name].dependencies
+        needed = set(self.final.dependencies)
+        for one in [one for layer in reversed(self.layers()) for one in layer]:
+            needed |= set(one.dependencies) if one.id in needed else set()
         return replace(self, sub_questions=tuple(o for o in self.sub_questions if o.id in needed))
 
 

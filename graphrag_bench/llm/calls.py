@@ -91,10 +91,6 @@ class NotAccepted(RunStopped):
     exit_code = 2
 
 
-class BudgetSpent(RunStopped):
-    """The remaining budget is too small for the next call to a model."""
-
-
 class ServerFailed(RunStopped):
     """The run stops, because the server or the network failed. A later run may succeed."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.calls import BudgetSpent, CallFailed, CallOutcome, Completion, ModelCall
+from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, ModelCall, RunStopped
 from graphrag_bench.llm.settings import Prices
 
 
@@ -191,13 +191,13 @@ class Budget:
         """Reserve the maximum cost of a call, and yield a function that records its actual cost.
 
         If the amount spent and all reserved costs would exceed the limit, this waits for running
-        calls. If no calls are running, it raises BudgetSpent. If the call raises CallFailed with a
+        calls. If no calls are running, it raises RunStopped. If the call raises CallFailed with a
         reply that was charged, the cost of this reply is recorded.
         """
         with self._changed:
             while problem := self._problem(most):
                 if self._n_calls == 0:
-                    raise BudgetSpent(
+                    raise RunStopped(
                         f"{problem}. The results so far are kept. Raise the budget and run the "
                         "same command again."
                     )
