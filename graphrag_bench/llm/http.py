@@ -2,6 +2,7 @@
 
 import re
 import time
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -58,14 +59,11 @@ class Retries(Retry):
     def get_retry_after(self, response: BaseHTTPResponse) -> float | None:
         """Return the wait in seconds for which the headers of a response, or a 429, ask."""
         for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-            try:
+            with suppress(KeyError, ValueError):
                 return float(response.headers[name]) * unit
-            except (KeyError, ValueError):
-                pass
-        try:
+        date = None
+        with suppress(InvalidHeader):
             date = super().get_retry_after(response)
-        except InvalidHeader:
-            date = None
         if date is None and response.status == 429:
             return stated_wait((response.data or b"")[:2000].decode("utf-8", "replace"))
         return date
