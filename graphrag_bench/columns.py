@@ -162,13 +162,11 @@ class TextRows(Columns, Mapping[str, int]):
     def __getitem__(self, key: str) -> int:
         wanted = str(key).encode("utf-8", errors="replace")
         first = np.uint32(crc32(wanted))
-        place = int(self.sums.searchsorted(first))
-        while place < len(self.sums) and self.sums[place] == first:
-            row = int(self.order[place])
+        places = slice(self.sums.searchsorted(first), self.sums.searchsorted(first, "right"))
+        for row in self.order[places].tolist():
             begin, end = self.texts.offsets[row : row + 2]
             if self.texts.blob[begin:end].tobytes() == wanted:
                 return int(self.numbers[row])
-            place += 1
         raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:

@@ -15,7 +15,6 @@ import json
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache, partial
 from importlib.machinery import ModuleSpec
 from importlib.util import resolve_name, spec_from_file_location
@@ -42,6 +41,9 @@ _IGNORED_ATTRIBUTES = {"__dict__", "__weakref__", "__doc__", "__module__", "__fi
 _LITERALS = (str, int, float, complex, bool, bytes, type(None), type(...))
 _ModuleCode = tuple[str, Sequence[str]]
 """The digest of a module, and the names of the modules that it imports."""
+_Parsed = tuple[str, Sequence[tuple[str, Sequence[str]]], Sequence[str], bool]
+"""The digest of a module, the names that it imports from each module (with leading dots), the names
+in `__all__`, and whether it imports modules by computed names."""
 _loaded: dict[str, tuple[list[object], _ModuleCode]] = {}
 _stored_parses = lru_cache(read_cache)
 
@@ -244,32 +246,29 @@ def _module(name: str) -> _ModuleCode | None:
     """
     if (spec := _spec(name)) is None:
         return None
-    objects = _replaceable_objects(sys.modules[name]) if name in sys.modules else []
+    objects: list[object] = []  # a reload or an edit replaces the spec, a value or its code
+    if name in sys.modules:
+        own = [*vars(sys.modules[name]).values()]
+        kinds = [one for one in own if isinstance(one, type) and one.__module__ == name]
+        own += [one for kind in kinds for one in vars(kind).values()]
+        objects = [getattr(one, "__code__", one) for one in own]
     before, module = _loaded.get(name, ([], None))
     if module and len(before) == len(objects) and all(map(is_, before, objects)):
         return module
     if (file := _origin(spec)) is None:
         return None
-    parsed = _cached_parse(file.read_bytes())
+    content, imports, exported, computed = _cached_parse(file.read_bytes())
     names = _packages(name)
-    names += [one for base in parsed.imports for one in _imported_names(*base, spec)]
-    names += [f"{name}.{one}" for one in parsed.exported]
+    names += [one for base in imports for one in _imported_names(*base, spec)]
+    names += [f"{name}.{one}" for one in exported]
     if is_core(name):
         names = [one for one in names if is_core(one) and _file(one)]
-    elif parsed.computed:
+    elif computed:
         names += _package_modules(name, file)
-    module = parsed.digest, list(dict.fromkeys(names))
+    module = content, list(dict.fromkeys(names))
     if objects:
         _loaded[name] = objects, module
     return module
-
-
-def _replaceable_objects(module: ModuleType) -> list[object]:
-    """Return the objects that a reload or an edit replaces: spec, values and code of functions."""
-    own = [*vars(module).values()]
-    kinds = [one for one in own if isinstance(one, type) and one.__module__ == module.__name__]
-    own += [one for kind in kinds for one in vars(kind).values()]
-    return [getattr(one, "__code__", one) for one in own]
 
 
 def _imported_names(base: str, names: Sequence[str], spec: ModuleSpec) -> Iterator[str]:
@@ -285,24 +284,15 @@ def _imported_names(base: str, names: Sequence[str], spec: ModuleSpec) -> Iterat
     yield from _packages(base)
 
 
-@dataclass(frozen=True)
-class _Parsed:
-    digest: str
-    imports: Sequence[tuple[str, Sequence[str]]] = ()
-    """Imported modules, with the names imported from each. Leading dots are levels."""
-    exported: Sequence[str] = ()
-    computed: bool = False
-
-
 @lru_cache(maxsize=None)
 def _cached_parse(source: bytes) -> _Parsed:
     """Parse a source and cache the result on disk, because parsing slows down every command."""
     file, version = user_cache("modules.json"), sys.implementation.cache_tag.encode()
     key = hashlib.sha256(_own_digest() + version + source).hexdigest()
-    if (row := _stored_parses(file).get(key)) is not None:
-        return _Parsed(**row)
-    parsed = _parse(source)
-    write_cache(file, key, asdict(parsed))
+    parsed: _Parsed | None = _stored_parses(file).get(key)
+    if parsed is None:
+        parsed = _parse(source)
+        write_cache(file, key, parsed)
     return parsed
 
 
@@ -316,7 +306,7 @@ def _parse(source: bytes) -> _Parsed:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):  # compiled, or broken
-        return _Parsed(hashlib.sha256(source).hexdigest())
+        return hashlib.sha256(source).hexdigest(), (), (), False
     imports: list[tuple[str, Sequence[str]]] = []
     exported: list[str] = []
     read = b"__doc__" in source or b"getdoc" in source
@@ -351,7 +341,7 @@ def _parse(source: bytes) -> _Parsed:
                 if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
             ]
     content = hashlib.sha256(ast.dump(tree).encode()).hexdigest()
-    return _Parsed(content, imports, exported, n_computed > 0)
+    return content, imports, exported, n_computed > 0
 
 
 def _last_name(node: ast.expr) -> str:
@@ -404,6 +394,5 @@ def _origin(spec: ModuleSpec) -> Path | None:
 
 
 def _file(name: str) -> Path | None:
-    spec = _spec(name)
-    file = _origin(spec) if spec else None
+    file = _origin(spec) if (spec := _spec(name)) else None
     return file.resolve() if file else None

@@ -194,9 +194,8 @@ class RowScores:
         if len(best) == k and np.round(best.scores[-1], DECIMALS) > 0:
             return best
         others = np.setdiff1d(np.arange(min(self._n_rows, len(rows) + k)), rows)[:k]
-        return best_rows(
-            np.concatenate([rows, others]), np.concatenate([values, np.zeros(len(others))]), k
-        )
+        zeros = np.zeros(len(others))
+        return best_rows(np.append(rows, others), np.append(values, zeros), k)
 
 
 class NodeScores(RowScores):

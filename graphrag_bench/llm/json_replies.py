@@ -77,12 +77,14 @@ def read_lists(
         if isinstance(fitting, str):
             n_skipped += not cut and bool(candidate)
             problem = fitting
-        elif _is_form(fitting[0], fields):
+            continue
+        texts = [text for name in fields for text in _texts(getattr(fitting[0], name))]
+        if texts and all(_FORM.fullmatch(text.strip()) for text in texts):
             problem = "it repeats the form"
-        else:
-            found.append(fitting[0])
-            n_skipped += fitting[1]
-            end = stop
+            continue
+        found.append(fitting[0])
+        n_skipped += fitting[1]
+        end = stop
     rest = text[end:]
     unread = any(re.search(rf'"{re.escape(name)}"\s*:', rest) for name in fields)
     if cut and (unread or not found):
@@ -127,11 +129,6 @@ def _named(candidate: Any, fields: Sequence[str]) -> Any:
     named = {"_".join(str(name).casefold().split()): value for name, value in candidate.items()}
     inner = [value for value in named.values() if isinstance(value, dict)]
     return named if set(fields) & set(named) or len(inner) != 1 else _named(inner[0], fields)
-
-
-def _is_form(value: BaseModel, fields: Sequence[str]) -> bool:
-    texts = [text for name in fields for text in _texts(getattr(value, name))]
-    return bool(texts) and all(_FORM.fullmatch(text.strip()) for text in texts)
 
 
 def _texts(value: object) -> Iterator[str]:
