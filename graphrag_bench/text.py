@@ -119,15 +119,12 @@ def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]
     """
     plain = join_unspaced(fold_case(text))
     parts = _SIGNED.split(plain) if signs else [plain]  # every second part has a symbol
-    rows = (
-        [part] if at % 2 else part.translate(PUNCTUATION_TO_SPACES).split()
-        for at, part in enumerate(parts)
-    )
+    found: list[str] = []
+    for at, part in enumerate(parts):
+        found += [part] if at % 2 else part.translate(PUNCTUATION_TO_SPACES).split()
     if plain.isascii():
-        return [word for row in rows for word in row]
-    if not bigrams:
-        return [word for row in rows for word in split_unspaced(row)]
-    return [pair for row in rows for word in row for pair in _pairs(word)]
+        return found
+    return [pair for word in found for pair in _pairs(word)] if bigrams else split_unspaced(found)
 
 
 def search_words(text: str) -> list[str]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,8 @@ CHUNK_FILE = "kv_store_text_chunks.json"
 SEPARATOR = "<SEP>"
 """Separator between several texts in one field, in LightRAG and nano-graphrag."""
 Fields = Mapping[str, str]
+_Node = tuple[str, Fields]
+_Edge = tuple[str, str, Fields]
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -46,11 +48,11 @@ def graphml(
     `entity_type`), and merge all relationships between the same two nodes. `graphml_rkg` also reads
     `keywords`, separated by commas. Raises UserError if the file is not GraphML.
     """
-    file = _read(import_from)
+    _, node_fields, edge_fields = _read(import_from)
     units = _units(import_from, chunk_table)
     names = {
         node: _first(fields, "name", "entity_id", "entity_name", "title", "label") or node
-        for node, fields in file.nodes
+        for node, fields in node_fields
     }
     nodes = [
         imported.ImportedNode(
@@ -59,10 +61,10 @@ def graphml(
             " ".join(_parts(fields, "description")),
             imported.chunks_of(_parts(fields, "source_id"), units),
         )
-        for node, fields in file.nodes
+        for node, fields in node_fields
     ]
     relationships = []
-    for number, (source, target, fields) in enumerate(file.edges, 1):
+    for number, (source, target, fields) in enumerate(edge_fields, 1):
         for end in (source, target):
             if end not in names:
                 raise UserError(f"{import_from}, edge {number}: there is no node '{end}'.")
@@ -86,20 +88,15 @@ def graphml(
 
 def graphml_variant(path: Path) -> str:
     """Return the builder that imports a file: `graphml`, `graphml_tkg` or `graphml_rkg`."""
-    keys = _read(path).keys
+    keys, *_ = _read(path)
     if not {("node", "description"), ("all", "description")} & keys:
         return "graphml"
     themes = {("edge", "keywords"), ("all", "keywords")} & keys
     return "graphml_rkg" if themes else "graphml_tkg"
 
 
-class _File(NamedTuple):
-    keys: set[tuple[str, str]]
-    nodes: list[tuple[str, Fields]]
-    edges: list[tuple[str, str, Fields]]
-
-
-def _read(path: Path) -> _File:
+def _read(path: Path) -> tuple[set[tuple[str, str]], list[_Node], list[_Edge]]:
+    """Return the (element, name) of each key of a GraphML file, its nodes and its edges."""
     from xml.etree import ElementTree
 
     try:
@@ -120,7 +117,7 @@ def _read(path: Path) -> _File:
         return {keys[key][1]: text for key, text in cells if key in keys}
 
     nodes, edges = root.iterfind(".//{*}node"), root.iterfind(".//{*}edge")
-    return _File(
+    return (
         set(keys.values()),
         [(one.get("id", ""), fields(one)) for one in nodes],
         [(one.get("source", ""), one.get("target", ""), fields(one)) for one in edges],

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -78,33 +79,29 @@ class RateLimiter:
             self._admitted.append((time.monotonic(), n_tokens))
 
 
+@dataclass(eq=False)
 class Server:
     """Client of one server: its address, key, rate limits and connections.
 
     Until a call succeeds, calls are sent one at a time, so that a wrong key fails only one call.
     """
 
+    model: str
+    address: str
+    api_key_env: str | None
+    limits: Limits
+    timeout: float
+    retries: int
+    group: str = "llm"
+    """Group of settings that error messages name."""
     windows_file: Path | None = None
     """File with the context window that a server reported for each model."""
 
-    def __init__(
-        self,
-        model: str,
-        base_url: str,
-        api_key_env: str | None,
-        *,
-        limits: Limits,
-        timeout: float,
-        retries: int,
-        group: str = "llm",
-    ) -> None:
-        """Check the address. `group` is the group of settings in error messages, e.g. `llm`."""
-        check_server(f"{group}.base_url", base_url)
-        check_variable(api_key_env)
-        self.model, self.group, self.address = model, group, base_url
-        self.api_key_env, self.timeout, self.retries = api_key_env, timeout, retries
+    def __post_init__(self) -> None:
+        check_server(f"{self.group}.base_url", self.address)
+        check_variable(self.api_key_env)
+        limits = self.limits
         self.limiter = RateLimiter(limits.requests_per_minute, limits.tokens_per_minute)
-        self._n_connections = limits.concurrency + 1  # one to list models
         self._slots = threading.BoundedSemaphore(limits.concurrency)
         self._first, self._proven = threading.Lock(), False
         self._stop: RunStopped | None = None
@@ -132,15 +129,14 @@ class Server:
     def _connections(self) -> Any:
         from graphrag_bench.llm.http import connection_pool
 
-        return connection_pool(self.address, self.timeout, self._n_connections)
+        n_connections = self.limits.concurrency + 1  # one to list models
+        return connection_pool(self.address, self.timeout, n_connections)
 
     def _request(self, method: str, path: str, body: Body | None = None, **how: Any) -> Any:
         """Return the response to a request. Raises urllib3's HTTPError if there is none."""
         headers = {"accept": "application/json", "accept-encoding": "gzip, deflate"}
-        headers |= {
-            "content-type": "application/json",
-            "user-agent": f"graphrag-bench/{__version__}",
-        }
+        agent = f"graphrag-bench/{__version__}"
+        headers |= {"content-type": "application/json", "user-agent": agent}
         if self.api_key_env is not None:
             headers["authorization"] = f"Bearer {self.key.get_secret_value()}"
         sent = None if body is None else json.dumps(body, ensure_ascii=False).encode()
