@@ -136,6 +136,7 @@ class Spending:
         return cls(tokens, sum((call.usd for call in paid), 0.0))
 
 
+@dataclass(eq=False)
 class Budget:
     """Limit on the tokens or US dollars of a run, for all its models and threads.
 
@@ -144,19 +145,16 @@ class Budget:
     ledgers. Their running calls are unknown, so the total may exceed the limit.
     """
 
-    def __init__(
-        self,
-        tokens: int | None = None,
-        usd: float | None = None,
-        before: Spending | None = None,
-        others: Callable[[], Iterable[Path]] = tuple,
-    ) -> None:
-        self.tokens, self.usd = tokens, usd
-        self._others, self._of_others = others, Spending()
-        self._ends: dict[Path, int] = {}  # bytes that were already read
-        self._own = (before or Spending()) - self._spent_by_others()
-        self._reserved, self._n_calls = Spending(), 0
-        self._changed = threading.Condition()
+    tokens: int | None = None
+    usd: float | None = None
+    before: Spending = Spending()
+    others: Callable[[], Iterable[Path]] = tuple
+
+    def __post_init__(self) -> None:
+        self._ends: dict[Path, int] = {}  # bytes of each ledger that were already read
+        self._of_others = self._reserved = Spending()
+        self._own = self.before - self._spent_by_others()
+        self._n_calls, self._changed = 0, threading.Condition()
 
     @property
     def limited(self) -> bool:
@@ -169,7 +167,7 @@ class Budget:
         return self._own + self._spent_by_others()
 
     def _spent_by_others(self) -> Spending:
-        for path in self._others():
+        for path in self.others():
             with suppress(FileNotFoundError), path.open("rb") as file:
                 file.seek(self._ends.get(path, 0))
                 whole = file.read().rpartition(b"\n")[0]
