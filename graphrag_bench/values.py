@@ -3,7 +3,7 @@
 During retrieval, one value of each type is kept, in a named slot.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from itertools import zip_longest
 from typing import Any, Generic, Self, TypeVar
@@ -316,37 +316,34 @@ class Answer:
     cut: bool = False
 
 
-_slots: dict[Any, str] = {
-    Question: "question",
-    Ranked[Node]: "nodes",
-    Ranked[Relationship]: "relationships",
-    Ranked[Chunk]: "chunks",
-    Ranked[Community]: "communities",
-    NodeScores: "node_scores",
-    RelationshipScores: "relationship_scores",
-    ChunkScores: "chunk_scores",
-    Mentions: "mentions",
-    Keywords: "keywords",
-    Query: "query",
-    Subgraph: "subgraph",
-    Context: "context",
-    Answer: "answer",
+_slots: dict[str, Any] = {
+    "question": Question,
+    "nodes": Ranked[Node],
+    "relationships": Ranked[Relationship],
+    "chunks": Ranked[Chunk],
+    "communities": Ranked[Community],
+    "node_scores": NodeScores,
+    "relationship_scores": RelationshipScores,
+    "chunk_scores": ChunkScores,
+    "mentions": Mentions,
+    "keywords": Keywords,
+    "query": Query,
+    "subgraph": Subgraph,
+    "context": Context,
+    "answer": Answer,
 }
 show_briefly(Ranked, Path, Piece)
-show_briefly(*(kind for kind in _slots if isinstance(kind, type) and is_dataclass(kind)))
+show_briefly(*(one for one in _slots.values() if isinstance(one, type) and is_dataclass(one)))
 
 
 def value(slot: str) -> Any:
     """Return a class decorator that assigns a slot to a type. Raises ValueError if it is taken."""
 
     def register(kind: type[T]) -> type[T]:
-        known = next((one for one, name in _slots.items() if name == slot), None)
-        if known is not None:
-            own, other = ((one.__module__, one.__qualname__) for one in (kind, known))
-            if own != other:
-                raise ValueError(f"slot '{slot}' already belongs to {known.__qualname__}")
-            del _slots[known]
-        _slots[kind] = slot
+        known = _slots.get(slot, kind)
+        if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
+            raise ValueError(f"slot '{slot}' already belongs to {known.__qualname__}")
+        _slots[slot] = kind
         return kind
 
     return register
@@ -354,12 +351,12 @@ def value(slot: str) -> Any:
 
 def slot_names() -> frozenset[str]:
     """Return the names of all slots."""
-    return frozenset(_slots.values())
+    return frozenset(_slots)
 
 
 def slot_of(annotation: Any) -> str | None:
     """Return the slot of a value type, or None if the type has no slot."""
-    return _slots.get(annotation) if isinstance(annotation, Hashable) else None
+    return next((slot for slot, kind in _slots.items() if kind == annotation), None)
 
 
 @dataclass(frozen=True)
