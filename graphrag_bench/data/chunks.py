@@ -20,9 +20,7 @@ class ChunkTable(Columns):
     The boolean CSR matrix `chunk_document`, (n_chunks, n_documents), marks those with each chunk.
 
     >>> rows = [("d1", "Isk", "A river."), ("d2", "Isk", "A river."), ("d3", "", "The sea.")]
-
     >>> table = ChunkTable.of(rows)
-
     >>> len(table), table.documents_of(0)
     (2, ['d1', 'd2'])
     """

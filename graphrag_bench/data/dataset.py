@@ -340,10 +340,8 @@ class Dataset:
         """Return the part of the data set in one scope. Raises UserError if it has no documents."""
         documents = tuple(row for row in self.documents if row.scope == scope)
         if not documents:
-            raise UserError(
-                f"Data set '{self.name}': a question has scope {scope!r}, but no document has it. "
-                "Set graph.per=all to build one graph of the whole corpus."
-            )
+            why = f"a question has scope {scope!r}, but no document has it"
+            raise UserError(f"Data set '{self.name}': {why}. Set graph.per=all to build one graph.")
         questions = tuple(row for row in self.questions if row.scope == scope)
         return replace(self, documents=documents, questions=questions)
 

@@ -70,10 +70,8 @@ def fetch(card: Card, folder: Path, *, endpoint: str = HUB, progress: Progress) 
                 fetched.append(replace(remote, sha256=sha256, holds=tuple(members)))
         new = [name for one in fetched for name in one.holds]
         if own := [name for name in new if name not in ours and (folder / name).is_file()]:
-            raise UserError(
-                f"{folder / own[0]} already exists. `fetch` did not write this file and does not "
-                "overwrite it. To use your own files, run with dataset.root=FOLDER."
-            )
+            why = "`fetch` did not write this file. To use your own files, set dataset.root=FOLDER."
+            raise UserError(f"{folder / own[0]} already exists. {why}")
         content = json.dumps({"files": [asdict(one) for one in fetched]}, indent=1)
         (folder / MANIFEST).write_text(content + "\n", encoding="utf-8")
         for name in new:  # moved after the manifest is written, in case this process is killed
@@ -150,10 +148,8 @@ def _download(
     try:
         path = Path(server.fetch(name, progressbar=not progress.quiet))
     except OSError as error:
-        raise UserError(
-            f"{remote.url}: download failed ({error}). Run the same command again, or download "
-            f"it by hand ({page}) and set dataset.root=FOLDER."
-        ) from None
+        how = f"Repeat the command, or get it by hand ({page}) and set dataset.root=FOLDER."
+        raise UserError(f"{remote.url}: download failed ({error}). {how}") from None
     actual = path.stat().st_size, str(pooch.file_hash(str(path)))
     stated = size or actual[0], remote.sha256 or actual[1]
     if actual != stated:

@@ -28,12 +28,10 @@ class Embedder(Protocol):
     @property
     def identity(self) -> str:
         """Identifier that covers everything that affects a vector, e.g. model and prefixes."""
-        ...
 
     @property
     def dimension(self) -> int:
         """Number of components of each vector."""
-        ...
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
         """Count the passages that are longer than the window. The model is not loaded."""
@@ -41,7 +39,6 @@ class Embedder(Protocol):
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Return one unit vector per text. The vector must not depend on the other texts."""
-        ...
 
 
 @dataclass(eq=False)

@@ -146,9 +146,6 @@ def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
     Yield the (start, end) of each window in token numbers. `begins` says of each token whether it
     begins a word. If possible, a window ends at a word boundary in its second half. Two consecutive
     windows share an eighth of `room`, or up to a quarter if the second can then begin with a word.
-
-    >>> list(token_windows([True] * 20, room=8))
-    [(0, 8), (7, 15), (14, 20)]
     """
     overlap = room // OVERLAP
     start = 0

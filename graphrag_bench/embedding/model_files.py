@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import Parameter
@@ -55,15 +56,14 @@ def tokenizer_file(folder: Path) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-def cached_folder(name: str, revision: str) -> Path | None:
-    """Return the folder of a hub model in the local cache. If it is not cached, return None."""
+def cached_folder(name: str, revision: str) -> Path:
+    """Return the folder of a hub model in the local cache. It may not exist."""
     from huggingface_hub import try_to_load_from_cache
 
-    try:
+    path = None
+    with suppress(ValueError):  # not a valid name
         path = try_to_load_from_cache(name, _CONFIG, revision=revision or None)
-    except ValueError:  # not a valid name
-        return None
-    return Path(path).parent if isinstance(path, str) else None
+    return Path(path).parent if isinstance(path, str) else Path(name)
 
 
 def hub_file(setting: str, name: str, file: str, revision: str = "") -> Path:
@@ -73,10 +73,8 @@ def hub_file(setting: str, name: str, file: str, revision: str = "") -> Path:
     try:
         return Path(hf_hub_download(name, file, revision=revision or None))
     except (OSError, ValueError) as error:  # base classes of the hub's errors
-        raise UserError(
-            f"{setting}: '{name}' is not a folder with a file {file}, and the file is not on the "
-            f"model hub either: {first_line(error)}"
-        ) from None
+        why = f"is not a folder with a file {file}, nor is the file on the model hub"
+        raise UserError(f"{setting}: '{name}' {why}: {first_line(error)}") from None
 
 
 @dataclass(frozen=True)
@@ -100,8 +98,8 @@ class Checkpoint:
     @property
     def config(self) -> Mapping[str, Any]:
         """Content of the file `config.json`. Raises UserError if it is not a JSON object."""
-        path = self.file(_CONFIG)
-        if not isinstance(config := read_json(path), dict):
+        config: dict[str, Any] = _json(path := self.file(_CONFIG))
+        if not config:
             raise UserError(f"{path}: expected a JSON object.")
         return config
 
@@ -127,24 +125,18 @@ def finite(stated: Any) -> int | None:
 
 def _parts(folder: Path) -> Iterator[Path]:
     yield folder
-    modules = read_json(folder / "modules.json")
-    if isinstance(modules, list) and modules and (first := modules[0].get("path")):
+    modules: list[dict[str, Any]] = _json(folder / "modules.json", list)
+    if modules and (first := modules[0].get("path")):
         yield folder / str(first)
 
 
-def _json(path: Path) -> dict[str, Any]:
-    content = read_json(path)
-    return content if isinstance(content, dict) else {}
-
-
-def read_json(path: Path) -> Any:
-    """Return the content of a JSON file. If the file does not exist, return None."""
-    if not path.is_file():
-        return None
+def _json(path: Path, kind: type[Any] = dict) -> Any:
+    """Return the content of a JSON file, or an empty dictionary or list if there is none."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
     except ValueError as error:
         raise UserError(f"{path}: expected JSON ({error}).") from error
+    return content if isinstance(content, kind) else kind()
 
 
 def model_name(model: str, revision: str) -> str:
@@ -188,10 +180,9 @@ def _check_type(name: str, value: Any, hint: Any) -> None:
         return
     try:
         adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
+        adapter.validate_python(value, strict=True)
     except (PydanticUserError, NameError):
         return
-    try:
-        adapter.validate_python(value, strict=True)
     except ValidationError as error:
         reasons = dict.fromkeys(str(fault["msg"]) for fault in error.errors())
         raise UserError(f"{name}={value!r}: {' or '.join(reasons)}.") from None

@@ -59,15 +59,12 @@ class Nlp(Protocol):
     @property
     def identity(self) -> str:
         """Identifier that covers everything that affects the output, e.g. model and version."""
-        ...
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
         """Yield the list of sentences of each text."""
-        ...
 
     def entities(self, text: str) -> list[str]:
         """Return the named entities of a text, in order and as they are spelled in the text."""
-        ...
 
 
 @dataclass(eq=False)
@@ -127,10 +124,8 @@ class Spacy:
             if (get_current_ops().name in ("cupy", "mps")) != self.on_gpu:  # of this thread
                 (spacy.require_gpu if self.on_gpu else spacy.require_cpu)()
         except ValueError as error:
-            raise UserError(
-                f"nlp.device={self.device}: {error}. Set nlp.device=cpu, or install spaCy for your "
-                "version of CUDA, e.g. pip install 'spacy[cuda12x]'."
-            ) from None
+            how = "Set nlp.device=cpu, or install spaCy for CUDA: pip install 'spacy[cuda12x]'."
+            raise UserError(f"nlp.device={self.device}: {error}. {how}") from None
         try:
             return _pipeline(self.model, self.on_gpu)
         except ModuleNotFoundError:

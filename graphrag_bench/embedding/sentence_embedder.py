@@ -135,21 +135,19 @@ class SentenceEmbedder(Embedder):
     @cached_property
     def _folder(self) -> Path:
         spec = find_spec(_PACKAGE) if self.model == PACKAGED else None
-        if spec is None or not spec.submodule_search_locations:
-            return Path(self.model)
-        files = sorted(Path(spec.submodule_search_locations[0]).rglob("modules.json"))
-        return files[0].parent if files else Path(self.model)
+        places = (spec and spec.submodule_search_locations) or ()
+        files = (file for place in places for file in sorted(Path(place).rglob("modules.json")))
+        return next((file.parent for file in files), Path(self.model))
 
     @property
-    def _files(self) -> Path | None:
+    def _files(self) -> Path:
         folder = self._folder
         return folder if folder.is_dir() else model_files.cached_folder(self.model, self.revision)
 
     @property
     def _of_files(self) -> WindowEncoder | None:
-        folder = self._files
-        file = model_files.tokenizer_file(folder) if folder else None
-        size = self.window or (window_in_files(folder) if folder else None)
+        file = model_files.tokenizer_file(folder := self._files)
+        size = self.window or window_in_files(folder)
         if file is None or size is None:
             return None
         tokens = FastTokenizer(partial(file.read_text, encoding="utf-8"))
@@ -174,7 +172,7 @@ class SentenceEmbedder(Embedder):
             if not self._folder.is_dir():
                 raise UserError(_NOT_INSTALLED)
             os.environ.setdefault("HF_HUB_OFFLINE", "1")
-        most = model_files.n_positions(self._files) if self._files else None
+        most = model_files.n_positions(self._files)
         if self.window is not None and most is not None and self.window > most:
             why = f"'{self.model}' only has positions for {most} tokens"
             raise UserError(f"embedder.window={self.window}: {why}.")
@@ -190,8 +188,7 @@ class SentenceEmbedder(Embedder):
             trust_remote_code=self.trust_remote_code,
             **({"model_kwargs": dict(self.model_kwargs)} if self.model_kwargs else {}),
         )
-        stated = window_in_files(self._files) if self._files else None
-        reads = finite(model.max_seq_length)
+        stated, reads = window_in_files(self._files), finite(model.max_seq_length)
         if self.window is not None:
             model.max_seq_length = self.window
         elif stated is not None and reads is not None and reads < stated:

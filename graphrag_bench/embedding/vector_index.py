@@ -91,9 +91,7 @@ class VectorIndex(Columns):
         hide a better row, the query is searched again with more candidates.
 
         >>> index = VectorIndex(np.eye(3, dtype=np.float32))
-
         >>> (ranked,) = index.search(np.array([[0.6, 0.8, 0.0]], np.float32), k=2)
-
         >>> ranked.ids.tolist()
         [1, 0]
         """

@@ -78,10 +78,9 @@ class Workers:
             with self._config():
                 yield from Parallel(return_as=form)(delayed(work)(block) for block in blocks)
         except BrokenProcessPool:
-            raise UserError(
-                "A worker was killed, perhaps because the memory was full. The results so far are "
-                "cached. Run the command again with fewer workers (nlp_workers=N)."
-            ) from None
+            why = "A worker was killed, perhaps because the memory was full."
+            how = "Results are cached. Repeat the command with fewer workers (nlp_workers=N)."
+            raise UserError(f"{why} {how}") from None
 
 
 @dataclass(frozen=True)

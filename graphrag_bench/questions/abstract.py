@@ -78,8 +78,6 @@ def _lists(
             texts = [" ".join(text.split()) for text in (*have, *new) if text.strip()]
             lists[row] = list({normalise_name(t): t for t in reversed(texts)}.values())[::-1][:n]
     if not any(lists):
-        raise UserError(
-            f"The model {llm.identity} returned no readable {what}. Use a larger model: "
-            "llm@llm_build=NAME llm_build.model=MODEL."
-        )
+        how = "Use a larger model: llm@llm_build=NAME llm_build.model=MODEL."
+        raise UserError(f"The model {llm.identity} returned no readable {what}. {how}")
     return lists

@@ -34,13 +34,7 @@ _N_TEXTS = 200
 
 
 def is_english(texts: Iterable[str]) -> bool:
-    """Return whether texts are in English, judging by the fraction of frequent English words.
-
-    Only the first 200 texts are checked. If they have fewer than 100 words, they count as English.
-
-    >>> is_english(["Ada baute eine Mühle in der Stadt, die nach dem Fluss heißt. "] * 12)
-    False
-    """
+    """Return whether texts, unless too short to tell, have enough frequent English words."""
     found = [word for text in islice(texts, _N_TEXTS) for word in words(text[:1000])]
     frequent = sum(word in _FREQUENT for word in found)
     return len(found) < 100 or frequent >= _MIN_SHARE * len(found)

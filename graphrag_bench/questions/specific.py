@@ -86,7 +86,7 @@ class Chains:
         reached = self._equal_names[nodes[0]]
         for name in self.relations(rows):
             onward = (row for node in reached for row in self._from.get(node, []))
-            like = [row for row in onward if _contains(self.graph.relations[row], name)]
+            like = (row for row in onward if _contains(self.graph.relations[row], name))
             targets = (self._equal_names[int(self.graph.target[row])] for row in like)
             reached = set().union(*targets)
         return reached <= self._equal_names[nodes[-1]]

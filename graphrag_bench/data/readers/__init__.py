@@ -52,7 +52,6 @@ def read_dataset(
     the gold is stored in `Dataset.gold_error` instead.
 
     >>> toy = read_dataset("toy")
-
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
     (8, 'Who founded the Norvik Observatory?', ('Ada Marsh',))
     """
