@@ -47,8 +47,7 @@ ROLES = ("llm_build", "llm_judge")
 """Models that build artifacts or judge answers. `llm@llm_build=NAME` sets one."""
 FILE = "file"
 """Key in the settings of a user's method. Its value is the path of the method's file."""
-POOLED = "pooled"
-KEYS = ("profiles", "fidelity", POOLED)
+KEYS = ("profiles", "fidelity", "pooled")
 """Keys of a method's file with the changes for profiles, `fidelity=paper` and path pooling."""
 _POINTS = {"max_characters": None, "max_tokens": 2048}
 """Defaults of `points.map` under a profile, because no source limits the length of the points."""
@@ -57,7 +56,6 @@ _GLOBAL = ("profile", "fidelity", "experiment", "row")
 _OF_PAPERS = ("dataset", "llm", "embedder", "row", "experiment")
 _CLOSED = ("", "hydra", "method", "source")
 """Groups in which a new name needs a `+`. In other groups, the models check the names."""
-_OF_DATASET = ("root", "openie", "questions")
 _FIXED = {"profile": get_args(Profile), "fidelity": get_args(Fidelity)}
 _EXTRAS = {
     "joblib": "joblib", "submitit_local": "submitit", "submitit_slurm": "submitit",
@@ -197,7 +195,7 @@ def with_profile(
     profiles = method.get("profiles") or {}
     sources = [profiles.get(profile) if isinstance(profiles, Mapping) else profiles]
     sources += [method.get("fidelity")] if fidelity == "paper" else []
-    sources += [method.get(POOLED)] if mode not in (None, False, "off", "null") else []
+    sources += [method.get("pooled")] if mode not in (None, False, "off", "null") else []
     changes: dict[str, Any] = {}
     for values in sources:
         if not isinstance(values, Mapping | None):
@@ -305,7 +303,8 @@ def _content(group: str, name: str) -> dict[str, Any] | None:
             return {key: value for key, value in method.items() if key not in KEYS}
         content = read_mapping(file)
         if group == "dataset":  # paths are relative to the file
-            paths = {k: file.parent / str(content[k]) for k in _OF_DATASET if content.get(k)}
+            keys = [key for key in ("root", "openie", "questions") if content.get(key)]
+            paths = {key: file.parent / str(content[key]) for key in keys}
             content |= {key: str(path) for key, path in paths.items() if path.exists()}
         return content
     if (group, name) == ("", "settings"):

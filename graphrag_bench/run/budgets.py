@@ -186,7 +186,7 @@ def own_budget(settings: RunSettings) -> int | None:
 def reported_budget(
     settings: RunSettings, pipeline: Pipeline, budget: ContextBudget
 ) -> int | Literal["auto", "native"]:
-    """Return `budget_context`, with `auto` replaced by `native` or, if steps pack, by a number."""
+    """Return `budget_context`. `auto` becomes `native` or, if a step packs a context, a number."""
     wish = settings.budget_context
     if is_native(settings):
         return "native" if wish == "auto" else wish

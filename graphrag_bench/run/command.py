@@ -101,7 +101,7 @@ class Command:
     def reference_experiments(
         self, experiment: Experiment, asked: Mapping[str, Sequence[str]]
     ) -> list[Experiment]:
-        """Return the experiments of the reference methods. `asked` are methods by data set."""
+        """Return the experiments of the reference methods. `asked` has methods by data set."""
         methods = asked.get(experiment.dataset.name, [experiment.method.name])
         settings = (one.model_dump() for one in reference_settings(experiment, methods))
         return [self.experiment(one, experiment.dataset, swept=True) for one in settings]

@@ -139,7 +139,10 @@ class RunFolder:
         return read_json(self.path / METRICS)
 
     def write_metrics(self, metrics: Row, *, keep_wider: bool = False) -> Row:
-        """Write metrics with the stored selections. `keep_wider` keeps a file of more questions."""
+        """Write metrics with the stored selections, and return them.
+
+        If `keep_wider` is true, a stored file that covers more questions is not overwritten.
+        """
         stored = self.metrics()
         new = metrics | {name: stored[name] for name in (SELECTED,) if name in stored}
         if not (keep_wider and is_narrower(new, stored)):

@@ -67,7 +67,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
 
 
 def _counted(experiment: Experiment, n_rows: int, n_answered: int) -> dict[str, Any]:
-    """Return the values that need a tokenizer, if possible from the file, as it loads slowly."""
+    """Return the values that need a tokenizer. Unchanged values are copied, as it loads slowly."""
     stored, settings = experiment.folder.metrics(), experiment.settings
     same = {"commit": commit(), "n": n_rows, "answered": n_answered}
     same |= {name: getattr(settings, name) for name in ("split", "limit", "dev_share")}

@@ -76,7 +76,10 @@ def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
 
 
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:
-    """Return the metrics on the card (or the default), of options and parts, and of settings."""
+    """Return the answer metrics of a data set: the metrics on its card, or the default metrics.
+
+    Metrics of options and sub-answers follow if the gold has any, then `evaluation.metrics`.
+    """
     named = dataset.card.metrics or answer_metrics.DEFAULT_METRICS
     golds = dataset.gold.values()
     options = ["multiple_choice"] if any(gold.options for gold in golds) else []
