@@ -5,6 +5,7 @@ Outside of quotes, Hydra's grammar accepts only ASCII letters, and does not acce
 """
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -82,8 +83,6 @@ def _in_quotes(text: str) -> str:
 
 
 def _is_read(word: str) -> bool:
-    try:
-        OverridesParser.create().parse_override(word)
-    except HydraException:
-        return False
-    return True
+    with suppress(HydraException):
+        return bool(OverridesParser.create().parse_override(word))
+    return False

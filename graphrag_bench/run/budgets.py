@@ -143,13 +143,9 @@ def is_native(settings: RunSettings) -> bool:
 
 
 def context_budget(
-    settings: RunSettings,
-    pipeline: Pipeline,
-    window: ContextWindow,
-    file: Mapping[str, Any] | None = None,
-    *,
-    swept: bool = False,
-) -> ContextBudget:
+    settings: RunSettings, pipeline: Pipeline, window: ContextWindow,
+    file: Mapping[str, Any] | None, *, swept: bool,
+) -> ContextBudget:  # fmt: skip
     """Return the context budget of a run, which is unbounded if the pipeline packs no context.
 
     An equal budget is filled with additional items unless the user set the number of items, as in

@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -121,10 +122,6 @@ def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
 
 def _is_free(path: Path) -> bool:
     lock = path.with_name(f"{path.name.split('.')[0]}.lock")
-    if not lock.is_file():
+    with suppress(RunLocked), file_lock(lock, "") if lock.is_file() else nullcontext():
         return True
-    try:
-        with file_lock(lock, ""):
-            return True
-    except RunLocked:
-        return False
+    return False

@@ -10,7 +10,7 @@ import numpy as np
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold, item_documents
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.calls import RequestsWritten, RunStopped
+from graphrag_bench.llm.calls import RequestsWritten
 from graphrag_bench.pipeline.pipeline import QuestionResult, run
 from graphrag_bench.pipeline.steps import Execution, Failure
 from graphrag_bench.progress import Progress
@@ -125,11 +125,9 @@ def _work(
         except RequestsWritten:
             continue  # write the requests of the next scope too
         except UserError as error:
-            where = f"scope '{scope}': " if len(graphs) > 1 else ""
-            kind = type(error) if isinstance(error, RunStopped) else UserError
-            placed = kind(f"{where}{error}")
-            placed.exit_code = error.exit_code
-            raise placed from error
+            if len(graphs) > 1:
+                error.args = (f"scope '{scope}': {error}",)
+            raise
         table, failures = resources["chunk_table"], settings.failures
         execution = Execution(
             resources, settings.workers, run_models.ledger, failures.limit, failures.after,

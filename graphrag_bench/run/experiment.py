@@ -57,13 +57,9 @@ class Experiment:
 
     @classmethod
     def prepare(
-        cls,
-        values: Mapping[str, Any],
-        dataset: Dataset | None = None,
-        *,
-        swept: bool = False,
-        shared: ProcessCache | None = None,
-    ) -> "Experiment":
+        cls, values: Mapping[str, Any], dataset: Dataset | None = None,
+        *, swept: bool = False, shared: ProcessCache | None = None,
+    ) -> "Experiment":  # fmt: skip
         """Check settings and return their experiment, without loading a model.
 
         The settings of a sweep (`swept`) are shared by several methods, so a method ignores
@@ -223,13 +219,11 @@ class Experiment:
     @property
     def extraction(self) -> str:
         """The variant of the builder that extracts or imports the graph, or "" if there is none."""
-        variants_in_plan = (
-            item.builder.variant
-            for item in self.plan
-            if item.resource in method.extractions()
-            or (item.resource == "graph" and "import_from" in item.builder.needs)
-        )
-        return next(variants_in_plan, "")
+        for item in self.plan:
+            imported = item.resource == "graph" and "import_from" in item.builder.needs
+            if imported or item.resource in method.extractions():
+                return item.builder.variant
+        return ""
 
     def selection(self) -> tuple[list[Question], frozenset[str]]:
         """Return the questions of the run, interleaved by type, and the ids of those to answer."""
