@@ -210,9 +210,15 @@ def correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     if refuses(case.answer, case.golds):
         return float(not case.refused)
     shared = {"question": case.question, "listed": case.listed}
-    offered = _by_form(case)
-    if offered is None:
-        reply = yield Ask("offered", OFFERED.render({**shared, "answer": case.answer}), _Offered)
+    answer, entries = case.answer, _entries(case.answer)
+    is_name = len(answer.split()) <= WORDS_OF_NAME and len(entries) == 1
+    short = all(len(entry.split()) <= WORDS_OF_ENTRY for entry in entries)
+    if _mark([answer], case) == 1 or (is_name and not abstains(answer)):
+        offered = [answer]
+    elif short and len(entries) >= LONG_LIST:
+        offered = entries
+    else:
+        reply = yield Ask("offered", OFFERED.render({**shared, "answer": answer}), _Offered)
         offered = reply.offered
     if (mark := _mark(offered, case)) is not None:
         return mark
@@ -222,16 +228,6 @@ def correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     chat = AGREES.render({**shared, "golds": case.golds, "offered": list(distinct.values())})
     reply = yield Ask("agrees", chat, _Agreed)
     return float(reply.agrees)
-
-
-def _by_form(case: AnswerToJudge) -> Sequence[str] | None:
-    answer, entries = case.answer, _entries(case.answer)
-    if _mark([answer], case) == 1:
-        return [answer]
-    if len(answer.split()) <= WORDS_OF_NAME and len(entries) == 1:
-        return None if abstains(answer) else [answer]
-    short = all(len(entry.split()) <= WORDS_OF_ENTRY for entry in entries)
-    return entries if short and len(entries) >= LONG_LIST else None
 
 
 def _entries(text: str) -> list[str]:

@@ -211,24 +211,20 @@ def headline_table(
 
     columns = [_TITLE, ("n", format_n)]
     columns += [_FAILED] if any(run["failed"] for run in ordered) else []
-    columns += [_metric(name, name), *_differences(shown), *_cut_answers(ordered)]
+    columns.append(_metric(name, name))
+    if shown:
+        baseline = "/".join(dict.fromkeys(one.baseline_title for one in shown))
+        ps = {one.place: format_p(one.p) for one in shown}
+        gaps = {one.place: f"{one.difference.mean:+.3f}{format_part(one.difference.n, one.n)}"
+                for one in shown}  # fmt: skip
+        columns.append((f"minus {baseline}", lambda run: gaps.get(run["place"], MISSING)))
+        p_head = p_column(one.n_tests for one in shown)
+        columns.append((p_head, lambda run: ps.get(run["place"], MISSING)))
+    columns += _cut_answers(ordered)
     columns.append(("context tokens", lambda run: _context_tokens(run, ",.0f")))
     columns.append(("cost, USD" if in_usd else "cost, tokens", cost))
     notes = [*comparisons.selection_notes(shown), *_headline_notes(ordered, name)]
     return _table(ordered, columns, notes, MORE)
-
-
-def _differences(shown: Sequence[Comparison]) -> list[RunColumn]:
-    if not shown:
-        return []
-    baseline = "/".join(dict.fromkeys(one.baseline_title for one in shown))
-    ps = {one.place: format_p(one.p) for one in shown}
-    gaps = {one.place: f"{one.difference.mean:+.3f}{format_part(one.difference.n, one.n)}"
-            for one in shown}  # fmt: skip
-    return [
-        (f"minus {baseline}", lambda run: gaps.get(run["place"], MISSING)),
-        (p_column(one.n_tests for one in shown), lambda run: ps.get(run["place"], MISSING)),
-    ]
 
 
 def _headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
