@@ -22,6 +22,24 @@ _WHOLE_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _MARKS = ".,;:!?\"'()[]{}“”‘’«»。、，；：！？「」（）"
 TRIVIAL = frozenset({"yes", "no", "noanswer"})
 """Normalised answers that any text may contain by chance."""
+_NOTHING = frozenset({
+    "", "unknown", "none", "n a", "na", "no answer", "noanswer", "not available", "not known",
+    "not given", "not mentioned", "not stated", "not specified", "not provided", "unanswerable",
+    "no information", "no information available", "no information is available", "ans none",
+    "ans unknown", "ans not available", "ans no information available", "cannot answer",
+    "cannot be answered", "cannot be determined",
+})  # fmt: skip
+_REFUSES = re.compile(
+    r"\b(?:i|we) (?:do not|don t|did not|didn t|cannot|can not|can t|could not|couldn t|have no|"
+    r"am unable to|m unable to|am not able to|m not able to|was unable to) "
+    r"(?:know|answer|find|determine|say|tell|see|provide|information)\b"
+    r"|\b(?:insufficient|not enough) (?:information|data|context|evidence)\b"
+    r"|\b(?:context|passages?|texts?|documents?|data|information|tables?|paths?) "
+    r"(?:given |provided )?(?:do|does|did) ?(?:not|n t) "
+    r"(?:hold|contain|mention|provide|state|specify|include|say|give|answer|have)\b"
+)
+_BEGINNING = 25
+"""Number of words at the beginning of an answer that are searched for an abstention phrase."""
 
 
 def normalise(text: str, form: NormalForm = "unicode") -> str:
@@ -186,26 +204,6 @@ def str_scores(
     hits = [any(holds(alias) for alias in aliases) for aliases in sub_answers]
     share = sum(hits) / max(len(hits), 1)
     return {"strrec": share, "strem": float(share == 1), "strhit": float(share > 0)}
-
-
-_NOTHING = frozenset({
-    "", "unknown", "none", "n a", "na", "no answer", "noanswer", "not available", "not known",
-    "not given", "not mentioned", "not stated", "not specified", "not provided", "unanswerable",
-    "no information", "no information available", "no information is available", "ans none",
-    "ans unknown", "ans not available", "ans no information available", "cannot answer",
-    "cannot be answered", "cannot be determined",
-})  # fmt: skip
-_REFUSES = re.compile(
-    r"\b(?:i|we) (?:do not|don t|did not|didn t|cannot|can not|can t|could not|couldn t|have no|"
-    r"am unable to|m unable to|am not able to|m not able to|was unable to) "
-    r"(?:know|answer|find|determine|say|tell|see|provide|information)\b"
-    r"|\b(?:insufficient|not enough) (?:information|data|context|evidence)\b"
-    r"|\b(?:context|passages?|texts?|documents?|data|information|tables?|paths?) "
-    r"(?:given |provided )?(?:do|does|did) ?(?:not|n t) "
-    r"(?:hold|contain|mention|provide|state|specify|include|say|give|answer|have)\b"
-)
-_BEGINNING = 25
-"""Number of words at the beginning of an answer that are searched for an abstention phrase."""
 
 
 def answer_words(answer: str) -> float:

@@ -22,6 +22,40 @@ _EITHER_WAY = (
 )  # fmt: skip
 _YEAR_ONLY = ("when", "what year")
 _DATE = re.compile(r"(\d{4})-\d{2}-\d{2}\b.*", re.DOTALL)
+_LONE = r"^\W*(?:option|choice|answer)?\W*([{any}])\W*$"
+_PROSE = r"\b(?:answer|option|choice)\W+(?:is\W+|would be\W+)?(?:option\W+|choice\W+)?([{upper}])\b"
+_FIRST = (
+    r"^\W*([{upper}])(?:\s?[).:\]]|\W*\n|\s+[-–—]\s|,?\s+(?:because|since|not|rather|instead)\b)"
+)
+_BRACKETED = r"\(([{upper}])\)"
+_MARKED = r"\b([{upper}])(?=[).:\]]|\s*$)"
+_MARK_WORDS = re.compile(r"(?i)\b(?:option|choice|answer|is|would be)\b")
+_TOKEN = re.compile(r"\w+|[^\w\s]|\n")
+_JOINING_WORDS = frozenset({
+    "or", "and", "nor", "well", "vs", "versus", "ou", "et", "oder", "und", "o", "y", "или", "и",
+    "或", "或者", "和", "と",
+})  # fmt: skip
+_JOINS = _JOINING_WORDS | {"but", ",", "/", "&", "+", ";", "|", "-", "–", "—", "\n"}
+_BETWEEN = frozenset({
+    "option", "options", "choice", "choices", "answer", "answers", "maybe", "perhaps", "possibly",
+    "probably", "either", "both", "also", "even", "else", "it", "could", "might", "may", "be",
+    "as", "of",
+})  # fmt: skip
+_AROUND = _JOINING_WORDS | _BETWEEN | {
+    "the", "my", "final", "best", "correct", "right", "is", "are", "i", "think", "pick", "choose",
+    "say", "would", "s", "not", "neither", "between",
+}  # fmt: skip
+"""Words that may surround a lower-case option letter in an answer."""
+_NOT = frozenset({
+    "not", "neither", "nor", "than", "except", "cannot", "t", "over", "instead", "unlike",
+})  # fmt: skip
+_AFTER_A = _JOINS | _NOT | {"is", "are", "was", "were", "because", "since", "as", "rather"}
+"""If one of these words follows "A" or "I", the letter is an option and not a word."""
+_WRONG = re.compile(
+    r"\W*\b(?:(?:is|are|was|were)(?:\W+\w+)?\W+(?:wrong|incorrect|false|not)\b|(?:is|are)n['’]t\b)"
+)
+_TEXTS = 0xE000
+"""First of the private-use characters that replace the texts of options in an answer."""
 
 
 def answer_lines(answer: str) -> tuple[str, ...]:
@@ -72,42 +106,6 @@ def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, f
     hits = [any(matches(line, gold) for gold in wanted) for line in lines]
     values = (float(hits[0]), float(any(hits)), precision, recall, f1)
     return dict(zip(LISTED, values, strict=True))
-
-
-_LONE = r"^\W*(?:option|choice|answer)?\W*([{any}])\W*$"
-_PROSE = r"\b(?:answer|option|choice)\W+(?:is\W+|would be\W+)?(?:option\W+|choice\W+)?([{upper}])\b"
-_FIRST = (
-    r"^\W*([{upper}])(?:\s?[).:\]]|\W*\n|\s+[-–—]\s|,?\s+(?:because|since|not|rather|instead)\b)"
-)
-_BRACKETED = r"\(([{upper}])\)"
-_MARKED = r"\b([{upper}])(?=[).:\]]|\s*$)"
-_MARK_WORDS = re.compile(r"(?i)\b(?:option|choice|answer|is|would be)\b")
-_TOKEN = re.compile(r"\w+|[^\w\s]|\n")
-_JOINING_WORDS = frozenset({
-    "or", "and", "nor", "well", "vs", "versus", "ou", "et", "oder", "und", "o", "y", "или", "и",
-    "或", "或者", "和", "と",
-})  # fmt: skip
-_JOINS = _JOINING_WORDS | {"but", ",", "/", "&", "+", ";", "|", "-", "–", "—", "\n"}
-_BETWEEN = frozenset({
-    "option", "options", "choice", "choices", "answer", "answers", "maybe", "perhaps", "possibly",
-    "probably", "either", "both", "also", "even", "else", "it", "could", "might", "may", "be",
-    "as", "of",
-})  # fmt: skip
-_AROUND = _JOINING_WORDS | _BETWEEN | {
-    "the", "my", "final", "best", "correct", "right", "is", "are", "i", "think", "pick", "choose",
-    "say", "would", "s", "not", "neither", "between",
-}  # fmt: skip
-"""Words that may surround a lower-case option letter in an answer."""
-_NOT = frozenset({
-    "not", "neither", "nor", "than", "except", "cannot", "t", "over", "instead", "unlike",
-})  # fmt: skip
-_AFTER_A = _JOINS | _NOT | {"is", "are", "was", "were", "because", "since", "as", "rather"}
-"""If one of these words follows "A" or "I", the letter is an option and not a word."""
-_WRONG = re.compile(
-    r"\W*\b(?:(?:is|are|was|were)(?:\W+\w+)?\W+(?:wrong|incorrect|false|not)\b|(?:is|are)n['’]t\b)"
-)
-_TEXTS = 0xE000
-"""First of the private-use characters that replace the texts of options in an answer."""
 
 
 @dataclass

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 PERMUTATIONS = 9999
+RESAMPLES = 2000
 LEVEL, POWER = 0.05, 0.8
+DISCORDANT = 0.5
+"""Assumed fraction of questions that exactly one of two methods answers correctly. It is 0.5 for
+two independent methods with an accuracy of 0.5.
+"""
+_REACH = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
 _NEAR = 1e-9
 _SIGNS = 2**18
 """Number of signs in memory at a time. They need 2 MB and fit into the cache of a core."""
@@ -122,9 +128,6 @@ def holm(ps: Sequence[float]) -> list[float]:
     return [float(p) for p in corrected]
 
 
-RESAMPLES = 2000
-
-
 @dataclass(frozen=True)
 class Mean:
     """Mean over `n` questions with its 95 % bootstrap interval `low`..`high`.
@@ -216,13 +219,6 @@ def paired_difference(
         wins=int(np.sum(b > a)), ties=int(np.sum(b == a)), losses=int(np.sum(b < a)),
         detectable=detectable_difference(list(b - a), scopes),
     )  # fmt: skip
-
-
-DISCORDANT = 0.5
-"""Assumed fraction of questions that exactly one of two methods answers correctly. It is 0.5 for
-two independent methods with an accuracy of 0.5.
-"""
-_REACH = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
 
 
 def detectable_difference(

@@ -42,14 +42,9 @@ class Measure:
     embeds: bool = False
     named: bool = False
 
-    @property
-    def context(self) -> bool:
-        """Whether the metric needs the context of an answer."""
-        return "context" in self.needs
-
     def fingerprint(self, case: AnswerToJudge) -> str:
         """Return a digest of the judged texts; if it changes, the answer is judged again."""
-        context = case.context if self.context else ""
+        context = case.context if "context" in self.needs else ""
         if "statements" in self.needs:
             return digest(case.question, case.statements, context)
         golds = [*case.golds, case.listed] if "golds" in self.needs else []
@@ -94,7 +89,7 @@ def select_measures(
     for name in metrics:
         if name not in MEASURES:
             raise unknown("judged metric", name, MEASURES)
-    if stored is not None and any(MEASURES[name].context for name in metrics):
+    if stored is not None and any("context" in MEASURES[name].needs for name in metrics):
         stored.require_steps()
     wanted = metrics or [name for name, one in MEASURES.items() if not one.named]
     return {name: MEASURES[name] for name in MEASURES if name in wanted}
@@ -119,11 +114,15 @@ def judge_answers(
             for name, of in contexts.items()
             if None not in of
         }
-        if any(todo.values()) and not texts and all(one.context for one in wanted.values()):
+        if (
+            any(todo.values())
+            and not texts
+            and all("context" in one.needs for one in wanted.values())
+        ):
             raise UserError(f"The contexts of {folder} {LOST_CONTEXTS}.")
         for name, measure in wanted.items():
             part = todo[name]
-            if measure.context:
+            if "context" in measure.needs:
                 part = [replace(case, passages=texts[case.id]) for case in part if case.id in texts]
                 if lost := len(todo[name]) - len(part):
                     progress.say(f"{name}: the contexts of {lost} answers {LOST_CONTEXTS}")

@@ -48,6 +48,8 @@ generate each question in a separate call. At temperature 0 these questions woul
 """
 LONG_LIST, WORDS_OF_ENTRY, WORDS_OF_NAME = 5, 6, 4
 """A list has at least 5 entries of at most 6 words. A short name has at most 4 words."""
+FACTS, SIMILARITY = 0.75, 0.25
+"""Weights of the two parts of answer correctness: the F1 of statements and the similarity."""
 _ENTRY = re.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*(.*?)\s*$")
 _BETWEEN = re.compile(r"[\n;,/]|\b(?:and|or|nor)\b", re.IGNORECASE)
 _CLAUSES = re.compile(r"[.!?;:\n]+|\b(?:but|however|though|although|yet)\b", re.IGNORECASE)
@@ -317,10 +319,6 @@ def precision(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
 
 def _with_gold(case: AnswerToJudge) -> dict[str, object]:
     return {"question": case.question, "gold": case.gold, "passages": case.passages}
-
-
-FACTS, SIMILARITY = 0.75, 0.25
-"""Weights of the two parts of answer correctness: the F1 of statements and the similarity."""
 
 
 def answer_correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:

@@ -46,6 +46,10 @@ HOUSE, PAPER = "house", "paper"
 TIE = "tie"
 """Winner of a pair of equal answers."""
 VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
+VerdictKey = tuple[str, str, str, str, str]
+"""Keys of two runs, criterion, judge, and protocol."""
+Scopes = Mapping[str, str | None]
+"""Scope of each question, for example the document that the question is about."""
 
 
 def parse_criteria(names: Sequence[str]) -> tuple[str, ...]:
@@ -347,12 +351,6 @@ def _verdict(duel: Duel, reply: BaseModel | UnreadableReply | CallFailed | None,
     choice: ReasonFirst | WinnerFirst = getattr(reply, name)
     winner = duel.first if choice.winner == "Answer 1" else duel.second
     return {"winner": winner, "missing": "", "reason": choice.reason[:300]}
-
-
-VerdictKey = tuple[str, str, str, str, str]
-"""Keys of two runs, criterion, judge, and protocol."""
-Scopes = Mapping[str, str | None]
-"""Scope of each question, for example the document that the question is about."""
 
 
 def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, float]]]:

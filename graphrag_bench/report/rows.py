@@ -11,6 +11,26 @@ IN_CONTEXT = "evidence_in_context"
 EVIDENCE = "evidence_recall@"
 _ANSWERS = ("accuracy", "f1", "hit@1", "list_f1")
 _USUAL_CUT = 5
+RULE = ("normaliser", "containment")
+"""Scoring settings that change the values of metrics. Together they are the rule of scoring."""
+REFERENCE = "reference"
+"""Word that marks reference methods in the table of a sweep."""
+INFLATED = (
+    "selected on this split: the best of several configurations on the same questions, so its "
+    "value is biased upwards; report the value on split=test"
+)
+REFERENCE_ROLES = ("floor", "ceiling")
+"""Roles of methods that are not compared with the baseline."""
+_ROLES = ("floor", "baseline", "", "ceiling")
+_SOURCES = ("profile", "fidelity")
+FILL_CONTEXT = "fill_context"
+"""Field of `metrics.json`. It is `on` if the context is filled up to the budget."""
+_RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "corpus")
+_EXTENT = ("regime", "limit", "answer", FILL_CONTEXT)
+_SPLIT = ("split", "dev_share")
+_STAGES = ("convert.", "retrieve.", "generate.")
+_STEPS = tuple(f"method.{stage}" for stage in _STAGES)
+TOKENS = ("prompt_tokens", "completion_tokens")
 RunMetrics = Mapping[str, Any]
 GroupedT = TypeVar("GroupedT")
 GroupKeyT = TypeVar("GroupKeyT", bound=Hashable)
@@ -34,10 +54,6 @@ def usual_metrics(names: Iterable[str]) -> list[str]:
 def regime_of(run: RunMetrics) -> str:
     """Return the regime of a run, `house` or `published`; "" for an imported run."""
     return str(run.get("regime", "house"))
-
-
-RULE = ("normaliser", "containment")
-"""Scoring settings that change the values of metrics. Together they are the rule of scoring."""
 
 
 def rule_of(run: RunMetrics) -> dict[str, Any]:
@@ -92,25 +108,6 @@ def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) ->
 def unverified(run: RunMetrics) -> str:
     """Return `partly` or `false` if a method is not fully checked against its paper, or else ""."""
     return str(run.get("verified", "true")).replace("true", "")
-
-
-REFERENCE = "reference"
-"""Word that marks reference methods in the table of a sweep."""
-INFLATED = (
-    "selected on this split: the best of several configurations on the same questions, so its "
-    "value is biased upwards; report the value on split=test"
-)
-REFERENCE_ROLES = ("floor", "ceiling")
-"""Roles of methods that are not compared with the baseline."""
-_ROLES = ("floor", "baseline", "", "ceiling")
-_SOURCES = ("profile", "fidelity")
-FILL_CONTEXT = "fill_context"
-"""Field of `metrics.json`. It is `on` if the context is filled up to the budget."""
-_RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "corpus")
-_EXTENT = ("regime", "limit", "answer", FILL_CONTEXT)
-_SPLIT = ("split", "dev_share")
-_STAGES = ("convert.", "retrieve.", "generate.")
-_STEPS = tuple(f"method.{stage}" for stage in _STAGES)
 
 
 def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any]]:
@@ -276,9 +273,6 @@ def _assignments(settings: Sequence[Mapping[str, Any]], highest_level: int) -> l
         ", ".join(f"{name.removeprefix('method.')}={one.get(name)}" for name in names)
         for one in settings
     ]
-
-
-TOKENS = ("prompt_tokens", "completion_tokens")
 
 
 def tokens_and_usd(run: RunMetrics) -> tuple[float, float]:

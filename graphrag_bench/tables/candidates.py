@@ -19,6 +19,10 @@ from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.tables import grading
 from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
 
+GradedRow = tuple[TableRow, str]
+"""Row of a paper's table. The text is a kind of metric if a run is selected for this kind only."""
+RunGroup = tuple[str, str, int, str, str]
+
 
 def qualifying(recipe: Recipe, conditions: Sequence[RunConditions]) -> list[RunConditions]:
     """Return the runs that have all settings that a printed value requires."""
@@ -47,11 +51,6 @@ def qualifying(recipe: Recipe, conditions: Sequence[RunConditions]) -> list[RunC
         and of_row(one.run.metrics["llm"])
         and of_set(one)
     ]
-
-
-GradedRow = tuple[TableRow, str]
-"""Row of a paper's table. The text is a kind of metric if a run is selected for this kind only."""
-RunGroup = tuple[str, str, int, str, str]
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,11 @@ from graphrag_bench.text import count_tokens
 
 _SUMS = ("calls", "prompt_tokens", "completion_tokens")
 """Usage statistics that are sums over all questions. All other usage statistics are means."""
+_SERIAL = "seconds need a run with workers=1 cache.mode=off"
+_WITHOUT_ANSWERS = ("count", "graph", "build")
+"""Kinds of metrics that do not depend on answers. Each kind has its own selection of runs."""
+_SHARES = ("judged", "judged_answer", "metric", "layers")
+"""Kinds of metrics with values in 0..1, which papers print in percent."""
 
 
 @dataclass(frozen=True)
@@ -242,13 +247,6 @@ def difference(cell: PrintedCell, filled: Cells) -> str:
     if figure is None or figure.grade.major or cell.value is None:
         return MISSING
     return f"{figure.value - cell.value:+.1f}"
-
-
-_SERIAL = "seconds need a run with workers=1 cache.mode=off"
-_WITHOUT_ANSWERS = ("count", "graph", "build")
-"""Kinds of metrics that do not depend on answers. Each kind has its own selection of runs."""
-_SHARES = ("judged", "judged_answer", "metric", "layers")
-"""Kinds of metrics with values in 0..1, which papers print in percent."""
 
 
 def cell_entries(

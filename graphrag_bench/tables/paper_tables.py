@@ -14,6 +14,13 @@ from graphrag_bench.tables.grading import Grade
 from graphrag_bench.text import model_name
 
 DAGGER = "†"
+_LONG = (
+    "table", "data set", "method", "versus", "metric", "llm", "setting", "paper", "unit",
+    "suspicious", "note", "ours", "low", "high", "n", "failed", "our data", "our model",
+    "our embedder", "profile", "fidelity", "regime", "grade", "difference", "differs in", "run",
+    "judge", "missing",
+)  # fmt: skip
+_OF_RUN = ("failed", "dataset", "llm", "embedder", "profile", "fidelity")
 
 
 def comparison_notes(
@@ -180,15 +187,6 @@ def _number(value: float) -> str:
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 or value == 0 else f"{value:.3g}"
-
-
-_LONG = (
-    "table", "data set", "method", "versus", "metric", "llm", "setting", "paper", "unit",
-    "suspicious", "note", "ours", "low", "high", "n", "failed", "our data", "our model",
-    "our embedder", "profile", "fidelity", "regime", "grade", "difference", "differs in", "run",
-    "judge", "missing",
-)  # fmt: skip
-_OF_RUN = ("failed", "dataset", "llm", "embedder", "profile", "fidelity")
 
 
 def long_table(table: PaperTable, filled: Cells) -> Table:
