@@ -108,17 +108,13 @@ def judge_answers(
     wanted, cases = select_measures(metrics, stored), _cases(stored, limit)
     with judging_lock(folder, "judge.lock"):
         todo = {name: _todo(folder, name, cases, models) for name in wanted}
-        contexts = context_texts(stored.folder, stored.rows, dataset)
         texts = {
             name: tuple(text for text in of if text is not None)
-            for name, of in contexts.items()
+            for name, of in context_texts(stored.folder, stored.rows, dataset).items()
             if None not in of
         }
-        if (
-            any(todo.values())
-            and not texts
-            and all("context" in one.needs for one in wanted.values())
-        ):
+        of_contexts = all("context" in one.needs for one in wanted.values())
+        if any(todo.values()) and not texts and of_contexts:
             raise UserError(f"The contexts of {folder} {LOST_CONTEXTS}.")
         for name, measure in wanted.items():
             part = todo[name]

@@ -27,6 +27,7 @@ from graphrag_bench.tables.candidates import Candidate, grade_of, stored_of
 from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
 from graphrag_bench.text import count_tokens
 
+Cells = Mapping[PrintedCell, "CellEntry"]
 _SUMS = ("calls", "prompt_tokens", "completion_tokens")
 """Usage statistics that are sums over all questions. All other usage statistics are means."""
 _SERIAL = "seconds need a run with workers=1 cache.mode=off"
@@ -236,9 +237,6 @@ class CellEntry:
 def count_of_runs(n_runs: int) -> str:
     """Return `1 run`, `2 runs` and so on, or "" for zero runs."""
     return f"{n_runs} run{'s' if n_runs > 1 else ''}" if n_runs else ""
-
-
-Cells = Mapping[PrintedCell, CellEntry]
 
 
 def difference(cell: PrintedCell, filled: Cells) -> str:

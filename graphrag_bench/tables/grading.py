@@ -23,6 +23,7 @@ BUDGET, NATIVE = "budget_context", "native"
 """The setting of the context budget, and its value if each method keeps its own budget."""
 CHUNK_SIZE = 1200
 """Default number of tokens per chunk with `chunking=token`."""
+_value = cache(value_of)
 _PACKAGED = ("methods", "operators", "graphrag_bench")
 """Packages that contain the prompts of this project."""
 _QUANTISED = re.compile(r"\b(I?Q[2-8]_\w+|AWQ|GPTQ|int[48]|bnb)\b", re.IGNORECASE)
@@ -257,6 +258,3 @@ def has_setting(settings: Mapping[str, Any], word: str) -> bool:
     if path.startswith("build.") and value is None:
         value = settings.get(f"method.{path}", settings.get(f"method.{path}.variant"))
     return bool(value == _value(text))
-
-
-_value = cache(value_of)
