@@ -166,9 +166,7 @@ def by_prefix(
     keys = [name] if name in values else [key for key in values if name and key.startswith(name)]
     if len(keys) == 1:
         return values[keys[0]]
-    near = [
-        f"{key} ({note})" if (note := shown(values[key])) else key
-        for key in keys or nearest(name, values) or values
-    ]
+    notes = {key: shown(values[key]) for key in keys or nearest(name, values) or values}
+    near = [f"{key} ({note})" if note else key for key, note in notes.items()]
     problem = f"Several {what}s begin with '{name}'" if keys else f"No {what} '{name}' in {place}"
     raise UserError(f"{problem}. There are: {', '.join(near) or 'none'}.")

@@ -92,9 +92,8 @@ class Prompt:
         try:
             return frozenset(meta.find_undeclared_variables(_environment().parse(self.text)))
         except TemplateSyntaxError as error:
-            raise UserError(
-                f"Prompt '{self.name}', line {error.lineno}: {error.message}."
-            ) from None
+            place = f"Prompt '{self.name}', line {error.lineno}"
+            raise UserError(f"{place}: {error.message}.") from None
 
     def render(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
         """Return the prompt's messages for these variables. Raises UserError if any is missing."""

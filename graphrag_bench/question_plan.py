@@ -14,7 +14,7 @@ FINAL = "final"
 
 
 def kind_of(question: Question) -> QuestionKind:
-    """Return the kind of a question. Without one in the data set, prose answers are abstract."""
+    """Return the kind in the data set. If there is none, a prose answer means `abstract`."""
     prose = answer_form(question.form).prose
     return "abstract" if (prose if question.abstract is None else question.abstract) else "specific"
 
@@ -131,11 +131,8 @@ def checked_plan(
         notes.append(f"{source} and {target} wait for each other: {source} no longer does")
     used = {name for one in sub_questions for name in needs[one.id]}
     closing = needs[FINAL] or tuple(one.id for one in sub_questions if one.id not in used)
-    return Plan(
-        tuple(replace(one, dependencies=needs[one.id]) for one in sub_questions),
-        replace(final, id=FINAL, dependencies=closing),
-        tuple(notes),
-    )
+    asked = tuple(replace(one, dependencies=needs[one.id]) for one in sub_questions)
+    return Plan(asked, replace(final, id=FINAL, dependencies=closing), tuple(notes))
 
 
 def _circle(needs: Mapping[str, Sequence[str]]) -> Sequence[str]:

@@ -70,10 +70,8 @@ class Registry(Generic[T]):
         """Register an operator or builder. Raises ContractError if another module uses its name."""
         known = self._items.get(item.name)
         if known is not None and known.function.__module__ != item.function.__module__:
-            raise ContractError(
-                f"{self.kind} '{item.name}' is already registered by {known.origin}; "
-                f"{item.origin} must choose another name"
-            )
+            taken = f"{self.kind} '{item.name}' is already registered by {known.origin}"
+            raise ContractError(f"{taken}; {item.origin} must choose another name")
         self._items[item.name] = item
 
     def get(self, name: str) -> T:

@@ -267,10 +267,8 @@ def decode(tokens: Sequence[int], encoding: Encoding = "cl100k") -> str:
 def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int]]:
     """Return the (start, end) of each token in characters. Two tokens may share a character."""
     first = _character_starts(text)
-    return [
-        (bisect_right(first, start) - 1, bisect_left(first, end))
-        for start, end in pairwise(_token_starts(text, encoding))
-    ]
+    pairs = pairwise(_token_starts(text, encoding))
+    return [(bisect_right(first, start) - 1, bisect_left(first, end)) for start, end in pairs]
 
 
 def token_cuts(text: str) -> list[int]:

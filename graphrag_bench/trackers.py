@@ -143,7 +143,5 @@ def _plain(name: str) -> str:
 
 def _require(package: str) -> None:
     if find_spec(package) is None:
-        raise UserError(
-            f"hydra/callbacks={package} needs the package {package}: "
-            f"pip install 'graphrag-bench[{package}]'."
-        )
+        install = f"pip install 'graphrag-bench[{package}]'"
+        raise UserError(f"hydra/callbacks={package} needs the package {package}: {install}.")

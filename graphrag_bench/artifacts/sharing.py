@@ -58,7 +58,7 @@ def find(artifacts: Path, key: str) -> StoredArtifact:
 
 
 def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
-    """Return an artifact after all stored artifacts that it was built from, at any distance."""
+    """Return an artifact after its stored inputs, their inputs, and so on."""
     every = {item.path: item for item in stored_artifacts(artifacts)}
     ordered: dict[str, StoredArtifact] = {}
 

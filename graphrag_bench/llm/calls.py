@@ -138,10 +138,8 @@ class FailureGate:
             )
         if outcome.of_server:
             raise ServerFailed(f"{problem}Run the same command again when the server is available.")
-        raise RunStopped(
-            f"{problem}Use a larger model or max_tokens, or accept more failures with "
-            "failures.limit."
-        )
+        advice = "Use a larger model or max_tokens, or accept more failures with failures.limit."
+        raise RunStopped(problem + advice)
 
 
 @dataclass(frozen=True)

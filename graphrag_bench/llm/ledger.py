@@ -179,10 +179,8 @@ class Budget:
     def check_prices(self, prices: Prices, model: str) -> None:
         """Raise UserError if the budget is in dollars and the model has no prices."""
         if self.usd is not None and prices == Prices():
-            raise UserError(
-                f"budget.usd={self.usd:g} needs the prices of {model}: "
-                "llm.prices={prompt: ..., completion: ...}, US dollars per million tokens."
-            )
+            setting = "llm.prices={prompt: ..., completion: ...}, US dollars per million tokens"
+            raise UserError(f"budget.usd={self.usd:g} needs the prices of {model}: {setting}.")
 
     @contextmanager
     def reserve(self, most: Spending) -> Iterator[Callable[[Completion], None]]:
@@ -195,10 +193,8 @@ class Budget:
         with self._changed:
             while problem := self._problem(most):
                 if self._n_calls == 0:
-                    raise RunStopped(
-                        f"{problem}. The results so far are kept. Raise the budget and run the "
-                        "same command again."
-                    )
+                    advice = "Raise the budget and run the same command again."
+                    raise RunStopped(f"{problem}. The results so far are kept. {advice}")
                 self._changed.wait()
             self._reserved += most
             self._n_calls += 1
@@ -219,12 +215,11 @@ class Budget:
             self._own += Spending.of(call)
 
     def _problem(self, most: Spending) -> str:
-        spent = self.spent
+        total = self.spent
         for name, limit in (("tokens", self.tokens), ("usd", self.usd)):
-            now, reserved, more = (getattr(of, name) for of in (spent, self._reserved, most))
+            now, reserved, more = (getattr(of, name) for of in (total, self._reserved, most))
             if limit is not None and now + reserved + more > limit + 1e-12:
-                return (
-                    f"budget.{name}={limit} could be exceeded: {round(now, 4)} {name} are spent, "
-                    f"and the next call may cost {round(more, 4)}"
-                )
+                spent = f"{round(now, 4)} {name} are spent"
+                next_call = f"the next call may cost {round(more, 4)}"
+                return f"budget.{name}={limit} could be exceeded: {spent}, and {next_call}"
         return ""

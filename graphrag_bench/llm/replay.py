@@ -45,10 +45,8 @@ class Replay(ChatModel):
             raise unknown(f"model in {self.path}", self._identity, there)
         if self._identity is None and len(there) != 1:
             names = ", ".join(there) or "none"
-            raise UserError(
-                f"{self.path} has the replies of {len(there)} models ({names}). Choose a model by "
-                "llm.identity."
-            )
+            problem = f"{self.path} has the replies of {len(there)} models ({names})"
+            raise UserError(f"{problem}. Choose a model by llm.identity.")
         return self._identity or there[0]
 
     def call(self, request: Request) -> Completion:

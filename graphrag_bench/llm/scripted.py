@@ -66,10 +66,8 @@ class Scripted(ChatModel):
         if reply is None and self.answer is not None:
             reply = self.answer(request.prompt)
         if reply is None:
-            raise RunStopped(
-                f"The scripted model has {len(self.replies)} patterns. None is in this prompt: "
-                f"{text[:300]!r}."
-            )
+            problem = f"The scripted model has {len(self.replies)} patterns. None is in this prompt"
+            raise RunStopped(f"{problem}: {text[:300]!r}.")
         if isinstance(reply, CallFailed):
             raise reply
         if isinstance(reply, Completion):

@@ -112,17 +112,15 @@ class Server:
         """API key from the environment, hidden in a repr. Raises UserError if it is not set."""
         if self.api_key_env is None:
             return SecretStr("no-key-needed")
+        variable = f"The environment variable {self.api_key_env}"
         if not (key := os.environ.get(self.api_key_env, "").strip()):
             raise UserError(
-                f"The environment variable {self.api_key_env} is not set. Set it to the API key: "
-                f"export {self.api_key_env}=... If the server needs no key, set "
-                f"{self.group}.api_key_env=null."
+                f"{variable} is not set. Set it to the API key: export {self.api_key_env}=... If "
+                f"the server needs no key, set {self.group}.api_key_env=null."
             )
         if not (key.isascii() and key.isprintable()):
-            raise UserError(
-                f"The environment variable {self.api_key_env} does not hold an API key, because it "
-                "contains characters that are not allowed in a header."
-            )
+            problem = "because it contains characters that are not allowed in a header"
+            raise UserError(f"{variable} does not hold an API key, {problem}.")
         return SecretStr(key)
 
     @cached_property
@@ -204,10 +202,8 @@ class Server:
             self._proven = not failure.of_server
             if self._proven:
                 raise
-            self._stop = ServerFailed(
-                f"The server at {self.address} accepted no call: {failure}. Start it, or "
-                f"correct {self.group}.base_url."
-            )
+            problem = f"The server at {self.address} accepted no call: {failure}"
+            self._stop = ServerFailed(f"{problem}. Start it, or correct {self.group}.base_url.")
         except RunStopped as stop:
             self._stop = stop
         else:
@@ -284,10 +280,8 @@ class Server:
             return CallFailed("content_filter", f"The server filtered the {what}: {message}")
         if status in (401, 403):
             key = f"the key in {self.api_key_env}" if self.api_key_env else "a call without a key"
-            return NotAccepted(
-                f"{self.address} refuses {key}: {at_fault}. Set {self.group}.api_key_env to the "
-                "variable that holds a valid key."
-            )
+            advice = f"Set {self.group}.api_key_env to the variable that holds a valid key."
+            return NotAccepted(f"{self.address} refuses {key}: {at_fault}. {advice}")
         if status in (404, 405):
             return NotAccepted(
                 f"{self.address} has no model '{self.model}', or no API at this path: {at_fault}. "
@@ -295,10 +289,8 @@ class Server:
             )
         if (field := unsupported_field(message, sent)) is not None:
             setting = _SETTINGS.get(field, f"decoding.extra without '{field}'")
-            return NotAccepted(
-                f"{self.address} does not support the field '{field}': {at_fault}. "
-                f"Set {self.group}.{setting}."
-            )
+            problem = f"{self.address} does not support the field '{field}': {at_fault}"
+            return NotAccepted(f"{problem}. Set {self.group}.{setting}.")
         return CallFailed("refused", at_fault)
 
     def _hidden(self, text: str) -> str:

@@ -134,10 +134,8 @@ def reports(*, import_from: Path, communities: Communities) -> Reports:
     """
     rows = _communities(import_from)
     if len(rows) != len(communities):
-        raise UserError(
-            f"{import_from} has reports of {len(rows)} communities, but the run has "
-            f"{len(communities)} communities. Set build.communities=msgraphrag."
-        )
+        counts = f"reports of {len(rows)} communities, but the run has {len(communities)}"
+        raise UserError(f"{import_from} has {counts}. Set build.communities=msgraphrag.")
     table = read_parquet(import_from, "community_reports", ("community", "full_content"))
     by_community = {int(row["community"]): row for row in table}
     reports = [by_community.get(int(row["community"]), {}) for row in rows]
@@ -159,10 +157,8 @@ def _communities(folder: Path) -> list[ParquetRow]:
 
 
 def _unit_chunks(folder: Path, chunk_table: ChunkTable) -> dict[str, imported.Chunks]:
-    texts = {
-        str(row["id"]): text_of(row["text"])
-        for row in read_parquet(folder, "text_units", ("id", "text"))
-    }
+    rows = read_parquet(folder, "text_units", ("id", "text"))
+    texts = {str(row["id"]): text_of(row["text"]) for row in rows}
     return imported.chunks_of_texts(texts, chunk_table)
 
 
