@@ -127,12 +127,10 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
     errors.raise_all()
     plain: dict[str, Any] = method_values(raw)
     steps = paths_of({stage: raw.get(stage) for stage in STAGES}, lists=True)
-    given = sorted(settings.keys() & known)
-    readers = [f"method.{at}" for at, value in steps.items() if references(value) & {*given}]
-    of_method = tuple(f"method.{name}" for name in given)
-    return EditablePipeline(
-        plain, run_settings, of_method, copy.deepcopy(plain), readers=tuple(readers)
-    )
+    own = settings.keys() & known
+    given = tuple(f"method.{name}" for name in sorted(own))
+    readers = tuple(f"method.{at}" for at, value in steps.items() if references(value) & own)
+    return EditablePipeline(plain, run_settings, given, copy.deepcopy(plain), readers)
 
 
 @dataclass(repr=False)

@@ -202,10 +202,8 @@ class ReachedCode:
     def _content(self, value: Any) -> Any:
         kind = type(value)
         if self._is_included_class(kind) and hasattr(value, "__dict__"):
-            cached = inspect.getmembers_static(kind, lambda one: isinstance(one, cached_property))
-            return self.value(
-                {name: one for name, one in vars(value).items() if name not in dict(cached)}
-            )
+            cached = dict(inspect.getmembers_static(kind, lambda o: isinstance(o, cached_property)))
+            return self.value({name: o for name, o in vars(value).items() if name not in cached})
         content = result_or_error(lambda: pickle.dumps(value, 4))
         return hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else "unknown"
 
@@ -317,9 +315,8 @@ def _parse(source: bytes) -> _Parsed:
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
             imports.append((base, [alias.name for alias in node.names]))
-            loaders |= {
-                one.asname or one.name for one in node.names if one.name in _IMPORT_FUNCTIONS
-            }
+            known = [alias for alias in node.names if alias.name in _IMPORT_FUNCTIONS]
+            loaders |= {alias.asname or alias.name for alias in known}
         elif isinstance(node, ast.Name | ast.Attribute):
             n_computed += _last_name(node) in loaders
         elif (

@@ -50,10 +50,8 @@ def graphml(
     """
     _, node_fields, edge_fields = _read(import_from)
     units = _units(import_from, chunk_table)
-    names = {
-        node: _first(fields, "name", "entity_id", "entity_name", "title", "label") or node
-        for node, fields in node_fields
-    }
+    labels = ("name", "entity_id", "entity_name", "title", "label")
+    names = {node: _first(fields, *labels) or node for node, fields in node_fields}
     nodes = [
         imported.ImportedNode(
             names[node],

@@ -29,7 +29,7 @@ from graphrag_bench.llm.settings import Prices
 from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens
 
-CompletedCalls = Generator[tuple[int, CallOutcome], None, None]
+Completed = Generator[tuple[int, CallOutcome], None, None]
 Log = Callable[[CallOutcome, str], None]
 TOKENS_PER_MESSAGE = 8
 ESTIMATE_RATIO = 1.2
@@ -127,9 +127,7 @@ class ChatModel(ABC):
                 self.report(isinstance(outcome, Completion), outcome)
         return [outcomes[position] for position in range(len(prompts))]
 
-    def as_completed(
-        self, requests: Sequence[Request], items: Sequence[str] = ()
-    ) -> CompletedCalls:
+    def as_completed(self, requests: Sequence[Request], items: Sequence[str] = ()) -> Completed:
         """Yield (position of the request, reply or failure) in the order in which replies arrive.
 
         `items` names the subject of each request in the ledger, e.g. a chunk id. The caller must
@@ -153,7 +151,7 @@ class ChatModel(ABC):
         if lost and self.stop_on_outage:
             raise ServerFailed(f"The server failed. Last failure: {lost[-1]}")
 
-    def _as_completed(self, requests: Sequence[Request], items: Sequence[str]) -> CompletedCalls:
+    def _as_completed(self, requests: Sequence[Request], items: Sequence[str]) -> Completed:
         if len(requests) == 1 or self.concurrency == 1:
             yield from enumerate(starmap(self._outcome, zip(requests, items, strict=True)))
             return
@@ -246,16 +244,9 @@ def estimated_tokens(prompt: Chat) -> int:
     return sum(count_tokens(message.content) + TOKENS_PER_MESSAGE for message in prompt)
 
 
-def reply(
-    llm: ChatModel,
-    prompt: Chat,
-    *,
-    max_tokens: int,
-    stop: Sequence[str] = (),
-    schema: Schema | None = None,
-) -> Completion:
+def reply(llm: ChatModel, prompt: Chat, *, max_tokens: int) -> Completion:
     """Return the reply of a model to one prompt. Raises CallFailed if the call fails."""
-    outcome = llm.complete([prompt], max_tokens=max_tokens, stop=stop, schema=schema)[0]
+    (outcome,) = llm.complete([prompt], max_tokens=max_tokens)
     if isinstance(outcome, CallFailed):
         raise outcome
     return outcome

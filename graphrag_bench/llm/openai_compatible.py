@@ -195,12 +195,10 @@ def completion(answer: Mapping[str, Any], request: Request, prices: Prices) -> C
         raise CallFailed("malformed", problem, paid=reply)
     n_words = sum(len(message.content.split()) for message in request.prompt)
     if n_words * 0.9 > n_prompt > _MIN_CUT:
-        raise CallFailed(
-            "context_overflow",
-            f"The server read {n_prompt} tokens of a prompt with {n_words} words. The prompt was "
-            "truncated to the server's window. Set a larger window (Ollama: num_ctx).",
-            paid=reply,
-        )
+        read = f"The server read {n_prompt} tokens of a prompt with {n_words} words."
+        cut = "The prompt was truncated to the server's window."
+        problem = f"{read} {cut} Set a larger window (Ollama: num_ctx)."
+        raise CallFailed("context_overflow", problem, paid=reply)
     if text:
         return reply
     problem = "The reply is empty."

@@ -18,9 +18,7 @@ class Replay(ChatModel):
     The identity is that of the recorded model, so that runs and artifacts have the same keys.
     """
 
-    def __init__(
-        self, path: str, identity: str | None = None, *, window: int | None = None
-    ) -> None:
+    def __init__(self, path: str, identity: str | None = None, window: int | None = None) -> None:
         self.path = Path(path)
         self._identity = identity
         self._window = window

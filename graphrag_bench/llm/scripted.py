@@ -52,9 +52,8 @@ class Scripted(ChatModel):
             self.prompts.append(request.prompt)
         n_words = sum(len(message.content.split()) for message in request.prompt)
         if self.window is not None and n_words > self.window:
-            raise CallFailed(
-                "context_overflow", f"{n_words} words do not fit into a window of {self.window}"
-            )
+            problem = f"{n_words} words do not fit into a window of {self.window}"
+            raise CallFailed("context_overflow", problem)
         text = last_user_message(request.prompt)
 
         def fits(pattern: str) -> bool:

@@ -24,6 +24,7 @@ from graphrag_bench.text import encodable
 from graphrag_bench.version import __version__
 
 Body = Mapping[str, Any]
+_Error = CallFailed | RunStopped
 OPENAI = "https://api.openai.com/v1"
 _LIST_SECONDS = 3.0
 """Time limit of the request for a server's list of models."""
@@ -221,7 +222,7 @@ class Server:
 
         self.limiter.admit(n_tokens)
         retries = Retries.up_to(n_retries)
-        answer: Body | CallFailed | RunStopped
+        answer: Body | _Error
         try:
             response = self._request("POST", path, body, retries=retries)
         except HTTPError as error:
@@ -239,9 +240,7 @@ class Server:
             raise answer
         return answer, n, seconds
 
-    def _answer(
-        self, status: int, text: str, sent: Body, n_retries: int
-    ) -> Body | CallFailed | RunStopped:
+    def _answer(self, status: int, text: str, sent: Body, n_retries: int) -> Body | _Error:
         """Return the body of a response. If it describes an error, return the error."""
         if 200 <= status < 300:
             try:
@@ -264,9 +263,7 @@ class Server:
             status = code if isinstance(code, int) else 502
         return self._error_for(status, self._hidden(text), sent, n_retries)
 
-    def _error_for(
-        self, status: int, text: str, sent: Body, n_retries: int
-    ) -> CallFailed | RunStopped:
+    def _error_for(self, status: int, text: str, sent: Body, n_retries: int) -> _Error:
         message = text[:500]
         at_fault = f"{message} (HTTP {status})"
         what = "text" if self.group == "embedder" else "prompt"

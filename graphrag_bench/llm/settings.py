@@ -86,9 +86,8 @@ def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None
         name, fault = kind.__name__.lower(), error.errors()[0]
         where = ".".join(map(str, (name, *fault["loc"])))
         known = ", ".join(kind.model_fields)
-        raise UserError(
-            f"{where}={fault['input']!r}: {fault['msg']}. Settings of {name}: {known}."
-        ) from None
+        problem = f"{where}={fault['input']!r}: {fault['msg']}"
+        raise UserError(f"{problem}. Settings of {name}: {known}.") from None
 
 
 def check_variable(variable: str | None) -> None:

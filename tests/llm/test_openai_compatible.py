@@ -8,7 +8,6 @@ import pytest
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
-from graphrag_bench.llm.chat import reply
 from graphrag_bench.llm.openai_compatible import OpenAICompatible, without_reasoning
 from graphrag_bench.llm.server import unsupported_field
 
@@ -20,7 +19,7 @@ def client(url: str, **more: Any) -> OpenAICompatible:
 
 
 def ask(model, prompt, **more) -> Completion:
-    return reply(model, prompt, **{"max_tokens": 20, **more})
+    return model.complete([prompt], **{"max_tokens": 20, **more})[0]
 
 
 def failure(model, prompt, **more) -> CallFailed:

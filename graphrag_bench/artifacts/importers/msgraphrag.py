@@ -96,11 +96,8 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
     """
     rows = _communities(import_from)
     entities = read_parquet(import_from, "entities", ("id", "title"))
-    node_of = {
-        str(row["id"]): node
-        for row in entities
-        if (node := graph.row_of.get(normalise_name(text_of(row["title"])))) is not None
-    }
+    names = {str(row["id"]): normalise_name(text_of(row["title"])) for row in entities}
+    node_of = {one: graph.row_of[name] for one, name in names.items() if name in graph.row_of}
     members = [
         dict.fromkeys(node_of[one] for one in list_of(row["entity_ids"]) if one in node_of)
         for row in rows
