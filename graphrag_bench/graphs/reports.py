@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice, zip_longest
+from itertools import islice, zip_longest
 from typing import Any
 
 import numpy as np
@@ -68,24 +68,19 @@ def extractive(
     """
     contents, rows = Contents(graph, communities), range(len(communities))
     titles = [contents.title(row) for row in rows]
-    wanted: list[list[tuple[str, Sequence[str], int]]] = []
+    headings: list[list[str]] = []
+    groups: list[tuple[list[str], int]] = []
     for row in rows:
         about = contents.sentences(row, MAX_SENTENCES)
         by_member: dict[int, list[str]] = {}
         for member, text in about:
             by_member.setdefault(member, []).append(text)
         shown = [node for node in contents.members(row)[:FINDINGS] if node in by_member]
-        findings = [(contents.names[node], by_member[node], FINDING_TOKENS) for node in shown]
-        wanted.append([(titles[row], [text for _, text in about], SUMMARY_TOKENS), *findings])
-    every = [section for sections in wanted for section in sections]
-    known = sentences.Sentences.of(
-        chain(*(texts for _, texts, _ in every)), embedder, progress,
-        among=sentences.over_limit((texts, most) for _, texts, most in every),
-    )  # fmt: skip
-    reports = [
-        report_text([(heading, known.summary(texts, most)) for heading, texts, most in sections])
-        for sections in wanted
-    ]
+        headings.append([titles[row], *(contents.names[node] for node in shown)])
+        groups.append(([text for _, text in about], SUMMARY_TOKENS))
+        groups += [(by_member[node], FINDING_TOKENS) for node in shown]
+    summaries = iter(sentences.central_texts(groups, embedder, progress))
+    reports = [report_text([(one, next(summaries)) for one in some]) for some in headings]
     fragments = [one for one in (graph.node_fragments, graph.fact_fragments) if one]
     chunks_by_text = sentences.sentence_chunks(pair for one in fragments for pair in one.pairs())
     quoted = [

@@ -1,10 +1,8 @@
 """Split texts into sentences, tag sentences with spaCy, and select central sentences."""
 
 import re
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -83,84 +81,54 @@ def vectors_of(texts: Sequence[str], embedder: Embedder, progress: Progress, lab
         return encode_in_blocks(texts, embedder, advance)
 
 
-@dataclass(frozen=True, eq=False)
-class Sentences:
-    """Distinct sentences with their unit vectors and numbers of tokens."""
+def central_sentences(
+    groups: Sequence[tuple[Sequence[str], int]], embedder: Embedder, progress: Progress
+) -> list[list[str]]:
+    """Return the most central sentences of each group, which is a pair (sentences, max_tokens).
 
-    texts: tuple[str, ...]
-    vectors: Vectors
-    n_tokens: tuple[int, ...]
-
-    @classmethod
-    def of(
-        cls,
-        texts: Iterable[str],
-        embedder: Embedder,
-        progress: Progress,
-        *,
-        among: Container[str] | None = None,
-    ) -> "Sentences":
-        """Return the distinct sentences in order, each with the embedding of its first 48 words.
-
-        If `among` is given, sentences that are not in `among` have zero vectors.
-        """
-        distinct = tuple(dict.fromkeys(texts))
-        rows = [row for row, text in enumerate(distinct) if among is None or text in among]
-        heads = [" ".join(distinct[row].split()[:_WORDS]) for row in rows]
-        vectors = np.zeros((len(distinct), embedder.dimension), np.float32)
-        vectors[rows] = vectors_of(heads, embedder, progress, "embedding sentences")
-        return cls(distinct, vectors, tuple(count_tokens(text) for text in distinct))
-
-    def central(self, texts: Iterable[str], max_tokens: int) -> list[str]:
-        """Return the most central of some sentences, with at most `max_tokens` tokens in all.
-
-        If all sentences fit, all are returned. Otherwise at least one is returned. Their order is
-        kept. The centrality of a sentence is its mean cosine to all given sentences. Ties are
-        broken by order. Sentences of fewer than four words are skipped, unless all sentences are
-        that short. A sentence is also skipped if its cosine to a more central selected sentence is
-        0.9 or more.
-        Source: Erkan and Radev 2004 (LexRank), section 3.
-        """
-        distinct = list(dict.fromkeys(texts))
-        if self._total(distinct) <= max_tokens:
-            return distinct
-        pool = [text for text in distinct if len(text.split()) >= _FEW_WORDS] or distinct
-        vectors = np.asarray(self.vectors[[self._row_of[text] for text in pool]], np.float64)
+    If all sentences of a group fit its maximum number of tokens, all are returned. Otherwise at
+    least one is returned. Their order is kept. The centrality of a sentence is its mean cosine to
+    all sentences of the group, by the embeddings of their first 48 words. Ties are broken by order.
+    Sentences of fewer than four words are skipped, unless all sentences are that short. A sentence
+    is also skipped if its cosine to a more central selected sentence is 0.9 or more.
+    Source: Erkan and Radev 2004 (LexRank), section 3.
+    """
+    central = [list(dict.fromkeys(texts)) for texts, _ in groups]
+    n_tokens = {text: count_tokens(text) for text in dict.fromkeys(chain(*central))}
+    sizes = [sum(n_tokens[text] for text in texts) for texts in central]
+    long = [row for row, (_, most) in enumerate(groups) if sizes[row] > most]
+    row_of: dict[str, int] = {}
+    for text in chain(*(central[row] for row in long)):
+        row_of.setdefault(text, len(row_of))
+    heads = [" ".join(text.split()[:_WORDS]) for text in row_of]
+    vectors = vectors_of(heads, embedder, progress, "embedding sentences")
+    for row in long:
+        pool = [one for one in central[row] if len(one.split()) >= _FEW_WORDS] or central[row]
+        own = np.asarray(vectors[[row_of[text] for text in pool]], np.float64)
         chosen: list[int] = []
-        room = max_tokens
-        for place in Ranked.top(vectors @ vectors.mean(axis=0), None).ids.tolist():
-            cost = self._total([pool[place]])
-            same = len(chosen) and np.max(vectors[chosen] @ vectors[place]) >= _SAME
-            if not same and (cost <= room or not chosen):
+        room = groups[row][1]
+        for place in Ranked.top(own @ own.mean(axis=0), None).ids.tolist():
+            same = len(chosen) and np.max(own[chosen] @ own[place]) >= _SAME
+            if not same and (n_tokens[pool[place]] <= room or not chosen):
                 chosen.append(place)
-                room -= cost
-        return [pool[place] for place in sorted(chosen)]
-
-    @cached_property
-    def _row_of(self) -> dict[str, int]:
-        return {text: row for row, text in enumerate(self.texts)}
-
-    def _total(self, texts: Iterable[str]) -> int:
-        return sum(self.n_tokens[self._row_of[text]] for text in texts)
-
-    def joined(self, texts: Sequence[str], max_tokens: int) -> str:
-        """Return sentences as one text, cut after `max_tokens` tokens."""
-        text = " ".join(texts)
-        return text if self._total(texts) <= max_tokens else first_tokens(text, max_tokens)
-
-    def summary(self, texts: Iterable[str], max_tokens: int) -> str:
-        """Return the most central of some sentences as a text of at most `max_tokens` tokens."""
-        return self.joined(self.central(texts, max_tokens), max_tokens)
+                room -= n_tokens[pool[place]]
+        central[row] = [pool[place] for place in sorted(chosen)]
+    return central
 
 
-def over_limit(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
-    """Return the sentences of all groups whose number of tokens exceeds the group's maximum."""
-    return frozenset(
-        text
-        for texts, max_tokens in groups
-        if sum(map(count_tokens, dict.fromkeys(texts))) > max_tokens
-        for text in texts
-    )
+def central_texts(
+    groups: Sequence[tuple[Sequence[str], int]], embedder: Embedder, progress: Progress
+) -> list[str]:
+    """Return the most central sentences of each group (sentences, max_tokens) as one text."""
+    central = central_sentences(groups, embedder, progress)
+    return [joined(texts, most) for texts, (_, most) in zip(central, groups, strict=True)]
+
+
+def joined(texts: Sequence[str], max_tokens: int) -> str:
+    """Return sentences as one text, cut after `max_tokens` tokens."""
+    text = " ".join(texts)
+    fits = sum(map(count_tokens, texts)) <= max_tokens
+    return text if fits else first_tokens(text, max_tokens)
 
 
 def sentence_chunks(read: Iterable[tuple[str, int]]) -> dict[str, set[int]]:

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from itertools import chain
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -183,17 +181,14 @@ def _extractive(
 ) -> SummariseRows:
     texts_of = list(split)
 
-    @cache
-    def known() -> sentences.Sentences:  # a tree without summaries embeds no sentence
-        return sentences.Sentences.of(chain(*split), embedder, progress)
-
     def summaries(families: Sequence[Sequence[int]]) -> list[str]:
-        chosen = [
-            known().central([text for child in family for text in texts_of[child]], SUMMARY_TOKENS)
+        groups = [
+            ([text for child in family for text in texts_of[child]], SUMMARY_TOKENS)
             for family in families
         ]
+        chosen = sentences.central_sentences(groups, embedder, progress)
         texts_of.extend(chosen)
-        return [known().joined(texts, SUMMARY_TOKENS) for texts in chosen]
+        return [sentences.joined(texts, SUMMARY_TOKENS) for texts in chosen]
 
     return summaries
 

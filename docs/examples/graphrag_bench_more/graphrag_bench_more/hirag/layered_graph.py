@@ -25,7 +25,7 @@ from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.graphs.build_calls import Extractor, text_budget
 from graphrag_bench.graphs.knowledge_graph import add_relationships
 from graphrag_bench.graphs.sentences import (
-    Sentences,
+    central_texts,
     chunks_of,
     first_tokens,
     sentence_chunks,
@@ -253,8 +253,7 @@ def _extractive(
         [one for row in family for one in split_sentences(layers.texts[row] or layers.names[row])]
         for family in families
     ]
-    known = Sentences.of([text for texts in sentences for text in texts], embedder, progress)
-    texts = [known.summary(family, SUMMARY_TOKENS) for family in sentences]
+    texts = central_texts([(family, SUMMARY_TOKENS) for family in sentences], embedder, progress)
     names = [", ".join(layers.first_names(family)) for family in families]
     return [[EntityRecord(name, kind, text)] for name, text in zip(names, texts, strict=True)]
 

@@ -22,7 +22,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.build_calls import Extractor, text_budget
 from graphrag_bench.graphs.communities import split_by_leiden
-from graphrag_bench.graphs.sentences import Sentences, chunks_of, sentence_chunks, vectors_of
+from graphrag_bench.graphs.sentences import central_texts, chunks_of, sentence_chunks, vectors_of
 from graphrag_bench.graphs.text_graph import text_graph
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
@@ -139,8 +139,7 @@ def _describe(
         written = extractor.texts(chats, names, f"write {kind}s", advice)
     if None not in written:
         return [text for text in written if text is not None]
-    known = Sentences.of([text for texts in texts_of for text in texts], embedder, progress)
-    central = [known.summary(texts, most_tokens) for texts in texts_of]
+    central = central_texts([(texts, most_tokens) for texts in texts_of], embedder, progress)
     return [text or other for text, other in zip(written, central, strict=True)]
 
 
