@@ -20,8 +20,7 @@ import json
 from argparse import Namespace
 from pathlib import Path
 
-from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.graph_health import graph_health, hubs
+from graphrag_bench.algorithms.graph import Graph, graph_health, hubs
 from graphrag_bench.artifacts import sharing
 from graphrag_bench.artifacts.graphml import export_graphml
 from graphrag_bench.artifacts.store import load_artifact

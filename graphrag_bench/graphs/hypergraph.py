@@ -120,20 +120,15 @@ def _merged(extraction: FactExtraction, n_chunks: int, description_tokens: int |
         if texts:
             descriptions[entity] += f": {' '.join(first_fitting(texts, description_tokens))}"
     of_facts = [(n + fact, chunk) for fact, chunk in fact_chunks]
-    rows, chunks = np.array([*entity_chunks, *of_facts], np.int64).T
-    edge_rows, chunks_of_edges = np.array(edge_chunks, np.int64).T
-    graph = Graph.from_arrays(
-        n + ends[:, 0],
-        ends[:, 1],
-        bool_csr(rows, chunks, (n + n_facts, n_chunks)),
-        bool_csr(edge_rows, chunks_of_edges, (len(ends), n_chunks)),
-        weights[ends[:, 0]],
-        [*entities, *(f"{HYPEREDGE}: {row}" for row in range(n_facts))],
-        relations=NAMES,
-    )
+    node_rows, chunks = np.array([*entity_chunks, *of_facts], np.int64).T
+    node_chunk = bool_csr(node_rows, chunks, (n + n_facts, n_chunks))
+    edge_rows, chunks = np.array(edge_chunks, np.int64).T
+    edge_chunk = bool_csr(edge_rows, chunks, (len(ends), n_chunks))
+    names = [*entities, *(f"{HYPEREDGE}: {row}" for row in range(n_facts))]
+    source, target, weight = n + ends[:, 0], ends[:, 1], weights[ends[:, 0]]
     whole = [(row, WHOLE, chunk) for row, chunk in of_facts]
     return replace(
-        graph,
+        Graph.from_arrays(source, target, node_chunk, edge_chunk, weight, names, relations=NAMES),
         types=Texts.of([ENTITY] * n + [HYPEREDGE] * n_facts),
         descriptions=Texts.of([*descriptions, *facts]),
         node_fragments=Fragments.of([*read, *whole], n + n_facts),

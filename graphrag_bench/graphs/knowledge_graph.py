@@ -279,15 +279,13 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
     row, distinct = pandas.factorize(codes)
     pairs, tails = np.divmod(distinct, len(used))
     heads, relations = np.divmod(pairs, n_relations)
+    names = [subgraphs.names[at] for at in used.tolist()]
+    relation_names = [subgraphs.relations[at] for at in relations.tolist()]
+    of_nodes = bool_csr(ends, np.repeat(of_chunk, 2), (len(used), len(chunk_table)))
     of_rows = bool_csr(row, of_chunk, (len(distinct), len(chunk_table)))
+    weights = np.diff(of_rows.indptr)
     return Graph.from_arrays(
-        heads,
-        tails,
-        bool_csr(ends, np.repeat(of_chunk, 2), (len(used), len(chunk_table))),
-        of_rows,
-        np.diff(of_rows.indptr),
-        [subgraphs.names[at] for at in used.tolist()],
-        relations=[subgraphs.relations[at] for at in relations.tolist()],
+        heads, tails, of_nodes, of_rows, weights, names, relations=relation_names
     )
 
 

@@ -120,30 +120,32 @@ class Merger:
         relationship is that of its first mention.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
-        ends, described = np.array(self._ends, np.int64).reshape(-1, 2), not self.named
-        kinds, themes = group_by_row(self._types, n), group_by_row(self.keywords, n_rows)
-        return replace(
-            Graph.from_arrays(
-                ends[:, 0],
-                ends[:, 1],
-                _incidence(self._node_chunks, n, n_chunks),
-                _incidence(self._relationship_chunks, n_rows, n_chunks),
-                self._weights,
-                list(self.nodes),
-                relations=self._relations,
-            ),
-            types=Texts.of([Counter(one).most_common(1)[0][0] if one else "" for one in kinds])
-            if described or attributes
-            else None,
-            descriptions=_join_texts(self._descriptions, n, most_tokens) if described else None,
-            facts=_join_texts(self._facts, n_rows, most_tokens) if described else None,
-            keywords=Texts.of([", ".join(dict.fromkeys(one)) for one in themes])
-            if keywords
-            else None,
-            node_attributes=NodeAttributes.of(self._stated, n_chunks) if attributes else None,
-            node_fragments=_fragments(self._descriptions, n) if described else None,
-            fact_fragments=_fragments(self._facts, n_rows) if described else None,
+        ends = np.array(self._ends, np.int64).reshape(-1, 2).T
+        node_chunk = _incidence(self._node_chunks, n, n_chunks)
+        relationship_chunk = _incidence(self._relationship_chunks, n_rows, n_chunks)
+        names, relations = list(self.nodes), self._relations
+        graph = Graph.from_arrays(
+            *ends, node_chunk, relationship_chunk, self._weights, names, relations=relations
         )
+        if attributes or not self.named:
+            kinds = group_by_row(self._types, n)
+            types = [Counter(one).most_common(1)[0][0] if one else "" for one in kinds]
+            graph = replace(graph, types=Texts.of(types))
+        if not self.named:
+            graph = replace(
+                graph,
+                descriptions=_join_texts(self._descriptions, n, most_tokens),
+                facts=_join_texts(self._facts, n_rows, most_tokens),
+                node_fragments=_fragments(self._descriptions, n),
+                fact_fragments=_fragments(self._facts, n_rows),
+            )
+        if keywords:
+            themes = group_by_row(self.keywords, n_rows)
+            joined = [", ".join(dict.fromkeys(one)) for one in themes]
+            graph = replace(graph, keywords=Texts.of(joined))
+        if attributes:
+            graph = replace(graph, node_attributes=NodeAttributes.of(self._stated, n_chunks))
+        return graph
 
 
 def group_by_row(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:

@@ -45,8 +45,8 @@ MORE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_more.j2")
 FACT_STEP = "extract facts"
 _YES_TOKENS = 8
 _TOO_SMALL = (
-    "The model may be too small for this format, "
-    "or its context window may be too short for the prompt"
+    "The model may be too small for this format, or its context window may be too short for the "
+    "prompt."
 )
 
 
@@ -122,14 +122,12 @@ def llm_text_extraction(
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; nano-graphrag.
     """
     read = partial(records.read_records, keywords=keywords, purpose=STEP)
+    reading = ReplyFormat(STEP, read, denies=records.drops_records)
+    extractor = Extractor(llm_build, max_tokens, progress)
+    prompts = extract_prompt, continue_prompt, more_prompt
+    values = {"entity_types": entity_types, "keywords": keywords}
     replies, counts = _glean(
-        Extractor(llm_build, max_tokens, progress),
-        chunk_table,
-        (extract_prompt, continue_prompt, more_prompt),
-        {"entity_types": entity_types, "keywords": keywords},
-        ReplyFormat(STEP, read, denies=records.drops_records),
-        max_gleaning,
-        "To build without a model, set build.text_extraction=nlp.",
+        extractor, chunk_table, prompts, values, reading, max_gleaning, "text_extraction"
     )
     rows = []
     for of_chunk in replies:
@@ -186,14 +184,11 @@ def llm_facts(
     Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction, and the authors' code.
     """
     read = partial(records.read_facts, purpose=FACT_STEP)
+    reading = ReplyFormat(FACT_STEP, read, denies=records.drops_records)
+    extractor = Extractor(llm_build, max_tokens, progress)
+    prompts = extract_prompt, continue_prompt, more_prompt
     replies, counts = _glean(
-        Extractor(llm_build, max_tokens, progress),
-        chunk_table,
-        (extract_prompt, continue_prompt, more_prompt),
-        {},
-        ReplyFormat(FACT_STEP, read, denies=records.drops_records),
-        max_gleaning,
-        "To build without a model, set build.fact_extraction=nlp.",
+        extractor, chunk_table, prompts, {}, reading, max_gleaning, "fact_extraction"
     )
     facts = [[one for reply in of_chunk for one in reply.records] for of_chunk in replies]
     rows = [
@@ -211,7 +206,7 @@ def _glean(
     values: Mapping[str, Any],
     reading: ReplyFormat[RecordReply],
     rounds: int,
-    advice: str,
+    resource: str,
 ) -> tuple[list[list[RecordReply]], dict[str, float]]:
     """Return the replies about each chunk, and their statistics.
 
@@ -239,7 +234,8 @@ def _glean(
                     going.append(row)
         return going
 
-    first = extractor.ask(talks, reading, items, f"{_TOO_SMALL}. {advice}")
+    advice = f"{_TOO_SMALL} To build without a model, set build.{resource}=nlp."
+    first = extractor.ask(talks, reading, items, advice)
     going = keep(range(len(items)), first)
     gleaning = ReplyFormat("gleaning", partial(_missed, reading))
     for number in range(rounds):

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.graph_health import graph_health, hubs
+from graphrag_bench.algorithms.graph import Graph, graph_health, hubs
 from graphrag_bench.algorithms.name_dictionary import Merge
 
 NODE_CHUNK = [[1, 1, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
