@@ -174,7 +174,7 @@ def llm_extraction(
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2; Zhou et al. 2025, section 4.
     """
     passages, items = chunk_table.passages, chunk_names(chunk_table)
-    extractor = Extractor(llm_build, max_tokens, progress)
+    extractor, n = Extractor(llm_build, max_tokens, progress), len(passages)
     chats = [entities_prompt.render({"passage": passage}) for passage in passages]
     reading = list_format(Entities, "named_entities", "extract entities")
     replies = extractor.ask(chats, reading, items, ADVICE)
@@ -183,11 +183,10 @@ def llm_extraction(
         row: [name for name in one.value.named_entities if not is_placeholder_name(name)]
         for row, one in named.items()
     }
+    texts = {row: json.dumps(entities, ensure_ascii=False) for row, entities in names.items()}
     chats = [
-        triples_prompt.render(
-            {"passage": passages[row], "entities": json.dumps(entities, ensure_ascii=False)}
-        )
-        for row, entities in names.items()
+        triples_prompt.render({"passage": passages[row], "entities": text})
+        for row, text in texts.items()
     ]
     of_triples = list_format(Triples, "triples", "extract triples")
     stated = extractor.ask(chats, of_triples, [items[row] for row in names], ADVICE)
@@ -196,17 +195,9 @@ def llm_extraction(
     skipped = {
         row: one.skipped + len(one.value.triples) - len(triples[row]) for row, one in read.items()
     }
-    counts = {
-        "skipped_triples": sum(skipped.values()),
-        **extractor.statistics,
-        **list_faults(
-            len(passages), named, read, malformed={row for row, n in skipped.items() if n}
-        ),
-    }
-    rows = [
-        ChunkExtraction(tuple(names.get(row, ())), triples.get(row, ()))
-        for row in range(len(passages))
-    ]
+    faults = list_faults(n, named, read, malformed={row for row in skipped if skipped[row]})
+    counts = {"skipped_triples": sum(skipped.values()), **extractor.statistics, **faults}
+    rows = [ChunkExtraction(tuple(names.get(row, ())), triples.get(row, ())) for row in range(n)]
     return Extraction.of(rows, counts)
 
 

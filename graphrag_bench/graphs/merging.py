@@ -120,13 +120,13 @@ class Merger:
         relationship is that of its first mention.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
-        ends = np.array(self._ends, np.int64).reshape(-1, 2).T
+        source, target = np.array(self._ends, np.int64).reshape(-1, 2).T
         node_chunk = _incidence(self._node_chunks, n, n_chunks)
         relationship_chunk = _incidence(self._relationship_chunks, n_rows, n_chunks)
-        names, relations = list(self.nodes), self._relations
         graph = Graph.from_arrays(
-            *ends, node_chunk, relationship_chunk, self._weights, names, relations=relations
-        )
+            source, target, node_chunk, relationship_chunk, self._weights, list(self.nodes),
+            relations=self._relations,
+        )  # fmt: skip
         if attributes or not self.named:
             kinds = group_by_row(self._types, n)
             types = [Counter(one).most_common(1)[0][0] if one else "" for one in kinds]

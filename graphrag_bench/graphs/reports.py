@@ -55,13 +55,12 @@ def extractive(
     """Make a report of each community from the most central sentences about its members.
 
     The title has the names of the three members with the most neighbours. At most 20 candidate
-    sentences are taken from the descriptions of the members and of the relationships between them.
-    Members with more neighbours come first. If a relationship has no description, the text "head
-    relation tail" is used. The summary has the most central candidates, up to 150 tokens. A finding
-    for each of the five members with the most neighbours has the most central candidates about the
-    member, up to 80 tokens. The rating (0..10) of a community is `5 * c + 5 * m`, where c is its
-    number of chunks and m is the logarithm of 1 plus its number of members. Both numbers are
-    divided by their maxima over all communities.
+    sentences come from the descriptions of the members, those with more neighbours first, and of
+    the relationships between them, or else from "head relation tail". The summary has the most
+    central candidates, up to 150 tokens. A finding for each of the five members with the most
+    neighbours has the most central candidates about the member, up to 80 tokens. The rating (0..10)
+    of a community is `5 * c + 5 * m`, where c is its number of chunks and m is the logarithm of 1
+    plus its number of members, both divided by their maxima over all communities.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Erkan and Radev 2004.
     Deviation: the reports are not written and rated by a model. For such reports, use
     `reports.llm`.
@@ -164,12 +163,12 @@ def llm_reports(
 
     The prompt has tables of the members of the community and of their relationships. The tables
     have at most 12,000 tokens, and at most 0.6 of the model's context window. A window of unknown
-    size is assumed to have 8,192 tokens. Small communities are processed before the larger
-    communities that contain them. Their reports can then replace rows in the prompts of the larger
-    communities. If a community does not change when the corpus changes, its cached reply is used
-    again. If a reply cannot be parsed after a second call, it becomes the summary of a report with
-    rating 0, and `fallback` marks the report. If a call fails, the community has no report. Both
-    cases are counted. Raises UserError if all replies are unusable.
+    size is assumed to have 8,192 tokens. Small communities are processed first, so that their
+    reports can replace rows in the prompts of the larger communities that contain them. A community
+    that does not change with the corpus keeps its cached reply. If a reply cannot be parsed after a
+    second call, it becomes the summary of a report with rating 0, and `fallback` marks the report.
+    If a call fails, the community has no report. Both cases are counted. Raises UserError if all
+    replies are unusable.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.
     """
     window = _UNKNOWN_WINDOW if llm_build.window is None else llm_build.window
@@ -217,8 +216,8 @@ def _batches(communities: Communities) -> Iterator[list[int]]:
 class Contents:
     """Members, relationships and texts of communities, from which reports are made.
 
-    `facts` has the description of each relationship. If there is no description, it has the text
-    "head relation tail". `parts` maps each community to its child communities, in ascending order.
+    `facts` has the description of each relationship, or else "head relation tail". `parts` maps
+    each community to its child communities, in ascending order.
     """
 
     def __init__(self, graph: Graph, communities: Communities) -> None:
@@ -284,12 +283,11 @@ def report_tables(
     """Return the tables of entities and relationships for the prompt that asks for a report.
 
     Entities are sorted by degree, and relationships by rank. Each of the two tables gets half of
-    the token budget, and has only whole rows. If some rows do not fit, a third table is added. It
-    has as many reports of child communities as fit the budget. The first two tables then share the
-    rest of the budget, and their rows about the reported communities come last. Reports are sorted
-    by importance. The importance of a child community is its number of chunks divided by the number
-    of chunks of its parent. Ties are broken by text. `texts` and `ratings` are the reports of all
-    communities.
+    the token budget, and has only whole rows. If some rows do not fit, as many reports of child
+    communities as fit the budget form a third table. The first two tables then share the rest of
+    the budget, and their rows about the reported communities come last. Reports are sorted by
+    importance, which is the community's number of chunks divided by that of its parent. Ties are
+    broken by text. `texts` and `ratings` are the reports of all communities.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; nano-graphrag.
     Deviation: nano-graphrag numbers reports by community, divides the number of chunks by the
     largest number of all communities, and counts neighbours outside the community in a rank.
@@ -299,13 +297,13 @@ def report_tables(
 
     def tables(room: int) -> tuple[list[str], list[str]]:
         entities = (
-            _line(place, contents.names[node], types[node] if types else "",
-                  contents.descriptions[node], contents.degree[node])
+            (place, contents.names[node], types[node] if types else "",
+             contents.descriptions[node], contents.degree[node])
             for place, node in enumerate(nodes)
         )  # fmt: skip
         relationships = (
-            _line(place, *(contents.names[end] for end in contents.ends[row]),
-                  contents.facts[row], contents.rank(row, members))
+            (place, *(contents.names[end] for end in contents.ends[row]),
+             contents.facts[row], contents.rank(row, members))
             for place, row in enumerate(rows)
         )  # fmt: skip
         return _fitting(entities, room // 2), _fitting(relationships, room // 2)
@@ -318,7 +316,7 @@ def report_tables(
         share = n_chunks / max(n_chunks[community], 1)
         parts.sort(key=lambda part: (-share[part], texts[part]))
         lines = (
-            _line(place, texts[part], float(ratings[part]), round(float(share[part]), 3))
+            (place, texts[part], float(ratings[part]), round(float(share[part]), 3))
             for place, part in enumerate(parts)
         )
         reports = _fitting(lines, budget)
@@ -332,18 +330,15 @@ def report_tables(
     )
 
 
-def _line(*cells: object) -> str:
-    text = io.StringIO()
-    flat = [" ".join(cell.split()) if isinstance(cell, str) else cell for cell in cells]
-    csv.writer(text, lineterminator="").writerow(flat)
-    return text.getvalue()
-
-
-def _fitting(lines: Iterable[str], budget: int) -> list[str]:
+def _fitting(rows: Iterable[Sequence[object]], budget: int) -> list[str]:
+    """Return the first rows that fit the budget, each as a line of CSV."""
     fitting: list[str] = []
-    for line in lines:
-        budget -= count_tokens(line) + 1
+    for row in rows:
+        cells = [" ".join(cell.split()) if isinstance(cell, str) else cell for cell in row]
+        line = io.StringIO()
+        csv.writer(line, lineterminator="").writerow(cells)
+        budget -= count_tokens(line.getvalue()) + 1
         if budget < 0:
             break
-        fitting.append(line)
+        fitting.append(line.getvalue())
     return fitting
