@@ -190,9 +190,8 @@ def _begins(text: str, head: re.Match[str]) -> bool:
     """Return whether a match is the start of a record, and not a field or words in brackets."""
     if (head["weak"] == "," and not head["quote"]) or (head["other"] and not head["open"]):
         return False
-    if head["open"] and head["field"]:
-        return True
-    return bool(_BEFORE.search(text, max(0, head.start() - 60), head.start()))
+    bracketed = head["open"] and head["field"]
+    return bool(bracketed or _BEFORE.search(text, max(0, head.start() - 60), head.start()))
 
 
 def _inside(segment: str, opening: str) -> tuple[str, str]:

@@ -157,13 +157,9 @@ class _Builder:
             return None
         label = f"{path} {name}"
         settings = {key: value for key, value in item.items() if key not in _OF_STEPS}
-        step = OperatorStep(
-            operator,
-            self._settings(operator, settings, label),
-            label,
-            self._lists_read(operator, item.get("use", ()), label),
-            self._list_name(operator, item.get("as", ""), label),
-        )
+        use = self._lists_read(operator, item.get("use", ()), label)
+        name = self._list_name(operator, item.get("as", ""), label)
+        step = OperatorStep(operator, self._settings(operator, settings, label), label, use, name)
         if "path_pooling" not in item or self.options.pooling is None:
             return step
         lists = dict(self.lists)
@@ -181,23 +177,18 @@ class _Builder:
             items = ()
         reads = {read.slot: read for read in reversed(operator.reads)}
         reads |= {read.parameter: read for read in operator.reads}
-        use = {
-            read.parameter: read.parameter
-            for read in operator.reads
-            if not read.optional and read.parameter in self.lists
-        }
+        needed = (read.parameter for read in operator.reads if not read.optional)
+        use = {name: name for name in needed if name in self.lists}
         for item in items:
             pairs = item.items() if isinstance(item, Mapping) else [(str(item), None)]
             for wanted, source in pairs:
-                read = reads.get(wanted)
-                if read is None or not (read.optional or source):
-                    known = sorted(name for name, one in reads.items() if one.optional or source)
-                    self.problems.append(
-                        f"{label} cannot use '{wanted}'; it can use {', '.join(known) or 'none'}."
-                    )
-                    continue
-                own = read.parameter if read.parameter in self.lists else read.slot
-                use[read.parameter] = source or own
+                usable = {name: one for name, one in reads.items() if one.optional or source}
+                if read := usable.get(wanted):
+                    own = read.parameter if read.parameter in self.lists else read.slot
+                    use[read.parameter] = source or own
+                else:
+                    known = ", ".join(sorted(usable)) or "none"
+                    self.problems.append(f"{label} cannot use '{wanted}'; it can use {known}.")
         for parameter, source in use.items():
             slot = reads[parameter].slot
             if source not in {*self.lists, slot}:
@@ -250,15 +241,12 @@ class _Builder:
 
 def unknown_stages(method: Mapping[str, Any]) -> list[str]:
     """Return the keys of a method file that have a list of steps but are not names of stages."""
-    return [
-        key
-        for key, items in method.items()
-        if key not in STAGES
-        and isinstance(items, list | tuple)
-        and any(
-            isinstance(item, Mapping) and ("op" in item or combinator_key(item)) for item in items
-        )
-    ]
+
+    def is_step(item: Any) -> bool:
+        return isinstance(item, Mapping) and bool("op" in item or combinator_key(item))
+
+    others = ((key, items) for key, items in method.items() if key not in STAGES)
+    return [key for key, one in others if isinstance(one, list | tuple) and any(map(is_step, one))]
 
 
 def build(
@@ -322,9 +310,8 @@ def run(
     small = max(1, execution.workers)
     block = BLOCK if not any(step.max_calls() for step in early) else small
     parts = [questions[first : first + block] for first in range(0, len(questions), block)]
-    starts = ([start(question) for question in part] for part in parts)
-    retrieved: Iterator[list[Outcome]] = (run_steps(early, one, execution) for one in starts)
-    for part, outcomes in zip(parts, retrieved, strict=True):
+    for part in parts:
+        outcomes = run_steps(early, [start(question) for question in part], execution)
         for near in range(0, len(part), small):
             rows = slice(near, near + small)
             final = run_steps(late, outcomes[rows], execution)

@@ -171,10 +171,9 @@ def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -
 class OperatorStep(Step):
     """Step that runs an operator with validated settings.
 
-    In a method file, a step can give a name to the list that it writes, so that later steps can
-    read the list. `use` maps parameters of the operator to named lists, which replace the slots of
-    these parameters. An optional parameter that is not in `use` gets None. `list_name` is the name
-    of the list that the step writes instead of the operator's main slot.
+    `use` maps parameters of the operator to named lists, which replace the slots of these
+    parameters. An optional parameter that is not in `use` gets None. `list_name` is the name of the
+    list that the step writes instead of the operator's main slot.
     """
 
     operator: Operator
@@ -246,18 +245,11 @@ class OperatorStep(Step):
         failed = isinstance(wrote, Failure)
         replies = (reply for meter in meters for reply in meter.replies)
         texts = tuple(one.text if isinstance(one, Completion) else str(one) for one in replies)
-        trace = StepTrace(
-            self.label,
-            self.operator.name,
-            seconds,
-            Usage.of(meters),
-            texts,
-            {} if failed else wrote,
-        )
+        name, calls, shown = self.operator.name, Usage.of(meters), {} if failed else wrote
+        trace = StepTrace(self.label, name, seconds, calls, texts, shown)
         execution.traces.setdefault(state.question.id, []).append(trace)
-        if isinstance(wrote, Failure):
-            return wrote
-        return state.write({self.writes(slot): value for slot, value in wrote.items()})
+        named = {self.writes(slot): value for slot, value in shown.items()}
+        return wrote if failed else state.write(named)
 
     def check(self, checker: Checker) -> None:
         """Check the inputs, resources, graph attributes and prompt variables of the operator."""
@@ -288,16 +280,10 @@ class OperatorStep(Step):
     def describe(self) -> dict[str, Any]:
         """Return this step's part of the run key: operator, code, settings and named lists."""
         prompts = {type(value) for value in self.settings.values() if hasattr(value, "digest")}
-        return {
-            "op": self.operator.name,
-            "code": [self.operator.code, *sorted(map(code, prompts))],
-            "settings": {
-                name: value.digest if hasattr(value, "digest") else value
-                for name, value in self.settings.items()
-            },
-            "use": dict(self.use),
-            "as": self.list_name,
-        }
+        settings = {n: getattr(value, "digest", value) for n, value in self.settings.items()}
+        codes = [self.operator.code, *sorted(map(code, prompts))]
+        named = {"use": dict(self.use), "as": self.list_name}
+        return {"op": self.operator.name, "code": codes, "settings": settings, **named}
 
     def mapped(self, change: "Callable[[OperatorStep], OperatorStep]") -> "OperatorStep":
         """Return the step after `change` was applied to it."""
@@ -318,10 +304,9 @@ def run_steps(
     """Run a list of steps on each state. If a step fails, the later steps skip the failed state."""
     outcomes: list[Outcome] = list(states)
     for step in steps:
-        alive = [row for row, outcome in enumerate(outcomes) if isinstance(outcome, RetrievalState)]
-        block = [outcome for outcome in outcomes if isinstance(outcome, RetrievalState)]
-        if not block:
+        alive = {row: one for row, one in enumerate(outcomes) if isinstance(one, RetrievalState)}
+        if not alive:
             break
-        for row, outcome in zip(alive, step.run(block, execution), strict=True):
+        for row, outcome in zip(alive, step.run([*alive.values()], execution), strict=True):
             outcomes[row] = outcome
     return outcomes
