@@ -250,8 +250,7 @@ def pushed_pagerank(
     state[seeds, 0] = weights[~alone] / strength[seeds]
     mean = float(strength.mean()) or 1.0
     starts, ways = (part.astype(np.int32, copy=False) for part in (matrix.indptr, matrix.indices))
-    border = error / mean
-    touched, _ = push(starts, ways, matrix.data, seeds, damping, border, state)
+    touched, _ = push(starts, ways, matrix.data, seeds, damping, error / mean, state)
     share = 1 / (len(walk) * mean)
     nodes, values, onward = node_masses(touched, strength, state, damping, share)
     ranked, k = np.where(nodes >= first, values, -1.0), REFINE_FACTOR * top_k + 100

@@ -152,8 +152,7 @@ def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     prompts = settings["entities_prompt"], settings["triples_prompt"]
     prompt = sum(template_tokens(one) for one in prompts) / 2 + sizes.chunk
-    most = settings["max_tokens"] or MOST_TOKENS
-    return prompt, min(_REPLY_SHARE * sizes.chunk / 2, most)
+    return prompt, min(_REPLY_SHARE * sizes.chunk / 2, settings["max_tokens"] or MOST_TOKENS)
 
 
 @artifact("extraction.llm", calls=2, tokens=_tokens)

@@ -209,8 +209,7 @@ def _shortened(vectors: Vectors) -> Vectors:
     A shorter vector has a quarter of the dimensions, and the length of the omitted part as its last
     component.
     """
-    main = np.linalg.eigh(vectors.T @ vectors)[1][:, -(vectors.shape[1] // 4) :]
-    inside = vectors @ main
+    inside = vectors @ np.linalg.eigh(vectors.T @ vectors)[1][:, -(vectors.shape[1] // 4) :]
     left = (vectors**2).sum(axis=1) - (inside**2).sum(axis=1)
     return np.column_stack([inside, np.sqrt(np.maximum(left, 0.0) + _SLACK)])
 
@@ -283,9 +282,8 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
     relation_names = [subgraphs.relations[at] for at in relations.tolist()]
     of_nodes = bool_csr(ends, np.repeat(of_chunk, 2), (len(used), len(chunk_table)))
     of_rows = bool_csr(row, of_chunk, (len(distinct), len(chunk_table)))
-    weights = np.diff(of_rows.indptr)
     return Graph.from_arrays(
-        heads, tails, of_nodes, of_rows, weights, names, relations=relation_names
+        heads, tails, of_nodes, of_rows, np.diff(of_rows.indptr), names, relations=relation_names
     )
 
 

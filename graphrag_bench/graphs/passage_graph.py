@@ -61,9 +61,8 @@ def passage(
     pairs, place = np.unique(np.concatenate(codes), return_inverse=True)
     shared = bool_csr(place, np.concatenate(of), (len(pairs), len(names)))
     relations = Texts.of(list(names)).join_rows(shared, ", ")
-    graph = chunks_as_nodes(n, np.stack(np.divmod(pairs, n)), np.diff(shared.indptr), relations)
     return replace(
-        graph,
+        chunks_as_nodes(n, np.stack(np.divmod(pairs, n)), np.diff(shared.indptr), relations),
         descriptions=Texts.of(chunk_table.passages),
         statistics={"entities": len(names), "too_frequent": int(frequent.sum())},
     )

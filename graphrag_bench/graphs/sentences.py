@@ -126,9 +126,8 @@ def central_texts(
 
 def joined(texts: Sequence[str], max_tokens: int) -> str:
     """Return sentences as one text, cut after `max_tokens` tokens."""
-    text = " ".join(texts)
-    fits = sum(map(count_tokens, texts)) <= max_tokens
-    return text if fits else first_tokens(text, max_tokens)
+    text, n_tokens = " ".join(texts), sum(map(count_tokens, texts))
+    return text if n_tokens <= max_tokens else first_tokens(text, max_tokens)
 
 
 def sentence_chunks(read: Iterable[tuple[str, int]]) -> dict[str, set[int]]:

@@ -17,7 +17,7 @@ from graphrag_bench.algorithms.extraction import (
 )
 from graphrag_bench.contract import Sizes, artifact, template_tokens
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
+from graphrag_bench.embedding.nlp import NUMERIC, Nlp
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.graphs import build_calls, records
 from graphrag_bench.graphs.build_calls import Extractor
@@ -62,31 +62,32 @@ def nlp_text_extraction(
     title of a passage is an entity too, of the type "" unless it is also a named entity. It is
     described by the sentences that contain it, or else by the first sentence.
     """
-    read = read_chunks(chunk_table, nlp, progress)
-    return TextExtraction.of([_records(some, title, keywords) for title, some in read], {})
-
-
-def _records(sentences: Sequence[Sentence], title: str, keywords: bool) -> ChunkRecords:
-    entities: list[EntityRecord] = []
-    relationships = []
-    if title:
-        wanted = f" {normalise_name(title)} "
-        naming = [one.text for one in sentences if wanted in f" {normalise_name(one.text)} "]
-        texts = naming or [one.text for one in sentences[:1]] or [""]
-        entities += [EntityRecord(title, "", text) for text in texts]
-    for sentence in sentences:
-        named = dict.fromkeys(one for one in sentence.entities if one[1] not in NUMERIC)
-        entities += [EntityRecord(name, label.lower(), sentence.text) for name, label in named]
-        names = list(dict.fromkeys(name for name, _ in named))
-        facts = relations_between(sentence, title, {*names, title} - {""})
-        seen = set()
-        for head, tail in (*((one.head, one.tail) for one in facts), *co_occurring(names, title)):
-            ends = frozenset((normalise_name(head), normalise_name(tail)))
-            if len(ends) == 2 and ends not in seen:
-                seen.add(ends)
-                themes = sentence.lemmas if keywords else ()
-                relationships.append(RelationshipRecord(head, tail, sentence.text, themes))
-    return ChunkRecords(tuple(entities), tuple(relationships))
+    rows = []
+    for title, sentences in read_chunks(chunk_table, nlp, progress):
+        entities: list[EntityRecord] = []
+        relationships = []
+        if title:
+            wanted = f" {normalise_name(title)} "
+            naming = [one.text for one in sentences if wanted in f" {normalise_name(one.text)} "]
+            texts = naming or [one.text for one in sentences[:1]] or [""]
+            entities += [EntityRecord(title, "", text) for text in texts]
+        for sentence in sentences:
+            named = dict.fromkeys(one for one in sentence.entities if one[1] not in NUMERIC)
+            entities += [EntityRecord(name, label.lower(), sentence.text) for name, label in named]
+            names = list(dict.fromkeys(name for name, _ in named))
+            facts = relations_between(sentence, title, {*names, title} - {""})
+            stated = [(one.head, one.tail) for one in facts]
+            pairs = {}
+            for ends in (*stated, *co_occurring(names, title)):
+                pairs.setdefault(frozenset(map(normalise_name, ends)), ends)
+            themes = sentence.lemmas if keywords else ()
+            relationships += [
+                RelationshipRecord(*ends, sentence.text, themes)
+                for normal, ends in pairs.items()
+                if len(normal) == 2
+            ]
+        rows.append(ChunkRecords(tuple(entities), tuple(relationships)))
+    return TextExtraction.of(rows, {})
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:

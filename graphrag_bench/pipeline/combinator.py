@@ -138,10 +138,9 @@ def read_combinator(
 def _settings(form: str) -> dict[str, Setting]:
     """Map the fields of a combinator to their settings. The key of the first field is `form`."""
     _, *own = signature_of(registered[form]).parameters.values()
-    names = [form, *(one.name for one in own[1:])]
     return {
-        one.name: Setting(name, one.annotation, one.default)
-        for name, one in zip(names, own, strict=True)
+        one.name: Setting(one.name if place else form, one.annotation, one.default)
+        for place, one in enumerate(own)
     }
 
 

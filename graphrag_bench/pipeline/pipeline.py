@@ -309,8 +309,8 @@ def run(
     late = pipeline.generate if answering else pipeline.packing
     small = max(1, execution.workers)
     block = BLOCK if not any(step.max_calls() for step in early) else small
-    parts = [questions[first : first + block] for first in range(0, len(questions), block)]
-    for part in parts:
+    for first in range(0, len(questions), block):
+        part = questions[first : first + block]
         outcomes = run_steps(early, [start(question) for question in part], execution)
         for near in range(0, len(part), small):
             rows = slice(near, near + small)
