@@ -13,13 +13,8 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.rows import json_file
 from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.errors import UserError
+from graphrag_bench.graphs import sentences
 from graphrag_bench.graphs.build_calls import MOST_TOKENS, Extractor, chunk_names, list_faults
-from graphrag_bench.graphs.sentences import (
-    co_occurring,
-    named_entities,
-    read_chunks,
-    relations_between,
-)
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ListReply, list_format
 from graphrag_bench.progress import Progress
@@ -130,21 +125,23 @@ def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> 
     object.
     """
     rows, n_sentences, n_related = [], 0, 0
-    for title, sentences in read_chunks(chunk_table, nlp, progress):
+    for title, tagged in sentences.read_chunks(chunk_table, nlp, progress):
         entities, triples = [title] if title else [], list[Triple]()
-        for sentence in sentences:
+        for sentence in tagged:
             names = [*(entity for entity, _ in sentence.entities), *sentence.phrases]
             entities += names
-            related = list(relations_between(sentence, title, {*names, title} - {""}))
+            related = list(sentences.relations_between(sentence, title, {*names, title} - {""}))
             joined = {frozenset((fact.head, fact.tail)) for fact in related}
-            pairs = co_occurring(list(dict.fromkeys(named_entities(sentence))), title)
+            pairs = sentences.co_occurring(
+                list(dict.fromkeys(sentences.named_entities(sentence))), title
+            )
             triples += related
             triples += [
                 Triple(a, CO_OCCURS, b) for a, b in pairs if frozenset((a, b)) not in joined
             ]
         rows.append(ChunkExtraction(tuple(dict.fromkeys(entities)), tuple(triples)))
-        n_sentences += len(sentences)
-        n_related += sum(bool(sentence.relations) for sentence in sentences)
+        n_sentences += len(tagged)
+        n_related += sum(bool(sentence.relations) for sentence in tagged)
     share = n_related / n_sentences if n_sentences else 0.0
     return Extraction.of(rows, {"relation_share": round(share, 4)})
 

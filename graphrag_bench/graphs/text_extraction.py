@@ -19,15 +19,9 @@ from graphrag_bench.contract import Sizes, artifact, template_tokens
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.graphs import build_calls, records
+from graphrag_bench.graphs import build_calls, records, sentences
 from graphrag_bench.graphs.build_calls import Extractor
 from graphrag_bench.graphs.records import RecordReply
-from graphrag_bench.graphs.sentences import (
-    co_occurring,
-    named_entities,
-    read_chunks,
-    relations_between,
-)
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat
@@ -63,22 +57,22 @@ def nlp_text_extraction(
     described by the sentences that contain it, or else by the first sentence.
     """
     rows = []
-    for title, sentences in read_chunks(chunk_table, nlp, progress):
+    for title, tagged in sentences.read_chunks(chunk_table, nlp, progress):
         entities: list[EntityRecord] = []
         relationships = []
         if title:
             wanted = f" {normalise_name(title)} "
-            naming = [one.text for one in sentences if wanted in f" {normalise_name(one.text)} "]
-            texts = naming or [one.text for one in sentences[:1]] or [""]
+            naming = [one.text for one in tagged if wanted in f" {normalise_name(one.text)} "]
+            texts = naming or [one.text for one in tagged[:1]] or [""]
             entities += [EntityRecord(title, "", text) for text in texts]
-        for sentence in sentences:
+        for sentence in tagged:
             named = dict.fromkeys(one for one in sentence.entities if one[1] not in NUMERIC)
             entities += [EntityRecord(name, label.lower(), sentence.text) for name, label in named]
             names = list(dict.fromkeys(name for name, _ in named))
-            facts = relations_between(sentence, title, {*names, title} - {""})
+            facts = sentences.relations_between(sentence, title, {*names, title} - {""})
             stated = [(one.head, one.tail) for one in facts]
             pairs = {}
-            for ends in (*stated, *co_occurring(names, title)):
+            for ends in (*stated, *sentences.co_occurring(names, title)):
                 pairs.setdefault(frozenset(map(normalise_name, ends)), ends)
             themes = sentence.lemmas if keywords else ()
             relationships += [
@@ -150,14 +144,14 @@ def nlp_facts(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> FactE
     Source: this project.
     """
     rows = []
-    for title, sentences in read_chunks(chunk_table, nlp, progress):
+    for title, tagged in sentences.read_chunks(chunk_table, nlp, progress):
         facts = []
-        for sentence in sentences:
+        for sentence in tagged:
             text, own = " ".join(sentence.text.split()), normalise_name(title)
             if own and f" {own} " not in f" {normalise_name(text)} ":
                 text = f"{title}: {text}"
             names: dict[str, str] = {}
-            for name in (title, *named_entities(sentence)):
+            for name in (title, *sentences.named_entities(sentence)):
                 names.setdefault(normalise_name(name), name)
             entities = tuple(EntityRecord(name, "", text) for key, name in names.items() if key)
             facts += [FactRecord(text, entities)] if entities else []

@@ -4,11 +4,14 @@ Operators see only the texts and questions of the data set. They do not see enti
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 from graphrag_bench.data.dataset import Document
 from graphrag_bench.text import show_briefly
+
+Rate = Annotated[float, Field(ge=0, le=1)]
 
 
 class WorldSettings(BaseModel):
@@ -26,18 +29,10 @@ class WorldSettings(BaseModel):
     size: int = Field(1000, ge=12, description="number of entities, each with one passage")
     facts_per_passage: int = Field(2, ge=1, le=3, description="number of facts about each entity")
     n_questions: PositiveInt = Field(100, description="number of questions")
-    alias_rate: float = Field(
-        0.2, ge=0, le=1, description="fraction of the mentions in facts that use the alias"
-    )
-    noise: float = Field(
-        0.1, ge=0, le=0.9, description="fraction of all passages that state no fact of the world"
-    )
-    contradictions: float = Field(
-        0.5, ge=0, le=1, description="fraction of the noise passages that contradict a fact"
-    )
-    removed: float = Field(
-        0.0, ge=0, le=1, description="fraction of the facts that are left out of the corpus"
-    )
+    alias_rate: Rate = Field(0.2, description="fraction of mentions in facts that use the alias")
+    noise: Rate = Field(0.1, le=0.9, description="fraction of all passages without a true fact")
+    contradictions: Rate = Field(0.5, description="fraction of noise passages against a fact")
+    removed: Rate = Field(0.0, description="fraction of the facts that are left out of the corpus")
     seed: int = Field(0, ge=0, description="seed of all random choices")
 
     @property

@@ -7,17 +7,9 @@ import numpy as np
 from graphrag_bench.data.dataset import Document
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray
+from graphrag_bench.world import grammar
 from graphrag_bench.world.facts import Chain, Fact, World, WorldEntity, WorldSettings
-from graphrag_bench.world.grammar import (
-    ALSO,
-    BY_PHRASE,
-    KINDS,
-    RELATIONS,
-    TYPES,
-    Statement,
-    kind_sentence,
-    question,
-)
+from graphrag_bench.world.grammar import KINDS, TYPES, Statement, kind_sentence
 
 _STREAMS = ("names", "facts", "aliases", "removed", "chains", "order", "noise", "outsiders")
 _SOUNDS = (
@@ -33,7 +25,7 @@ _NOUNS = {
 }
 """The last words in the names of places, organisations and works."""
 _TRIES = 200
-_OF_HEAD = {kind: [one for one in RELATIONS if one.head == kind] for kind in TYPES}
+_OF_HEAD = {kind: [one for one in grammar.RELATIONS if one.head == kind] for kind in TYPES}
 
 
 def make_world(settings: WorldSettings) -> World:
@@ -55,7 +47,7 @@ def make_world(settings: WorldSettings) -> World:
     for place, one in zip(order, entities, strict=True):
         sentences = [kind_sentence(one.name, one.kind)]
         if one.alias in named:
-            sentences.append(Statement(one.name, ALSO, one.alias).sentence)
+            sentences.append(Statement(one.name, grammar.ALSO, one.alias).sentence)
         own = facts[one.id * n_each : (one.id + 1) * n_each]
         sentences += [_statement(fact) for fact in own if fact.passage is not None]
         placed.append((place, Document(f"p{one.id}", one.name, " ".join(sentences))))
@@ -143,7 +135,7 @@ def _chains(
                 f"questions of 1 to {settings.hops} hops. Increase dataset.size, or decrease "
                 "dataset.n_questions."
             )
-        text = question(entities[walk[0].head].name, tuple(fact.phrase for fact in walk))
+        text = grammar.question(entities[walk[0].head].name, tuple(fact.phrase for fact in walk))
         chains[rows] = Chain(f"q{number}", text, walk[0].head, rows, walk[-1].tail)
     return list(chains.values())
 
@@ -172,7 +164,7 @@ def _noise(
     placed = []
     for row, (turn, kind, place) in enumerate(draws.tolist()):
         fact = facts[targets[row % len(targets)]]
-        head, of_type = entities[fact.head], BY_PHRASE[fact.phrase].tail
+        head, of_type = entities[fact.head], grammar.BY_PHRASE[fact.phrase].tail
         tail = entities[_tail(of_type, settings.size, turn, (fact.head, fact.tail))]
         contradicts = int((row + 1) * settings.contradictions) > int(row * settings.contradictions)
         others = contradictions if contradicts else distractors

@@ -1,10 +1,9 @@
 """Extract all facts of a synthetic world, or all facts except a given fraction."""
 
 from dataclasses import replace
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field
 
 from graphrag_bench.algorithms.extraction import (
     ChunkExtraction,
@@ -19,6 +18,7 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.text import normalise_name
+from graphrag_bench.world.facts import Rate
 from graphrag_bench.world.grammar import (
     ALSO,
     BY_PHRASE,
@@ -28,7 +28,6 @@ from graphrag_bench.world.grammar import (
     statements,
 )
 
-Rate = Annotated[float, Field(ge=0, le=1)]
 Aliases = Literal["resolved", "as_written"]
 
 

@@ -11,15 +11,8 @@ from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.llm.calls import Chat, RunStopped
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.text import normalise_name
-from graphrag_bench.world.grammar import (
-    ALSO,
-    BY_PHRASE,
-    ParsedQuestion,
-    Statement,
-    kinds,
-    parse_question,
-    statements,
-)
+from graphrag_bench.world import grammar
+from graphrag_bench.world.grammar import Statement
 
 UNKNOWN = "unknown"
 """The answer if a fact of the question's chain is missing in the prompt."""
@@ -66,13 +59,13 @@ class WorldPrompt:
     text: str
 
     @cached_property
-    def question(self) -> ParsedQuestion:
+    def question(self) -> grammar.ParsedQuestion:
         """The question in the last line that begins with `Question:`.
 
         Raises RunStopped for a question that is not about a synthetic world.
         """
         text = self.line("Question:")
-        if (parsed := parse_question(text)) is None:
+        if (parsed := grammar.parse_question(text)) is None:
             raise RunStopped(
                 f"{text!r} is not a question of a synthetic world. llm=world_reader answers "
                 "questions of dataset=world only."
@@ -82,11 +75,11 @@ class WorldPrompt:
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
         """The statements in the prompt in order, without rumours."""
-        return tuple(one for one in statements(self.text) if not one.rumour)
+        return tuple(one for one in grammar.statements(self.text) if not one.rumour)
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
-        aliases = (one for one in reversed(self.statements) if one.phrase == ALSO)
+        aliases = (one for one in reversed(self.statements) if one.phrase == grammar.ALSO)
         return {normalise_name(one.tail): normalise_name(one.head) for one in aliases}
 
     def canonical(self, name: str) -> str:
@@ -125,7 +118,7 @@ def _entities(prompt: WorldPrompt) -> str:
     if prompt.line("Question:"):
         names = [prompt.question.start]
     else:
-        names = [name for name, _, _ in kinds(prompt.text)]
+        names = [name for name, _, _ in grammar.kinds(prompt.text)]
         names += [name for one in prompt.statements for name in (one.head, one.tail)]
     return _json({"named_entities": list(dict.fromkeys(names))})
 
@@ -135,7 +128,7 @@ def _triples(prompt: WorldPrompt) -> str:
 
 
 def _keywords(prompt: WorldPrompt) -> str:
-    roles = [BY_PHRASE[phrase].role for phrase in prompt.question.phrases]
+    roles = [grammar.BY_PHRASE[phrase].role for phrase in prompt.question.phrases]
     return _json({"high_level_keywords": roles, "low_level_keywords": [prompt.question.start]})
 
 
@@ -147,11 +140,8 @@ def _points(prompt: WorldPrompt) -> list[dict[str, Any]]:
     start = normalise_name(prompt.question.start)
     facts = [one for one in prompt.statements if one.phrase in prompt.question.phrases]
     ends = {start, *(normalise_name(end) for one in facts for end in (one.head, one.tail))}
-    facts += [
-        one
-        for one in prompt.statements
-        if one.phrase == ALSO and ends & {normalise_name(one.head), normalise_name(one.tail)}
-    ]
+    aliases = (one for one in prompt.statements if one.phrase == grammar.ALSO)
+    facts += [one for one in aliases if ends & {*map(normalise_name, (one.head, one.tail))}]
     return [
         {"description": one.sentence, "score": 100 if prompt.canonical(one.head) == start else 50}
         for one in dict.fromkeys(facts)
