@@ -66,8 +66,8 @@ def separator(
 
     Separators are spaces, newlines, and the punctuation marks that end sentences in Latin and CJK
     scripts. A chunk starts with the last `overlap` tokens of the previous chunk. It may exceed
-    `size` by a token or two, because the tokens between two separators are counted separately.
-    Raises UserError if `overlap` is not below `size`.
+    `size` by a token or two, because parts between separators are counted separately. Raises
+    UserError if `overlap` is not below `size`.
     """
     _refuse(size, overlap)
 
@@ -82,15 +82,14 @@ def separator(
     return _table(chunks())
 
 
-def windows(tokens: Sequence[int], size: int, overlap: int) -> Iterator[Sequence[int]]:
-    """Yield windows of `size` tokens. Consecutive windows overlap by `overlap` tokens."""
-    return (tokens[start : start + size] for start in range(0, len(tokens), size - overlap))
+def _windows(n: int, size: int, overlap: int) -> Iterator[tuple[int, int]]:
+    """Yield the windows (start, stop) of n tokens."""
+    return ((start, min(start + size, n)) for start in range(0, n, size - overlap))
 
 
 def _cut(text: str, size: int, overlap: int) -> Iterator[str]:
     cuts = token_cuts(text)
-    for window in windows(range(len(cuts) - 1), size, overlap):
-        yield text[cuts[window[0]] : cuts[window[-1] + 1]]
+    return (text[cuts[a] : cuts[b]] for a, b in _windows(len(cuts) - 1, size, overlap))
 
 
 def _over_the_corpus(documents: Iterable[Document], size: int, overlap: int) -> Iterator[ChunkRow]:
@@ -109,8 +108,7 @@ def _over_the_corpus(documents: Iterable[Document], size: int, overlap: int) -> 
             end.append(len(cuts))
         whole = "".join(texts)
         cuts.append(n_characters)
-        for window in windows(range(len(cuts) - 1), size, overlap):
-            start, stop = window[0], window[-1] + 1
+        for start, stop in _windows(len(cuts) - 1, size, overlap):
             inside = slice(bisect_right(end, start), bisect_left(first, stop))
             text = whole[cuts[start] : cuts[stop]].strip()
             yield from ((name, "", text) for name in names[inside])
