@@ -79,8 +79,7 @@ def mixture_clusters(
     2025.
     Deviation: if PCA reduces the vectors, a cluster that no mixture splits is divided by balanced
     k-means into parts of about `max_tokens` tokens, because PCA leaves no gaps between groups.
-    Equal clusters are returned once. RAPTOR tries all numbers of components, as if `patience` were
-    None.
+    Equal clusters are returned once. RAPTOR tries all numbers of components (`patience=None`).
     """
     points = np.asarray(vectors, np.float64)
 

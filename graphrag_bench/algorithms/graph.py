@@ -358,8 +358,8 @@ def drop_edges(
     """Return a copy of the graph without a random fraction `edge_drop` of its edges.
 
     An edge is a pair of nodes that relationships join. Of n edges, round(edge_drop * n) lose all
-    their relationships. Nodes and their chunks stay. With the same seed, increasing `edge_drop`
-    only drops additional edges.
+    their relationships. Nodes and their chunks stay. A larger `edge_drop` with the same seed drops
+    more.
     Source: PathRAG (Chen et al. 2025), robustness to sparse graphs.
     """
     n_pairs = len(graph.pairs.source)

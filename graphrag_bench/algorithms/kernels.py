@@ -96,8 +96,7 @@ def node_masses(
     The flow rate is `damping * share * total`, where total is the sum of all residuals. The mass of
     a node is the mass that forward push moved to it, plus its residual times `1 - damping`, plus
     its strength times the flow rate. The third part estimates what flows to the node in further
-    steps. The residuals in `state` are multiplied by the strengths in place, because allocating
-    more arrays is slow.
+    steps. The residuals in `state` are multiplied by the strengths in place, which is faster.
     """
     n, flat = len(touched), state.reshape(-1)
     nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)

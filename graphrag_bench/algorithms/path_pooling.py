@@ -116,9 +116,8 @@ def random_walks(
 ) -> list[Kernel]:
     """Return the distinct paths of 256 random walks, in the order in which they first occur.
 
-    A walk starts at a random entity and follows up to four random triples. Every second walk
-    follows triples against their direction. A walk stops if it would have to return to a visited
-    node.
+    A walk starts at a random entity and follows up to four random triples. Every second walk goes
+    against their direction. A walk stops where it would return to a visited node.
     Source: path pooling (Wang et al. 2025), section 4.3.1.
     """
     kernels: dict[Kernel, None] = {}
@@ -141,8 +140,8 @@ def prompt_order(
 ) -> IntArray:
     """Return rows in their order in the prompt, given the rows from best to worst.
 
-    The best rows come last (`recency`), at both ends, e.g. d1 d3 d5 d4 d2 (`lost_in_middle`), or
-    first (`best_first`).
+    The best rows come last (`recency`), at both ends as in d1 d3 d2 (`lost_in_middle`), or first
+    (`best_first`).
     Source: path pooling (Wang et al. 2025), sections 3.4 and 4.3.3.
     """
     if order == "recency":

@@ -82,8 +82,8 @@ class StepNodes:
     """Distinct nodes, each assigned to one reasoning step.
 
     `ids` and `steps` are int64 (n,), and steps are numbered from 1. `scores`, float64 (n,), is the
-    highest cosine of each node with the queries of its step. `n_steps` is the number of all steps,
-    including steps without nodes.
+    highest cosine of each node with the queries of its step. `n_steps` counts all steps, also those
+    without nodes.
     """
 
     ids: IntArray

@@ -40,8 +40,7 @@ class Neighbours:
     def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
         """Return the relationships along a walk, which is given as a sequence of nodes.
 
-        If several relationships lead from a node to the next, the first is returned. Raises
-        KeyError if there is none.
+        Of several relationships, the first is returned. Raises KeyError if there is none.
         """
         rows = []
         for here, there in pairwise(walk):
@@ -104,8 +103,8 @@ class Views(Columns):
     """Computed properties of a graph that are stored on disk.
 
     `transition` has only the values of `Graph.transition`, whose nonzeros are those of `adjacency`.
-    `name_sums` and `name_order` are the arrays of `Graph.row_of`. `keys` and `first_words` are the
-    mappings of `Graph.dictionary`.
+    `name_sums` and `name_order` are arrays of `Graph.row_of`. `keys` and `first_words` belong to
+    `Graph.dictionary`.
     """
 
     pairs: Pairs

@@ -121,8 +121,7 @@ def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> 
     entities, every two of them without such a triple are joined by a co-occurrence triple. The
     title of a passage replaces he, she, it and they as a subject. If a sentence does not contain
     the title, co-occurrence triples join the title with the named entities of the sentence.
-    `statistics["relation_share"]` is the fraction (0..1) of sentences with a subject, verb and
-    object.
+    `statistics["relation_share"]` is the fraction (0..1) of sentences with such a triple.
     """
     rows, n_sentences, n_related = [], 0, 0
     for title, tagged in sentences.read_chunks(chunk_table, nlp, progress):

@@ -69,8 +69,7 @@ def hypergraph_synonymy(
 ) -> Graph:
     """Build a hypergraph with synonymy edges between entities that have similar names.
 
-    The hypergraph is built as in `graph.hypergraph`, and its synonymy edges as in
-    `graph.kg_synonymy`.
+    It is built as `graph.hypergraph`, and its synonymy edges as in `graph.kg_synonymy`.
     Source: PropRAG (Wang and Han 2025), and the authors' code.
     """
     graph = _merged(fact_extraction, len(chunk_table), description_tokens)

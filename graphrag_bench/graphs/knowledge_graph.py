@@ -41,11 +41,10 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
 
     The nodes are the distinct normalised names of entities, including heads and tails of triples,
     in order of first appearance. Each distinct triple (head, relation, tail) is a relationship, and
-    its weight is the number of times it was extracted. Triples with an empty part, and triples
-    whose head is also the tail, are dropped. If `titles` is "about", the title of each passage
-    becomes its first entity, and a new triple joins it with each other entity of the passage that
-    no extracted triple joins with it. This option was added by this project. Raises UserError if
-    nothing was extracted.
+    its weight is the number of times it was extracted. Triples with an empty part, and triples with
+    equal head and tail, are dropped. If `titles` is "about", the title of each passage becomes its
+    first entity, and a new triple joins it with each other entity of the passage that no extracted
+    triple joins with it. This project added the option. Raises UserError if nothing was extracted.
     Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2.
     """
     return _merged(extraction, chunk_table, titles).graph(len(chunk_table))
@@ -154,8 +153,7 @@ def synonym_pairs(
 
     Each vector has length 1. It is compared only with the `per_node` vectors that have the highest
     cosine to it. Ties are broken by the lower row. The pair of rows i < j is returned as the number
-    `i * n + j`, where n is the number of vectors. These numbers are ascending. Cosines are rounded
-    to six decimals.
+    `i * n + j`, where n is the number of vectors. They ascend. Cosines have six decimals.
     """
     import faiss
 
@@ -206,8 +204,7 @@ def _at_once(n: int) -> int:
 def _shortened(vectors: Vectors) -> Vectors:
     """Return shorter vectors whose inner products are upper bounds of the original inner products.
 
-    A shorter vector has a quarter of the dimensions, and the length of the omitted part as its last
-    component.
+    A shorter vector has a quarter of the dimensions, and the length of the omitted part at its end.
     """
     inside = vectors @ np.linalg.eigh(vectors.T @ vectors)[1][:, -(vectors.shape[1] // 4) :]
     left = (vectors**2).sum(axis=1) - (inside**2).sum(axis=1)
@@ -291,8 +288,7 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
 def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extraction:
     """Return the triples that the data set contains for its documents as an extraction.
 
-    No model is used. Raises UserError if there are no triples, or if a document does not have
-    exactly one chunk.
+    Raises UserError if there are no triples, or if a document does not have exactly one chunk.
     """
     subgraphs, chunk = _subgraphs(corpus, chunk_table)
     triples: dict[int, dict[tuple[str, str, str], None]] = {}

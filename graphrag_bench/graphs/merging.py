@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from graphrag_bench.algorithms.evidence import AttributeMention, Fragments, NodeAttributes
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, bool_csr
-from graphrag_bench.text import count_tokens, normalise_name, unsigned_name
+from graphrag_bench.text import count_tokens, n_fitting, normalise_name, unsigned_name
 
 NO_ENTITIES = (
     "The graph has no entities. The model may be too small for extraction, its context window may "
@@ -171,8 +170,7 @@ def first_fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
     distinct = list(dict.fromkeys(texts))
     if most_tokens is None:
         return distinct
-    so_far = accumulate(map(count_tokens, distinct))
-    return distinct[: max(1, sum(n_tokens <= most_tokens for n_tokens in so_far))]
+    return distinct[: max(1, n_fitting([*map(count_tokens, distinct)], most_tokens))]
 
 
 def _fragments(notes: Iterable[tuple[int, str, Sequence[int]]], n_rows: int) -> Fragments:

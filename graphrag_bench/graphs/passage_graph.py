@@ -71,8 +71,7 @@ def passage(
 def chunks_as_nodes(n: int, ends: IntArray, weight: ArrayLike, relations: Texts) -> Graph:
     """Return a graph whose nodes are chunks, given the pairs of chunks that edges join.
 
-    Node i is chunk i. `ends`, with the shape (2, n_edges), has the two chunks of each edge. An edge
-    belongs to both of these chunks.
+    Node i is chunk i. `ends`, (2, n_edges), has the chunks that each edge joins and belongs to.
     """
     every, m = np.arange(n), ends.shape[1]
     of_edges = bool_csr(np.repeat(np.arange(m), 2), ends.T.ravel(), (m, n))

@@ -59,9 +59,8 @@ Record = EntityRecord | RelationshipRecord | FactRecord
 class RecordReply:
     """Records that were parsed from a model's reply.
 
-    `text` is the whole reply. `malformed` is the number of records that cannot be parsed.
-    `negative` is the number of relationships with a strength below 0. `cut` is true if the reply
-    ended at its token limit.
+    `text` is the whole reply. `malformed` counts records that cannot be parsed, and `negative`
+    relationships with a strength below 0. `cut` is true if the reply ended at its token limit.
     """
 
     text: str
@@ -79,9 +78,8 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
     kind, name, type and description. The fields of a relationship are kind, source, target,
     description and strength. If `keywords` is true, a field with keywords may precede the strength.
     A strength that is not a decimal number becomes 1, and a negative strength becomes 0. Entities
-    named "NONE" or "N/A" are ignored. If the reply was `cut`, an unfinished last record is also
-    ignored. Raises UnreadableReply if the reply has no valid record, unless it says that there are
-    none.
+    named "NONE" or "N/A" are ignored. So is an unfinished last record of a `cut` reply. Raises
+    UnreadableReply if the reply has no valid record, unless it says that there are none.
     Source: the authors' code of Zhou et al. 2025 (4e87938), and nano-graphrag.
     """
     records: list[Record] = []

@@ -62,8 +62,7 @@ def extractive(
     of a community is `5 * c + 5 * m`, where c is its number of chunks and m is the logarithm of 1
     plus its number of members, both divided by their maxima over all communities.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Erkan and Radev 2004.
-    Deviation: the reports are not written and rated by a model. For such reports, use
-    `reports.llm`.
+    Deviation: no model writes and rates the reports. For such reports, use `reports.llm`.
     """
     contents, rows = Contents(graph, communities), range(len(communities))
     titles = [contents.title(row) for row in rows]
@@ -162,13 +161,13 @@ def llm_reports(
     """Write a report of each community with the build model, in one call for each community.
 
     The prompt has tables of the members of the community and of their relationships. The tables
-    have at most 12,000 tokens, and at most 0.6 of the model's context window. A window of unknown
-    size is assumed to have 8,192 tokens. Small communities are processed first, so that their
-    reports can replace rows in the prompts of the larger communities that contain them. A community
-    that does not change with the corpus keeps its cached reply. If a reply cannot be parsed after a
-    second call, it becomes the summary of a report with rating 0, and `fallback` marks the report.
-    If a call fails, the community has no report. Both cases are counted. Raises UserError if all
-    replies are unusable.
+    have at most 12,000 tokens, and at most 0.6 of the model's context window. An unknown window is
+    assumed to have 8,192 tokens. Small communities are processed first, so that their reports can
+    replace rows in the prompts of the larger communities that contain them. A community that does
+    not change with the corpus keeps its cached reply. If a reply cannot be parsed after a second
+    call, it becomes the summary of a report with rating 0, and `fallback` marks the report. If a
+    call fails, there is no report. Both cases are counted. Raises UserError if all replies are
+    unusable.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.
     """
     window = _UNKNOWN_WINDOW if llm_build.window is None else llm_build.window

@@ -42,8 +42,7 @@ def co_occurring(names: Sequence[str], title: str) -> list[tuple[str, str]]:
     """Return the pairs of entities that are related because they occur in the same sentence.
 
     `names` are the distinct entities of the sentence. If there are at most 8, every two of them
-    form a pair. If the sentence does not contain `title`, the title is also paired with each
-    entity.
+    form a pair. If the sentence does not contain `title`, it is also paired with each entity.
     """
     pairs = list(combinations(names, 2)) if len(names) <= _MOST_TOGETHER else []
     if title and title not in names:

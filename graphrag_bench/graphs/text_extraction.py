@@ -174,8 +174,7 @@ def llm_facts(
     """Extract the facts of each chunk, and the entities that each fact links, with the build model.
 
     The model is called as in `text_extraction.llm`. It rates the completeness of each fact from 0
-    to 10. Facts without entities are left out and counted. The prompts were written for this
-    project.
+    to 10. Facts without entities are dropped and counted. This project wrote the prompts.
     Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction, and the authors' code.
     """
     read = partial(records.read_facts, purpose=FACT_STEP)

@@ -34,7 +34,6 @@ SummariseRows = Callable[[Sequence[Sequence[int]]], list[str]]
 
 TREE_ATTRIBUTES = frozenset({"node.type", "node.description"})
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/tree_summary.j2")
-PARENT_OF = "summarises"
 STEP = "summarise clusters"
 REDUCTION_DIMENSION = 10
 """Number of dimensions after the reduction of vectors. Source: RAPTOR's code."""
@@ -164,7 +163,7 @@ def _grow(
     source = np.repeat(np.arange(n, len(texts)), [len(family) for family in children])
     target = [child for family in children for child in family]
     chunks = bool_csr(np.arange(n), np.arange(n), (len(texts), n))
-    graph = Graph.from_arrays(source, target, chunks, names=names, relations=PARENT_OF)
+    graph = Graph.from_arrays(source, target, chunks, names=names, relations="summarises")
     return replace(graph, types=Texts.of(types), descriptions=Texts.of(texts))
 
 

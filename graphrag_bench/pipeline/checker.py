@@ -13,9 +13,8 @@ class Checker:
 
     `written` has the slots that earlier steps always write. `maybe` has the slots that they write
     only sometimes, which only combinators may read. `unread` maps each slot that was written but
-    not yet read to the step that wrote it. `resources` are the resources that the method can use,
-    and `attributes` are the attributes of its graph. If one of the two is None, it is not checked.
-    Copies share the list of problems.
+    not yet read to the step that wrote it. `resources` are those that the method can use, and
+    `attributes` are those of its graph. What is None is not checked.
     """
 
     resources: frozenset[str] | None = None

@@ -107,8 +107,8 @@ def read_combinator(
 ) -> Step | None:
     """Return the combinator that a mapping of a method file describes, or None if it is invalid.
 
-    `read` parses a list of steps, given the list and its path in the file. `note` is called with
-    each problem that is found.
+    `read` parses a list of steps, given the list and its path in the file. `note` gets each
+    problem.
     """
     form = combinator_key(item) or ""
     settings = _settings(form)

@@ -107,9 +107,8 @@ class Each(Nested):
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Run the steps on each item, and return each state with the merged results.
 
-        Only the first `at_most` items are used. If the slot has no items, the slots that the steps
-        would write get empty values, unless they already have values. If the steps fail for an
-        item, the question fails.
+        Only the first `at_most` items are used. If the slot has no items, slots without a value
+        that the steps would write get empty values. If an item fails, the question fails.
         """
         values = [state.get(self.slot) for state in states]
         items = [[] if value is None else split(value)[: self.at_most] for value in values]
@@ -160,9 +159,8 @@ class Each(Nested):
 class Repeat(Nested):
     """Step that runs its inner steps until the slot `until` is true, but at most `times` times.
 
-    `keep` selects the ranked rows that are kept. They are the rows of the last round (`last`), or
-    the rows of all rounds, in order of first appearance (`union`) or sorted by their best scores
-    (`max`).
+    `keep` selects the ranked rows: those of the last round (`last`), or of all rounds, in order of
+    first appearance (`union`) or sorted by their best scores (`max`).
     """
 
     times: PositiveInt
@@ -295,8 +293,7 @@ class Resolve(Nested):
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return each state with the merged results of all sub-questions.
 
-        Only the first `at_most` sub-questions in dependency order are used. If a sub-question
-        fails, the whole question fails.
+        Only the first `at_most` sub-questions are used. If one fails, the question fails.
         """
         runs = []
         for state in states:

@@ -23,7 +23,6 @@ from graphrag_bench.values import (
     RetrievalState,
     Subgraph,
     best_rows,
-    best_score_by_id,
     interleave,
     unique,
 )
@@ -115,26 +114,22 @@ def _concatenated(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
     return Ranked(*map(np.concatenate, parts))
 
 
-def _summed(values: Sequence[Ranked[Any]], points: Callable[[Ranked[Any]], Any]) -> Ranked[Any]:
+def _by_score(
+    values: Sequence[Ranked[Any]], points: Callable[[Ranked[Any]], Any], join: Any = np.add
+) -> Ranked[Any]:
     rows, places = np.unique(_concatenated(values).ids, return_inverse=True)
-    scores = np.zeros(len(rows))
-    np.add.at(scores, places, np.concatenate([points(value) for value in values]))
+    scores = np.full(len(rows), 0.0 if join is np.add else -np.inf)
+    join.at(scores, places, np.concatenate([points(value) for value in values]))
     return best_rows(rows, scores, len(rows))
-
-
-def _best(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
-    every = _concatenated(values)
-    rows, best = best_score_by_id(every.ids, every.scores)
-    return best_rows(rows, best, len(rows))
 
 
 _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
     "interleave": interleave,
     "union": lambda values: _concatenated(values).distinct(),
-    "max": _best,
-    "sum": lambda values: _summed(values, lambda v: v.scores),
-    "sum_of_normalised": lambda values: _summed(values, lambda v: _normalised(v.scores)),
-    "reciprocal_rank_fusion": lambda values: _summed(
+    "max": lambda values: _by_score(values, lambda v: v.scores, np.maximum),
+    "sum": lambda values: _by_score(values, lambda v: v.scores),
+    "sum_of_normalised": lambda values: _by_score(values, lambda v: _normalised(v.scores)),
+    "reciprocal_rank_fusion": lambda values: _by_score(
         values, lambda v: 1.0 / (_RRF_K + 1 + np.arange(len(v)))
     ),
 }

@@ -28,8 +28,7 @@ _MODELS = frozenset({"llm", "llm_build", "llm_judge"})
 class Failure:
     """Failure of a step for one question, with the type and the message of the error.
 
-    `where` is the traceback in the operator's own code, with the outermost call first. It is not
-    stored.
+    `where` is the traceback in the operator's own code, outermost call first. It is not stored.
     """
 
     step: str
@@ -115,8 +114,7 @@ class Execution:
 class Step(ABC):
     """Step of a pipeline: an operator, or a combinator that contains lists of steps (`parts`).
 
-    `max_calls` assumes that each of these lists runs at most once. Combinators that run a list more
-    often override this method.
+    `max_calls` assumes that each of these lists runs at most once. Other combinators override it.
     """
 
     label: str

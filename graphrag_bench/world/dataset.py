@@ -49,9 +49,8 @@ def world_dataset(card: Card, world: World) -> Dataset:
     """Return a data set of the passages of a world, with a question for each chain of facts.
 
     The gold answers are the name and the alias of the last entity in the chain. The evidence is the
-    passages that state the facts of the chain. If a fact was removed from the corpus, the id
-    `removed-N` stands for its passage. No document has such an id. The type of a question is its
-    number of hops.
+    passages of its facts. If a fact was removed from the corpus, the id `removed-N`, which no
+    document has, stands for its passage. The type of a question is its number of hops.
     """
     gold = {}
     for chain in world.chains:
@@ -73,8 +72,7 @@ def world_dataset(card: Card, world: World) -> Dataset:
 def training_worlds(dataset: Dataset) -> TrainingSet:
     """Return training questions about a world that differs from the world of `dataset` in its seed.
 
-    There are at most `MOST_TRAINING` questions, or fewer if the world is small. The validation
-    questions are about a third world.
+    There are up to `MOST_TRAINING` questions. The validation questions are about a third world.
     """
     settings = WorldSettings.model_validate(dict(dataset.settings))
 

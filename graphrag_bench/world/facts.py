@@ -18,8 +18,7 @@ class WorldSettings(BaseModel):
     """Settings of a synthetic world. They determine its texts and questions.
 
     If `noise`, `alias_rate` or `removed` is changed, entities, facts and questions stay the same.
-    Increasing one of these rates only affects additional items. Each rate is met exactly, up to
-    rounding to whole items.
+    Increasing one of these rates only affects additional items. Each rate is met up to rounding.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -112,8 +111,7 @@ class World:
     def evidence(self, chain: Chain) -> tuple[str, ...]:
         """Return the ids of the passages that state the facts of a chain, in order.
 
-        If a fact was removed from the corpus, its passage has the id `removed-N`, where N is the id
-        of the fact.
+        The passage of a fact N that was removed from the corpus has the id `removed-N`.
         """
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)
