@@ -113,16 +113,12 @@ class Graph(Columns):
         inside = csr(node_chunk, (n, 0))
         if not isinstance(relations, Texts):
             relations = Texts.of([relations] * n_rows if isinstance(relations, str) else relations)
+        weights = np.ones(n_rows) if weight is None else np.asarray(weight, np.float64)
         return cls(
-            names=Texts.of(list(names) if names else [f"node {i}" for i in range(n)]),
-            source=ends[0],
-            target=ends[1],
-            weight=np.ones(n_rows) if weight is None else np.asarray(weight, np.float64),
-            synonym=np.zeros(n_rows, bool),
-            relations=relations,
-            node_chunk=inside,
-            relationship_chunk=csr(relationship_chunk, (n_rows, inside.shape[1])),
-        )
+            Texts.of(list(names) if names else [f"node {i}" for i in range(n)]), ends[0], ends[1],
+            weights, np.zeros(n_rows, bool), relations, inside,
+            csr(relationship_chunk, (n_rows, inside.shape[1])),
+        )  # fmt: skip
 
     @property
     def n_nodes(self) -> int:

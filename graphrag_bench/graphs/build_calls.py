@@ -133,12 +133,10 @@ def list_faults(
     was skipped, or if it is in `malformed`.
     """
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
-    return chunk_faults(
-        n_chunks,
-        failed={row for reading in readings for row in range(n_chunks) if row not in reading},
-        malformed={row for row, reply in replies if reply.skipped} | malformed,
-        cut={row for row, reply in replies if reply.cut},
-    )
+    failed = {row for reading in readings for row in range(n_chunks) if row not in reading}
+    malformed = {row for row, reply in replies if reply.skipped} | malformed
+    cut = {row for row, reply in replies if reply.cut}
+    return chunk_faults(n_chunks, failed=failed, malformed=malformed, cut=cut)
 
 
 def chunk_names(chunk_table: ChunkTable) -> list[str]:

@@ -51,12 +51,9 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
 
 
 def _merged(
-    extraction: Extraction,
-    chunk_table: ChunkTable,
-    titles: Titles,
-    counted: FactCount = "read",
-    signs: bool = True,
-) -> Merger:
+    extraction: Extraction, chunk_table: ChunkTable, titles: Titles,
+    counted: FactCount = "read", signs: bool = True,
+) -> Merger:  # fmt: skip
     merger = Merger(named=True, signs=signs)
     for chunk, (row, title) in enumerate(zip(extraction.rows, chunk_table.titles, strict=True)):
         if titles == "about" and normalise_name(title):

@@ -71,13 +71,13 @@ def nlp_text_extraction(
             names = list(dict.fromkeys(name for name, _ in named))
             facts = sentences.relations_between(sentence, title, {*names, title} - {""})
             stated = [(one.head, one.tail) for one in facts]
-            pairs = {}
+            pairs: dict[frozenset[str], tuple[str, str]] = {}
             for ends in (*stated, *sentences.co_occurring(names, title)):
                 pairs.setdefault(frozenset(map(normalise_name, ends)), ends)
             themes = sentence.lemmas if keywords else ()
             relationships += [
-                RelationshipRecord(*ends, sentence.text, themes)
-                for normal, ends in pairs.items()
+                RelationshipRecord(head, tail, sentence.text, themes)
+                for normal, (head, tail) in pairs.items()
                 if len(normal) == 2
             ]
         rows.append(ChunkRecords(tuple(entities), tuple(relationships)))
@@ -194,14 +194,9 @@ def llm_facts(
 
 
 def _glean(
-    extractor: Extractor,
-    table: ChunkTable,
-    prompts: tuple[Prompt, Prompt, Prompt],
-    values: Mapping[str, Any],
-    reading: ReplyFormat[RecordReply],
-    rounds: int,
-    resource: str,
-) -> tuple[list[list[RecordReply]], dict[str, float]]:
+    extractor: Extractor, table: ChunkTable, prompts: tuple[Prompt, Prompt, Prompt],
+    values: Mapping[str, Any], reading: ReplyFormat[RecordReply], rounds: int, resource: str,
+) -> tuple[list[list[RecordReply]], dict[str, float]]:  # fmt: skip
     """Return the replies about each chunk, and their statistics.
 
     The `prompts` ask for records, for missed records, and whether records are missing. A
@@ -253,12 +248,10 @@ def _glean(
 
 def _faults(replies: Sequence[Sequence[RecordReply]], lost: Sequence[int]) -> dict[str, float]:
     read = [(row, reply) for row, some in enumerate(replies) for reply in some]
-    faults = build_calls.chunk_faults(
-        len(replies),
-        failed={row for row, some in enumerate(replies) if not some},
-        malformed={row for row, reply in read if reply.malformed}.union(lost),
-        cut={row for row, reply in read if reply.cut},
-    )
+    failed = {row for row, some in enumerate(replies) if not some}
+    malformed = {row for row, reply in read if reply.malformed}.union(lost)
+    cut = {row for row, reply in read if reply.cut}
+    faults = build_calls.chunk_faults(len(replies), failed=failed, malformed=malformed, cut=cut)
     return {"malformed_records": sum(reply.malformed for _, reply in read), **faults}
 
 

@@ -133,13 +133,9 @@ def tree(
 
 
 def _grow(
-    leaves: Sequence[str],
-    vectors: Vectors,
-    cluster: Callable[[Vectors, IntArray], Clusters],
-    summarise: SummariseRows,
-    embed: Callable[[Sequence[str]], Vectors],
-    min_cluster_size: int,
-) -> Graph:
+    leaves: Sequence[str], vectors: Vectors, cluster: Callable[[Vectors, IntArray], Clusters],
+    summarise: SummariseRows, embed: Callable[[Sequence[str]], Vectors], min_cluster_size: int,
+) -> Graph:  # fmt: skip
     n, texts = len(leaves), list(leaves)
     names, types = [f"{LEAF} {row}" for row in range(n)], ["layer 0"] * n
     pool = np.arange(n)

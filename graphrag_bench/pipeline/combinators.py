@@ -293,7 +293,7 @@ class Resolve(Nested):
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return each state with the merged results of all sub-questions.
 
-        Only the first `at_most` sub-questions are used. If one fails, the question fails.
+        Uses the first `at_most` in dependency order. If a sub-question fails, the question fails.
         """
         runs = []
         for state in states:

@@ -145,11 +145,9 @@ def _statement(fact: Fact, *, rumour: bool = False) -> str:
 
 
 def _noise(
-    settings: WorldSettings,
-    entities: Sequence[WorldEntity],
-    facts: Sequence[Fact],
-    chains: Sequence[Chain],
-) -> tuple[list[WorldEntity], list[Fact], list[Fact], list[tuple[float, Document]]]:
+    settings: WorldSettings, entities: Sequence[WorldEntity],
+    facts: Sequence[Fact], chains: Sequence[Chain],
+) -> tuple[list[WorldEntity], list[Fact], list[Fact], list[tuple[float, Document]]]:  # fmt: skip
     """Return additional entities, distractors, contradictions, and passages with sort keys."""
     n_noise = round(settings.noise * settings.size / (1 - settings.noise))
     random = _random(settings, "noise")
@@ -158,10 +156,8 @@ def _noise(
     targets = sorted(shuffled, key=lambda row: row not in chained)  # facts of questions first
     draws: FloatArray = random.random((n_noise, 3))
     names = _InventedNames(_random(settings, "outsiders"))
-    outsiders: list[WorldEntity] = []
-    distractors: list[Fact] = []
-    contradictions: list[Fact] = []
-    placed = []
+    outsiders, placed = list[WorldEntity](), list[tuple[float, Document]]()
+    distractors, contradictions = list[Fact](), list[Fact]()
     for row, (turn, kind, place) in enumerate(draws.tolist()):
         fact = facts[targets[row % len(targets)]]
         head, of_type = entities[fact.head], grammar.BY_PHRASE[fact.phrase].tail
