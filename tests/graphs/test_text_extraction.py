@@ -17,6 +17,7 @@ from graphrag_bench.algorithms.extraction import (
 )
 from graphrag_bench.artifacts.plan import plan
 from graphrag_bench.artifacts.store import Store
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.records import RecordReply, read_facts, read_records
 from graphrag_bench.graphs.text_extraction import llm_facts, llm_text_extraction, nlp_facts
@@ -177,6 +178,7 @@ def test_replies_have_4096_tokens_or_what_the_window_leaves():
 
 
 def test_too_many_cut_replies_are_an_error_that_names_the_setting(tmp_path):
+    load_plugins()  # registers the builder of chunks
     known = {"corpus": "c", "llm_build": "m", "earlier": ""}
     choices = {"chunk_table": "presplit", "text_extraction": {"variant": "llm", "max_gleaning": 0}}
     result = plan({"text_extraction"}, choices, {k: partial(str, v) for k, v in known.items()})
