@@ -140,8 +140,8 @@ def prompt_order(
 ) -> IntArray:
     """Return rows in their order in the prompt, given the rows from best to worst.
 
-    The best rows come last (`recency`), at both ends as in d1 d3 d2 (`lost_in_middle`), or first
-    (`best_first`).
+    The best rows come last (`recency`), at both ends, e.g. d1 d3 d5 d4 d2 (`lost_in_middle`), or
+    first (`best_first`).
     Source: path pooling (Wang et al. 2025), sections 3.4 and 4.3.3.
     """
     if order == "recency":

@@ -116,10 +116,9 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
     """Parse the records of facts, and of the entities of each fact, in a model's reply.
 
     The format of the records is described in `read_records`. A fact has a text and a completeness
-    score. The score is the last field, clipped to 0..10. If this field is not a number, the score
-    is 10. An entity has a name and a description, and belongs to the last fact before it. An entity
-    before the first fact is counted as malformed. Raises UnreadableReply if the reply has no valid
-    record, unless it says that there are none.
+    score. The score is the last field, clipped to 0..10, or 10 if this field is not a number. An
+    entity has a name and a description, and belongs to the last fact before it. An entity before
+    the first fact is counted as malformed. Raises UnreadableReply as `read_records`.
     Source: the authors' code of HyperGraphRAG (Luo et al. 2025), extraction prompt.
     """
     facts: list[FactRecord] = []

@@ -162,12 +162,11 @@ def llm_reports(
 
     The prompt has tables of the members of the community and of their relationships. The tables
     have at most 12,000 tokens, and at most 0.6 of the model's context window. An unknown window is
-    assumed to have 8,192 tokens. Small communities are processed first, so that their reports can
-    replace rows in the prompts of the larger communities that contain them. A community that does
-    not change with the corpus keeps its cached reply. If a reply cannot be parsed after a second
-    call, it becomes the summary of a report with rating 0, and `fallback` marks the report. If a
-    call fails, there is no report. Both cases are counted. Raises UserError if all replies are
-    unusable.
+    assumed to have 8,192 tokens. Small communities come first, so that their reports can replace
+    rows in the prompts of larger communities that contain them. A community that does not change
+    with the corpus keeps its cached reply. If a reply cannot be parsed after a second call, it
+    becomes the summary of a report with rating 0, and `fallback` marks the report. If a call fails,
+    there is no report. Both cases are counted. Raises UserError if all replies are unusable.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.
     """
     window = _UNKNOWN_WINDOW if llm_build.window is None else llm_build.window

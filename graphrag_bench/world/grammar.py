@@ -132,8 +132,7 @@ def statements(text: str) -> Iterator[Statement]:
     """Yield the statements in a text, in order. Case and punctuation are ignored.
 
     A statement is a sentence "HEAD PHRASE TAIL", a triple "(HEAD, PHRASE, TAIL)", or a path "HEAD
-    -> PHRASE -> TAIL". It may also be a CSV row "...,HEAD,TAIL,PHRASE,...", or be in one of its
-    cells.
+    -> PHRASE -> TAIL". It may also be a CSV row "...,HEAD,TAIL,PHRASE,...", or be in its cells.
 
     >>> [one.sentence for one in statements("(Ada Marsh, worked for, Nor Guild)")]
     ['Ada Marsh worked for Nor Guild.']
