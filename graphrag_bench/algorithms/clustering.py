@@ -4,11 +4,11 @@ Linear algebra runs on one thread, so that results do not depend on the number o
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
 from importlib.util import find_spec
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -21,8 +21,6 @@ Reduction = Literal["pca", "umap"]
 Clusters = list[IntArray]
 """The rows of each cluster in ascending order. Clusters are sorted by comparing these lists."""
 
-P = ParamSpec("P")
-T = TypeVar("T")
 _MOST_COMPONENTS = 50
 _MOST_DEPTH = 20
 _LOCAL_NEIGHBOURS = 10
@@ -51,21 +49,18 @@ class Mixture:
     max_swept_rows: int | None = 5000
 
 
-def _on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
-    @wraps(function)
-    def limited(*args: P.args, **kwargs: P.kwargs) -> T:
-        import sklearn.cluster  # noqa: F401, only libraries that are loaded are limited
-        import sklearn.decomposition
-        import sklearn.mixture  # noqa: F401
-        from threadpoolctl import threadpool_limits
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    import sklearn.cluster  # noqa: F401, only libraries that are loaded are limited
+    import sklearn.decomposition
+    import sklearn.mixture  # noqa: F401
+    from threadpoolctl import threadpool_limits
 
-        with threadpool_limits(1):
-            return function(*args, **kwargs)
-
-    return limited
+    with threadpool_limits(1):
+        yield
 
 
-@_on_one_thread
+@_one_thread()
 def mixture_clusters(
     vectors: NDArray[Any], n_tokens: IntArray, mixture: Mixture, rng: Generator
 ) -> Clusters:
@@ -114,7 +109,7 @@ def _two_levels(points: FloatArray, mixture: Mixture, rng: Generator) -> Cluster
     return _in_order(clusters)
 
 
-@_on_one_thread
+@_one_thread()
 def mixture_layer(
     vectors: NDArray[Any], mixture: Mixture, rng: Generator, neighbours: int | None = None
 ) -> Clusters:
@@ -194,7 +189,7 @@ def _in_order(clusters: Clusters) -> Clusters:
     return [np.array(cluster, np.int64) for cluster in distinct]
 
 
-@_on_one_thread
+@_one_thread()
 def balanced_clusters(vectors: NDArray[Any], cluster_size: int, rng: Generator) -> Clusters:
     """Return clusters of about `cluster_size` rows of `vectors` (n, d). Each row is in one cluster.
 

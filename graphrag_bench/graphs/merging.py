@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,19 +22,18 @@ NO_ENTITIES = (
 class Merger:
     """Builder of a graph from mentions of entities and relationships.
 
-    All entities with the same normalised name become one node. If `signs` is false, only letters
-    and digits of names are kept. If `named` is true, equal triples (head, relation, tail) become
-    one relationship. Otherwise, all mentions that relate the same two nodes become one
-    relationship, whatever its direction. `nodes` and `relationships` map names, and triples or
-    pairs, to rows. `keywords` has pairs (relationship, keyword).
+    All entities with the same normalised name become one node. `normalised` returns this name. If
+    `signs` is false, only its letters and digits are kept. If `named` is true, equal triples (head,
+    relation, tail) become one relationship. Otherwise, all mentions that relate the same two nodes
+    become one relationship, whatever its direction. `nodes` and `relationships` map names, and
+    triples or pairs, to rows. `keywords` has pairs (relationship, keyword).
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:
         self.named = named
-        self._normalise = normalise_name if signs else unsigned_name
+        self.normalised = cache(normalise_name if signs else unsigned_name)
         self.nodes: dict[str, int] = {}
         self.relationships: dict[tuple[int, str, int], int] = {}
-        self._normal: dict[str, str] = {}
         self._ends: list[tuple[int, int]] = []
         self._relations: list[str] = []
         self._weights: list[float] = []
@@ -94,12 +94,6 @@ class Merger:
         if whole and (row := self.node(node, chunks=chunks)) is not None:
             self._stated.append((row, name, value, chunks))
 
-    def normalised(self, name: str) -> str:
-        """Return the normalised form of a name. The result is cached."""
-        if name not in self._normal:
-            self._normal[name] = self._normalise(name)
-        return self._normal[name]
-
     def graph(
         self,
         n_chunks: int,
@@ -131,13 +125,10 @@ class Merger:
             types = [Counter(one).most_common(1)[0][0] if one else "" for one in kinds]
             graph = replace(graph, types=Texts.of(types))
         if not self.named:
-            graph = replace(
-                graph,
-                descriptions=_join_texts(self._descriptions, n, most_tokens),
-                facts=_join_texts(self._facts, n_rows, most_tokens),
-                node_fragments=_fragments(self._descriptions, n),
-                fact_fragments=_fragments(self._facts, n_rows),
-            )
+            texts, fragments = _joined(self._descriptions, n, most_tokens)
+            graph = replace(graph, descriptions=texts, node_fragments=fragments)
+            texts, fragments = _joined(self._facts, n_rows, most_tokens)
+            graph = replace(graph, facts=texts, fact_fragments=fragments)
         if keywords:
             themes = group_by_row(self.keywords, n_rows)
             joined = [", ".join(dict.fromkeys(one)) for one in themes]
@@ -155,11 +146,13 @@ def group_by_row(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str
     return groups
 
 
-def _join_texts(
+def _joined(
     notes: Iterable[tuple[int, str, Sequence[int]]], n_rows: int, most_tokens: int | None
-) -> Texts:
+) -> tuple[Texts, Fragments]:
     rows = group_by_row(((row, text) for row, text, _ in notes), n_rows)
-    return Texts.of([" ".join(sorted(first_fitting(texts, most_tokens))) for texts in rows])
+    texts = [" ".join(sorted(first_fitting(some, most_tokens))) for some in rows]
+    read = ((row, text, chunks[0]) for row, text, chunks in notes if len(chunks) == 1)
+    return Texts.of(texts), Fragments.of(read, n_rows)
 
 
 def first_fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
@@ -171,11 +164,6 @@ def first_fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
     if most_tokens is None:
         return distinct
     return distinct[: max(1, n_fitting([*map(count_tokens, distinct)], most_tokens))]
-
-
-def _fragments(notes: Iterable[tuple[int, str, Sequence[int]]], n_rows: int) -> Fragments:
-    pairs = ((row, text, chunks[0]) for row, text, chunks in notes if len(chunks) == 1)
-    return Fragments.of(pairs, n_rows)
 
 
 def _incidence(pairs: Iterable[tuple[int, int]], n_rows: int, n_chunks: int) -> Any:
