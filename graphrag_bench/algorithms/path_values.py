@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.values import FloatArray, IntArray, Path, value
 
@@ -98,12 +96,6 @@ class StepNodes:
         """Return the nodes assigned to a step, and their scores."""
         here = self.steps == step
         return self.ids[here], self.scores[here]
-
-    @classmethod
-    def empty(cls) -> "StepNodes":
-        """Return an instance without nodes and steps."""
-        none = np.zeros(0, np.int64)
-        return cls(none, none, np.zeros(0), 0)
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ def by_step(
     texts = [query for of_step in queries for query in of_step]
     of = np.repeat(np.arange(len(queries)), [len(of_step) for of_step in queries])
     if not texts or not len(node_index):
-        return StepNodes.empty()
+        return StepNodes(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), 0)
     vectors = embedder.encode(texts, kind="question")
     (hits,) = search_each([vectors], node_index, per_query)
     hits = [hit.take(hit.scores >= min_score) for hit in hits]
