@@ -72,7 +72,7 @@ def test_a_variant_compares_texts_as_the_run(tmp_path: Path, normaliser: str, fo
     words = [*WEIGHTLESS, "dataset=jsonl", f"dataset.root={tmp_path}", "method=bm25", "answer=off"]
     values = compose_settings([*words, f"evaluation.normaliser={normaliser}"])
     variants = MethodVariants.of_settings({**values, "paths": {"home": str(tmp_path)}}, calls=False)
-    scores = variants.retrieve(variants.experiment).scores
+    scores, _ = variants.retrieve(variants.experiment)
     assert scores["q"]["answer_in_context"] == found
 
 
