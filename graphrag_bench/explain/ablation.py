@@ -13,7 +13,6 @@ from pydantic import TypeAdapter
 from graphrag_bench.config.compose import value_of
 from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.evaluation.answers import Matching
 from graphrag_bench.evaluation.statistics import Difference, holm
 from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.pipeline.combinator import Item, combinator_key, inner_lists
@@ -164,7 +163,7 @@ class MethodVariants:
                 raise
             what = "A step needs a model reply that is not stored"
             raise UserError(f"{what}. Add --calls to call the model.") from stop
-        settings, gold = experiment.settings.evaluation, experiment.dataset.gold
+        evaluation, gold = experiment.settings.evaluation, experiment.dataset.gold
         rows, texts, failures = {}, {}, dict[str, None]()
         for one, table in results:
             if isinstance(one.outcome, Failure):
@@ -173,10 +172,7 @@ class MethodVariants:
             rows[one.question.id] = record(one, table)
             context = one.outcome.get("context") or Context(())
             texts[one.question.id] = [piece.text for piece in context.pieces]
-        scoring = Scoring(
-            matching=Matching(settings.normaliser, settings.containment), cuts=settings.cuts,
-            evidence_tokens=settings.evidence_tokens, texts=texts,
-        )  # fmt: skip
+        scoring = Scoring(evaluation=evaluation, texts=texts)
         scores = {name: question_scores(row, gold[name], scoring) for name, row in rows.items()}
         return scores, [*failures]
 

@@ -25,17 +25,15 @@ from graphrag_bench.run.record import context_texts, documents_in
 
 @dataclass(frozen=True)
 class Scoring:
-    """How questions are scored: the answer `metrics`, and the cutoffs `cuts` of evidence metrics.
+    """How questions are scored: the answer `metrics`, and the settings in `evaluation`.
 
     By question id, `questions` has the text, `texts` has the texts of the context (None if
     unknown), and `judged` has the judged values by metric (None for an unreadable reply).
     """
 
     metrics: tuple[str, ...] = answer_metrics.DEFAULT_METRICS
+    evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     questions: Mapping[str, str] = field(default_factory=dict)
-    matching: Matching = Matching()  # noqa: RUF009 (frozen)
-    cuts: Sequence[int] = (2, 5, 10)
-    evidence_tokens: Sequence[int] = (500, 1000, 2000)
     texts: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     judged: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
@@ -48,14 +46,10 @@ def scoring_of(
 ) -> Scoring:
     """Return the scoring of a run, with the texts of its contexts and its judged values."""
     return Scoring(
-        metric_names(dataset, evaluation),
+        metric_names(dataset, evaluation), evaluation,
         {question.id: question.text for question in dataset.questions},
-        Matching(evaluation.normaliser, evaluation.containment),
-        evaluation.cuts,
-        evaluation.evidence_tokens,
-        context_texts(folder, rows, dataset),
-        judged_scores(folder),
-    )
+        context_texts(folder, rows, dataset), judged_scores(folder),
+    )  # fmt: skip
 
 
 def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = True) -> Dataset:
@@ -102,10 +96,12 @@ def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str,
     >>> scores["evidence_recall@2"], scores["mrr"], scores["f1"]
     (1.0, 0.5, 1.0)
     """
-    scores = _of_evidence(row, gold, scoring.cuts) | _of_context(row, gold, scoring)
+    matching = Matching(scoring.evaluation.normaliser, scoring.evaluation.containment)
+    scores = _of_evidence(row, gold, scoring.evaluation.cuts)
+    scores |= _of_context(row, gold, scoring, matching)
     if (answer := row.get("answer")) is not None:
         text = scoring.questions.get(row["question"], "")
-        answered = answer_metrics.AnsweredQuestion(text, answer, gold, scoring.matching)
+        answered = answer_metrics.AnsweredQuestion(text, answer, gold, matching)
         scores |= answer_metrics.metric_values(scoring.metrics, answered)
         scores |= {"answer_words": answer_words(answer), "abstained": abstains(answer)}
     judged = scoring.judged.get(row["question"], {})
@@ -126,7 +122,7 @@ def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
     return scores | {"mrr": retrieval.reciprocal_rank(documents, wanted, ranks)}
 
 
-def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
+def _of_context(row: Row, gold: Gold, scoring: Scoring, matching: Matching) -> dict[str, float]:
     """Return the metrics of the packed context. An empty context scores 0."""
     if "context" not in row:
         return {}
@@ -137,7 +133,7 @@ def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
         names = None if documents is None else tuple(evidence_name(gold, one) for one in documents)
         name = evidence_name(gold, piece["id"]) if piece["kind"] == "chunk" else piece["id"]
         items.append(retrieval.ContextItem(piece["kind"], name, piece["tokens"], text, names))
-    matching, sizes = scoring.matching, scoring.evidence_tokens
+    sizes = scoring.evaluation.evidence_tokens
     has_texts = not items or any(item.text is not None for item in items)
     scores: dict[str, float] = {}
     if gold.evidence:

@@ -43,7 +43,8 @@ def packed(*pieces: tuple[str, str, int], **documents: list[str]) -> dict[str, o
 def test_evidence_metrics_at_each_cutoff():
     ranked = row("two", documents=["x", "a", "y", "b"])
     ndcg = {"ndcg@2": 0.6309 / (1 + 0.6309), "ndcg@4": (0.6309 + 0.4307) / (1 + 0.6309)}
-    assert question_scores(ranked, GOLD["two"], Scoring(cuts=(2, 4))) == {
+    at = EvaluationSettings(cuts=[2, 4])
+    assert question_scores(ranked, GOLD["two"], Scoring(evaluation=at)) == {
         "evidence_recall@2": 0.5, "all_evidence@2": 0.0, "evidence_recall@4": 1.0,
         "all_evidence@4": 1.0, "mrr": 0.5,
         **{name: pytest.approx(value, abs=1e-4) for name, value in ndcg.items()},
@@ -67,7 +68,7 @@ def test_means_cover_questions_with_the_metric():
         row("one", "retrieved", documents=["c", "x"]),
         row("abstract", answer="Rivers."),
     )
-    scores = score(rows, GOLD, [], Scoring(cuts=(2,)))
+    scores = score(rows, GOLD, [], Scoring(evaluation=EvaluationSettings(cuts=[2])))
     assert (scores["n"], scores["failed"], scores["answered"]) == (3, 0, 2)
     assert scores["metrics"]["evidence_recall@2"]["mean"] == 0.75
     assert scores["metrics"]["evidence_recall@2"]["n"] == 2
@@ -147,7 +148,8 @@ def test_evidence_at_tokens_counts_the_first_tokens() -> None:
 
     def evidence(*pieces: tuple[str, str, int], **documents: list[str]) -> list[float]:
         line = row("two", context=packed(*pieces, **documents))
-        scores = question_scores(line, GOLD["two"], Scoring(evidence_tokens=(50, 90, 110)))
+        at = EvaluationSettings(evidence_tokens=[50, 90, 110])
+        scores = question_scores(line, GOLD["two"], Scoring(evaluation=at))
         inside = [scores[f"evidence_at_tokens@{n}"] for n in (50, 90, 110)]
         return [*inside, scores["evidence_in_context"]]
 
@@ -170,7 +172,8 @@ def test_answer_and_spans_are_searched_in_context_texts() -> None:
     line = row("q", context=packed(("chunk", "a", 60), ("relationship", "7", 30)))
     gold = Gold(answers=("Ada Marsh",), spans=("Ada Marsh was born in Lund.", "Lund is old."))
     texts = {"q": ["Ada Marsh was born in Lund. She left.", "Ada Marsh, left, Lund"]}
-    scores = question_scores(line, gold, Scoring(texts=texts, evidence_tokens=(50, 60)))
+    at = EvaluationSettings(evidence_tokens=[50, 60])
+    scores = question_scores(line, gold, Scoring(texts=texts, evaluation=at))
     assert (scores["answer_in_context"], scores["spans_in_context"]) == (1.0, 0.5)
     assert (scores["spans_at_tokens@50"], scores["spans_at_tokens@60"]) == (0.0, 0.5)
     assert question_scores(line, gold) == {}
