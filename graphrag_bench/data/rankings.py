@@ -9,7 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, FiniteFloat
 
 from graphrag_bench.data.chunks import shared_ranks
 from graphrag_bench.data.dataset import Dataset
@@ -37,7 +37,9 @@ class _Row(FileRow):
     question: str
     documents: list[str] = Field(validation_alias=AliasChoices("documents", "docs"))
     answer: Any = None
-    scores: list[float] | None = Field(None, validation_alias=AliasChoices("scores", "doc_scores"))
+    scores: list[FiniteFloat] | None = Field(
+        None, validation_alias=AliasChoices("scores", "doc_scores")
+    )
 
 
 class _AllQuestions(FileRow):
@@ -119,8 +121,8 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
             row = checked_row(place, item, _Row)
             unread |= dict.fromkeys(item.keys() - _FIELDS)
             if row.scores is not None:
-                keys = [_negative(score) for score in row.scores]
-                if len(keys) != len(row.documents) or keys != sorted(keys):
+                ordered = row.scores == sorted(row.scores, reverse=True)
+                if len(row.scores) != len(row.documents) or not ordered:
                     raise UserError(f"{place}: expected one score per passage, highest first.")
             yield place, row.question, [[one] for one in row.documents], row.answer
         elif "retrieved_docs" in item:

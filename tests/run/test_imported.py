@@ -100,6 +100,7 @@ def test_unmatched_passage_keeps_its_rank(tmp_path: Path) -> None:
         ("", "empty"),
         ("q1 Q0 ada 1 0.1 tag\nq1 Q0 isk 2 0.1 tag\nq1 Q0 lund 2 0.9 tag", "q1"),
         ('{"question": "q1", "docs": ["ada"], "doc_scores": [0.1, 0.9]}', "item 0.*score"),
+        ('{"question": "q1", "docs": ["ada"], "doc_scores": ["nan"]}', "item 0.*doc_scores.*nan"),
         ('{"q1": {"ada": 0.5, "isk": "high"}}', "q1.*isk"),
         ('{"question": "q1", "docs": []}\n{"question": "q2", "docs": [], "answer": {"a": 1}}',
          "line 2.*q2"),
