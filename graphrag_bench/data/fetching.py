@@ -39,11 +39,7 @@ class Fetched:
 
 
 def fetch(card: Card, folder: Path, *, endpoint: str = HUB, progress: Progress) -> list[Fetched]:
-    """Download a data set into a folder and return its files. A complete folder is not changed.
-
-    Raises UserError if the data set must be fetched by hand or if a download fails. The next call
-    resumes it.
-    """
+    """Download a data set into a folder, unless it is complete. A failed call can be repeated."""
     source = card.source
     if source is None:
         raise UserError(f"Data set '{card.name}' has nothing to download.")

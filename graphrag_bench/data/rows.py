@@ -208,11 +208,7 @@ def json_file(path: Path) -> object:
 
 
 def json_by_id(path: Path) -> Iterator[tuple[str, object]]:
-    """Yield the items of a JSON file with their ids.
-
-    The ids in an object are its keys. In a list, the id of an item is the value of its field QID,
-    or else its position, counted from 1.
-    """
+    """Yield the items of an object by key, or of a list by their QID or position (from 1)."""
     content = json_file(path)
     if isinstance(content, Mapping):
         yield from content.items()
@@ -309,10 +305,7 @@ def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
 def checked_row(
     place: Place, content: Any, shape: type[R], written: Mapping[str, str] = MappingProxyType({})
 ) -> R:
-    """Convert a row of a file to a pydantic object. Raises UserError if a field is invalid.
-
-    `written` maps fields to their names in the file, where these differ.
-    """
+    """Convert a row to a pydantic object. `written` has names of fields that differ in the file."""
     if not isinstance(content, dict):
         names = ", ".join(of.alias or name for name, of in shape.model_fields.items())
         raise UserError(f"{place}: expected an object with {names}, not {content!r:.60}.")

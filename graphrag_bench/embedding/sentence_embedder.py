@@ -57,9 +57,8 @@ class SentenceEmbedder(Embedder):
     def identity(self) -> str:
         """Identifier that covers everything that affects a vector, e.g. revision and precision.
 
-        A model folder is identified by its name and the content of its files. A model on the hub is
-        identified by its name and revision. Its dimension is written as `hub`, and so is its
-        window, unless the window is set.
+        A model folder is identified by its name and content, a hub model by its name and revision.
+        The dimension of a hub model is written as `hub`, and so is its window unless it is set.
         """
         if self.model == PACKAGED:
             try:

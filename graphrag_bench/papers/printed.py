@@ -67,8 +67,7 @@ class PrintedCell:
 
     def setting_value(self, name: str) -> str:
         """Return the printed value of a setting, or "" if the cell does not have the setting."""
-        items = (item.partition("=") for item in self.setting)
-        return next((value for item, _, value in items if item == name), "")
+        return dict(item.partition("=")[::2] for item in self.setting).get(name, "")
 
 
 @dataclass(frozen=True)

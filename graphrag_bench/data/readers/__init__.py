@@ -156,9 +156,7 @@ def _folder(card: Card, root: str | Path | None, home: Path, member: str) -> Pat
     fetched = member or (card.source and (card.source.downloads or card.source.by_hand))
     words = f"dataset={card.name}" + f" dataset.name={member}" * bool(member)
     how = f"Fetch it (graphrag-bench fetch {words}), or set" if fetched else "Set"
-    raise UserError(
-        f"Data set '{member or card.name}' is not on disk. {how} its folder: dataset.root=PATH."
-    )
+    raise UserError(f"Data set '{member or card.name}' is not on disk. {how} dataset.root=FOLDER.")
 
 
 def _layout(folder: Path, card: Card) -> Layout:

@@ -56,10 +56,7 @@ def wildgraphbench(corpus: Path, questions: Path) -> Rows:
 
 
 def _pages(rows: Rows, references: Path, topic: str) -> dict[str, str]:
-    """Add the web pages that an article cites, and return {address: document id}.
-
-    Of several references whose titles give the same file name, only the first has a page.
-    """
+    """Add the pages that an article cites, one for each file name, as {address: document id}."""
     for file in sorted(references.parent.glob("reference_pages/*.txt")):
         title, _, text = read_text(file).removeprefix("# ").partition("\n")
         page = Document(f"{topic}/{file.stem}", title.strip(), text.strip(), topic)
