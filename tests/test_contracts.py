@@ -22,9 +22,8 @@ from graphrag_bench.algorithms.path_values import Exploration, RankedPaths, Step
 from graphrag_bench.artifacts.plan import UNKEYED_NEEDS, PlannedArtifact, plan
 from graphrag_bench.artifacts.store import RECIPE, Store
 from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, operators
-from graphrag_bench.data.dataset import Gold
+from graphrag_bench.data.dataset import Gold, TrainingSet
 from graphrag_bench.data.subgraphs import Subgraphs
-from graphrag_bench.data.training import TrainingSet
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.model_files import Checkpoint
 from graphrag_bench.errors import UnreadableReply, UserError

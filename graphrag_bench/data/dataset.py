@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -344,6 +344,21 @@ class Dataset:
             raise UserError(f"Data set '{self.name}': {why}. Set graph.per=all to build one graph.")
         questions = tuple(row for row in self.questions if row.scope == scope)
         return replace(self, documents=documents, questions=questions)
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Training questions for a scorer. The files are read only when they are needed.
+
+    `identity`, a digest of the files, is part of the keys of trained artifacts. `read(n)` returns
+    the first n questions, or all if n is None, and `size()` their number. `validation()` returns
+    the questions for model selection. It is None if there are none.
+    """
+
+    identity: str
+    read: Callable[[int | None], Dataset]
+    size: Callable[[], int]
+    validation: Callable[[], Dataset] | None = None
 
 
 def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:

@@ -11,7 +11,7 @@ from graphrag_bench.artifacts.importers.paths import content_digest, file_of
 from graphrag_bench.artifacts.store import RECIPE, load_artifact
 from graphrag_bench.config.settings import LEAST_IN_PROCESSES, RunSettings
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.training import training_set
+from graphrag_bench.data.readers.rog import training_set
 from graphrag_bench.embedding.cached_models import CachedEmbedder, CachedTagger
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.model_files import Checkpoint, make_model

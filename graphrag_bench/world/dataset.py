@@ -5,8 +5,7 @@ from functools import partial
 
 from pydantic import ValidationError
 
-from graphrag_bench.data.dataset import Card, Dataset, Gold
-from graphrag_bench.data.training import TrainingSet
+from graphrag_bench.data.dataset import Card, Dataset, Gold, TrainingSet
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.values import Question
 from graphrag_bench.world.facts import World, WorldSettings

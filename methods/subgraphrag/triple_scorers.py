@@ -12,8 +12,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import artifact
-from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.training import TrainingSet
+from graphrag_bench.data.dataset import Dataset, TrainingSet
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.precision import one_thread
 from graphrag_bench.embedding.sentence_embedder import device_of

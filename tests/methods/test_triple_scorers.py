@@ -14,9 +14,9 @@ from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
-from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.dataset import Dataset, TrainingSet
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.data.training import TrainingSet, training_set
+from graphrag_bench.data.readers.rog import training_set
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.errors import UserError
 from graphrag_bench.world.dataset import training_worlds

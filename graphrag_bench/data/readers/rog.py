@@ -1,12 +1,15 @@
-"""Reader of CWQ and WebQSP in RoG's format, where each question has a subgraph."""
+"""Readers of CWQ and WebQSP in RoG's format: questions with a subgraph, to ask or to train on."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from graphrag_bench.data.dataset import Document, Gold
-from graphrag_bench.data.rows import FileRow, Rows, not_blank, records
+from graphrag_bench.data.dataset import Dataset, Document, Gold, TrainingSet
+from graphrag_bench.data.rows import FileRow, Rows, files_of, n_records, not_blank, records
 from graphrag_bench.data.subgraphs import Subgraphs
+from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.values import Question
 
 
@@ -53,3 +56,35 @@ def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
     for name in rows.questions:
         rows.documents[name] = _SubgraphDocument(name, rows.subgraphs)
     return rows
+
+
+def training_set(dataset: Dataset) -> TrainingSet:
+    """Return the training questions of a data set, and its validation questions if it has any.
+
+    Raises UserError if there is no training file. `read` and `validation` raise UserError if a
+    training question is also a question of the run.
+    """
+    if dataset.training is None:
+        wanted = dataset.card.files.get("training", "a file of training questions")
+        how = "Set method.scorer=cosine to use an untrained scorer."
+        raise UserError(f"Data set '{dataset.name}' has no training questions ({wanted}). {how}")
+    training, validation = dataset.training, dataset.validation
+    ids = {question.id for question in dataset.questions}
+
+    def read(path: Path, n_questions: int | None = None) -> Dataset:
+        rows = rog(path, path, n_questions)
+        for name in sorted(ids & rows.questions.keys()):
+            place = rows.places[name]
+            raise UserError(f"{place}: the training question '{name}' is a question of the run.")
+        return Dataset(
+            f"{dataset.name}-training", tuple(rows.documents.values()),
+            tuple(rows.questions.values()), rows.gold, dataset.card, subgraphs=rows.subgraphs,
+        )  # fmt: skip
+
+    files = [files_of(path) for path in (training, validation) if path is not None]
+    return TrainingSet(
+        digest([[file_digest(file) for file in each] for each in files]),
+        partial(read, training),
+        partial(n_records, training),
+        None if validation is None else partial(read, validation),
+    )
