@@ -8,15 +8,9 @@ from statistics import fmean
 
 from graphrag_bench.evaluation.statistics import Mean, holm
 from graphrag_bench.judging.pairs import HeadToHead, Scopes, VerdictKey, mean_of, stored_points
+from graphrag_bench.report import rendering
 from graphrag_bench.report.notes import resampling_units
-from graphrag_bench.report.rendering import (
-    MISSING,
-    Table,
-    format_interval,
-    format_mean,
-    format_p,
-    p_column,
-)
+from graphrag_bench.report.rendering import MISSING, Table, format_interval, p_column
 from graphrag_bench.run.judged import judged_rows, judged_values
 
 Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
@@ -39,7 +33,7 @@ def match_table(caption: str, rates: Sequence[HeadToHead]) -> Table:
     n_tests, ps, rows = len(corrected), iter(corrected), []
     for one in rates:
         counts = (one.n, one.missing, one.wins, one.ties, one.losses)
-        p = format_p(next(ps)) if one.n else MISSING
+        p = rendering.format_p(next(ps)) if one.n else MISSING
         rows.append((*one.names, *map(str, counts), _percent(one.rate), p))
     notes = (
         _TIES,
@@ -77,7 +71,7 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
             for metric, by_question in metrics.items():
                 mean = mean_of(by_question, scopes)
                 n, of = (mean.n, mean.clusters) if mean else (0, 0)
-                shown = format_mean(mean.stored() if mean else None)
+                shown = rendering.format_mean(mean.stored() if mean else None)
                 clusters.add(of)
                 rows.append((title, metric, str(n), str(len(by_question) - n), shown, judge))
     notes = (

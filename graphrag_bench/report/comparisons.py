@@ -7,18 +7,10 @@ from itertools import chain
 
 from graphrag_bench.evaluation.metrics import UNDIRECTED
 from graphrag_bench.evaluation.statistics import Difference, holm, paired_difference
+from graphrag_bench.report import rows
 from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import MISSING, Table, format_interval, format_p, p_column
-from graphrag_bench.report.rows import (
-    REFERENCE_ROLES,
-    RunMetrics,
-    different_corpora,
-    group_by,
-    in_table_order,
-    recorded_settings,
-    rule_of,
-    usual_metrics,
-)
+from graphrag_bench.report.rows import RunMetrics, group_by, in_table_order, rule_of, usual_metrics
 
 _MOST_SHOWN = 20
 _MATCHED_FIELDS = (
@@ -71,10 +63,10 @@ def comparisons(
     are those of `usual_metrics`. The p-values are corrected within each metric.
     """
     named = in_table_order([{**run.metrics, "row": row} for row, run in enumerate(runs)])
-    rows: list[Comparison] = []
+    found: list[Comparison] = []
     for run in named:
         other = baseline_of(run, named, baseline)
-        if other is None or run["role"] in REFERENCE_ROLES or rule_of(run) != rule_of(other):
+        if other is None or run["role"] in rows.REFERENCE_ROLES or rule_of(run) != rule_of(other):
             continue
         first, second = runs[other["row"]], runs[run["row"]]
         compared = metrics or usual_metrics(chain.from_iterable(second.scores.values()))
@@ -84,22 +76,23 @@ def comparisons(
         for metric, difference in pairs:
             n = max(sum(metric in of for of in one.scores.values()) for one in (first, second))
             titles = str(run["title"]), str(other["title"]), str(first.metrics["title"])
-            rows.append(
+            found.append(
                 Comparison(run["row"], *titles, metric, difference, n, n_baselines=n_baselines)
             )
-    families = group_by(rows, lambda row: row.metric)
+    families = group_by(found, lambda row: row.metric)
     ps = {name: iter(holm([row.difference.p for row in of])) for name, of in families.items()}
-    return [replace(row, p=next(ps[row.metric]), n_tests=len(families[row.metric])) for row in rows]
+    sizes = {name: len(of) for name, of in families.items()}
+    return [replace(one, p=next(ps[one.metric]), n_tests=sizes[one.metric]) for one in found]
 
 
-def comparison_table(rows: Sequence[Comparison]) -> Table | None:
+def comparison_table(compared: Sequence[Comparison]) -> Table | None:
     """Return a table with a row for each difference, or None if there are no differences."""
-    if not rows:
+    if not compared:
         return None
     heads = ("method", "against", "metric", "n", "difference [95 %]",
-             p_column(row.n_tests for row in rows), "win/tie/loss", "detectable")  # fmt: skip
-    units = resampling_units(row.difference.clusters for row in rows)
-    sizes = {row.metric: row.n_tests for row in rows}
+             p_column(row.n_tests for row in compared), "win/tie/loss", "detectable")  # fmt: skip
+    units = resampling_units(row.difference.clusters for row in compared)
+    sizes = {row.metric: row.n_tests for row in compared}
     families = ", ".join(f"{metric}: {n}" for metric, n in sizes.items())
     correction = f", Holm-Bonferroni within each metric (tests: {families})"
     notes = (
@@ -107,7 +100,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
         f"bootstrap interval over {units}; win/tie/loss: numbers of questions",
         "p: two-sided paired permutation test (mid-p)" + correction * ({*sizes.values()} != {1}),
         "detectable: minimum detectable difference at 80 % power (two-sided, alpha 0.05)",
-        *selection_notes(rows),
+        *selection_notes(compared),
     )
     cells = tuple(
         (
@@ -115,9 +108,9 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
             format_difference(one), format_p(row.p), f"{one.wins}/{one.ties}/{one.losses}",
             MISSING if one.detectable is None else f"{one.detectable:.3f}",
         )
-        for row, one in ((row, row.difference) for row in rows)
+        for row, one in ((row, row.difference) for row in compared)
     )  # fmt: skip
-    caption = f"differences from {', '.join(dict.fromkeys(row.baseline for row in rows))}"
+    caption = f"differences from {', '.join(dict.fromkeys(row.baseline for row in compared))}"
     return Table(caption, heads, cells, notes, texts=heads[:3])
 
 
@@ -132,19 +125,17 @@ def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> R
         return sum(bool(run.get(name) == other.get(name)) for name in names)
 
     there = (one for one in runs if (one["method"], one["dataset"]) == (baseline, run["dataset"]))
-    same_corpus = (one for one in there if not different_corpora(one, run))
+    same_corpus = (one for one in there if not rows.different_corpora(one, run))
     nearest = max(same_corpus, key=alike, default=None)
     return None if nearest is run else nearest
 
 
-def selection_notes(rows: Sequence[Comparison]) -> list[str]:
+def selection_notes(compared: Sequence[Comparison]) -> list[str]:
     """Return notes on differences over fewer questions, and on the selected baseline runs."""
-    fewer = (
-        "n of m: the difference is over n shared questions, and each mean over up to m questions"
-    )
+    fewer = "n of m: the difference is over n shared questions, each mean over up to m questions"
     several = "each row is compared with the run of the baseline that has the most similar settings"
-    notes = [fewer] * any(row.difference.n != row.n for row in rows)
-    return notes + [several] * any(row.n_baselines > 1 for row in rows)
+    notes = [fewer] * any(row.difference.n != row.n for row in compared)
+    return notes + [several] * any(row.n_baselines > 1 for row in compared)
 
 
 def _shared(metric: str, first: QuestionScores, second: QuestionScores) -> list[str]:
@@ -176,7 +167,7 @@ def difference_table(
 ) -> Table:
     """Return a table that compares two runs on all metrics that both have."""
     metrics = dict.fromkeys(chain.from_iterable(first.values()))
-    rows = tuple(
+    cells = tuple(
         (
             metric, str(one.n), f"{one.first:.3f}", f"{one.second:.3f}", format_difference(one),
             format_p(one.p), str(one.wins), str(one.ties), str(one.losses),
@@ -189,7 +180,7 @@ def difference_table(
         f"neither direction is better: {', '.join(UNDIRECTED)}",
     )
     heads = ("metric", "n", "A", "B", "B - A [95 %]", "p", "B higher", "same", "A higher")
-    return Table(caption, heads, rows, notes, texts=("metric",))
+    return Table(caption, heads, cells, notes, texts=("metric",))
 
 
 def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> str:
@@ -207,7 +198,7 @@ def settings_that_differ(first: RunMetrics, second: RunMetrics) -> list[tuple[st
     """Return (path, value in A, value in B) for each setting, model or corpus that differs."""
     a, b = (
         {name: MISSING if value == "" else str(value) for name, value in settings.items()}
-        for settings in map(recorded_settings, (first, second))
+        for settings in map(rows.recorded_settings, (first, second))
     )
-    rows = [(name, a.get(name, MISSING), b.get(name, MISSING)) for name in sorted({*a, *b})]
-    return [row for row in rows if row[1] != row[2]]
+    values = [(name, a.get(name, MISSING), b.get(name, MISSING)) for name in sorted({*a, *b})]
+    return [row for row in values if row[1] != row[2]]

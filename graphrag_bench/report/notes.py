@@ -5,19 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from graphrag_bench.embedding.long_texts import TextLengths
-from graphrag_bench.report.rows import (
-    INFLATED,
-    REFERENCE,
-    REFERENCE_ROLES,
-    RunMetrics,
-    differing_settings,
-    group_by,
-    n_references,
-    regime_of,
-    runs_by_corpus,
-    selection_mark,
-    unverified,
-)
+from graphrag_bench.report import rows
+from graphrag_bench.report.rendering import FEW
+from graphrag_bench.report.rows import RunMetrics, group_by, regime_of, unverified
 
 MOST_UNEQUAL = 1.1
 """Ratio between two mean context lengths above which a table gets a warning."""
@@ -64,6 +54,24 @@ def run_notes(runs: Sequence[RunMetrics]) -> list[Note]:
     ]
 
 
+def headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
+    """Return the notes of the headline table: models, intervals and warnings."""
+    means = [run["metrics"].get(metric, {}) for run in runs]
+    over = "scopes" if any(mean.get("clusters") for mean in means) else "questions"
+    few = all(mean.get("n", 0) < FEW for mean in means)
+    intervals = f"no interval below {FEW} questions" if few else f"intervals over {over}"
+    readers = field_values([run for run in runs if answers_questions(run)], "llm")
+    models = {"answers by": readers, "embedder": field_values(runs, "embedder")}
+    facts = [intervals, f"commit {field_values(runs, 'commit')}"]
+    facts += [f"{words} {names}" for words, names in models.items() if names != "none"]
+    notes = ["; ".join(facts)]
+    if n_failed := sum(run["failed"] for run in runs):
+        errors = [str(error) for run in runs for error in run["errors"]]
+        notes.append(f"! {n_failed} failed, run again: {next(iter(errors), 'unknown')}")
+    more = [one for one in run_notes(runs) if one.warns or one.about == rows.REFERENCE]
+    return [*notes, *(str(one) for one in more if one.about != "failed")]
+
+
 def _facts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     answering, every = [run for run in runs if answers_questions(run)], partial(field_values, runs)
     readers = field_values(answering, "llm") if any(run["llm"] for run in answering) else ""
@@ -85,8 +93,8 @@ def _facts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     clusters = (one.get("clusters", 0) for run in runs for one in run["metrics"].values())
     units = resampling_units(clusters)
     yield Note("intervals", f"{floor}{ceiling}intervals are 95 % bootstrap over {units}")
-    if n_references(runs):
-        yield Note(REFERENCE, f"({REFERENCE}): the method with its own parameters")
+    if rows.n_references(runs):
+        yield Note(rows.REFERENCE, f"({rows.REFERENCE}): the method with its own parameters")
 
 
 def _of_a_run(run: RunMetrics) -> Iterator[Note]:
@@ -135,8 +143,8 @@ def _of_any_run(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     if any(run["failed"] for run in runs):
         text = "some questions failed and are not in the means; run again to retry them"
         yield _warning("failed", text)
-    if any(map(selection_mark, runs)):
-        yield Note("selected", INFLATED)
+    if any(map(rows.selection_mark, runs)):
+        yield Note("selected", rows.INFLATED)
 
 
 def _extraction_faults(runs: Iterable[RunMetrics]) -> Iterator[Note]:
@@ -162,7 +170,7 @@ def mixed_regimes(runs: Iterable[RunMetrics]) -> Iterator[Note]:
 
 def corpus_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Yield a warning for each data set whose runs used different versions of the corpus."""
-    for dataset, corpora in runs_by_corpus(runs).items():
+    for dataset, corpora in rows.runs_by_corpus(runs).items():
         text = f"{dataset}: the runs used different versions of the corpus ({', '.join(corpora)})"
         yield _warning("corpus", text)
 
@@ -232,7 +240,7 @@ def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     def length(run: RunMetrics) -> float:
         return float(run["usage"]["context_tokens_per_question"] or 0)
 
-    packed = [run for run in runs if run["role"] not in REFERENCE_ROLES and length(run)]
+    packed = [run for run in runs if run["role"] not in rows.REFERENCE_ROLES and length(run)]
     groups = group_by(packed, lambda run: (run["dataset"], run.get("budget_context")))
     for (dataset, budget), group in groups.items():
         short, long = min(group, key=length), max(group, key=length)
@@ -252,7 +260,7 @@ def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     known = [run for run in runs if run.get("contexts", {}).get("digest")]
     groups = group_by(known, lambda run: (run["dataset"], run["contexts"]["digest"]))
     for group in groups.values():
-        if names := differing_settings(group) if len(group) > 1 else []:
+        if names := rows.differing_settings(group) if len(group) > 1 else []:
             room = group[0]["contexts"]["room"]
             sizes = ", ".join(f"about {n:.0f} {_KINDS.get(kind, kind)}" for kind, n in room.items())
             full = f" (the budget has room for {sizes})" if sizes else ""
@@ -293,10 +301,10 @@ def training_notes(runs: Sequence[RunMetrics]) -> list[Note]:
 def long_text_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Yield notes on texts that exceed the embedder's window; it is a warning if texts were cut."""
     embedding = [run for run in runs if run.get("long_texts")]
-    rows = [(run, row) for run in embedding for row in run["long_texts"] if row["n_long"]]
+    long_rows = [(run, row) for run in embedding for row in run["long_texts"] if row["n_long"]]
     long = [
         (f"{run['dataset']}: {lengths.message(row['what'])}", lengths.long_texts == "cut", run)
-        for run, row in rows
+        for run, row in long_rows
         if (lengths := TextLengths.from_row(row))
     ]
     for (text, cut), group in group_by(long, lambda one: one[:2]).items():

@@ -5,39 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.report import comparisons
+from graphrag_bench.report import comparisons, rendering, rows
 from graphrag_bench.report.comparisons import Comparison
-from graphrag_bench.report.notes import (
-    answers_questions,
-    context_of_rows,
-    corpus_notes,
-    field_values,
-    run_notes,
-)
-from graphrag_bench.report.rendering import (
-    FEW,
-    MISSING,
-    Table,
-    format_interval,
-    format_mean,
-    format_n,
-    format_p,
-    format_part,
-    p_column,
-)
-from graphrag_bench.report.rows import (
-    CORPUS_CHARACTERS,
-    EVIDENCE,
-    IN_CONTEXT,
-    REFERENCE,
-    RunMetrics,
-    in_table_order,
-    n_references,
-    parameter_details,
-    regime_of,
-    tokens_and_usd,
-    usual_metrics,
-)
+from graphrag_bench.report.notes import context_of_rows, corpus_notes, headline_notes, run_notes
+from graphrag_bench.report.rendering import MISSING, Table, format_n, format_part, p_column
+from graphrag_bench.report.rows import RunMetrics, in_table_order, regime_of, usual_metrics
 from graphrag_bench.text import model_name, short
 
 RunColumn = tuple[str, Callable[[RunMetrics], str]]
@@ -61,11 +33,11 @@ def run_table(runs: Sequence[RunMetrics]) -> Table:
     of failed and fallback calls include calls during index building.
     """
     ordered = in_table_order(runs)
-    names = {name for run in ordered for name in run["metrics"] if name.startswith(EVIDENCE)}
-    cuts = sorted(int(name.removeprefix(EVIDENCE)) for name in names if name[-1].isdigit())
-    evidence = [_metric(f"{EVIDENCE}{k}", f"evidence@{k}") for k in cuts]
+    names = {name for run in ordered for name in run["metrics"] if name.startswith(rows.EVIDENCE)}
+    cuts = sorted(int(name.removeprefix(rows.EVIDENCE)) for name in names if name[-1].isdigit())
+    evidence = [_metric(f"{rows.EVIDENCE}{k}", f"evidence@{k}") for k in cuts]
     of_rows = any(map(context_of_rows, ordered))
-    evidence.insert(0 if of_rows else len(evidence), _metric(IN_CONTEXT, "in context"))
+    evidence.insert(0 if of_rows else len(evidence), _metric(rows.IN_CONTEXT, "in context"))
 
     def answered(run: RunMetrics) -> str:
         return f"{run['answered']} ({run['metrics'].get('accuracy', {}).get('n', 0)})"
@@ -93,10 +65,10 @@ def _table(
 ) -> Table:
     cells = {head: [cell(run) for run in runs] for head, cell in columns}
     filled = {head: of for head, of in cells.items() if {*of} != {MISSING}}
-    rows = tuple(zip(*filled.values(), strict=True))
+    lines = tuple(zip(*filled.values(), strict=True))
     return Table(
-        caption(runs), tuple(filled), rows, tuple(notes),
-        n_separate=n_references(runs), advice=(advice,),
+        caption(runs), tuple(filled), lines, tuple(notes),
+        n_separate=rows.n_references(runs), advice=(advice,),
     )  # fmt: skip
 
 
@@ -118,7 +90,7 @@ def _metric(name: str, head: str) -> RunColumn:
         repeated = run.get("repeats", {}).get("metrics", {}).get(name)
         if mean and repeated and repeated["n"] == mean["n"]:
             mean, marks = repeated, f"{marks} ±{repeated['spread']:.3f}"
-        return format_mean(mean, run["n"], marks)
+        return rendering.format_mean(mean, run["n"], marks)
 
     return f"{head} [95 %]", mean_of
 
@@ -159,12 +131,12 @@ def metrics_table(runs: Sequence[RunMetrics]) -> Table:
     def cell(mean: Mapping[str, Any] | None) -> str:
         if not mean:
             return MISSING
-        interval = format_interval(mean["low"], mean["high"], mean["n"], ".3f")
+        interval = rendering.format_interval(mean["low"], mean["high"], mean["n"], ".3f")
         return f"{mean['mean']:.3f}{interval} ({mean['n']})"
 
     ordered = in_table_order(runs)
     names = sorted({name for run in ordered for name in run["metrics"]}, key=by_cut)
-    rows = tuple((name, *(cell(run["metrics"].get(name)) for run in ordered)) for name in names)
+    lines = tuple((name, *(cell(run["metrics"].get(name)) for run in ordered)) for name in names)
     notes = ["mean [95 % interval] (questions)"]
     packages = sorted({package for run in ordered for package in run.get("computed_by", ())})
     notes += [f"computed by {'; '.join(packages)}"] if packages else []
@@ -173,7 +145,7 @@ def metrics_table(runs: Sequence[RunMetrics]) -> Table:
         notes += [f"{run['title']}: unread judgements: {missing}"] if missing else []
         notes += [f"{run['title']}: {flag}" for flag in run.get("flags", ())]
     heads = ("metric", *(str(run["title"]) for run in ordered))
-    return Table("all metrics", heads, rows, tuple(notes), texts=("metric",))
+    return Table("all metrics", heads, lines, tuple(notes), texts=("metric",))
 
 
 def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
@@ -189,7 +161,7 @@ def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
 
     def place(name: str) -> tuple[int, bool, bool]:
         n = sum(run["metrics"].get(name, {}).get("n", 0) for run in runs)
-        return -n, name.startswith("evidence_"), of_rows and name != IN_CONTEXT
+        return -n, name.startswith("evidence_"), of_rows and name != rows.IN_CONTEXT
 
     return min(names, key=place, default="accuracy")
 
@@ -201,10 +173,10 @@ def headline_table(
     ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
     name = main_metric(ordered, metric)
     shown = [one for one in differences if one.metric == name]
-    in_usd = any(tokens_and_usd(run)[1] for run in ordered)
+    in_usd = any(rows.tokens_and_usd(run)[1] for run in ordered)
 
     def cost(run: RunMetrics) -> str:
-        n_tokens, usd = tokens_and_usd(run)
+        n_tokens, usd = rows.tokens_and_usd(run)
         if in_usd:
             return MISSING if run.get("imported") else f"{usd:.4f}"
         return f"{n_tokens:,.0f}" if n_tokens else MISSING
@@ -214,7 +186,7 @@ def headline_table(
     columns.append(_metric(name, name))
     if shown:
         baseline = "/".join(dict.fromkeys(one.baseline_title for one in shown))
-        ps = {one.place: format_p(one.p) for one in shown}
+        ps = {one.place: rendering.format_p(one.p) for one in shown}
         gaps = {one.place: f"{one.difference.mean:+.3f}{format_part(one.difference.n, one.n)}"
                 for one in shown}  # fmt: skip
         columns.append((f"minus {baseline}", lambda run: gaps.get(run["place"], MISSING)))
@@ -223,25 +195,8 @@ def headline_table(
     columns += _cut_answers(ordered)
     columns.append(("context tokens", lambda run: _context_tokens(run, ",.0f")))
     columns.append(("cost, USD" if in_usd else "cost, tokens", cost))
-    notes = [*comparisons.selection_notes(shown), *_headline_notes(ordered, name)]
+    notes = [*comparisons.selection_notes(shown), *headline_notes(ordered, name)]
     return _table(ordered, columns, notes, MORE)
-
-
-def _headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
-    means = [run["metrics"].get(metric, {}) for run in runs]
-    over = "scopes" if any(mean.get("clusters") for mean in means) else "questions"
-    few = all(mean.get("n", 0) < FEW for mean in means)
-    intervals = f"no interval below {FEW} questions" if few else f"intervals over {over}"
-    readers = field_values([run for run in runs if answers_questions(run)], "llm")
-    models = {"answers by": readers, "embedder": field_values(runs, "embedder")}
-    facts = [intervals, f"commit {field_values(runs, 'commit')}"]
-    facts += [f"{words} {names}" for words, names in models.items() if names != "none"]
-    notes = ["; ".join(facts)]
-    if n_failed := sum(run["failed"] for run in runs):
-        errors = [str(error) for run in runs for error in run["errors"]]
-        notes.append(f"! {n_failed} failed, run again: {next(iter(errors), 'unknown')}")
-    more = [one for one in run_notes(runs) if one.warns or one.about == REFERENCE]
-    return [*notes, *(str(one) for one in more if one.about != "failed")]
 
 
 def cost_table(runs: Sequence[RunMetrics]) -> Table:
@@ -254,7 +209,7 @@ def cost_table(runs: Sequence[RunMetrics]) -> Table:
             return MISSING, MISSING
         return f"{part['calls']:,}", f"{part['prompt_tokens']:,} + {part['completion_tokens']:,}"
 
-    rows = tuple(
+    lines = tuple(
         (
             str(run["title"]), step, *load(run["estimate"].get(step)), *load(cost["paid"]),
             f"{cost['paid']['usd']:.4f}", *load(cost["cached"]), str(cost["truncated"]),
@@ -264,7 +219,7 @@ def cost_table(runs: Sequence[RunMetrics]) -> Table:
         for step, cost in run["cost"]["steps"].items()
     )  # fmt: skip
     note = "all calls so far; tokens: prompt + completion; cut: replies that reached max_tokens"
-    return Table("costs of the runs", heads, rows, (note,), texts=heads[:2])
+    return Table("costs of the runs", heads, lines, (note,), texts=heads[:2])
 
 
 def checked_columns(name: str) -> str:
@@ -305,16 +260,16 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
     """Return the table of `runs ls`, with a row for each run."""
     scored = [run for run in runs if run.metrics]
     metrics = [run.metrics for run in scored]
-    details = parameter_details([(run.dataset, run.method) for run in scored], metrics)
+    details = rows.parameter_details([(run.dataset, run.method) for run in scored], metrics)
     of_run = {(run.dataset, run.key): text for run, text in zip(scored, details, strict=True)}
     notes = list(map(str, corpus_notes(metrics)))
     corpus = ("corpus",) if notes else ()
-    rows = []
+    lines = []
     for run in runs:
         own = run.metrics
-        fingerprints = [str(own.get(name) or MISSING)[:CORPUS_CHARACTERS] for name in corpus]
+        fingerprints = [str(own.get(name) or MISSING)[: rows.CORPUS_CHARACTERS] for name in corpus]
         reader = model_name(str(own.get("llm") or "")) if own.get("answered") else ""
-        rows.append((
+        lines.append((
             run.dataset, *fingerprints,
             f"{own.get('method', run.method)} {of_run.get((run.dataset, run.key), '')}".strip(),
             run.key, format_n(own) if own else str(run.n_rows),
@@ -326,21 +281,21 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
     heads = ("data set", *corpus, "method", "key", "n", "failed", "answered", "changed", "model",
              "MB")  # fmt: skip
     texts = tuple(head for head in heads if head not in ("n", "failed", "answered", "MB"))
-    return Table(caption, heads, tuple(rows), tuple(notes), texts=texts)
+    return Table(caption, heads, tuple(lines), tuple(notes), texts=texts)
 
 
 def run_sheet(runs: Sequence[RunMetrics], settings: Sequence[Mapping[str, Any]]) -> Table:
     """Return a table for CSV with the settings, counts, metrics and costs of each run."""
     metrics = usual_metrics(name for run in runs for name in run["metrics"])
-    rows: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
     for run, of_run in zip(runs, settings, strict=True):
         row = {name: run.get(name) for name in ("key", "dataset", "method", "title")}
         row |= {**of_run, "n": run["n"], "failed": run["failed"]}
         for name in metrics:
             row |= interval(run, name)
-        rows.append(row | spending(run) | {name: run.get(name) for name in ("commit", "folder")})
-    heads = tuple(dict.fromkeys(head for row in rows for head in row))
-    cells = (("" if row[head] is None else str(row[head]) for head in heads) for row in rows)
+        lines.append(row | spending(run) | {name: run.get(name) for name in ("commit", "folder")})
+    heads = tuple(dict.fromkeys(head for row in lines for head in row))
+    cells = (("" if row[head] is None else str(row[head]) for head in heads) for row in lines)
     return Table("", heads, tuple(map(tuple, cells)), ())
 
 
@@ -358,5 +313,5 @@ def spending(run: RunMetrics) -> dict[str, float | None]:
     return {
         "context_tokens": run["usage"]["context_tokens_per_question"],
         "calls": total["paid"]["calls"] + total["cached"]["calls"],
-        "usd": round(tokens_and_usd(run)[1], 6),
+        "usd": round(rows.tokens_and_usd(run)[1], 6),
     }
