@@ -108,10 +108,7 @@ class Operator(Registered):
     table3: str = ""
 
     def __call__(self, rows: Sequence[Sequence[Any]], **named: Any) -> list[Any]:
-        """Return one result per question. Each row has the input values of one question.
-
-        Raises ValueError if a batched function does not return one result per question.
-        """
+        """Return one result per question, or raise ValueError. Each row has a question's inputs."""
         if not self.batched:
             return [self.function(*row, **named) for row in rows]
         results: list[Any] = self.function(*map(list, zip(*rows, strict=True)), **named)

@@ -112,10 +112,7 @@ def identity_of(model: Any) -> str:
 
 
 class ReachedCode:
-    """The code that a value, e.g. a function or a class, depends on.
-
-    `modules` has the digest of each module. `description` describes the value as JSON.
-    """
+    """Digests of the `modules` that a value depends on, and a `description` of it as JSON."""
 
     def __init__(self, package: str) -> None:
         self.modules: dict[str, str] = {}

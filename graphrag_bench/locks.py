@@ -1,7 +1,4 @@
-"""Lock files for runs, artifacts, downloads and caches, and the detection of network drives.
-
-Locks of the operating system (flock, fcntl) are unreliable on network drives.
-"""
+"""Lock files that work on network drives, where locks of the operating system do not."""
 
 import fcntl
 import time

@@ -1,7 +1,4 @@
-"""Keep control characters and secrets out of printed texts, and handle signals.
-
-Code that prints colours inside `clean_output` uses the original stream from `unwrapped`.
-"""
+"""Keep control characters and secrets out of printed texts, and handle signals."""
 
 import os
 import re
@@ -112,10 +109,7 @@ def is_local(url: str) -> bool:
 
 
 def refuse_secrets(name: str, value: object) -> None:
-    """Raise UserError if a setting, or a value in it, has an address with a user name or secret.
-
-    The message shows the address without its secrets.
-    """
+    """Raise UserError if an address in a setting has a user name or a secret, and hide both."""
     if isinstance(value, str):
         shown = without_secrets(value)
         if _ADDRESS.search(value) and shown != value:

@@ -1,7 +1,4 @@
-"""The immutable values that operators exchange.
-
-During retrieval, one value of each type is kept, in a named slot.
-"""
+"""The immutable values that operators exchange. Each type has a slot of its own."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass

@@ -282,10 +282,7 @@ def reply_key(identity: str, request: Request) -> tuple[str, bytes]:
 
 
 def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
-    """Count the rows of a cache or an exported file by verdict, for each identity of a model.
-
-    Vectors, tokens, US dollars (`usd`) and truncated replies (`cut`) are also counted.
-    """
+    """Count the rows, tokens and dollars of a cache or an exported file, by model and verdict."""
     models: dict[str, Counter[str]] = {}
     for row in rows_in(path):
         if isinstance(row, StoredTagging):
@@ -319,10 +316,7 @@ def export_rows(cache: str | Path, file: str | Path) -> int:
 
 
 def import_rows(file: str | Path, cache: str | Path) -> int:
-    """Add the rows of an exported file or another cache to a cache, and return their number.
-
-    If an error occurs, no row is added. Readable rows of `cache` with the same key are kept.
-    """
+    """Add the rows of a file or cache to a cache, all or none, and return their number."""
     rows = list(rows_in(file))  # a damaged file must not create a cache
     with closing(Cache(cache)) as target:
         target.put(*rows)

@@ -16,10 +16,7 @@ OUTAGE_FAILURES = 5
 
 @dataclass(frozen=True)
 class Request:
-    """Request to a language model. All its fields are part of the cache key.
-
-    `trial` is the number of the repetition of the run, or 0 for the first run.
-    """
+    """Request to a model. All its fields are part of the cache key. `trial` counts repetitions."""
 
     prompt: Chat
     max_tokens: int

@@ -78,10 +78,7 @@ class Retries(Retry):
 
 
 def connection_pool(address: str, seconds: float, n_connections: int) -> PoolManager:
-    """Return connections to a server, through the proxy of the environment unless it is local.
-
-    `seconds` limits the wait for a part of a reply.
-    """
+    """Return connections with a time limit. Proxies are used unless the server is local."""
     parts = urlsplit(address)
     timeout = Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds)
     how: dict[str, Any] = {"maxsize": n_connections, "timeout": timeout}

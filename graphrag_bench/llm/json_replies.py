@@ -296,10 +296,7 @@ def _encodable(parsed: Any) -> Any:
 
 
 def _balanced(text: str) -> list[tuple[int, int]]:
-    """Return the start and the end of each outermost balanced object, also inside unclosed objects.
-
-    Quotes outside of objects, and braces inside strings, are ignored.
-    """
+    """Return (start, end) of each outermost balanced object. Braces in strings are ignored."""
     starts: list[int] = []
     spans: list[tuple[int, int]] = []
     place = 0

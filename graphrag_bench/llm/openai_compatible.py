@@ -78,10 +78,7 @@ class OpenAICompatible(ChatModel):
         limits: Limits | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
     ) -> None:
-        """Set the server. The first call reads the API key from the variable `api_key_env`.
-
-        If it is None, no key is sent. `timeout` is the number of seconds per attempt.
-        """
+        """Set the server. The variable `api_key_env` holds the API key. If None, no key is sent."""
         self.model, self._window, self._prices = model, window, prices
         self.decoding = parse_settings(Decoding, decoding)
         self.dialect = parse_settings(Dialect, dialect)
@@ -159,10 +156,7 @@ def body(model: str, request: Request, decoding: Decoding, dialect: Dialect) -> 
 
 
 def completion(answer: Mapping[str, Any], request: Request, prices: Prices) -> Completion:
-    """Return the reply in a response body, without its reasoning.
-
-    Raises CallFailed if the reply is unusable or empty, or if the server has truncated the prompt.
-    """
+    """Return the reply in a response, without reasoning. Raises CallFailed if it is unusable."""
     choice, message = _choice(answer)
     whole = encodable(message["content"])
     reason = str(choice.get("finish_reason")).lower().removeprefix("finish_reason_")

@@ -24,8 +24,7 @@ class _Group(BaseModel):
 class Decoding(_Group):
     """Decoding settings, which are part of the model's identity and of every cache key.
 
-    The seed of a request is `seed` plus the number of the repetition. `extra` contains further
-    fields of the request, such as `top_k`.
+    `seed` is increased in each repetition. `extra` has further fields of the request.
     """
 
     temperature: Annotated[float, Field(ge=0)] = 0.0
@@ -52,8 +51,8 @@ class Dialect(_Group):
 class Limits(_Group):
     """Rate limits of a server. They are not part of cache keys.
 
-    `concurrency` is the maximum number of calls at the same time. When a call starts, the tokens of
-    its prompt and its `max_tokens` count toward `tokens_per_minute`.
+    `concurrency` limits the calls at the same time. The tokens of a prompt and its `max_tokens`
+    count toward `tokens_per_minute` when the call starts.
     """
 
     concurrency: Count = 16

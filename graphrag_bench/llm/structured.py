@@ -1,7 +1,4 @@
-"""Ask a language model, and parse its replies into pydantic models.
-
-An unreadable reply is requested once more, with a description of the problem in the prompt.
-"""
+"""Ask a language model, parse its replies into pydantic models, and ask again if this fails."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -87,10 +84,7 @@ def ask(
 
 
 def or_fallback(llm: ChatModel, result: T | Failure, fallback: T | None) -> T:
-    """Return a parsed reply. If the reply is a failure, return the fallback instead.
-
-    Each use of the fallback is counted. If the fallback is None, the failure is raised.
-    """
+    """Return a parsed reply. For a failure, count and return `fallback`, or raise if it is None."""
     if not isinstance(result, Failure):
         return result
     if fallback is None:

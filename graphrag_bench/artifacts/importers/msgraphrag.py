@@ -160,10 +160,7 @@ def _unit_chunks(folder: Path, chunk_table: ChunkTable) -> dict[str, imported.Ch
 
 
 def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[ParquetRow]:
-    """Return the rows of the file `name.parquet` in a folder, with all columns.
-
-    Raises UserError if pyarrow is not installed, or if the file or one of `columns` is missing.
-    """
+    """Return the rows of `name.parquet`. Raises UserError if the file or a column is missing."""
     path = folder / f"{name}.parquet"
     if not path.is_file():
         raise UserError(f"The file {path} does not exist.")

@@ -17,10 +17,7 @@ _READ = ("entities", "relationships", "communities", "community_reports", "text_
 
 
 def variants_for(path: Path) -> dict[str, str]:
-    """Map each resource that can be imported from a path to the builder that imports it.
-
-    Raises UserError if the path is neither a Microsoft GraphRAG folder nor a .graphml file.
-    """
+    """Map each resource that can be imported from a path to its builder, or raise UserError."""
     if (path / "entities.parquet").is_file():
         return {
             resource: "msgraphrag"

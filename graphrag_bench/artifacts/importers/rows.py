@@ -39,10 +39,7 @@ class ImportedRelationship(NamedTuple):
 
 
 def weight_of(value: Any, place: str) -> float:
-    """Convert an imported weight to a number. A missing weight is 1.
-
-    Raises UserError with the position `place` unless the weight is a number >= 0.
-    """
+    """Return a weight, which must be a number >= 0. A missing weight is 1. Errors name `place`."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return 1.0
     try:
