@@ -21,9 +21,9 @@ from graphrag_bench.pipeline.pipeline import STAGES
 from graphrag_bench.report.rendering import Table, markdown, show
 from graphrag_bench.report.tables import checked_columns
 from graphrag_bench.run import stored
-from graphrag_bench.run.execute import RunResult, execute
+from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.folder import paths_of, write_rows
+from graphrag_bench.run.folder import RunFolder, paths_of, write_rows
 from graphrag_bench.run.method import RESERVED, references
 from graphrag_bench.run.models import ProcessCache
 from graphrag_bench.run.stored_settings import differing_settings
@@ -221,7 +221,8 @@ class EditablePipeline:
         >>> pipeline.run("toy", limit=2, answer="off")
         <Run bm25 on toy: 2 questions, 0 answered, 0 failed; runs/toy/bm25/...>
         """
-        return Run(execute(self.experiment(data, **settings)))
+        result = execute(self.experiment(data, **settings))
+        return Run(result.experiment, result.folder.path, result.metrics)
 
     def ask(self, question: str, data: Dataset | str = "sample") -> TracedAnswer:
         """Answer one question, and return the answer with its context and trace.
@@ -260,7 +261,12 @@ class Run:
     True
     """
 
-    result: RunResult
+    experiment: Experiment
+    """The experiment of the run: its checked settings, data set and pipeline."""
+    folder: Path
+    """The folder of the run. Its name is the key of the run."""
+    metrics: Mapping[str, Any]
+    """The content of the run's `metrics.json`."""
 
     def __repr__(self) -> str:
         ended = ", ".join(f"{self.metrics[name]} {name}" for name in ("answered", "failed"))
@@ -269,24 +275,9 @@ class Run:
         return f"<Run {named}: {self.metrics['n']} questions, {ended}; {folder}>"
 
     @property
-    def experiment(self) -> Experiment:
-        """The experiment of the run: its checked settings, data set and pipeline."""
-        return self.result.experiment
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the run."""
-        return self.result.folder.path
-
-    @property
     def key(self) -> str:
         """The key of the run, which is the name of its folder."""
         return self.experiment.key
-
-    @property
-    def metrics(self) -> Mapping[str, Any]:
-        """The content of the run's `metrics.json`."""
-        return self.result.metrics
 
     def show(self, *others: "Run", columns: str = "main") -> None:
         """Print the table of this run and of other runs. `columns="all"` prints every column.
@@ -305,7 +296,7 @@ class Run:
         runs = []
         for run in (self, *others):
             data, extent = run.experiment.dataset, stored.extent_of(run.experiment.settings)
-            runs.append(stored.StoredRun(run.result.folder, data, extent))
+            runs.append(stored.StoredRun(RunFolder(run.folder), data, extent))
         same = stored.with_one_rule(runs)
         return stored.tables_of(same, stored.stored_differences(same), checked_columns(columns))
 
@@ -322,7 +313,7 @@ class Run:
         >>> question.values["gold"]["evidence"]
         ['ada']
         """
-        run = stored.StoredRun(self.result.folder, self.experiment.dataset)
+        run = stored.StoredRun(RunFolder(self.folder), self.experiment.dataset)
         if name not in run.rows:
             raise UserError(f"The run has no question '{name}'. {did_you_mean(name, run.rows)}")
         return StoredQuestion(full_question(name, RunQuestions(run, self.experiment.home)))
