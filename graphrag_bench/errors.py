@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
+Names = Iterable[str]
 _LISTED = 24
 """Maximum number of names that a message lists if no name is similar."""
 
@@ -102,7 +103,7 @@ class UnreadableReply(Exception):
         self.problem = problem
 
 
-def nearest(name: str, valid: Iterable[str], n: int = 3) -> list[str]:
+def nearest(name: str, valid: Names, n: int = 3) -> list[str]:
     """Return up to `n` valid names that are similar to a name, the most similar name first.
 
     >>> nearest("hiporag", ["hipporag", "hipporag2", "bm25"])
@@ -115,11 +116,7 @@ def nearest(name: str, valid: Iterable[str], n: int = 3) -> list[str]:
 
 
 def did_you_mean(
-    name: str,
-    valid: Iterable[str],
-    listed: Iterable[str] | None = None,
-    n: int = 3,
-    prefix: str = "",
+    name: str, valid: Names, listed: Names | None = None, n: int = 3, prefix: str = ""
 ) -> str:
     """Return a hint with up to `n` valid names that are similar to a wrong name.
 
@@ -139,7 +136,7 @@ def did_you_mean(
     return f"There are: {', '.join(every[:_LISTED]) or 'none'}{more}."
 
 
-def unknown(kind: str, name: str, valid: Iterable[str]) -> UserError:
+def unknown(kind: str, name: str, valid: Names) -> UserError:
     """Return an error for an unknown name. Its message suggests similar valid names.
 
     >>> print(unknown("method", "hiporag", ["bm25", "hipporag"]))

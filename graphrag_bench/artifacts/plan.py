@@ -82,7 +82,8 @@ def plan(
     for resource in sorted(set(wanted)):
         planner.visit(resource, ())
     if planner.problems:
-        raise UserError("\n  ".join(["The build cannot be planned:", *planner.problems]))
+        problems = dict.fromkeys(planner.problems)
+        raise UserError("\n  ".join(["The build cannot be planned:", *problems]))
     return list(planner.planned.values())
 
 
@@ -98,7 +99,8 @@ class _Planner:
         if resource in self.planned:
             return self.planned[resource].key
         if resource in path:
-            self._problem(f"{resource} is built from itself: {' <- '.join((*path, resource))}.")
+            circle = " <- ".join((*path, resource))
+            self.problems.append(f"{resource} is built from itself: {circle}.")
             return ""
         builder, chosen = self._choose(resource, path)
         if builder is None:
@@ -110,15 +112,15 @@ class _Planner:
         for name in chosen:
             if name not in known:
                 hint = did_you_mean(name, known)
-                self._problem(f"build.{builder.resource} has no setting '{name}'. {hint}")
+                self.problems.append(f"build.{builder.resource} has no setting '{name}'. {hint}")
         for name, setting in known.items():
             if name not in chosen and setting.default is REQUIRED:
-                self._problem(f"build.{builder.resource} needs the setting '{name}'.")
+                self.problems.append(f"build.{builder.resource} needs the setting '{name}'.")
                 continue
             try:
                 settings[name] = setting.check(chosen.get(name, setting.default))
             except UserError as error:
-                self._problem(f"build.{builder.resource}: {error}")
+                self.problems.append(f"build.{builder.resource}: {error}")
         thinning = {name: settings.pop(name) for name in thins if name in settings}
         if not thinning.get("edge_drop"):
             thinning = {}
@@ -137,14 +139,10 @@ class _Planner:
         needed = f", which {path[-1]} is built from" if path else ""
         if not known:
             hint = did_you_mean(resource, sorted(resources() | set(self.identities)))
-            self._problem(f"Nothing builds '{resource}'{needed}. {hint}")
+            self.problems.append(f"Nothing builds '{resource}'{needed}. {hint}")
         elif not variant:
-            self._problem(f"build.{resource} must name one of: {', '.join(sorted(known))}.")
+            self.problems.append(f"build.{resource} must name one of: {', '.join(sorted(known))}.")
         else:
             hint = did_you_mean(str(variant), sorted(known))
-            self._problem(f"build.{resource}: no variant '{variant}'. {hint}")
+            self.problems.append(f"build.{resource}: no variant '{variant}'. {hint}")
         return None, {}
-
-    def _problem(self, text: str) -> None:
-        if text not in self.problems:
-            self.problems.append(text)

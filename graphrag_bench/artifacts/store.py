@@ -146,18 +146,17 @@ class Store:
     def _check_cut(self, planned: PlannedArtifact, statistics: Mapping[str, float]) -> None:
         n_cut, n = statistics.get(CUT, 0), statistics.get(REPLIES, 0)
         share = n_cut / max(n, 1)
+        counts = f"{n_cut:.0f} of {n:.0f} replies ({share:.1%})"
         if share > self.allow_cut:
             limit = planned.settings.get("max_tokens") or MOST_TOKENS
             raise UserError(
-                f"{planned.resource} ({planned.builder.name}): {n_cut:.0f} of {n:.0f} replies "
-                f"({share:.1%}) were cut at {limit:,} tokens or at the end of the context window. "
-                f"Increase build.{planned.resource}.max_tokens, use smaller chunks, or accept "
-                f"this fraction by setting failures.allow_cut={share + 0.005:.2f}."
+                f"{planned.resource} ({planned.builder.name}): {counts} were cut at {limit:,} "
+                f"tokens or at the end of the context window. Increase build.{planned.resource}."
+                "max_tokens, use smaller chunks, or accept this fraction by setting "
+                f"failures.allow_cut={share + 0.005:.2f}."
             )
         if share:
-            self.progress.say(
-                f"{planned.resource}: {n_cut:.0f} of {n:.0f} replies ({share:.1%}) were truncated"
-            )
+            self.progress.say(f"{planned.resource}: {counts} were truncated")
 
 
 def load_artifact(produces: Any, folder: Path) -> Any:

@@ -72,14 +72,13 @@ def ask(
     max_tokens: int,
     purpose: str,
     fallback: ModelT | None = None,
-    retry: bool = True,
 ) -> ModelT:
     """Send one prompt to a model, and return the reply parsed as an instance of `model`.
 
     If there is no readable reply, even after a corrective retry, `fallback` is returned. If it is
     None, UnreadableReply or CallFailed is raised. RunStopped is raised in any case.
     """
-    (one,) = ask_each(llm, [chat], json_format(model, purpose), max_tokens=max_tokens, retry=retry)
+    (one,) = ask_each(llm, [chat], json_format(model, purpose), max_tokens=max_tokens)
     return or_fallback(llm, one, fallback)
 
 
