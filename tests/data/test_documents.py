@@ -56,6 +56,9 @@ def test_addresses_of_wildgraphbench_lead_to_pages(tmp_path: Path) -> None:
     assert {one.scope for one in data.questions} == {"nature"}
     (note,) = data.notes
     assert "3 of 5" in note and "nature/2 (https://t/3)" in note
+    written(tmp_path, {**files, "QA/nature/questions.jsonl": [asked(question_type=[])]})
+    with pytest.raises(UserError, match="line 1.*question_type"):
+        read_dataset("wildgraphbench", tmp_path)
 
 
 def test_pages_have_the_names_of_the_publishers_tools() -> None:

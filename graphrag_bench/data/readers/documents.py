@@ -5,6 +5,8 @@ from pathlib import Path
 from urllib.parse import urldefrag
 from zipfile import BadZipFile, ZipFile
 
+from pydantic import Field
+
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.rows import FileRow, Rows, checked_row, json_by_id, read_text, records
 from graphrag_bench.errors import UserError
@@ -19,7 +21,7 @@ class _Reference(FileRow):
 
 class _WildQuestion(FileRow):
     question: str
-    question_type: list[str]
+    question_type: list[str] = Field(min_length=1)
     answer: str = ""
     gold_statements: list[str] = []
     ref_urls: list[str]
