@@ -91,7 +91,7 @@ class Rows:
         Files that are named as evidence are added to the gold as `Gold.parts`. Raises UserError if
         the corpus has no text.
         """
-        corpus = next(iter(_files_of(corpus)), corpus)
+        corpus = next(iter(files_of(corpus, required=False)), corpus)
         if not self.documents:
             raise UserError(f"{corpus}: the corpus is empty.")
         if not any(document.text.strip() for document in self.documents.values()):
@@ -169,14 +169,20 @@ def n_records(path: Path) -> int:
     return sum(parquet.read_metadata(file).num_rows for file in files)
 
 
-def files_of(path: Path) -> list[Path]:
+def files_of(path: Path, *, required: bool = True) -> list[Path]:
     """Return the file or folder at a path, or else the sorted files that match it as a pattern.
 
     If nothing matches `test.json`, the compressed file `test.json.gz` is returned, or else
     `test.parquet` or the shards `test-00000-of-00002-...`. Parquet files are also searched in the
-    subfolder `data`. Raises UserError if no file is found.
+    subfolder `data`. Raises UserError if a required file is not found.
     """
-    if files := _files_of(path):
+    if path.exists():
+        return [path]
+    patterns = [path.name, f"{path.name}.gz", f"{path.stem}.parquet", f"{path.stem}-*.parquet"]
+    patterns += [f"data/{one}" for one in patterns[2:]]
+    every = (sorted(one for one in path.parent.glob(name) if one.is_file()) for name in patterns)
+    files = next(filter(None, every), [])
+    if files or not required:
         return files
     there = ", ".join(sorted(item.name for item in path.parent.glob("*"))[:8]) or "nothing"
     parquet = f"{path.stem}*.parquet next to it or in data/"
@@ -185,16 +191,7 @@ def files_of(path: Path) -> list[Path]:
 
 def exists(path: Path) -> bool:
     """Return whether `files_of` would find a file at a path."""
-    return bool(_files_of(path))
-
-
-def _files_of(path: Path) -> list[Path]:
-    if path.exists():
-        return [path]
-    patterns = [path.name, f"{path.name}.gz", f"{path.stem}.parquet", f"{path.stem}-*.parquet"]
-    patterns += [f"data/{one}" for one in patterns[2:]]
-    every = (sorted(one for one in path.parent.glob(name) if one.is_file()) for name in patterns)
-    return next(filter(None, every), [])
+    return bool(files_of(path, required=False))
 
 
 def read_text(path: Path) -> str:

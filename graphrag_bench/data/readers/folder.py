@@ -229,10 +229,9 @@ class _Page(HTMLParser):
         self._in: Counter[str] = Counter()
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        """Begin a text block, a line or a table cell of the web page."""
         if tag in _HEADINGS:
-            self._end()
-            self._level, self._heading, self._written = int(tag[1]), "", ""
+            self.blocks.append(self.block)
+            self._level, self._heading, self._written, self._n_breaks = int(tag[1]), "", "", 0
         if tag in _HEADINGS or tag in _BLOCKS:
             self._in -= Counter({heading: self._in[heading] for heading in _HEADINGS})
         if tag in ("td", "th") and self._in["cell"]:
@@ -242,7 +241,6 @@ class _Page(HTMLParser):
         self._in["cell"] = int(tag in ("td", "th") or (tag not in _ROWS and self._in["cell"]))
 
     def handle_endtag(self, tag: str) -> None:
-        """End a text block or a line of the web page."""
         self._in[tag] = max(self._in[tag] - 1, 0)
         if tag != "br":
             self._break(tag)
@@ -266,14 +264,9 @@ class _Page(HTMLParser):
             at_start = self._n_breaks or self._written[-1:] in ("", " ", "\n", "\t")
             self._written += text.lstrip(" ") if at_start and not self._in["pre"] else text
 
-    def close(self) -> None:
-        """End the last text block of the web page."""
-        super().close()
-        self._end()
-
-    def _end(self) -> None:
-        self.blocks.append((self._level, " ".join(self._heading.split()), self._written))
-        self._n_breaks = 0
+    @property
+    def block(self) -> TextBlock:
+        return self._level, " ".join(self._heading.split()), self._written
 
     def _break(self, tag: str) -> None:
         if tag in _ROWS:
@@ -292,7 +285,7 @@ def page(text: str) -> list[Section]:
     read = _Page()
     read.feed(text)
     read.close()
-    return _sections(read.blocks, " ".join(read.title.split()))
+    return _sections([*read.blocks, read.block], " ".join(read.title.split()))
 
 
 def _office(file: Path) -> list[Section]:

@@ -50,7 +50,6 @@ class _PassageRows(Rows):
         return rows
 
     def add_numbered(self, title: str, text: str) -> str:
-        """Add a document whose id is its row number, and return this id."""
         number = str(len(self.documents))
         self.documents[number] = Document(number, title, text)
         return number
@@ -61,7 +60,6 @@ class _PassageRows(Rows):
         return not_blank([self.ids.get(one.content, f"{one.title} {absent}") for one in passages])
 
     def add_numbered_question(self, place: str, text: str, gold: Gold) -> None:
-        """Add a question with its row number as its id."""
         self.add_question(place, Question(str(len(self.questions)), text), gold)
 
 
