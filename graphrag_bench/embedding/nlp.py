@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from itertools import dropwhile, groupby
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import code
@@ -112,8 +112,7 @@ class Spacy:
 
     def memory_zone(self) -> AbstractContextManager[Any]:
         """Return a context manager that frees the memory that spaCy uses for new words."""
-        zone: AbstractContextManager[Any] = self._loaded.memory_zone()
-        return zone
+        return cast(AbstractContextManager[Any], self._loaded.memory_zone())
 
     @property
     def _loaded(self) -> Any:

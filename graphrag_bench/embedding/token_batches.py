@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -156,8 +156,7 @@ def autocast(device: str, precision: NumberFormat) -> AbstractContextManager[Any
 
     if precision == "float32":
         return nullcontext()
-    context: AbstractContextManager[Any] = torch.autocast(device, dtype=torch.bfloat16)
-    return context
+    return cast(AbstractContextManager[Any], torch.autocast(device, dtype=torch.bfloat16))
 
 
 def normalised(rows: Vectors) -> Vectors:

@@ -94,8 +94,7 @@ class FastTokenizer:
 
     def spans(self, text: str) -> list[Span]:
         """Return the start and the end of each token of a text, in characters."""
-        spans: list[Span] = self._tokenizer.encode(text, add_special_tokens=False).offsets
-        return spans
+        return cast(list[Span], self._tokenizer.encode(text, add_special_tokens=False).offsets)
 
 
 class HuggingFace(FastTokenizer):

@@ -5,6 +5,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
+from typing import cast
 
 from graphrag_bench.data.dataset import COLLECTIONS, QUESTIONS, Card, Dataset, Layout, load_card
 from graphrag_bench.data.readers.jsonl import add_questions
@@ -61,8 +62,7 @@ def read_dataset(
             if file is not None:
                 raise UserError(f"Data set '{name}' is synthetic. Leave out dataset.{part}.")
         module, _, function = card.made_by.rpartition(".")
-        made: Dataset = getattr(import_module(module), function)(card, settings)
-        return made
+        return cast(Dataset, getattr(import_module(module), function)(card, settings))
     if others := settings.keys() - set(chosen := COLLECTIONS.get(name, ())):
         hint = did_you_mean(other := min(others), [*_SETTINGS, *chosen])
         raise UserError(f"Data set '{name}' has no setting 'dataset.{other}'. {hint}")
