@@ -1,10 +1,9 @@
 """Fingerprints of content and code, which are used in every run key and artifact key.
 
 The fingerprint of a function covers its module and all modules that this module imports directly or
-indirectly, by any form of import and at any place in the code. Modules of installed libraries are
-excluded, except for this project and the package of the function. A module counts as the syntax
-tree of its source, without comments and docstrings. Code without a file, e.g. in a notebook cell,
-counts as its instructions and the globals that they use.
+indirectly, except installed libraries. A module counts as its syntax tree, without comments and
+docstrings. Code without a file, e.g. in a notebook cell, counts as its instructions and the globals
+that they use.
 """
 
 import ast
@@ -20,7 +19,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import resolve_name, spec_from_file_location
 from operator import is_
 from pathlib import Path
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from graphrag_bench.errors import result_or_error
@@ -183,8 +182,9 @@ class ReachedCode:
             yield self._instructions(function.__code__, function)
         elif "<locals>" not in function.__qualname__:
             return  # the digest of the module covers the function
-        cells = [_cell_value(cell) for cell in function.__closure__ or ()]
-        yield self.value((function.__defaults__, function.__kwdefaults__, *cells))
+        assigned = (cell for cell in function.__closure__ or () if cell != CellType())
+        values = [cell.cell_contents for cell in assigned]
+        yield self.value((function.__defaults__, function.__kwdefaults__, *values))
 
     def _class(self, kind: type) -> Iterator[Any]:
         self.module(kind.__module__)
@@ -226,13 +226,6 @@ class ReachedCode:
         return lines
 
 
-def _cell_value(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not assigned yet
-        return None
-
-
 def _module(name: str) -> _ModuleCode | None:
     """Return the code of a module, or None for a module without a file.
 
@@ -250,7 +243,7 @@ def _module(name: str) -> _ModuleCode | None:
     before, module = _loaded.get(name, ([], None))
     if module and len(before) == len(objects) and all(map(is_, before, objects)):
         return module
-    if (file := _origin(spec)) is None:
+    if (file := _file(name)) is None:
         return None
     content, imports, exported, computed = _cached_parse(file.read_bytes())
     names = _packages(name)
@@ -382,11 +375,6 @@ def _spec(name: str) -> ModuleSpec | None:
         return spec
 
 
-def _origin(spec: ModuleSpec) -> Path | None:
-    path = Path(spec.origin or "")
-    return path if spec.origin and path.is_file() else None
-
-
 def _file(name: str) -> Path | None:
-    file = _origin(spec) if (spec := _spec(name)) else None
-    return file.resolve() if file else None
+    origin = spec.origin if (spec := _spec(name)) else None
+    return Path(origin).resolve() if origin and Path(origin).is_file() else None
