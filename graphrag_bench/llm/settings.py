@@ -1,6 +1,5 @@
 """Settings of models behind an API, and a list of providers with prices and context windows."""
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
@@ -10,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from graphrag_bench.errors import UserError
 from graphrag_bench.terminal import is_local
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TOKENS = 1000
 """Prices are those of a call with this many tokens. Longer prompts may cost more."""
 Count = Annotated[int, Field(gt=0)]
@@ -91,7 +89,7 @@ def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None
 
 def check_variable(variable: str | None) -> None:
     """Raise UserError if a text is not a valid name of a variable. The text is not shown."""
-    if variable is not None and not _VARIABLE.fullmatch(variable):
+    if variable is not None and not (variable.isascii() and variable.isidentifier()):
         raise UserError(
             "api_key_env must be the name of the environment variable that holds the API key, e.g. "
             "OPENAI_API_KEY. The given text is not shown, because it may be the key itself."
