@@ -35,12 +35,12 @@ _LINE_FORMS = (
 Scored = tuple[tuple[str, float], ...]
 """Relation names with scores, in the order of the model's reply."""
 Relations = dict[str, tuple[bool, float]]
-"""For each relation name: true if it leads from source to target, and its summed weight."""
+"""For each relation name: true if the node is the source of the relation, and the summed weight."""
 
 
 @operator("node.topics", order="the order of the nodes")
 def topics(nodes: Ranked[Node]) -> tuple[Ranked[Node], Exploration]:
-    """Start a Think-on-Graph search from the distinct given nodes, with an empty exploration.
+    """Start a Think-on-Graph search from the given nodes, without duplicates.
 
     Source: ToG (Sun et al. 2024), Section 2.1, initialisation.
     """
@@ -69,8 +69,8 @@ def choose_relations(
     lists the names of the node's relations in alphabetical order. With `use: [relationships]`, it
     lists only the names of the given relationships. The model gives each chosen name a score
     (0..1). Names that are not in the prompt are dropped. The relation by which the search reached a
-    node is not followed back. If a node has a relation in both directions, it is followed from
-    subject to object. A node without relations needs no call. After two unreadable replies no
+    node is not followed back. If a node is both subject and object of a relation, it counts as the
+    subject. The model is not asked about nodes without relations. After two unreadable replies no
     relation is chosen, which counts as a fallback.
     Deviation: The model is asked about the first 8 nodes only. It sees at most 60 names per node,
     namely the names with the highest weight. ToG has no such limits. Zhou et al. (Table 3) find the
@@ -114,12 +114,12 @@ def choose_nodes(
     """In a Think-on-Graph search, let the language model choose the nodes to visit next.
 
     The candidates are the nodes at the other ends of the chosen relations. With `use: [nodes]`,
-    only the given nodes are candidates. One call per relation asks the model to score its
-    candidates (0..1). If there is only one candidate, it gets the score of the relation without a
-    call. The `width` hops with the highest scores are added to the exploration, i.e. the record of
-    the search. Hops with score 0 are dropped. Ties are broken by the order of the relations, then
-    by the order of the candidates. If a reply does not have exactly one number per candidate, all
-    candidates get the same score, which counts as a fallback.
+    only the given nodes are candidates. For each relation, one call asks the model to score the
+    candidates (0..1). If a relation has only one candidate, the model is not called, and the
+    candidate gets the score of the relation. The `width` hops with the highest scores are added to
+    the exploration, i.e. the record of the search. Hops with score 0 are dropped. Ties are broken
+    by the order of the relations, then by the order of the candidates. If a reply does not have
+    exactly one number per candidate, all candidates get the same score, which counts as a fallback.
     Deviation: The model scores at most 20 candidates per relation, namely the candidates with the
     highest weight. ToG samples them at random. Only the first `max_groups` relations are followed.
     Source: Zhou et al. (2025), Section 6.1, "Agent"; ToG (Sun et al. 2024), Section 2.1.

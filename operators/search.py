@@ -1,6 +1,6 @@
 """Operators that search nodes, relationships, chunks and communities by vectors, TF-IDF or BM25.
 
-The search text is the question. If the step has `use: [query]`, it is the query. Unless an operator
+The search text is the question, or the query if the step has `use: [query]`. Unless an operator
 documents another score, the score of a row is its highest cosine (-1..1) with the texts of the
 query. An empty query has no results.
 """
@@ -43,7 +43,7 @@ Scale = Literal["min_max", "cosine"]
 def vectors_of(
     question: Sequence[Question], query: Sequence[Query | None], embedder: Embedder
 ) -> list[Vectors]:
-    """Embed the texts of each query, or the question if its query is None."""
+    """Embed the texts of each query. If a query is None, embed the question."""
     pairs = zip(question, query, strict=True)
     texts = [(one.text,) if wanted is None else wanted.texts for one, wanted in pairs]
     flat = [text for group in texts for text in group]
@@ -80,7 +80,7 @@ def most_similar(
     top_k: int,
     among: BoolArray | None = None,
 ) -> list[Ranked[Any]]:
-    """Return the `top_k` rows of a vector index that are most similar to each query or question.
+    """For each query or question, return the `top_k` most similar rows of a vector index.
 
     `among` is a mask of the rows to search, bool (n_rows,).
     """
@@ -93,8 +93,8 @@ def scaled_similarity(
 ) -> FloatArray:
     """Return the highest cosine of each row of an index with the given vectors, float64 (n_rows,).
 
-    Without vectors it is 0. `scale="min_max"` maps the lowest and the highest cosine of the rows
-    where `among` is true to 0 and 1. If they are equal, all values are 1.
+    Without vectors, all values are 0. `scale="min_max"` maps the lowest and the highest cosine of
+    the rows where `among` is true to 0 and 1. If these cosines are equal, all values are 1.
     """
     if not len(vectors) or not len(index):
         return np.zeros(len(index))
@@ -260,7 +260,7 @@ def bm25(
 
 @operator("chunk.min_max", order="the order given")
 def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[Chunk]:
-    """Scale the scores of the chunks to the range from 0 to `weight`. Their order does not change.
+    """Scale the scores of the chunks to the range from 0 to `weight`. The order does not change.
 
     Scores of several retrievers can then be added. If all scores are equal, each becomes `weight`.
     Source: Bruch, Gai and Ingber, TOIS 2023, Section 3, convex combination.

@@ -1,4 +1,4 @@
-"""Operator that answers a question with one prompt, and the variables of all answering prompts."""
+"""Operator `answer.direct`, and the variables that every answering prompt may use."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -28,10 +28,10 @@ def reader_values(
     """Return the values of the variables that an answering prompt may use.
 
     `dependencies` are pairs of a sub-question and its answer. In the result, each of the `blocks`
-    holds consecutive pieces of the same kind. The `rows` of a block are their texts. Its `head` is
-    the CSV header of this kind, and `table` is true if the rows are numbered CSV rows with this
-    header. `form`, `manner`, `cue` and `licence` are those of the answer form. The licence is empty
-    if there are no context and no dependencies.
+    holds consecutive pieces of the same kind. The `rows` of a block are the texts of these pieces,
+    and `head` is the CSV header of this kind. `table` is true if the rows are numbered CSV rows
+    with this header. `form`, `manner`, `cue` and `licence` describe the answer form. The licence is
+    empty if there are no context and no dependencies.
     """
     form, dependencies = question.answer_form, tuple(dependencies)
     closed = pieces is None and not dependencies
@@ -55,8 +55,8 @@ def reader_values(
 def answer_of(llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None) -> Answer:
     """Send an answering prompt to the language model and return its reply as the answer.
 
-    The default of `max_tokens` is the limit of the question's answer form, or the rest of the
-    context window if that is smaller. Raises CallFailed if the model fails.
+    By default, `max_tokens` is the smaller of two numbers: the limit of the question's answer form,
+    and the rest of the context window. Raises CallFailed if the model fails.
     """
     if max_tokens is None:
         max_tokens = reply_tokens(llm, chat, question.answer_form.max_tokens)

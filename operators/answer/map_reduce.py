@@ -111,7 +111,7 @@ def map_points(
     of up to `group_tokens` tokens. With `group="single"`, each piece is a group. With
     `order="shuffled"`, the pieces are shuffled beforehand with `seed`, in the same way for every
     question. Only the first `max_groups` groups are sent to the model. The returned context
-    contains their pieces, and its `cut` lists all other pieces.
+    contains the pieces of these groups. All other pieces are listed in `cut`.
     The reply schema allows 5 statements per group and `max_characters` per statement, because a
     small model may otherwise repeat itself. If `max_characters` is None, the prompt asks for
     comprehensive descriptions, as in the paper. Statements with score 0 are dropped. Ties are
@@ -155,7 +155,7 @@ def points_context(
     context_budget: ContextBudget,
     budget: PositiveInt | None = None,
 ) -> Context:
-    """Replace the context with the first extracted statements that fit the budget.
+    """Replace the context with the highest-ranked statements, as many as fit the budget.
 
     The lower of `budget` (in tokens) and the context budget applies. The `cut` of the old context
     is kept.
@@ -185,7 +185,7 @@ def reduce(
     prompt: Prompt = REDUCE,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
-    """Answer the question from the first extracted statements that fit the budget.
+    """Answer the question from the highest-ranked statements, as many as fit the budget.
 
     If there are no statements, the answer is `REFUSAL` and the model is not called.
     Deviation: If there are no statements, the authors' code answers with a sentence. Accuracy by

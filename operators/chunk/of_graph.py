@@ -36,9 +36,9 @@ def frompaths(
 ) -> Ranked[Chunk]:
     """Return the chunks from which the relationships on the given paths were extracted.
 
-    Chunks of the same hop are sorted by id. The score of a chunk is the score of the first path
-    that leads to it. With `unit="fact"`, a hop leads to the chunks of its own relationship. With
-    `unit="pair"`, it leads to the chunks of all relationships between its two nodes.
+    With `unit="fact"`, a hop has the chunks of its relationship. With `unit="pair"`, it has the
+    chunks of all relationships between its two nodes. Chunks of the same hop are sorted by id. The
+    score of a chunk is the score of the first path with this chunk.
     Source: this project; PathRAG's code, source ids of edges.
     """
     rows = np.array([row for path in paths.paths for row in path.relationships], np.int64)
@@ -53,7 +53,7 @@ def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = Non
     """Return the chunks that contain the given nodes, in the order of the nodes.
 
     The score of a chunk is the score of its first given node. Chunks of the same node are sorted by
-    id. A leaf of a tree or a passage node has one chunk, and a summary has none.
+    id. Leaves of a tree and passage nodes have one chunk each. Summaries have no chunks.
     Source: this project.
     """
     return _in_order(nodes, graph.node_chunk, top_k)
@@ -82,7 +82,7 @@ def occurrence(
     With `scoring="count"`, this number is the score, and chunks with score 0 are dropped.
     `scoring="entity_order"`, as in Microsoft GraphRAG and the code of Zhou et al., requires `use:
     [nodes]`. Chunks are then in the order of the given nodes. Chunks of the same node are sorted by
-    score, i.e. the number of its neighbours that occur in the chunk.
+    score, i.e. by how many neighbours of the node occur in the chunk.
     Source: Zhou et al. (2025), Section 6.1, chunk "Occurrence".
     """
     if scoring == "count":
@@ -117,9 +117,9 @@ def aggregator(
 ) -> Ranked[Chunk]:
     """Rank chunks by the summed scores of the relationships that were extracted from them.
 
-    With `unit="pair"`, only the best relationship between two nodes counts. `by="nodes"` sums the
-    scores of the nodes in the chunk instead and requires `use: [node_scores]`. Chunks with score 0
-    are left out.
+    With `unit="pair"`, only the best relationship between two nodes counts. With `by="nodes"`, the
+    scores of the nodes in the chunk are summed instead. This requires `use: [node_scores]`. Chunks
+    with score 0 are left out.
     Source: Zhou et al. (2025), Section 6.1, chunk "Aggregator"; technical report, Table 3.
     """
     if by == "nodes":

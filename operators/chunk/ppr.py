@@ -30,14 +30,14 @@ def ppr(
     """Return the chunks with the highest personalised PageRank in a graph of nodes and chunks.
 
     The random walk restarts with probability 1 - `damping`, at the given nodes and chunks. The
-    restart weight of a node is its score, and that of a chunk is its score times `passage_weight`.
-    Negative scores count as 0. If a node is given twice, its best score counts. The score of a
-    chunk is its PageRank divided by the PageRank of the best chunk (0..1).
+    restart weight of a node is its score. The restart weight of a chunk is its score times
+    `passage_weight`. Negative scores count as 0. If a node is given twice, its best score counts.
+    The score of a chunk is its PageRank divided by the PageRank of the best chunk (0..1).
     Each node has an edge to each chunk that contains it. The weight of this edge is
-    `contains_weight`. With `contains="share"`, it is divided by the number of nodes in the chunk.
-    Nodes are also joined by relationships and synonymy edges, unless `joined="chunks"`. Nodes of
-    the types in `cliques` are removed, and their neighbours are joined to each other. The weight of
-    such an edge is the number of removed nodes that both neighbours share.
+    `contains_weight`. With `contains="share"`, this weight is divided by the number of nodes in the
+    chunk. Nodes are also joined by relationships and synonymy edges, unless `joined="chunks"`.
+    Nodes of the types in `cliques` are removed, and their neighbours are joined to each other. The
+    weight of such an edge is the number of removed nodes that both neighbours share.
     The PageRank of more than 200,000 nodes and chunks is approximated as in `node.ppr`. Unreachable
     chunks get 0.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.4 and the defaults of its code.

@@ -18,7 +18,7 @@ from graphrag_bench.values import BoolArray, Chunk, FloatArray, Question, Ranked
 AT_ONCE = 64
 """The number of questions whose texts are embedded together."""
 TYPICAL = 50
-"""The median cosine of this many first chunks is subtracted from the cosine of a sentence."""
+"""The number of chunks whose median cosine is subtracted from the cosine of a sentence."""
 
 
 @operator("chunk.route", batched=True)
@@ -35,21 +35,21 @@ def route(
     title_bonus: NonNegativeFloat = 1.0,
     top_k: PositiveInt = 10,
 ) -> list[tuple[Ranked[Chunk], Routes]]:
-    """Rerank chunks by former score and by sentences that contain the title of another chunk.
+    """Rerank chunks by former score and by routes, i.e. sentences with the title of another chunk.
 
-    Such a sentence is a route from its chunk, the parent, to the chunk with this title, the child.
-    Parents are the first `n_parents` chunks, and all given chunks can be children. The title must
-    occur as whole words. Brackets in the title, case and accents are ignored. There are no routes
-    between chunks with the same title.
+    A route leads from the chunk of the sentence, the parent, to the chunk with the title, the
+    child. Parents are the first `n_parents` chunks, and all given chunks can be children. The title
+    must occur as whole words. Brackets in the title, case and accents are ignored. There are no
+    routes between chunks with the same title.
     The score of a route is `max(0, cosine(question, sentence) - m) * share ** parent_weight`. The
     sentence is embedded together with the title of the parent. m is the median cosine of the first
     50 chunks. The share of a chunk is its former score divided by the best former score (0..1).
     Negative former scores count as 0. If the question does not contain the title of the parent, the
     score of the route is multiplied by `other_parents`.
     The new score of a chunk is `weight * ln(share + 0.0001) + best`. Here best is the score of the
-    best route to the chunk, or 0 if there is no route. If the question contains the title of the
-    chunk, `title_bonus` is added. The best routes to the returned chunks are also returned. Ties
-    between routes are broken by the order of the parents, then by the order of the sentences.
+    best route to the chunk. If there is no route, best is 0. If the question contains the title of
+    the chunk, `title_bonus` is added. The best routes to the returned chunks are also returned.
+    Ties between routes are broken by the order of the parents, then by the order of the sentences.
     Source: this project.
     """
     results: list[tuple[Ranked[Chunk], Routes]] = []
@@ -76,7 +76,7 @@ def route(
 
 @dataclass(frozen=True)
 class _Candidates:
-    """The given chunks, the routes between them, and whether the question contains their titles.
+    """The given chunks, the routes between the chunks, and a mask of chunks named in the question.
 
     A route is a tuple (parent, child, sentence, place). Parent and child are positions in `rows`,
     and place is the position of the sentence among the embedded texts.

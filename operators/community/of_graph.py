@@ -1,4 +1,4 @@
-"""Operators that rank communities by the given nodes in them, or by their numbers of chunks."""
+"""Operators that rank communities by how many given nodes or how many chunks they contain."""
 
 from typing import Literal
 
@@ -18,7 +18,7 @@ def with_report(communities: Communities, reports: Reports, level: int | None) -
 
 
 def rating_fraction(reports: Reports) -> FloatArray:
-    """Return the rating of each community report (0..10) divided by 11, so that it is below 1."""
+    """Return the rating of each community report (0..10) divided by 11. The result is below 1."""
     return np.clip(reports.ratings, 0.0, 10.0) / 11.0
 
 
@@ -37,8 +37,8 @@ def entity(
     With `rank="count"`, as in Microsoft GraphRAG, the score is the number of given nodes in the
     community plus rating / 11, where the rating (0..10) of the report breaks ties. With
     `rank="rating"`, as in the paper, the score is the rating, rounded to two decimals. To break
-    ties, a number below 0.01 is added that grows with the number of given nodes in the community.
-    Communities without a report are left out.
+    ties, the score also contains a number below 0.01, which increases with the number of given
+    nodes in the community. Communities without a report are left out.
     Source: Zhou et al. (2025), Section 6.1, community "Entity".
     """
     seeds = np.zeros(communities.nodes.shape[1])

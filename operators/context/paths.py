@@ -17,7 +17,7 @@ from operators.context.rows import Share, with_block
 
 EdgeText = Literal["description", "keywords"]
 Line = tuple[str, tuple[int, ...]]
-"""A line of text, and the ids of the chunks that it quotes, in ascending order."""
+"""A line of text, and the ids of the chunks quoted in the line, in ascending order."""
 
 
 @operator("context.paths")
@@ -39,12 +39,12 @@ def paths_context(
 
     If not all paths fit the budget, the paths with the lowest scores are cut. With the order
     `ascending`, the best path is last. With `hop_first`, the path with the fewest hops is last, and
-    ties are in random order. `form="flat"` ignores `order`, and lists the distinct nodes of all
-    paths, then their distinct relationships, both in random order. `form="names"`, as in PathCoRAG,
-    writes a line with the names of the nodes for each path, sorted by the transition between
-    reasoning steps to which the path belongs, then by score. If `show` is false, nothing is added.
-    `hop_first`, `random` and `flat` are ablations of PathRAG.
-    Source: PathRAG (Chen et al. 2025), Equation 5; its v1, Appendix D; PathCoRAG, Section 4.4.
+    ties are in random order. Only `form="path"` uses `order`. `form="flat"` lists the distinct
+    nodes of all paths in random order, then the distinct relationships in random order.
+    `form="names"`, as in PathCoRAG, writes the names of the nodes of each path in one line. These
+    lines are sorted by transition between reasoning steps, then by score. If `show` is false,
+    nothing is added. `hop_first`, `random` and `flat` are ablations of PathRAG.
+    Source: PathRAG (Chen et al. 2025), Equation 5; arXiv v1, Appendix D; PathCoRAG, Section 4.4.
     """
     if not show:
         return with_block(context, (), context_budget, share)

@@ -47,7 +47,7 @@ def with_block(
     """Add a block of pieces to the context, in order, up to the first piece that does not fit.
 
     `share` is the fraction of the token budget that the block may use, in addition to the tokens
-    that earlier blocks left unused. A share above 1 is a number of tokens, and limits the block
+    that earlier blocks left unused. A share above 1 is a number of tokens, which limits the block
     even if there is no budget. The context's `cut` lists the pieces that are not added.
     """
     before = context or Context(())
@@ -125,8 +125,8 @@ def nodes_context(
     the degree. `form="text"` writes the description, or the name of a node without a description.
     Up to `attributes` attributes of the node follow as "name: value", starting with the attributes
     that occur in the most chunks. Nodes keep their order. At most `top_k` nodes are added, and
-    "auto" means 40. If there are more nodes or they exceed the budget, the last nodes are cut, or
-    the nodes with the lowest scores (`cut="lowest"`).
+    "auto" means 40. If the nodes exceed `top_k` or the budget, the last nodes are cut. With
+    `cut="lowest"`, the nodes with the lowest scores are cut.
     Source: Zhou et al. (2025), Section 6.2; PathCoRAG, Figure 6.
     """
     typed = nodes_of_types(graph, types)
@@ -267,7 +267,7 @@ def nodes_fitting(
     tokens: NonNegativeInt | None = None,
     types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
-    """Return the first ranked nodes whose descriptions have at most `tokens` tokens in total.
+    """Return the highest-ranked nodes, as many as fit into `tokens` tokens with their descriptions.
 
     If a node has no description, its name is counted. If `types` is not empty, the limit applies
     only to nodes of these types, and all other nodes are kept.
@@ -294,7 +294,7 @@ def chunks_fitting(
     tokenizer: Tokenizer,
     tokens: NonNegativeInt | None = None,
 ) -> Ranked[Chunk]:
-    """Return the first chunks of a ranking that have at most `tokens` tokens in total.
+    """Return the highest-ranked chunks, as many as fit into `tokens` tokens.
 
     Source: HyperGraphRAG (Luo et al. 2025), code.
     """
@@ -318,7 +318,7 @@ def fitting(
 ) -> Ranked[Relationship]:
     """Return the relationships that fit the context, without adding them to the context.
 
-    `context.relationships` would add the same relationships. Another operator can reorder them.
+    `context.relationships` would add the same relationships. A later operator can reorder them.
     Source: this project.
     """
     limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k

@@ -22,7 +22,7 @@ SingleWords = Literal["titles", "proper", "any", "none"]
 
 def _vectors_last(parts: tuple[str, ...]) -> tuple[str, ...]:
     if "vectors" in parts[:-1]:
-        raise ValueError("'vectors' must come last: it matches every name")
+        raise ValueError("'vectors' must come last, because this part matches every name")
     return parts
 
 
@@ -45,7 +45,7 @@ def match(
 
     Every node has the score 1. `parts` lists the matchers in the order in which they are applied.
     `dictionary` reads the question from left to right and finds the longest node names that do not
-    overlap. `mentions` looks up the extracted mentions that are not part of a name found before.
+    overlap. `mentions` looks up the extracted mentions, except mentions inside a name found before.
     `single_words` selects which one-word names can match: titles of passages (`titles`), words that
     have a capital letter or a digit in the question (`proper`), all words (`any`) or no words
     (`none`). A one-word mention also matches if it has a capital letter or a digit in the question.
@@ -75,10 +75,10 @@ def link(
     """Return the nodes that the question mentions, matched first by name and then by vector.
 
     The parts `dictionary` and `mentions` match names as in `node.match` and give the score 1. The
-    part `vectors`, which must come last, finds the node with the most similar vector for each
-    mention that was not matched by name, if the cosine is at least `min_score`. Its score is the
-    cosine (-1..1). With `score="share"`, as in fast-graphrag, every node gets the score 1. If
-    `dedupe` is false, the same node can be returned twice. Zhou et al. use only `vectors`.
+    part `vectors`, which must come last, is for mentions that were not matched by name. It returns
+    the node with the most similar vector, unless the cosine is below `min_score`. The score of this
+    node is the cosine (-1..1). With `score="share"`, as in fast-graphrag, every node gets the score
+    1. If `dedupe` is false, the same node can be returned twice. Zhou et al. use only `vectors`.
     Source: Zhou et al. (2025), Section 6.1, "Link".
     """
     by_name = tuple(part for part in parts if part != "vectors")

@@ -22,10 +22,10 @@ def onehop(
 ) -> Ranked[Node]:
     """Return the neighbours of the given nodes, in the order of the given nodes.
 
-    A neighbour of several given nodes is returned with the first of them. Its score is the summed
-    weight of the relationships between the two. Neighbours of the same node are sorted by this
-    score. The given nodes are left out. If `include_seeds` is true, they come first, with their own
-    scores, whatever their types.
+    If a node is a neighbour of several given nodes, the first given node counts. The score of a
+    neighbour is the summed weight of its relationships with this given node. Neighbours of the same
+    node are sorted by this score. The given nodes are left out. If `include_seeds` is true, they
+    come first, with their own scores, whatever their types.
     Source: Zhou et al. (2025), Section 6.1, node "Onehop".
     """
     typed = nodes_of_types(graph, types)

@@ -130,7 +130,7 @@ Fallback = Literal["question", "nothing"]
 def query_low(question: Question, keywords: Keywords, *, fallback: Fallback = "question") -> Query:
     """Join the low-level keywords of the question by commas and return them as a query.
 
-    If there are none, the query is the question, or empty with `fallback="nothing"`.
+    If there are no keywords, the query is the question. With `fallback="nothing"`, it is empty.
     Source: LightRAG (Guo et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.
     """
     return _joined(keywords.low, question, fallback)
@@ -140,7 +140,7 @@ def query_low(question: Question, keywords: Keywords, *, fallback: Fallback = "q
 def query_high(question: Question, keywords: Keywords, *, fallback: Fallback = "question") -> Query:
     """Join the high-level keywords of the question by commas and return them as a query.
 
-    If there are none, the query is the question, or empty with `fallback="nothing"`.
+    If there are no keywords, the query is the question. With `fallback="nothing"`, it is empty.
     Source: LightRAG (Guo et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.
     """
     return _joined(keywords.high, question, fallback)

@@ -29,7 +29,7 @@ def degrees_of_ends(graph: Graph, rows: IntArray) -> IntArray:
 
 
 def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArray:
-    """Return the positions in `rows` that sort relationships by the degrees of both ends.
+    """Return the positions of `rows`, highest summed degree of head and tail first.
 
     Ties are broken by higher weight, then by lower values in `ties`.
     """
@@ -47,15 +47,15 @@ def onehop(
     order: Literal["degree", "links"] = "degree",
     per_node: PositiveInt | None = None,
 ) -> Ranked[Relationship]:
-    """Rank the relationships of the given nodes by the degree of the head plus that of the tail.
+    """Rank the relationships of the given nodes by the summed degree of head and tail.
 
     This sum of degrees is the score. The degree of a node is its number of neighbours. Ties are
     broken by higher weight, then by lower id. With `ties="nodes"`, as in LightRAG 1.5.7, they are
     broken by higher weight, then by the order of the given nodes.
     `order="links"` sorts as local search in Microsoft GraphRAG does. Relationships between two
-    given nodes come first. Every other relationship leads to a node that was not given. These
-    relationships are sorted by the number of given nodes adjacent to that node, then by score. If
-    `per_node` is set and n nodes are given, at most `per_node` * n of them are kept.
+    given nodes come first. Every other relationship has an end that was not given. These
+    relationships are sorted by the number of given nodes adjacent to this end, then by score. If
+    `per_node` is set and n nodes are given, at most `per_node` * n of these relationships are kept.
     Source: Zhou et al. (2025), Section 6.1, relationship "Onehop".
     """
     if ties == "id":
@@ -92,9 +92,9 @@ def aggregator(
     """Rank all relationships by the score of the source node plus the score of the target node.
 
     With `unit="pair"`, only the first of several relationships between the same two nodes is
-    ranked. The scores of all relationships are also returned, and computed on each access. With
-    `keep_scores="best"`, relationships with score 0 are not ranked, and every relationship that is
-    not ranked gets the score 0.
+    ranked. The scores of all relationships are also returned. They are computed on each access.
+    With `keep_scores="best"`, relationships with score 0 are not ranked, and every relationship
+    that is not ranked gets the score 0.
     Source: Zhou et al. (2025), Section 6.1, relationship "Aggregator".
     """
 

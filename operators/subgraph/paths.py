@@ -98,10 +98,10 @@ def agent_path(
 
     The candidates are the triples on the paths of `subgraph`, followed by the given
     `relationships`. If `subgraph` has no paths, all of its relationships are candidates. The model
-    is shown the first 60. A triple in the reply may name a candidate in either direction, or is
-    kept as text if it matches none. After two replies without a triple, the first `top_k`
-    candidates are returned, which counts as a fallback. Without candidates, the model is not
-    called.
+    is shown the first 60 candidates. A triple in the reply matches a candidate in either direction.
+    If it matches no candidate, it is kept as text. After two replies without a triple, the first
+    `top_k` candidates are returned, which counts as a fallback. Without candidates, the model is
+    not called.
     Source: Zhou et al. (2025), Section 6.1, "AgentPath"; DALK (Li et al. 2024), Section 3.3.
     """
     walks = subgraph or Subgraph()

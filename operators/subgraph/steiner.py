@@ -33,10 +33,10 @@ def steiner(
 
     If k distinct nodes are given, the best node has the prize k, the second k - 1, and so on down
     to 1. `relationship_prizes` computes the prizes of the relationships. A relationship costs at
-    most `cost`. The nodes and relationships of the tree are also returned as rankings. Their score
-    is the prize, or 0 if they are in the tree only as a connection. If nothing has a prize, the
-    tree is empty. If the graph has no relationships, the tree is the best node. Zhou et al. write
-    "Steiner tree", but their code solves the prize-collecting problem.
+    most `cost`. The nodes and relationships of the tree are also returned as rankings, scored by
+    prize. Nodes and relationships that only connect others have score 0. If nothing has a prize,
+    the tree is empty. If the graph has no relationships, the tree is the best node. Zhou et al.
+    write "Steiner tree", but their code solves the prize-collecting problem.
     Source: G-retriever (He et al. 2024), Section 5.3; Zhou et al. (2025), Section 6.1, "Steiner".
     """
     node_prizes, prizes = np.zeros(graph.n_nodes), np.zeros(graph.n_relationships)
@@ -85,11 +85,11 @@ def prized_subgraph(
 ) -> tuple[IntArray, IntArray]:
     """Return the nodes and relationships of the prize-collecting Steiner tree, both ascending.
 
-    `node_prizes` has the shape (n_nodes,) and `prizes` the shape (n_relationships,). A relationship
-    costs `cost`, but at most 0.995 times the highest prize of a relationship, if there is one. If
-    the prize of a relationship is at most its cost, the prize is subtracted from the cost. If the
-    prize is higher, the relationship costs nothing and is split by a virtual node, whose prize is
-    the prize minus the cost. Loops are left out.
+    `node_prizes` has the shape (n_nodes,) and `prizes` the shape (n_relationships,). Each
+    relationship costs `cost`. If any relationship has a prize, the cost is at most 0.995 times the
+    highest such prize. If the prize of a relationship is at most its cost, the prize is subtracted
+    from the cost. If the prize is higher, the relationship costs nothing and is split by a virtual
+    node, which gets the prize minus the cost. Loops are left out.
     The solver `pcst_fast` minimises the cost of the tree plus the prizes outside the tree. Its
     result is at most twice the optimum. Ties are broken by the order of the relationships.
     Source: G-retriever (He et al. 2024), Section 5.3, and its code; Goemans and Williamson (1995);
