@@ -15,7 +15,7 @@ SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
 STEPS = Prompt("methods:dalk/prompts/steps.j2")
 FINAL = Prompt("methods:dalk/prompts/answer.j2")
 REASONING_TOKENS = 128
-"""The token limit of the reply with the sentences, and of the reply with the reasoning."""
+"""The token limit of two replies: the sentences and the reasoning."""
 
 
 @operator("context.evidence", calls=1, supplies={"triples"})
@@ -58,7 +58,7 @@ def stepwise(
 ) -> Answer:
     """Answer the question in two calls: reason step by step over the evidence, then answer.
 
-    The second prompt has the reasoning as the variable `reasoning` and as the last of the `blocks`.
+    The second prompt gets the reasoning as the variable `reasoning` and as the last of `blocks`.
     Source: DALK (Li et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.2.
     """
     first = {**reader_values(question, context.pieces), "reasoning": ""}

@@ -35,7 +35,7 @@ def decompose(
 
     Duplicates are removed. The sub-questions are the texts of the query. If `with_question` is
     true, the question itself comes first. If the model returns no sub-question, the query is the
-    question. No reply or two unreadable replies have the same effect and count as a fallback.
+    question. This query is also used after two unreadable replies or no reply, as a fallback.
     Source: Press et al. (2023), self-ask, Section 3; Khot et al. (2023), decomposed prompting.
     """
     chat = prompt.render({"question": question.text, "most": at_most})

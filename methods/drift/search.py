@@ -77,7 +77,7 @@ class Trail:
 @value("none_open")
 @dataclass(frozen=True)
 class NoneOpen:
-    """The end of a DRIFT search, after searches for all `n_searched` follow-up questions."""
+    """The end of a DRIFT search, after all follow-up questions have been searched for."""
 
     n_searched: int
 
@@ -94,7 +94,7 @@ class DriftReply(BaseModel):
 
     @property
     def findings(self) -> tuple[DriftAnswer, ...]:
-        """The answer with its score, or nothing if the answer is empty."""
+        """The answer with its score. If the answer is empty, there are no findings."""
         text = self.answer.strip()
         return (DriftAnswer(text, max(self.score, 1)),) if text else ()
 
@@ -114,7 +114,7 @@ def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
 
 PARAGRAPH = answer_form("paragraph").max_tokens
 FOLLOW_UP_TOKENS = 256
-"""The number of tokens that a reply of the primer may use for follow-up questions."""
+"""The number of tokens reserved for follow-up questions in a reply to the primer prompt."""
 PRIMER = Prompt("methods:drift/prompts/primer.j2")
 
 
@@ -128,8 +128,8 @@ def titles(
 ) -> tuple[Trail, Query]:
     """Make follow-up questions from report titles, in the form "title: question", without a model.
 
-    The first of at most `max_follow_ups` distinct follow-ups is the query. If no report has a
-    title, the question is the only follow-up. DRIFT's primer asks a language model instead.
+    At most `max_follow_ups` distinct follow-ups are kept. The first is the query. If no report has
+    a title, the question is the only follow-up. DRIFT's primer asks a language model instead.
     Source: this project.
     """
     named = [reports.titles[row].strip() for row in communities.ids.tolist()]
@@ -156,7 +156,7 @@ def primer(
     The pieces of the context, i.e. the reports, are divided into `folds` consecutive parts. There
     is one call for each part that is not empty. For each part, the model gives one answer, its
     score (1..100) and up to `max_follow_ups` follow-ups. The first follow-up is the query. The
-    token limit of a reply is that of a paragraph plus 256 for the follow-ups. An unreadable reply
+    token limit of a reply is the paragraph limit plus 256 for the follow-ups. An unreadable reply
     is skipped and counts as a fallback. If all replies fail, the last failure is raised. If there
     are no follow-ups or no reports, the question is the only follow-up, which counts as a fallback.
     Source: Microsoft GraphRAG, DRIFT search, primer and its folds.
@@ -191,10 +191,10 @@ def passage(
 ) -> tuple[Trail, Query, NoneOpen | None]:
     """Use the passages found for the current follow-up question as answers, without a model.
 
-    The chunks of the context that are new become answers in the trail, i.e. the state of the
-    search. The score of a passage is the rounded percentage of the question's distinct words that
-    it contains, at least 1. The next follow-up is the query. The search ends after the last
-    follow-up. DRIFT's local search asks a language model instead.
+    New chunks in the context become answers in the trail, i.e. the state of the search. The score
+    of a passage is the percentage of distinct words of the question in the passage, rounded and at
+    least 1. The next follow-up is the query. The search ends after the last follow-up. DRIFT's
+    local search asks a language model instead.
     Source: this project.
     """
     known, question_words = {one.text for one in trail.findings}, set(words(question.text))
@@ -223,7 +223,7 @@ def answer(
     The answer is added to the trail, i.e. the state of the search, and the next follow-up is the
     query. The model scores how well its answer serves the question (1..100). Up to `max_follow_ups`
     new follow-ups, one level deeper than the current one, are added unless they are deeper than
-    `max_depth`. The token limit of a reply is that of a paragraph. A missing or unreadable reply
+    `max_depth`. The token limit of a reply is the paragraph limit. A missing or unreadable reply
     adds nothing and counts as a fallback. The search ends after the last follow-up.
     Source: Microsoft GraphRAG, DRIFT search, actions and their local search.
     """

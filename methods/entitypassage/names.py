@@ -28,7 +28,7 @@ _SENTENCE_END = re.compile(r"[.!?;:]\s")
 
 @dataclass(frozen=True)
 class Name:
-    """A name as it is displayed (`text`), and a `key` that is the same for all its spellings."""
+    """A name as it is displayed (`text`), and a `key` that all spellings of the name share."""
 
     key: str
     text: str
@@ -51,7 +51,7 @@ class ChunkNames:
 
 
 NamedTitles = dict[str, tuple[Name, tuple[Name, ...]]]
-"""Maps each title to the title as a name, and to the names that it contains."""
+"""Maps each title to two values: the title as a name, and the names in the title."""
 
 
 @artifact("graph.entity_passage", provides={"node.name", "relationship.weight"})
@@ -127,7 +127,7 @@ def _named(sentences: Iterable[Sentence], name_of: Callable[[str], Name]) -> Ite
 def _read_names(
     chunk_table: ChunkTable, nlp: Nlp, titles: NamedTitles, progress: Progress
 ) -> list[ChunkNames]:
-    """Return the names in each chunk, those of its title first. Single letters are left out."""
+    """Return the names in each chunk, names in the title first. Single letters are left out."""
     readings, name_of = [], cache(Name.of)
     texts = list(chunk_table.texts)
     with progress.task("reading names", len(texts)) as advance:
@@ -152,8 +152,8 @@ def merged_names(
 ) -> tuple[dict[str, Name], list[Merge]]:
     """Return a mapping from each alias to the full name that replaces it, and the list of merges.
 
-    `redirects` lists, for each document, aliases of its title. They are merged before acronyms. An
-    alias that stands for several names is not merged, and a title is never an alias.
+    `redirects` lists aliases of the title of each document. Redirects are merged before acronyms.
+    An alias that stands for several names is not merged, and a title is never an alias.
     """
     title_of = {row.document: row.title for row in chunks if row.title}
     titles = {row.title.key for row in chunks if row.title}
@@ -244,8 +244,8 @@ def _long_form(short: str, words: str) -> str:
 def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> ChunkScores:
     """Compute PageRank restart weights of chunks from the scores of the `n_dense` best chunks.
 
-    The weight of such a chunk is its score minus the lowest score among them. If all their scores
-    are equal, each weight is 1. They are then divided by their sum. All other chunks have weight 0.
+    The weight of each of these chunks is its score minus the lowest of these scores. If all scores
+    are equal, each weight is 1. The weights are then divided by their sum. All other weights are 0.
     Source: this project.
     """
     best = chunk_scores.top(n_dense)

@@ -42,10 +42,10 @@ def released_weights(
     """Read the weights of a graph neural network from a published checkpoint (`graph.checkpoint`).
 
     The checkpoint consists of `config.json` and `model.pth`. The run must use the embedder that the
-    checkpoint was trained with. The last parts of the two model names are compared. With
-    `embedder_check="length"` only the lengths of the vectors are compared, which allows the same
-    model under another name. Raises UserError if the embedder differs, if the architecture is not
-    supported, or if the parameters do not fit the architecture.
+    checkpoint was trained with. Embedder names are compared without the part up to the last slash.
+    With `embedder_check="length"` only the lengths of the vectors are compared, so that the same
+    model may have another name. Raises UserError if the embedder differs, if the architecture is
+    not supported, or if the parameters do not fit the architecture.
     Source: GFM-RAG (Luo et al. 2025), code and `rmanluo/GFM-RAG-8M`.
     """
     if embedder_check == "name":
@@ -87,7 +87,7 @@ def parameters_of(checkpoint: Checkpoint) -> dict[str, NDArray[np.float32]]:
         raise UserError(f"{path}: not a torch file of plain tensors: {first_line(error)}") from None
     named = weights.get("model", weights) if isinstance(weights, dict) else None
     if not isinstance(named, dict) or not all(map(torch.is_tensor, named.values())):
-        raise UserError(f"{path}: the file has no named tensors.")
+        raise UserError(f"{path}: the file does not contain named tensors.")
     return {name: one.to(torch.float32).numpy() for name, one in named.items()}
 
 
@@ -144,9 +144,9 @@ def query_gnn(
 ) -> list[Ranked[Node]]:
     """Rank nodes by a graph neural network, which estimates whether the answer needs the node.
 
-    The state of the question starts at the given nodes and is passed along the relationships. If no
-    nodes are given, no node is returned. The weight of a start node is 1 / (number of chunks that
-    contain it), or 1 if `inverse_start` is false. The score is a logit.
+    The network starts at the given nodes and passes messages along the relationships. If no nodes
+    are given, no node is returned. The weight of a start node is 1 / (number of chunks that contain
+    it), or 1 if `inverse_start` is false. The score is a logit.
     Source: GFM-RAG (Luo et al. 2025), code, `init_entities_weight`.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -173,8 +173,8 @@ def by_entities(
 
     The weight of a node is 1 / (number of chunks that contain it), or 1 if `inverse` is false. If
     `scored` is true, it is multiplied by the score of the node, which may be negative. Chunks
-    without a given node are left out. GFM-RAG has four document rankers. The defaults of this
-    operator give its default ranker, which uses the 20 best entities.
+    without a given node are left out. The default settings give the default of GFM-RAG's four
+    document rankers, which uses the 20 best entities.
     Source: GFM-RAG (Luo et al. 2025), code.
     """
     weight = mention_weights(graph)[nodes.ids] if inverse else np.ones(len(nodes))

@@ -52,7 +52,7 @@ N_BEST = 20
 def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
     """Initialise all parameters except those of layer norms at random, as torch does.
 
-    They are uniform between -1 / sqrt(n) and 1 / sqrt(n) for a layer with n inputs.
+    The parameters of a layer with n inputs are uniform between -1 / sqrt(n) and 1 / sqrt(n).
     """
     import torch
 
@@ -68,11 +68,11 @@ def loss_of(scores: "Tensor", targets: "Tensor") -> "Tensor":
     """Return the training loss of GFM-RAG for a batch of questions.
 
     `scores` (n_questions, n_nodes) are logits. `targets` (n_questions, n_nodes) are 1 for target
-    nodes and 0 for all other nodes. Every question needs both. The loss is `0.3 * entity_loss + 0.7
-    * list_loss`. The entity loss is a weighted cross-entropy. Half of the weight is divided equally
-    among the target nodes. The other half is divided among the other nodes by a softmax of their
-    logits / 0.2. The list loss is the mean of -ln(p / s) over the target nodes, where p is the
-    probability of the node and s the sum of all probabilities.
+    nodes and 0 for all other nodes. Each row of `targets` needs at least one 1 and one 0. The loss
+    is `0.3 * entity_loss + 0.7 * list_loss`. The entity loss is a weighted cross-entropy. Half of
+    the weight is divided equally among the target nodes. The other half is divided among the other
+    nodes by a softmax of their logits / 0.2. The list loss is the mean of -ln(p / s) over the
+    target nodes, where p is the probability of the node and s the sum of all probabilities.
     """
     import torch
     from torch.nn import functional
@@ -122,18 +122,18 @@ def trained_weights(
 ) -> GnnWeights:
     """Train a graph neural network to find the entities in the evidence of a question.
 
-    The training data is a synthetic world that is independent of the run's data set. Its passages
-    become two graphs with synonymy edges, and each epoch trains on both. One graph contains the
-    facts that the passages state, and the other the facts that spaCy extracts.
+    The training data is a synthetic world that is independent of the run's data set. Two graphs
+    with synonymy edges are built: one of the facts that the passages state, and one of the facts
+    that spaCy extracts. Each epoch trains on both graphs.
     A question starts at the entity that it names, with the weight 1 / (number of its passages). Its
     targets are all entities of its gold passages. The weights of the epoch with the lowest
     development loss are kept. Ties are broken by the earlier epoch. The weights are byte-identical
-    on the same kind of processor, and differ in the last digits on a GPU. `statistics` contain the
+    on CPUs of the same kind. On a GPU, they differ in the last digits. `statistics` contain the
     losses and `dev_recall`, the recall@20 of the targets. Raises UserError if no question is
     usable.
     Source: GFM-RAG (Luo et al. 2025), code: loss, AdamW, learning rate and batch size.
     Deviation: The network is smaller than that of GFM-RAG, which has 512 hidden units in 6 layers.
-    One synthetic world replaces 60 graphs, and there is no pretraining on their triples.
+    One synthetic world replaces 60 graphs, and there is no pretraining on triples.
     """
     place = device_of(device, "build.gnn_weights")
     chance = np.random.default_rng(training_seed)

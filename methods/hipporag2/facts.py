@@ -32,7 +32,7 @@ def link(
     """Rank facts, i.e. relationships, by the cosine similarity of their vectors to the question.
 
     The cosines of all facts, i.e. all relationships except synonymy edges, are scaled to 0..1. If
-    all are equal, all get 1. A query of the step replaces the question, as in `relationship.vdb`.
+    all are equal, all are 1. If the step uses a query, facts are compared with the query.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.3, query to triple, top 5.
     """
     facts = ~np.asarray(graph.synonym, bool)

@@ -63,7 +63,7 @@ class PseudoQuestions(Columns):
 
 
 class ListedQuestions(BaseModel):
-    """Reply to one of the two prompts."""
+    """Reply to the prompt for answered questions, or to the prompt for raised questions."""
 
     questions: list[str]
 
@@ -73,9 +73,9 @@ def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> P
     """Make pseudo-questions, i.e. questions that chunks answer or raise, without a model.
 
     Each sentence is stored in place of a question that it answers. The title of the chunk is put
-    before the sentence and is one of its names. Sentences without a name are skipped. For each
-    other name in the chunk, except numbers and dates, the chunk raises the question "What is
-    NAME?". Raises UserError if no name is found.
+    before the sentence and counts as a name in the sentence. Sentences without a name are skipped.
+    For each name in the chunk, except the title, numbers and dates, the chunk raises the question
+    "What is NAME?". Raises UserError if no name is found.
     Source: this project.
     """
     rows: list[QuestionRow] = []

@@ -98,7 +98,7 @@ CHOOSING, JUDGING = "choose a follow-up question", "judge a passage"
 REPLY_TOKENS = 8
 """The token limit of a reply, which is a number, "yes" or "no"."""
 LEAST_COSINE = 0.7
-"""Without a model, a passage with a higher cosine is helpful, as in the authors' code a6e425b."""
+"""Without a model, cosines above this count as helpful, as in the authors' code a6e425b."""
 NONE = -1
 Choose = Callable[[Sequence[IntArray]], list[int]]
 """Function that chooses one of the outgoing relationships of each passage, or `NONE`."""
@@ -219,9 +219,9 @@ def judged_nearest(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Visit passages in hops, and rank them. Passages with a cosine above 0.7 are helpful.
+    """Visit passages in hops and rank the visited passages. A cosine above 0.7 counts as helpful.
 
-    The cosine of chunk and question replaces the language model of `node.judged.llm`.
+    This is `node.judged.llm`, except that the cosine of chunk and question replaces the model.
     Source: HopRAG (Liu et al. 2025), authors' code a6e425b, `bfs_sim_node`.
     """
     vector = embedder.encode([question.text], kind="question")
@@ -251,14 +251,14 @@ def judged_llm(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Visit passages in hops, and rank them. A language model judges which passages are helpful.
+    """Visit passages in hops and rank the visited passages. A language model judges each passage.
 
     The first hop visits the first `width` distinct targets of the given relationships. If there are
-    n of them, the first target starts with n visits, the second with n - 1, and so on. At each hop,
-    the model judges the passages that it has not judged before. Every helpful passage of the hop
-    gains a visit, and every other passage of the hop loses a visit. The next hop visits the first 2
-    * `width` neighbours of these passages, in either direction. The search ends after `n_hops`
-    hops, or after a hop without a new passage.
+    n targets, the first starts with n visits, the second with n - 1, and so on. At each hop, the
+    model judges the passages that it has not judged before. Every helpful passage of the hop gains
+    a visit, and every other passage of the hop loses a visit. The next hop visits the first 2 *
+    `width` neighbours of the passages of this hop, along edges in both directions. The search ends
+    after `n_hops` hops, or after a hop without a new passage.
     The score is the Jaccard index (0..1) of the names in the question and in the passage's
     pseudo-questions, plus the visits of a helpful passage. A reply that is neither yes nor no
     counts as no, and also as a fallback.

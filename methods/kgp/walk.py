@@ -1,4 +1,4 @@
-"""KGP: visit neighbours of passages that are similar to evidence a language model asks for."""
+"""KGP: ask a language model for missing evidence, and visit the neighbours that match the reply."""
 
 import numpy as np
 from pydantic import PositiveInt
@@ -31,7 +31,7 @@ def evidence_walk(
     n_seeds: PositiveInt = 10,
     n_neighbours: PositiveInt = 3,
 ) -> Ranked[Node]:
-    """Return given nodes, and those neighbours that match the evidence a language model asks for.
+    """Ask a language model for missing evidence, and add matching neighbours to the given nodes.
 
     For each of the first `n_seeds` given nodes, one call asks the language model which evidence is
     still missing. The unvisited neighbours of the node are ranked by TF-IDF similarity to the

@@ -14,7 +14,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import Chunk, Node, Question, Ranked, Relationship, interleave
 
 PER_ROW, MIN_COSINE = 5, 0.2
-"""The number of chunks for every two nodes, and the minimum cosine, as in LightRAG."""
+"""Twice the number of chunks per node or relationship, and the minimum cosine, as in LightRAG."""
 
 
 @operator("chunk.pick.none", order="the order given")
@@ -40,10 +40,10 @@ def similar(
 ) -> list[Ranked[Chunk]]:
     """Rank the chunks of the given nodes and relationships by similarity to the question.
 
-    There are two lists. If n of the given nodes have chunks, the first list has the 5 n / 2
-    (rounded down) chunks of these nodes that are most similar to the question. The second list is
-    formed in the same way from the relationships, without chunks of the first list. Here n counts
-    only relationships that add a new chunk. The two lists are interleaved, starting with the nodes,
+    The first of two lists contains the chunks of nodes that are most similar to the question. If n
+    of the given nodes have chunks, its length is 5 n / 2 (rounded down). The second list contains
+    the most similar chunks of relationships, without chunks of the first list. Here n is the number
+    of relationships that add a new chunk. The two lists are interleaved, starting with the nodes,
     and the first `top_k` chunks are returned. If both lists are empty, the first `top_k` given
     chunks are returned. The score is the cosine (-1..1).
     Source: LightRAG's code, version 1.5.7, `kg_chunk_pick_method` VECTOR (the default).
@@ -64,10 +64,10 @@ def similar_and_dense(
     embedder: Embedder,
     top_k: PositiveInt = 4,
 ) -> list[Ranked[Chunk]]:
-    """Interleave the chunks most similar to the question with chunks of nodes and relationships.
+    """Interleave lists of the most similar chunks: of all chunks, of nodes, and of relationships.
 
-    The first of three lists has the `top_k` chunks with the highest cosine to the question, except
-    chunks with a cosine below 0.2. The second and third list, and everything else, are as in
+    The first list contains the `top_k` chunks with the highest cosine to the question, without
+    chunks with a cosine below 0.2. The other two lists, and everything else, are as in
     `chunk.pick.similar`.
     Source: LightRAG's code, version 1.5.7, mode `mix`.
     """

@@ -1,4 +1,4 @@
-"""PankRAG: plan sub-questions, rephrase them, and rerank evidence by their answers."""
+"""PankRAG: plan sub-questions, rephrase them, and use their answers to rerank the evidence."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -93,7 +93,7 @@ LongText = Annotated[str, BeforeValidator(_text), _schema_limit(maxLength=400)]
 
 
 class _Lenient(BaseModel):
-    """A reply whose fields may have other names. If it is not an object, it is the field `BARE`."""
+    """Reply with alternative field names. A reply that is not an object is used as field `BARE`."""
 
     BARE: ClassVar[str]
 
@@ -232,7 +232,7 @@ PLAN = Prompt("methods:pankrag/prompts/plan.j2")
 REPHRASE = Prompt("methods:pankrag/prompts/rephrase.j2")
 PLAN_TOKENS, REPHRASE_TOKENS = 2200, 128
 MOST_WORDS = 30
-"""If there is no reply, a placeholder is replaced by at most this many words."""
+"""If there is no reply, a placeholder is replaced by at most this many words of its answer."""
 
 
 @operator(
@@ -253,10 +253,10 @@ def plan(
 
     The plan is normalised. With `planning="off"`, the plan has only a final question of the same
     kind (specific or abstract) as the question. The same plan is used after two unreadable replies
-    or no reply, which counts as a fallback. The final question is the question itself, or the
-    model's wording of it (`final_text="plan"`). The reply schema limits a plan to `max_sequences`
-    sequences of `max_hops` sub-questions, because a small model may not end its plan, and a plan
-    that is truncated at 2,200 tokens is unreadable.
+    or no reply, which counts as a fallback. The final question is the question itself. With
+    `final_text="plan"`, it is in the words of the model. The reply schema limits a plan to
+    `max_sequences` sequences of `max_hops` sub-questions, because a small model may not end its
+    plan, and a plan that is truncated at 2,200 tokens is unreadable.
     Source: PankRAG (2025), Section 2.2, globally aware planning, and ablation "-Pank".
     """
     nothing = PlanReply(path=PathReply.model_validate({}))
@@ -288,10 +288,10 @@ def rephrase(
     """Rewrite a sub-question to be self-contained, given the answers that it depends on.
 
     With `when="placeholders_only"`, questions with a placeholder such as `<A1-1>` are rewritten.
-    With `when="always"`, every sub-question is rewritten, but the final question only if it has a
-    placeholder. A sub-question without dependencies is never rewritten. If the reply is missing or
-    empty, each placeholder is replaced by the first sentence of its answer, up to 30 words. This
-    counts as a fallback.
+    With `when="always"`, every sub-question is rewritten, but a final question without a
+    placeholder is not. A sub-question without dependencies is never rewritten. If the reply is
+    missing or empty, each placeholder is replaced by the first sentence of its answer, up to 30
+    words. This counts as a fallback.
     Source: PankRAG (2025), Section 2.2, top-down phase.
     """
     needed = bool(placeholders(question.text)) or (when == "always" and not question_kind.final)
@@ -329,12 +329,12 @@ def leaf_or_theme(
     levels: Literal["chosen", "all"] = "chosen",
     top_k: PositiveInt | None = 512,
 ) -> Ranked[Community]:
-    """Choose coarse communities, or finer communities inside them if these fit the question better.
+    """Choose communities, coarse or fine, depending on which reports fit the question better.
 
-    The choice starts at the coarsest level. A community is replaced by its children if the report
-    of one of its descendants, down to `level`, is more similar to the question than its own report.
-    The similarity is the cosine, to six decimals. The chosen communities do not overlap. With
-    `levels="all"`, all communities down to `level` are chosen. The score is that of
+    The choice starts at the coarsest level. A community is replaced by its children if any
+    descendant, down to `level`, has a report more similar to the question than the report of the
+    community. The similarity is the cosine, to six decimals. The chosen communities do not overlap.
+    With `levels="all"`, all communities down to `level` are chosen. Scores are as in
     `community.layer`. Communities are left out if they have no report or a rating below 0.
     Source: PankRAG (2025), Section 2.3, leaf-level and high-level summaries.
     Deviation: The paper gives no criterion for the choice. This project compares similarities.
@@ -372,9 +372,9 @@ def rerank_chunks(
     """Rerank chunks by relevance and by similarity to the answers that the question depends on.
 
     The score of a chunk is `alpha * R + (1 - alpha) * M`. R is the highest score (0..1) of a given
-    node in the chunk. M is the mean cosine between the chunk and the answers, at least 0. If there
-    are no answers or `rerank="off"`, the score is R. Ties are broken by the given order. R, the
-    mean over answers and the lower bound of M are choices of this project.
+    node in the chunk. M is the mean cosine between the chunk and the answers. A negative mean
+    counts as 0. If there are no answers or `rerank="off"`, the score is R. Ties are broken by the
+    given order. R, the mean and the lower bound 0 are choices of this project.
     Source: PankRAG (2025), Section 2.3.1, Equations 4 and 5.
     """
     inside = graph.node_chunk[nodes.ids][:, chunks.ids].toarray()
@@ -397,8 +397,8 @@ def rerank_points(
 ) -> Points:
     """Rerank statements by relevance and by similarity to the answers that the question needs.
 
-    They are sorted by the score of `chunk.dependency_rerank`, where R is the score of the statement
-    divided by 100. The statements keep their own scores. Ties are broken by the given order.
+    Statements are sorted by the score of `chunk.dependency_rerank`, with R as the statement's score
+    / 100. The statements keep their own scores. Ties are broken by the given order.
     Source: PankRAG (2025), Section 2.3.1, Equations 4 and 5.
     """
     r = np.array(points.scores, np.float64) / 100
@@ -414,7 +414,7 @@ def rerank_points(
 
 
 def mean_similarity(candidates: Vectors, answers: Dependencies, embedder: Embedder) -> FloatArray:
-    """Return the mean cosine between each candidate (n, d) and the answers, at least 0, (n,)."""
+    """Return the mean cosine of each candidate (n, d) with the answers, clipped at 0, (n,)."""
     vectors = np.asarray(embedder.encode(answers.answers, kind="passage"), np.float64)
     means = (np.asarray(candidates, np.float64) @ vectors.T).mean(axis=1)
     return np.asarray(np.maximum(means, 0))

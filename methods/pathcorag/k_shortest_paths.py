@@ -23,7 +23,7 @@ class Likeness(NamedTuple):
     """For each pair of adjacent nodes, the relationship most similar to the question.
 
     `row` int64 (n_pairs,) is the row of this relationship. `ways` is an int64 CSR matrix (n_nodes,
-    n_nodes) with its similarity times a million. Zeros are stored explicitly.
+    n_nodes) of the similarities times a million. Zeros are stored explicitly.
     """
 
     row: IntArray
@@ -161,8 +161,8 @@ def shortest_way(
     """Return the nodes of the shortest path from `source` to `target`.
 
     Ties are broken by comparing the tuples of node ids. If there is no path, the result is empty.
-    No hop leads to a node in `blocked` (n_nodes,). The first hop does not lead to a node in
-    `banned` (n_nodes,) either.
+    No hop leads to a node in `blocked` (n_nodes,). In addition, the first hop does not lead to a
+    node in `banned` (n_nodes,).
     """
     lost = True
     for near in nodes[starts[source] : starts[source + 1]]:

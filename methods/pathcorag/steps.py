@@ -95,11 +95,11 @@ def reasoning_steps_llm(
 def reasoning_steps_nlp(
     question: Question, *, nlp: Nlp, n_steps: PositiveInt = 3, n_queries: PositiveInt = 3
 ) -> ReasoningSteps:
-    """Make up to three reasoning steps of the words of the question, without a language model.
+    """Make up to three reasoning steps from the words of the question, without a language model.
 
     The steps are the named entities, the remaining noun phrases, and the question itself. The
     queries of a step are its first `n_queries` names or phrases. Steps without queries are left
-    out. The first `n_steps` of the remaining steps are kept.
+    out. At most `n_steps` steps are kept.
     Source: PathCoRAG, Section 4.1.
     Deviation: spaCy replaces the model. The steps are groups of words, without any reasoning.
     """
@@ -113,9 +113,9 @@ def reasoning_steps_nlp(
 
 @operator("relationship.among", order="by the better-ranked end, then by id")
 def among(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Relationship]:
-    """Rank the relationships that join two given nodes by the higher-ranked of the two nodes.
+    """Rank the relationships that join two given nodes by the rank of the higher-ranked node.
 
-    The score is that of the node. In this project, the operator is also used if no path is found.
+    The score is the score of this node. This project also uses the operator if no path is found.
     Source: PathCoRAG, Section 4.4.
     """
     ids, places = np.unique(nodes.ids, return_index=True)
@@ -140,7 +140,7 @@ def by_step(
     """Find the nodes most similar to each query of the reasoning steps, and assign them to steps.
 
     `per_query` nodes are found for each query. A node belongs to the step of its most similar
-    query, or to the first of several such steps. Similarities are compared to six decimals. The
+    query. Ties are broken by the order of the steps. Similarities are compared to six decimals. The
     score is the highest cosine of the node with a query of its step (-1..1). With `assign="rank"`,
     a node belongs to the step of the query in whose results it ranks highest. Its score then
     ignores queries that did not find the node. Results below `min_score` are dropped. The authors'
@@ -194,17 +194,17 @@ def k_shortest(
     ranked. They have at most `max_path_edges` relationships, in either direction. The score is the
     mean cosine of the question and the path's relationships (-1..1). With `counted="sorted"`,
     relationships count only if they lead from the alphabetically lower name (in capitals) to the
-    higher name. If `min_score` is set, they count only if their cosine is above it. A path is
-    dropped if none of its relationships count. Paths are sorted by score, then by fewer
+    higher name. If `min_score` is set, relationships count only if their cosine is higher. A path
+    is dropped if none of its relationships count. Paths are sorted by score, then by fewer
     relationships, by transition (i.e. step i), and by the tuple of node ids. `top_k` paths are kept
     in total. With `top_k_of="transition"`, `top_k` paths are kept for each transition.
     Only the `max_pairs_per_transition` pairs with the highest product of node scores are searched.
     If more than `k` paths are equally short, the paths with the highest mean similarity are found.
-    Remaining ties, and ties of more than four relationships, are broken by the tuple of node ids.
-    `build.relationship_index.text` chooses the text of a relationship, and the paper uses
+    Remaining ties, and ties of paths with more than four relationships, are broken by the tuple of
+    node ids. `build.relationship_index.text` chooses the text of a relationship, and the paper uses
     `description`. `sorted`, `min_score` and `transition` are from the authors' code.
     Source: PathCoRAG, Section 4.3, Equation 5 and Appendix B.
-    Deviation: Up to four relationships, the same paths are found by walks from both ends that meet.
+    Deviation: Paths of up to four relationships are found from both ends, with the same result.
     """
     steps = [step_nodes.of(step) for step in range(1, step_nodes.n_steps + 1)]
     transitions = [likely_pairs(*ends, max_pairs_per_transition) for ends in pairwise(steps)]
@@ -225,8 +225,8 @@ def members(
 ) -> tuple[Ranked[Node], Ranked[Relationship]]:
     """Return the distinct nodes and relationships on the paths, in order of first appearance.
 
-    With `order="transition"`, paths are first sorted by the transition between reasoning steps to
-    which they belong, as in the prompt. The score is the highest score of these paths.
+    With `order="transition"`, paths are first sorted by transition between reasoning steps, as in
+    the prompt. The score of a node or relationship is the highest score of its paths.
     Source: PathCoRAG, Appendix C, tables of entities and relationships.
     """
     nodes: dict[int, float] = {}

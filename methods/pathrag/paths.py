@@ -58,7 +58,7 @@ def _alive_paths(
 ) -> _PathRows:
     """Return all paths between two of the given nodes, in both directions, that are not pruned.
 
-    Each pair of start and end has its own flow, which is the same for all ends that send nothing.
+    Each pair of start and end has its own flow. Ends that send nothing share the flow of a start.
     """
     from scipy.sparse import csr_matrix
 
@@ -187,7 +187,7 @@ def by_keyword(
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     top_k: PositiveInt = 40,
 ) -> list[Ranked[Node]]:
-    """Find nodes similar to the low-level keywords, which choose one node each in turn.
+    """Find nodes similar to the low-level keywords. Keywords take turns to choose a node.
 
     In its turn, a keyword chooses its most similar node that has not been chosen yet. If the cosine
     of that node is below `min_score`, the keyword chooses no more nodes. The search ends at `top_k`
@@ -247,9 +247,9 @@ def flow_prune(
     best paths, the shortest paths (`hop_first`, with ties at random) or random paths.
     Source: PathRAG (Chen et al. 2025), "Path Retrieval", Equations 2 to 4; arXiv v1, 5.1.3 and
     Appendix D.1; `find_paths_and_edges_with_stats` (`edge_flow`, `node_set`, `at_most_half`).
-    Deviation: theta is 0.01, but 0.05 in v1 and with profile=paper. The bound `max_hops` is only in
-    the authors' code. The start sends even if S / n is below theta, unlike in Equation 3. All paths
-    of a pair are ranked, because the paper does not say how many it keeps.
+    Deviation: theta is 0.01. In v1 and with profile=paper, it is 0.05. The bound `max_hops` is only
+    in the authors' code. The start sends even if S / n is below theta, unlike in Equation 3. All
+    paths of a pair are ranked, because the paper does not say how many it keeps.
     """
     rules = _Rules(alpha, theta, max_hops, expand_target)
     near = graph.neighbours if direction == "both" else graph.out_neighbours

@@ -54,8 +54,8 @@ def beam(
     entity of the last fact or a synonym of such an entity, or it is one of the `n_parallel` facts
     most similar to the question. If several paths have the same set of facts, only the first is
     kept. The extended paths are ranked by the similarity of their mean vector to the question. The
-    best `n_rescored` paths are then scored again, by the vector of their joined text, and the best
-    `width` of them form the next beam.
+    best `n_rescored` paths are then scored again by the vector of their joined text. The best
+    `width` of these paths form the next beam.
     The score is the cosine with the question (-1..1). Paths of all lengths are returned. Ties are
     broken by fewer facts, then by lower ids. The nodes of a path include the entities between its
     facts. If no entity links two successive facts, the path has no relationship between them.

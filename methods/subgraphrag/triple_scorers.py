@@ -1,4 +1,4 @@
-"""Scorers of triples: the cosine of their texts, or an MLP trained on shortest paths."""
+"""Scorers of triples: the cosine of triple and question, or an MLP trained on shortest paths."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -139,11 +139,11 @@ def triple_weights(
     """Train weights that distinguish triples on shortest topic-to-answer paths from other triples.
 
     Only the first `questions` training questions are used. The weights of the epoch with the best
-    recall@100 on the validation questions are kept. Ties are broken by the lower loss, then by the
-    earlier epoch. Training stops after 10 epochs without a better recall. The weights are
-    byte-identical on the same kind of processor, and differ in the last digits on a GPU. Raises
-    UserError if fewer than two questions have such a path, or if all triples lie on such paths.
-    There are as many hidden units as embedding dimensions, and Adam makes one step per question.
+    validation recall@100 are kept. Ties are broken by the lower loss, then by the earlier epoch.
+    Training stops after 10 epochs without better recall. The weights are byte-identical on CPUs of
+    the same kind. On a GPU, they differ in the last digits. Raises UserError if no training or no
+    validation question has a topic-to-answer path, or if all triples lie on such paths. There are
+    as many hidden units as embedding dimensions. Adam makes one step per question.
     Source: SubgraphRAG (Li et al. 2025), Section 3.1, and its code.
     Deviation: Without validation questions, a tenth of the training questions is held out.
     """
@@ -219,8 +219,8 @@ class Examples:
     """Training questions with the vectors of their texts.
 
     `vectors`, `names` and `relations` are the float32 unit vectors of the questions, the readable
-    names and the relations. `place` int32 (n_names,) is 1 + the row of a name in `names`. If the
-    name is not readable, it is 0.
+    names and the relations. `place` int32 (n_names,) is 1 + the row of each name in `names`, or 0
+    for names that are not readable.
     """
 
     questions: Sequence[Example]
@@ -387,8 +387,8 @@ def on_shortest_paths(
     """Mark the triples that lie on a shortest path between a start and an end, bool (n_triples,).
 
     Paths are directed and may lead from start to end or from end to start. For each pair of a start
-    and an end, only the shortest paths in the shorter of the two directions count. If both
-    directions are equally short, both count. No path leads from a node to itself.
+    and an end, only the direction with the shorter paths counts. If the paths in both directions
+    are equally short, both directions count. No path leads from a node to itself.
     Source: SubgraphRAG (Li et al. 2025), Section 3.1; RoG (Luo et al. 2024), labels.
     """
     from scipy.sparse import csr_matrix

@@ -1,4 +1,4 @@
-"""Think-on-Graph: a context of the triples found so far, and an answer once they suffice."""
+"""Think-on-Graph: a context of the triples found so far, and an answer if the triples suffice."""
 
 import re
 from dataclasses import replace
@@ -25,7 +25,7 @@ def exploration_context(
     """Build a context of the triples found by the search, in order of discovery.
 
     A piece is a relationship in its stored direction, written as "head, relation, tail". Its score
-    is the score of the first hop along the relationship. Triples are cut at the token budget.
+    is the score of the first hop along the relationship. Triples beyond the token budget are cut.
     Source: ToG (Sun et al. 2024), Section 2.1, reasoning.
     """
     scores: dict[int, float] = {}
