@@ -1,7 +1,4 @@
-"""Cluster vectors with Gaussian mixtures or with balanced k-means.
-
-Linear algebra runs on one thread, so that results do not depend on the number of processors.
-"""
+"""Cluster vectors with Gaussian mixtures or with balanced k-means."""
 
 import warnings
 from collections.abc import Iterator
@@ -51,6 +48,7 @@ class Mixture:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
+    """Limit linear algebra to one thread, so that results do not depend on the number of cores."""
     import sklearn.cluster  # noqa: F401, only libraries that are loaded are limited
     import sklearn.decomposition
     import sklearn.mixture  # noqa: F401

@@ -409,10 +409,7 @@ def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
 
 
 def hubs(graph: Graph) -> list[tuple[str, int]]:
-    """Return the five nodes with the most links, as pairs (name, number of links).
-
-    Ties are broken by the lower row.
-    """
+    """Return the five nodes with the most links, with their numbers of links. Ties: lower row."""
     n_links = _links(graph)
     order = np.argsort(-n_links, kind="stable")[:5].tolist()
     return [(graph.names[node], int(n_links[node])) for node in order]

@@ -74,10 +74,7 @@ def key_of(name: str) -> str:
 
 
 def title_key(title: str) -> str:
-    """Return the lookup key of a title without its bracketed text.
-
-    The result is "" for a function word and for a key that is too short to search for.
-    """
+    """Return the lookup key of a title without brackets, or "" for function and short words."""
     key = key_of(_BRACKETS.sub(" ", title)) or key_of(title)
     return key if _is_name(key) else ""
 

@@ -121,10 +121,7 @@ class Reset(NamedTuple):
 
 
 class Mass(NamedTuple):
-    """PageRank of distinct rows of a walk, or of all rows if `rows` is None.
-
-    Rows that are not in `rows` have the PageRank 0.
-    """
+    """PageRank of distinct rows of a walk (0 for other rows), or of all rows if `rows` is None."""
 
     rows: IntArray | None
     values: FloatArray

@@ -1,7 +1,4 @@
-"""Builders of hypergraphs. A hyperedge is a fact about several entities.
-
-A hypergraph is stored as a bipartite graph of entities and hyperedges.
-"""
+"""Builders of hypergraphs, stored as bipartite graphs of entities and hyperedges (facts)."""
 
 from collections import defaultdict
 from dataclasses import replace

@@ -95,10 +95,7 @@ def text_kg(
 def text_graph(
     extraction: TextExtraction, *, keywords: bool, most_tokens: int | None = None
 ) -> Graph:
-    """Return the textual knowledge graph of an extraction.
-
-    Descriptions have at most `most_tokens` tokens, or no limit if it is None.
-    """
+    """Return the textual knowledge graph of an extraction. `most_tokens` limits descriptions."""
     merger = Merger()
     for number, row in enumerate(extraction.rows):
         for entity in row.entities:

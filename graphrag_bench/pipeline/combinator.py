@@ -69,10 +69,7 @@ registered: dict[str, type[Nested]] = {}
 
 
 def combinator(key: str) -> Callable[[K], K]:
-    """Register a class as the combinator `key`.
-
-    Raises ValueError if another module has registered this key.
-    """
+    """Register a class as combinator `key`. Raises ValueError if another module has this key."""
 
     def register(kind: K) -> K:
         known = registered.get(key, kind)

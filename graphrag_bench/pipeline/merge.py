@@ -143,10 +143,7 @@ def empty(slot: str) -> Any:
 
 
 def split(value: Any) -> list[Any]:
-    """Split a value into its items. Each item is a value of the same type as the whole.
-
-    Raises TypeError for a type without items.
-    """
+    """Split a value into items of its own type. Raises TypeError for a type without items."""
     if isinstance(value, Ranked):
         return [Ranked(value.ids[i : i + 1], value.scores[i : i + 1]) for i in range(len(value))]
     if isinstance(value, Mentions):

@@ -274,10 +274,7 @@ def raise_problems(problems: Sequence[str], what: str) -> None:
 
 @dataclass(frozen=True)
 class QuestionResult:
-    """Result of a question: its final state or its failure, and the traces of its steps.
-
-    `fallbacks` lists the reasons for which fallbacks were used, in order.
-    """
+    """Result of a question, traces of its steps, and reasons for fallbacks, in order."""
 
     question: Question
     outcome: Outcome

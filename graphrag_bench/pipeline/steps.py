@@ -38,10 +38,7 @@ class Failure:
 
 
 def attempt(step: str, work: Callable[[], Any]) -> Any:
-    """Return the result of `work`. If it raises an error, return a Failure of the step.
-
-    A UserError is raised again, because it would fail every question.
-    """
+    """Return the result of `work`, or a Failure of the step. A UserError fails the whole run."""
     result: Any
     try:
         result = result_or_error(work)
@@ -61,10 +58,7 @@ Outcome = RetrievalState | Failure
 
 @dataclass(frozen=True)
 class StepTrace:
-    """Trace of a step for one question: its duration, model calls, replies and written values.
-
-    `wrote` maps the slots that the step wrote to the values.
-    """
+    """Trace of a step for one question. `wrote` maps the slots that the step wrote to values."""
 
     step: str
     operator: str
@@ -154,10 +148,7 @@ Steps = tuple[Step, ...]
 
 
 def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
-    """Check steps with a copy of the checker, and return the copy.
-
-    The steps may also read the slots in `written`.
-    """
+    """Check steps with a copy of the checker and return it. Steps may also read `written` slots."""
     arm = checker.copy()
     arm.written.update(written)
     for step in steps:

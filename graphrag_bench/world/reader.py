@@ -60,10 +60,7 @@ class WorldPrompt:
 
     @cached_property
     def question(self) -> grammar.ParsedQuestion:
-        """The question in the last line that begins with `Question:`.
-
-        Raises RunStopped for a question that is not about a synthetic world.
-        """
+        """The question in the last `Question:` line. Raises RunStopped for a foreign one."""
         text = self.line("Question:")
         if (parsed := grammar.parse_question(text)) is None:
             raise RunStopped(
