@@ -3,30 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, PositiveInt
 
 from graphrag_bench.errors import did_you_mean
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Arms, Nested, combinator
-from graphrag_bench.pipeline.merge import (
-    MERGEABLE,
-    SPLITTABLE,
-    Keep,
-    Rule,
-    empty,
-    merged_slots,
-    split,
-)
-from graphrag_bench.pipeline.steps import (
-    Execution,
-    Failure,
-    Outcome,
-    Steps,
-    checker_after,
-    run_steps,
-)
+from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Rule, empty, merged_slots, split
+from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Steps, check_steps, run_steps
 from graphrag_bench.prompts import sub_question_form
 from graphrag_bench.question_plan import (
     Dependencies,
@@ -67,7 +52,7 @@ class Branch(Nested):
     def check(self, checker: Checker) -> None:
         """Check every arm. Report slots that several arms write but that cannot be merged."""
         start = replace(checker.copy(), unread={}) if self.only else checker
-        arms = [checker_after(steps, start) for steps in self.parts]
+        arms = [check_steps(steps, start) for steps in self.parts]
         wrote = [start.unread_of(arm) for arm in arms]
         every = set().union(*wrote)
         for slot in sorted(every.intersection(self.only or every)):
@@ -141,7 +126,7 @@ class Each(Nested):
         if self.slot not in SPLITTABLE:
             known = ", ".join(sorted(SPLITTABLE))
             checker.problem(f"{self.label}: '{self.slot}' has no items. Slots with items: {known}.")
-        inner = checker_after(self.steps, checker)
+        inner = check_steps(self.steps, checker)
         for slot in sorted(checker.unread_of(inner)):
             if slot not in MERGEABLE:
                 checker.problem(f"{self.label}: values of '{slot}' cannot be merged.")
@@ -166,7 +151,7 @@ class Repeat(Nested):
     times: PositiveInt
     steps: Steps
     until: str | None = None
-    keep: Keep = "last"
+    keep: Literal["last", "union", "max"] = "last"
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return each state after its last round. A round runs all unfinished states together."""
@@ -255,7 +240,7 @@ class Switch(Nested):
         for name, steps in self.cases.items():
             empty_elsewhere = name == "otherwise" and "empty" in self.cases
             filled = name not in ("empty", "otherwise") or empty_elsewhere
-            arms.append(checker_after(steps, checker, {self.slot} if filled else set()))
+            arms.append(check_steps(steps, checker, {self.slot} if filled else set()))
         total = "otherwise" in self.cases or {"empty", "some"} <= set(self.cases)
         ways = arms if total else [*arms, checker.copy()]
         checker.join(arms)
@@ -336,8 +321,8 @@ class Resolve(Nested):
     def check(self, checker: Checker) -> None:
         """Check the inner steps, that a plan is written, and that `answer` writes an answer."""
         checker.read(self.label, self.slot)
-        inner = checker_after(self.steps, checker, INPUTS)
-        if "answer" not in checker_after(self.answer, inner).written:
+        inner = check_steps(self.steps, checker, INPUTS)
+        if "answer" not in check_steps(self.answer, inner).written:
             checker.problem(f"{self.label}: no step in `answer` writes 'answer'.")
         checker.join([inner])
         checker.written |= inner.written

@@ -13,14 +13,12 @@ import numpy as np
 from graphrag_bench.algorithms.path_values import Exploration, RankedPaths
 from graphrag_bench.pipeline.steps import Outcome
 from graphrag_bench.values import (
-    ChunkScores,
     Keywords,
     Mentions,
-    NodeScores,
     Query,
     Ranked,
-    RelationshipScores,
     RetrievalState,
+    RowScores,
     Subgraph,
     best_rows,
     interleave,
@@ -28,7 +26,6 @@ from graphrag_bench.values import (
 )
 
 Rule = Literal["interleave", "reciprocal_rank_fusion", "sum", "sum_of_normalised", "union", "max"]
-Keep = Literal["last", "union", "max"]
 MERGEABLE = {
     "nodes", "relationships", "chunks", "communities",
     "node_scores", "relationship_scores", "chunk_scores", "mentions", "query", "keywords",
@@ -39,7 +36,7 @@ _RRF_K = 60
 
 
 def merged_slots(
-    start: RetrievalState, outcomes: Sequence[Outcome], rule: Rule | Keep
+    start: RetrievalState, outcomes: Sequence[Outcome], rule: Rule | Literal["last"]
 ) -> dict[str, Any]:
     """Merge the values that several runs of steps wrote to each slot since the state `start`.
 
@@ -84,7 +81,7 @@ def merge(values: Sequence[Any], rule: Rule) -> Any:
     first = values[0]
     if isinstance(first, Ranked):
         return _RANKED[rule](values)
-    if isinstance(first, NodeScores | RelationshipScores | ChunkScores):
+    if isinstance(first, RowScores):
         vectors = [value.values for value in values]
         if rule == "max":
             return type(first)(np.maximum.reduce(vectors))

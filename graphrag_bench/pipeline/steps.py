@@ -147,7 +147,7 @@ class Step(ABC):
 Steps = tuple[Step, ...]
 
 
-def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
+def check_steps(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
     """Check steps with a copy of the checker and return it. Steps may also read `written` slots."""
     arm = checker.copy()
     arm.written.update(written)

@@ -18,15 +18,9 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.text import normalise_name
+from graphrag_bench.world import grammar
 from graphrag_bench.world.facts import Rate
-from graphrag_bench.world.grammar import (
-    ALSO,
-    BY_PHRASE,
-    Statement,
-    WorldRelation,
-    kinds,
-    statements,
-)
+from graphrag_bench.world.grammar import ALSO, BY_PHRASE, Statement, WorldRelation
 
 Aliases = Literal["resolved", "as_written"]
 
@@ -90,7 +84,7 @@ class _Row(NamedTuple):
 def _read(
     table: ChunkTable, aliases: Aliases, drop: float, step: str
 ) -> tuple[list[_Row], dict[str, float]]:
-    stated = [list(statements(text)) for text in table.texts]
+    stated = [list(grammar.statements(text)) for text in table.texts]
     if not any(stated):
         raise UserError(
             f"No chunk states a fact of a synthetic world. build.{step.replace('.', '=')} requires "
@@ -111,7 +105,7 @@ def _row(text: str, stated: list[Statement], names: dict[str, str]) -> _Row:
     def known(name: str) -> str:
         return names.get(normalise_name(name), name)
 
-    introduced = [(known(name), type_, sentence) for name, type_, sentence in kinds(text)]
+    introduced = [(known(name), type_, sentence) for name, type_, sentence in grammar.kinds(text)]
     every = dict.fromkeys(name for name, _, _ in introduced)
     facts = []
     for one in stated:
