@@ -304,14 +304,11 @@ class Graph(Columns):
         return graph
 
 
-def _quoted(
-    fragments: Fragments | None, row: int, described: str, incidence: Any
-) -> tuple[int, ...]:
-    if not described:
+def _quoted(fragments: Fragments | None, row: int, text: str, incidence: Any) -> tuple[int, ...]:
+    if not text:
         return ()
     if fragments is not None:
-        pairs = fragments.of_row(row)
-        return tuple(sorted({chunk for text, chunk in pairs if text in described}))
+        return tuple(sorted({chunk for part, chunk in fragments.of_row(row) if part in text}))
     chunks = row_ids(incidence, row).tolist()
     return tuple(chunks) if len(chunks) == 1 else ()
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,14 +71,11 @@ class Pairs(Columns):
     first: IntArray
 
     @classmethod
-    def of_rows(
-        cls, source: IntArray, target: IntArray, weight: FloatArray, n_nodes: int
-    ) -> "Pairs":
+    def of_rows(cls, source: IntArray, target: IntArray, weight: FloatArray, n_nodes: int) -> Self:
         """Return the joined pairs, sorted by the lower node and then by the higher node."""
         low, high = np.minimum(source, target), np.maximum(source, target)
-        codes, first, of = np.unique(
-            low * max(n_nodes, 1) + high, return_index=True, return_inverse=True
-        )
+        pairs = low * max(n_nodes, 1) + high
+        codes, first, of = np.unique(pairs, return_index=True, return_inverse=True)
         summed = np.bincount(of, weight, len(codes)).astype(np.float64)
         return cls(low[first], high[first], summed, of.astype(np.int64), first.astype(np.int64))
 

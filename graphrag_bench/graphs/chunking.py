@@ -26,9 +26,7 @@ ChunkRow = tuple[str, str, str]
 @artifact("chunk_table.presplit")
 def presplit(*, corpus: Dataset) -> ChunkTable:
     """Make one chunk of each document. Blank documents are left out."""
-    return _table(
-        (document.id, document.title, document.text.strip()) for document in corpus.documents
-    )
+    return _table((one.id, one.title, one.text.strip()) for one in corpus.documents)
 
 
 @artifact("chunk_table.token")

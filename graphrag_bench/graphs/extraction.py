@@ -130,14 +130,10 @@ def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> 
             names = [*(entity for entity, _ in sentence.entities), *sentence.phrases]
             entities += names
             related = list(sentences.relations_between(sentence, title, {*names, title} - {""}))
-            joined = {frozenset((fact.head, fact.tail)) for fact in related}
-            pairs = sentences.co_occurring(
-                list(dict.fromkeys(sentences.named_entities(sentence))), title
-            )
+            known = {frozenset((fact.head, fact.tail)) for fact in related}
+            pairs = sentences.co_occurring(dict.fromkeys(sentences.named_entities(sentence)), title)
             triples += related
-            triples += [
-                Triple(a, CO_OCCURS, b) for a, b in pairs if frozenset((a, b)) not in joined
-            ]
+            triples += [Triple(a, CO_OCCURS, b) for a, b in pairs if frozenset((a, b)) not in known]
         rows.append(ChunkExtraction(tuple(dict.fromkeys(entities)), tuple(triples)))
         n_sentences += len(tagged)
         n_related += sum(bool(sentence.relations) for sentence in tagged)

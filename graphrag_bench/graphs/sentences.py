@@ -38,7 +38,7 @@ def named_entities(sentence: Sentence) -> list[str]:
     return [name for name, label in sentence.entities if label not in NUMERIC]
 
 
-def co_occurring(names: Sequence[str], title: str) -> list[tuple[str, str]]:
+def co_occurring(names: Collection[str], title: str) -> list[tuple[str, str]]:
     """Return the pairs of entities that are related because they occur in the same sentence.
 
     `names` are the distinct entities of the sentence. If there are at most 8, every two of them
@@ -52,13 +52,10 @@ def co_occurring(names: Sequence[str], title: str) -> list[tuple[str, str]]:
 
 def relations_between(sentence: Sentence, subject: str, names: set[str]) -> Iterator[Triple]:
     """Yield the triples between `names` in a sentence. Pronouns are first replaced by `subject`."""
-    for relation in sentence.relations:
-        head, tail = (
-            subject if part in sentence.pronouns else part
-            for part in (relation.head, relation.tail)
-        )
+    for one in sentence.relations:
+        head, tail = (subject if end in sentence.pronouns else end for end in (one.head, one.tail))
         if head in names and tail in names and head != tail:
-            yield Triple(head, relation.relation, tail)
+            yield Triple(head, one.relation, tail)
 
 
 def split_sentences(text: str) -> list[str]:

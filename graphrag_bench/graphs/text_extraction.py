@@ -264,6 +264,4 @@ def _missed(reading: ReplyFormat[RecordReply], text: str, cut: bool) -> RecordRe
         return RecordReply(text)
 
 
-_MORE = ReplyFormat(
-    "anything left", lambda text, cut: text.strip().strip(".!\"'*").lower() == "yes"
-)
+_MORE = ReplyFormat("records left", lambda text, cut: text.strip().strip(".!\"'*").lower() == "yes")

@@ -126,7 +126,7 @@ def tree(
         summarise = _by_model(llm_build, summary_prompt, progress, texts)
         return _grow(texts, vectors, cluster, summarise, embed, min_cluster_size)
     split = _sentences(chunk_table)
-    summarise = _extractive(split, embedder, progress)
+    summarise = _extract(split, embedder, progress)
     graph = _grow(texts, vectors, cluster, summarise, embed, min_cluster_size)
     return replace(graph, node_fragments=_fragments(graph, split))
 
@@ -170,9 +170,7 @@ def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
     ]
 
 
-def _extractive(
-    split: Sequence[list[str]], embedder: Embedder, progress: Progress
-) -> SummariseRows:
+def _extract(split: Sequence[list[str]], embedder: Embedder, progress: Progress) -> SummariseRows:
     texts_of = list(split)
 
     def summaries(families: Sequence[Sequence[int]]) -> list[str]:
@@ -188,13 +186,10 @@ def _extractive(
 
 
 def _fragments(graph: Graph, split: Sequence[Sequence[str]]) -> Fragments:
-    known = sentences.sentence_chunks(
-        (text, row) for row, texts in enumerate(split) for text in texts
-    )
+    known = sentences.sentence_chunks((one, row) for row, some in enumerate(split) for one in some)
+    summaries = list(graph.descriptions or ())[len(split) :]
     chunks_of = [[row] for row in range(len(split))]
-    chunks_of += [
-        sentences.chunks_of(text, known) for text in list(graph.descriptions or ())[len(split) :]
-    ]
+    chunks_of += [sentences.chunks_of(text, known) for text in summaries]
     pairs = ((row, WHOLE, chunk) for row, chunks in enumerate(chunks_of) for chunk in chunks)
     return Fragments.of(pairs, graph.n_nodes)
 

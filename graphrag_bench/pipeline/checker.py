@@ -26,9 +26,7 @@ class Checker:
 
     def copy(self) -> "Checker":
         """Return a copy of the checker, which shares the list of problems with the original."""
-        return replace(
-            self, written=set(self.written), maybe=set(self.maybe), unread=dict(self.unread)
-        )
+        return replace(self, written={*self.written}, maybe={*self.maybe}, unread={**self.unread})
 
     def unread_of(self, arm: "Checker") -> set[str]:
         """Return the slots that a branch wrote but did not read, after `arm` checked the branch."""

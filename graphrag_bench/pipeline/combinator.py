@@ -40,9 +40,8 @@ class Nested(Step):
 
     def mapped(self, change: Callable[[OperatorStep], OperatorStep]) -> Step:
         """Return a copy of the combinator with `change` applied to every operator step."""
-        return replace(
-            self, **self._change_lists(lambda steps: tuple(one.mapped(change) for one in steps))
-        )
+        lists = self._change_lists(lambda steps: tuple(one.mapped(change) for one in steps))
+        return replace(self, **lists)
 
     def describe(self) -> dict[str, Any]:
         """Return this step's part of the run key: fields, inner steps and code fingerprint."""

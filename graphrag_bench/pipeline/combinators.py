@@ -37,10 +37,8 @@ class Branch(Nested):
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Run each arm on the states, and merge the results of the arms."""
-        by_arm = [run_steps(steps, states, execution) for steps in self.parts]
-        return [
-            self._merged(state, [arm[row] for arm in by_arm]) for row, state in enumerate(states)
-        ]
+        arms = [run_steps(steps, states, execution) for steps in self.parts]
+        return [self._merged(state, [arm[row] for arm in arms]) for row, state in enumerate(states)]
 
     def _merged(self, state: RetrievalState, outcomes: list[Outcome]) -> Outcome:
         for outcome in outcomes:

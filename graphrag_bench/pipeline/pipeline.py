@@ -195,9 +195,7 @@ class _Builder:
                 hint = did_you_mean(source, sorted({*self.lists, slot}))
                 self.problems.append(f"{label}: no earlier step names a list '{source}'. {hint}")
             elif (kind := self.lists.get(source, source)) != slot:
-                self.problems.append(
-                    f"{label} reads {slot} from '{source}', which is a list of {kind}."
-                )
+                self.problems.append(f"{label} reads {slot} from '{source}', a list of {kind}.")
         return use
 
     def _list_name(self, operator: Operator, name: Any, label: str) -> str:

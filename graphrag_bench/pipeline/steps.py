@@ -287,9 +287,7 @@ class OperatorStep(Step):
         return self.operator.max_calls(self.settings)
 
 
-def run_steps(
-    steps: Sequence[Step], states: Sequence[Outcome], execution: Execution
-) -> list[Outcome]:
+def run_steps(steps: Steps, states: Sequence[Outcome], execution: Execution) -> list[Outcome]:
     """Run a list of steps on each state. If a step fails, the later steps skip the failed state."""
     outcomes: list[Outcome] = list(states)
     for step in steps:

@@ -22,9 +22,7 @@ class WorldSettings(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-    hops: int = Field(
-        3, ge=1, le=8, description="maximum number of hops of a question, from 1 to 8"
-    )
+    hops: int = Field(3, ge=1, le=8, description="maximum number of hops of a question (1 to 8)")
     size: int = Field(1000, ge=12, description="number of entities, each with one passage")
     facts_per_passage: int = Field(2, ge=1, le=3, description="number of facts about each entity")
     n_questions: PositiveInt = Field(100, description="number of questions")

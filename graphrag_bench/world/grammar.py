@@ -61,9 +61,7 @@ _WHICH = {
 }
 
 _PHRASES = (*BY_PHRASE, ALSO)
-_STATED = re.compile(
-    rf"\W*(\w.*?)\W+({'|'.join(map(re.escape, _PHRASES))})\W+(.*\w)\W*", re.IGNORECASE
-)
+_STATED = re.compile(rf"(?i)\W*(\w.*?)\W+({'|'.join(map(re.escape, _PHRASES))})\W+(.*\w)\W*")
 _KIND_WORDS = {kind: type_ for type_, kinds in KINDS.items() for kind in kinds}
 _KIND = re.compile(rf"(?:^|[\n.]\s*)([^\n.]+) is a ({'|'.join(_KIND_WORDS)})\.")
 _PARTS = re.compile(r"[\n.;:!?\"]+")
