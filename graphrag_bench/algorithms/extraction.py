@@ -72,7 +72,7 @@ class Extraction(Extracted[ChunkExtraction]):
     """Entities and triples of every chunk."""
 
     kind = ChunkExtraction
-    counted: ClassVar[Mapping[str, str]] = {"triples": "triples"}
+    counted = {"triples": "triples"}
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,7 @@ class TextExtraction(Extracted[ChunkRecords]):
     """Entities and relationships of every chunk, with descriptions."""
 
     kind = ChunkRecords
-    counted: ClassVar[Mapping[str, str]] = {
-        "entity_records": "entities",
-        "relationship_records": "relationships",
-    }
+    counted = {"entity_records": "entities", "relationship_records": "relationships"}
 
 
 @dataclass(frozen=True)
@@ -143,4 +140,4 @@ class FactExtraction(Extracted[ChunkFacts]):
     """Facts of every chunk. A fact may link more than two entities."""
 
     kind = ChunkFacts
-    counted: ClassVar[Mapping[str, str]] = {"fact_records": "facts", "entity_records": "entities"}
+    counted = {"fact_records": "facts", "entity_records": "entities"}

@@ -66,11 +66,8 @@ def key_of(name: str) -> str:
     words = normal.split()
     if "s" not in words:
         return " ".join(words)
-    return " ".join(
-        word
-        for before, word in zip(["", *words], words, strict=False)
-        if word != "s" or len(before) < 2
-    )
+    pairs = zip(["", *words], words, strict=False)
+    return " ".join(word for before, word in pairs if word != "s" or len(before) < 2)
 
 
 def title_key(title: str) -> str:

@@ -81,12 +81,9 @@ def extractive(
     reports = [report_text([(one, next(summaries)) for one in some]) for some in headings]
     fragments = [one for one in (graph.node_fragments, graph.fact_fragments) if one]
     chunks_by_text = sentences.sentence_chunks(pair for one in fragments for pair in one.pairs())
-    quoted = [
-        set(row_ids(communities.chunks, row).tolist()).intersection(
-            sentences.chunks_of(report, chunks_by_text)
-        )
-        for row, report in enumerate(reports)
-    ]
+    own = (row_ids(communities.chunks, row).tolist() for row in rows)
+    stating = (sentences.chunks_of(report, chunks_by_text) for report in reports)
+    quoted = [set(one).intersection(chunks) for one, chunks in zip(own, stating, strict=True)]
     return Reports(
         Texts.of(titles), Texts.of(reports), coverage(communities),
         chunks=incidence(quoted, graph.n_chunks),

@@ -38,10 +38,7 @@ CONTINUE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_continue.j2")
 MORE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_more.j2")
 FACT_STEP = "extract facts"
 _YES_TOKENS = 8
-_TOO_SMALL = (
-    "The model may be too small for this format, or its context window may be too short for the "
-    "prompt."
-)
+_TOO_SMALL = "The model may be too small for this format, or its context window for the prompt."
 
 
 @artifact("text_extraction.nlp")

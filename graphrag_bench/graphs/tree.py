@@ -44,10 +44,7 @@ CLUSTER_SIZE = 10
 _STEM = 6
 _LEAST_SHARED = 1 / 3
 """Smallest fraction of the content words of a summary that must occur in the leaves."""
-_ADVICE = (
-    "The model or its context window may be too small. "
-    "To build without a model, set build.graph=tree."
-)
+_ADVICE = "The model or its context window may be too small. To use no model, set build.graph=tree."
 LEAF, SUMMARY_NODE = "chunk", "summary"
 """Prefixes of node names. `chunk 12` is a leaf, and `summary 2.0` is a summary of layer 2."""
 
@@ -174,11 +171,9 @@ def _extract(split: Sequence[list[str]], embedder: Embedder, progress: Progress)
     texts_of = list(split)
 
     def summaries(families: Sequence[Sequence[int]]) -> list[str]:
-        groups = [
-            ([text for child in family for text in texts_of[child]], SUMMARY_TOKENS)
-            for family in families
-        ]
-        chosen = sentences.central_sentences(groups, embedder, progress)
+        groups = ([text for child in family for text in texts_of[child]] for family in families)
+        pairs = [(texts, SUMMARY_TOKENS) for texts in groups]
+        chosen = sentences.central_sentences(pairs, embedder, progress)
         texts_of.extend(chosen)
         return [sentences.joined(texts, SUMMARY_TOKENS) for texts in chosen]
 

@@ -292,12 +292,8 @@ class Resolve(Nested):
         layers = zip_longest(*(plan_run.plan.layers() for plan_run in runs), fillvalue=())
         for layer in (*layers, finals):
             steps = self.steps if layer is finals else (*self.steps, *self.answer)
-            jobs = [
-                (plan_run, one)
-                for plan_run, some in zip(runs, layer, strict=True)
-                if plan_run.failure is None
-                for one in some
-            ]
+            alive = (pair for pair in zip(runs, layer, strict=True) if pair[0].failure is None)
+            jobs = [(plan_run, one) for plan_run, some in alive for one in some]
             outcomes = run_steps(steps, [run.state_for(one) for run, one in jobs], execution)
             for (plan_run, one), outcome in zip(jobs, outcomes, strict=True):
                 if isinstance(outcome, Failure):
@@ -341,11 +337,9 @@ class _PlanRun:
     def state_for(self, one: SubQuestion) -> RetrievalState:
         texts = {other.id: other.text for other in self.plan.sub_questions}
         answers: list[Answer] = [self.states[name].get("answer") for name in one.dependencies]
-        dependencies = Dependencies(
-            one.dependencies,
-            tuple(texts[name] for name in one.dependencies),
-            tuple(answer.text for answer in answers),
-        )
+        asked = tuple(texts[name] for name in one.dependencies)
+        answered = tuple(answer.text for answer in answers)
+        dependencies = Dependencies(one.dependencies, asked, answered)
         kind, form = SubQuestionKind(one.kind, one is self.plan.final), self.start.question.form
         if not kind.final:
             form = sub_question_form(form, abstract=one.kind == "abstract")

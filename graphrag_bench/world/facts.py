@@ -39,12 +39,8 @@ class WorldSettings(BaseModel):
         >>> WorldSettings(size=200, noise=0.3).name
         'world-size200-noise0.3'
         """
-        changed = [
-            f"{name}{getattr(self, name):g}"
-            for name, field in type(self).model_fields.items()
-            if getattr(self, name) != field.default
-        ]
-        return "-".join(["world", *changed])
+        changed = self.model_dump(exclude_defaults=True)
+        return "-".join(["world", *(f"{name}{value:g}" for name, value in changed.items())])
 
 
 @dataclass(frozen=True)

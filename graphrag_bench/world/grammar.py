@@ -53,12 +53,7 @@ ALSO = "is also known as"
 """The phrase between the name and the alias of an entity."""
 RUMOUR = "Rumour has it that"
 """The beginning of a sentence that states a false fact."""
-_WHICH = {
-    "person": "Who is",
-    "place": "Which place is",
-    "organisation": "Which organisation is",
-    "work": "Which work is",
-}
+_WHICH = {"person": "Who is", **{kind: f"Which {kind} is" for kind in TYPES[1:]}}
 
 _PHRASES = (*BY_PHRASE, ALSO)
 _STATED = re.compile(rf"(?i)\W*(\w.*?)\W+({'|'.join(map(re.escape, _PHRASES))})\W+(.*\w)\W*")
