@@ -181,8 +181,8 @@ def plan_of(
     """Convert a reply of the model to a normalised plan, which may have no sub-questions.
 
     The text of the final question is `original`, or the text in the reply if `rewritten` is true.
-    Its kind is `kind`, unless the reply states a kind. The rules are in methods/pankrag/README.md,
-    and every change is listed in the plan's `fixes`.
+    The final question has the kind `kind`, unless the reply states a kind. The rules are in
+    methods/pankrag/README.md, and every change is listed in the plan's `fixes`.
     Source: PankRAG (2025), Section 2.2.
     """
     hops: dict[str, SubQuestion] = {}

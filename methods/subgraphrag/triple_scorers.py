@@ -163,8 +163,8 @@ def triple_weights(
     if not n_examples or not n_validation or all(label.all() for label in labels):
         raise UserError(
             f"Data set '{data.name}': {n_examples} training questions and {n_validation} "
-            "validation questions have a path from a topic entity to an answer in their graphs. At "
-            "least one of each is needed, and some triple of a graph must lie outside these paths."
+            "validation questions have a path from a topic entity to an answer in their graphs. "
+            "Both numbers must be above 0, and some triple of a graph must lie outside these paths."
         )
     weights = train(examples, validation, chance, progress, device=place)
     n, n_all = len(data.questions), training.size() if questions else len(data.questions)
