@@ -9,7 +9,7 @@ from graphrag_bench.values import IntArray
 
 
 def kmeans(vectors: NDArray[Any], n_clusters: int, seed: int) -> IntArray:
-    """Return the number of the k-means cluster of each row of `vectors` (n, d), int64 (n,).
+    """Return the index of the k-means cluster of each row of `vectors` (n, d), int64 (n,).
 
     Only one thread is used, so that the clusters do not depend on the number of processors.
     """

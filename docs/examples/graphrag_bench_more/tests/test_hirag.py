@@ -42,7 +42,7 @@ def named(layers: Layers, families: Sequence[Sequence[int]], kind: str) -> list[
 
 
 def grown(*layers: Sequence[Sequence[int]], tell: Summarise = named) -> Graph:
-    """Return the graph for the given clusters of each layer, above which there are no clusters."""
+    """Return the graph for the given clusters of each layer. A further layer has no clusters."""
     clusters = iter([[np.array(rows) for rows in layer] for layer in layers])
 
     def no_vectors(texts: Sequence[str]) -> Vectors:

@@ -30,7 +30,7 @@ PATH = Graph.from_arrays(source=[0, 0, 2], target=[1, 2, 3])
 
 
 class Names(Known):
-    """Tagger of three names that treats a text as one sentence and records it."""
+    """Tagger of three names that treats each text as one sentence and records all texts."""
 
     def __init__(self) -> None:
         super().__init__(dict.fromkeys(("Ada", "Norvik", "Mira"), "PERSON"))
@@ -54,7 +54,7 @@ def edges(graph: Graph) -> list[tuple[int, int, str]]:
 
 
 def test_chunks_are_linked_to_the_nearest_by_words_and_by_vectors():
-    """Chunk 2 shares "ada" with 0 and 1 and is linked to the lower; chunk 3 shares no word."""
+    """Chunk 2 shares "ada" with 0 and 1 and is linked to 0. Chunk 3 shares no word."""
     assert edges(graph_of()) == [
         (0, 1, "shares words, is similar"),
         (0, 2, "shares words"),

@@ -78,7 +78,7 @@ def test_nodes_are_joined_to_what_they_describe() -> None:
 
 
 def test_important_nodes_are_in_the_core_or_have_high_betweenness() -> None:
-    """A path of five has no core of 1.61 * 1.26 = 2; node 2 is on 4 paths, 1 and 3 on 3, mean 2."""
+    """The path has no 2-core (1.61 * 1.26 = 2). Betweenness is 0, 3, 4, 3 and 0, with mean 2."""
     path = Graph.from_arrays([0, 1, 2, 3], [1, 2, 3, 4])
     assert important_nodes(path).tolist() == [False, True, True, True, False]
 

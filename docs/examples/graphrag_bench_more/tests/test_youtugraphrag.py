@@ -137,7 +137,7 @@ def test_keywords_are_well_connected_and_near_the_mean() -> None:
 
 
 def test_similarity_of_centres_combines_targets_and_cosine() -> None:
-    """0 leads to 2 and 3, 1 to 3: Jaccard 1/2. With cosine 0.6: 0.3 / 2 + 0.7 * 0.6 = 0.57."""
+    """The targets are {2, 3} and {3}: Jaccard 1/2. With cosine 0.6: 0.3 / 2 + 0.7 * 0.6 = 0.57."""
     graph = plain_graph([0, 0, 1], [2, 3, 3], 4)
     vectors = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 1.0]])
     assert similarity(graph, vectors, np.array([0, 1]))[0, 1] == pytest.approx(0.57)
@@ -216,7 +216,7 @@ WAS = ("be", "physicist")
     ],
 )
 def test_attributes_are_copulas_with_phrases_and_numbers(entities, relation, title, expected):
-    """A bare number needs a verb; without a relation it belongs to the only entity."""
+    """A bare number needs a verb. A date without a relation belongs to the only entity."""
     relations = (Relation(*relation),) if relation else ()
     one = Sentence("x", entities, ("physicist",), relations, frozenset({"She"}))
     assert attributes(read(one, named=title)) == expected

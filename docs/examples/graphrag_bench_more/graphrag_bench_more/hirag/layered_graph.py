@@ -58,18 +58,18 @@ SUMMARISE = Prompt("graphrag_bench_more:hirag/prompts/layer_entities.j2")
 STEP = "summarise entities"
 SUMMARISES = "summarises"
 MAX_LAYERS, MOST_SPARSE, LEAST_CHANGE, FIRST_SPARSITY = 50, 0.98, 0.05, 0.01
-"""Limits that end the layers, and the sparsity before the first layer, as in HiRAG's code."""
+"""Stopping rule for adding layers, and sparsity assumed before layer 1, as in HiRAG's code."""
 CLUSTER_SIZE, SUMMARY_TOKENS = 10, 150
-"""The number of entities in a k-means cluster, and of tokens in an extractive description."""
+"""Entities per k-means cluster, and maximum tokens of an extractive description."""
 MIXTURE = partial(Mixture, 2, 0.1, 0, patience=10, max_swept_rows=None)
 """Gaussian mixture in two dimensions with posterior threshold 0.1, as in HiRAG's code."""
 SEED = 224
 _MIN_NODES = 2
-"""This number of nodes, or fewer, are not clustered."""
+"""A layer with at most this number of nodes is not clustered."""
 _IN_NAME = 3
 _MOST_CLUSTERS = 49
 _REPLY_TOKENS = 1024
-"""The number of tokens reserved for a reply without a limit."""
+"""Number of tokens reserved for a reply, whose length is not limited."""
 
 
 class SummaryEntity(BaseModel):
@@ -114,21 +114,22 @@ def layered(
     The entities of a layer are divided into at most 49 clusters by the vectors of their names and
     descriptions. `clustering="kmeans"` makes balanced clusters of about 10 entities.
     `clustering="gmm"` uses a Gaussian mixture after a `reduction`. Each cluster of two or more
-    becomes an entity of the next layer, linked to its members by "summarises" with weight 1. It is
-    named after its three best connected members. Its description consists of central sentences of
-    all members, at most 150 tokens. It has no chunk, and its type is `layer N`. An entity alone in
-    its cluster joins the next layer. A summary with the name of an existing node is merged into
-    that node. The last layer is reached when `cluster_sparsity` is at least 0.98, when it changes
-    by at most 5 %, or when two entities are left. Raises UserError if nothing was extracted.
+    entities gets a summary entity in the next layer, linked to all members by "summarises" with
+    weight 1. Summary entities are named after the three best connected members and described by
+    central sentences of all members, at most 150 tokens. They have no chunk, and their type is
+    `layer N`. An entity that is alone in its cluster joins the next layer. A summary entity with
+    the name of an existing node is merged into this node. Layers are added until `cluster_sparsity`
+    is at least 0.98 or changes by at most 5 %, or until two entities are left. Raises UserError if
+    nothing was extracted.
 
-    In `layered_llm`, the build model writes one or more entities for each cluster, linked to all
-    its members. It sees as much of their text as fits its context window. If a reply is unreadable,
-    the extractive entity is used and counted. Raises UserError if a layer has no readable reply.
-    The announced number of calls is a guess, because the clusters are not known in advance.
+    In `layered_llm`, the build model writes one or more summary entities for each cluster. The
+    prompt contains as much text of the members as fits into the context window. If a reply is
+    unreadable, the extractive entity is used, and the reply is counted. Raises UserError if a layer
+    has no readable reply. The announced number of calls is a guess.
     Source: HiRAG (Huang et al. 2025), hierarchical index, and its code.
     Deviation: `layered` is extractive, and the prompt is this project's. k-means is the default,
-    since PCA replaces UMAP and leaves no gaps for a mixture. HiRAG's code reduces large clusters to
-    a sample of 60,000 tokens, and its model says which members a new entity relates to.
+    because a mixture finds few clusters after PCA. HiRAG's code samples 60,000 tokens of a large
+    cluster, and its model also states which members a new entity is related to.
     """
     base, rng = text_graph(text_extraction, keywords=False), np.random.default_rng(SEED)
 
@@ -149,8 +150,8 @@ def layered(
 class Layers:
     """Growing lists of the entities of all layers, and pairs of a summary and its member.
 
-    `heads` contains the name of each entity's best connected member, or its own name if it has no
-    members. `degrees` contains the number of neighbours, or of members for a summary.
+    The head of an extracted entity is its name, and its degree is its number of neighbours. A
+    summary has the head of its best connected member, and its degree is its number of members.
     """
 
     names: list[str]
@@ -176,7 +177,7 @@ class Layers:
         )
 
     def summarise(self, family: Sequence[int], entity: EntityRecord) -> int:
-        """Add an entity above the given rows, unless its name exists, and return its row."""
+        """Link an entity to its members, and return its row. Add the entity if its name is new."""
         row = self.row_of.setdefault(entity.name, len(self.names))
         if row == len(self.names):
             self.names.append(entity.name)
@@ -188,7 +189,7 @@ class Layers:
         return row
 
     def first_names(self, family: Sequence[int]) -> list[str]:
-        """Return the distinct heads of the three best connected members (ties: by order)."""
+        """Return up to three distinct heads, best connected members first (ties: by order)."""
         order = best_first(np.array([self.degrees[row] for row in family], np.float64)).tolist()
         names = dict.fromkeys(self.heads[family[place]] for place in order)
         return list(names)[:_IN_NAME]
@@ -199,8 +200,7 @@ class Layers:
 
 
 Summarise = Callable[[Layers, Sequence[Sequence[int]], str], list[list[EntityRecord]]]
-"""Function that returns the summary entities of each cluster of rows, given the type of the layer.
-"""
+"""Function that summarises each cluster of rows by entities. The text is their default type."""
 
 
 def grow(
@@ -334,7 +334,7 @@ def key_nodes(
 
     Communities and candidates keep their order, and nodes keep their scores.
     Source: HiRAG (Huang et al. 2025), key entities, and its code (`top_m`).
-    Deviation: HiRAG's code stores them in a Python set, whose order depends on the process.
+    Deviation: HiRAG's code stores key entities in a Python set, whose order varies.
     """
     score = dict(candidates.items())
     nodes: list[int] = []
@@ -348,10 +348,10 @@ def key_nodes(
 def bridge(
     key_nodes: Ranked[Node], *, graph: Graph, max_hops: PositiveInt | None = None
 ) -> tuple[Ranked[Relationship], Subgraph]:
-    """Return the relationships among the nodes on the path through the key nodes, and that path.
+    """Connect the key nodes by a path, and rank all relationships among the nodes on this path.
 
-    The path leads from each key node to the next by the fewest hops, with ties broken by lower ids.
-    If the next node is more than `max_hops` away (None: unreachable), a new path starts there. The
+    A shortest path connects each key node with the next (ties: lower ids). If the next key node is
+    unreachable or more than `max_hops` hops away (None: no limit), a new path starts there. The
     score of a relationship is the degree of its source plus the degree of its target. Ties are
     broken by higher weight, then by lower id. Each key node needs at most one breadth-first search.
     Source: HiRAG (Huang et al. 2025), reasoning path and bridge, and its code.

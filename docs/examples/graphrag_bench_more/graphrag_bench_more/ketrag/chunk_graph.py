@@ -139,9 +139,9 @@ def chunk_graph(
     """Build the graph of chunks, each linked to its nearest chunk by words and by vectors.
 
     Node i is chunk i. Each chunk is linked to the chunk that shares the most distinct words with
-    it, without stop words, and to the chunk with the highest cosine. Ties are broken by lower id.
-    An edge has weight 1, and its name says whether words, vectors or both link its ends. Words in
-    more than `max_df` chunks are ignored (None: no limit). `statistics` count the words.
+    it, and to the chunk with the highest cosine. Ties are broken by lower id. Stop words and words
+    in more than `max_df` chunks (None: no limit) are ignored. An edge has weight 1, and its name
+    states whether its chunks share words, are similar, or both. `statistics` count the words.
     Source: KET-RAG (Huang et al. 2025), KNN graph of the skeleton; code 3738db4.
     Deviation: Chunks without a common word are not linked by words.
     """
@@ -165,7 +165,7 @@ def n_core(share: float, n_chunks: int) -> int:
 def core_chunks(chunk_graph: Graph, share: float) -> IntArray:
     """Return the `n_core` chunks with the highest PageRank, sorted by id.
 
-    PageRank is compared as a multiple of its mean, to six decimals. Ties are broken by lower id.
+    PageRank is divided by its mean and rounded to six decimals. Ties are broken by lower id.
     Source: KET-RAG (Huang et al. 2025), core chunks.
     """
     n = chunk_graph.n_nodes
@@ -215,10 +215,10 @@ def core_nlp(
 ) -> TextExtraction:
     """Extract records with `text_extraction.nlp`, but only from the core chunks.
 
-    Core chunks are the fraction `share` of all chunks with the highest PageRank in `chunk_graph`.
-    Their number is part of the statistics. With `join_tokens`, consecutive core chunks with at most
-    that many tokens are read as one text. The first of these chunks gets the descriptions, and the
-    others get only names and pairs.
+    Core chunks have the highest PageRank in `chunk_graph`. `share` is the fraction of chunks that
+    are core chunks, and the statistics contain their number. With `join_tokens`, consecutive core
+    chunks with at most that many tokens in total are read as one text. The first of these chunks
+    gets the descriptions, and the others get only names and pairs.
     Source: KET-RAG (Huang et al. 2025), skeleton; the default `share` is from its code.
     """
     extract = partial(nlp_text_extraction, nlp=nlp, progress=progress)
@@ -253,8 +253,8 @@ def core_llm(
 ) -> TextExtraction:
     """Extract records with `text_extraction.llm`, but only from the core chunks.
 
-    Core chunks, `share` and `join_tokens` are those of `text_extraction.core_nlp`. Raises UserError
-    if no reply about a core chunk can be read.
+    `share` and `join_tokens` have the same meaning as in `text_extraction.core_nlp`. Raises
+    UserError if no reply about a core chunk can be read.
     Source: KET-RAG (Huang et al. 2025), skeleton; the default `share` is from its code.
     """
     extract = partial(
@@ -339,14 +339,14 @@ def by_keyword(
     top_k: PositiveInt = 10,
     tokens: PositiveInt | None = None,
 ) -> list[Ranked[Chunk]]:
-    """Rank the chunks of the nearest keywords by similarity to the question or its query.
+    """Rank the chunks of the nearest keywords by similarity to the question or a query.
 
-    A keyword is near if its sentences have a high mean cosine. The chunks of the `n_keywords`
-    nearest keywords fill a pool of `pool` chunks, nearest keyword first and most similar chunk
-    first. The `top_k` most similar chunks of the pool are returned. With `tokens`, the pool has a
-    size of 2 * `tokens` tokens, and as many chunks are returned as fit into `tokens`. The score is
-    the cosine of chunk and question (-1..1), or the best cosine if a query has several texts. Ties
-    are broken by lower id. An empty query has no results.
+    The score of a keyword is the mean cosine of its sentences. The chunks of the `n_keywords` best
+    keywords fill a pool of `pool` chunks, best keyword first, and for each keyword the most similar
+    chunk first. The `top_k` most similar chunks of the pool are returned. With `tokens`, the pool
+    has 2 * `tokens` tokens, and the most similar chunks that fit into `tokens` tokens are returned.
+    The score of a chunk is its cosine with the question (-1..1), or the highest cosine if a query
+    has several texts. Ties are broken by lower id. If the query is empty, no chunks are returned.
     Source: KET-RAG (Huang et al. 2025), keyword channel; code 3630de3 (`tokens`).
     """
     room, most = (pool, top_k) if tokens is None else (2 * tokens, tokens)
@@ -377,10 +377,7 @@ def by_keyword(
 def _fill_pool(
     keywords: IntArray, keyword_graph: KeywordGraph, size: Size, room: int
 ) -> tuple[IntArray, IntArray]:
-    """Return the chunks of all keywords but the last, and the last keyword's new chunks.
-
-    The last keyword is the keyword that fills the pool.
-    """
+    """Return the chunks before the pool is full, and new chunks of the keyword that fills it."""
     rows: IntArray = np.zeros(0, np.int64)
     for keyword in keywords.tolist():
         chunks = row_ids(keyword_graph.keyword_chunk, keyword)

@@ -86,17 +86,17 @@ def heterogeneous(
     language model is used) and is joined to its entities. An `attribute` describes an entity in
     `attribute_tokens`. The entity must be one of the `important_nodes` and have at least two units.
     If there is no such entity, the entity with the most units gets an attribute. A `high-level
-    element` describes a Leiden community in `element_tokens`. It is joined to those units and
-    attributes of the community that are in the same k-means cluster of vectors. If clusters would
-    have at most 39 members on average, it is joined to all of them. Its `title` names the three
+    element` describes a Leiden community in `element_tokens`. It is joined to the units and
+    attributes of the community. If the k-means clusters of these nodes would have more than 39
+    members on average, it is joined only to those in its own cluster. Its `title` names the three
     best connected entities. A `text` is a chunk and is joined to its units. Units, attributes,
     elements and texts are also joined to the `neighbours` most similar nodes of these types. An
     edge weighs 1 / d, where d is the higher degree of its two nodes.
 
     Descriptions of attributes and elements are central sentences. In `heterogeneous_llm`, the build
-    model writes them, with one call each and as much text as fits its context window. Central
-    sentences replace missing replies. The announced number of calls, one per chunk, is a guess.
-    Raises UserError if nothing was extracted or described, or if no reply about a type is usable.
+    model writes each description in one call, from as much text as fits into the context window.
+    Central sentences replace missing replies. The announced number of calls is a guess. Raises
+    UserError if nothing was extracted or described, or if no reply about a type is usable.
     Source: NodeRAG (Xu et al. 2025), graph decomposition, augmentation, enrichment; its code.
     Deviation: Without a model, descriptions are extracted. The prompts are this project's.
     """
@@ -154,7 +154,7 @@ class _Nodes:
     read: list[tuple[int, str, int]] = field(default_factory=list)
 
     def add(self, kind: str, name: str, text: str, chunks: Iterable[int]) -> int:
-        """Add a node and return its row; only names of entities have no colon, so they differ."""
+        """Add a node and return its row. The type precedes all names except those of entities."""
         self.types.append(kind)
         self.names.append(name if kind == ENTITY else f"{kind}: {name}")
         self.texts.append(text)
@@ -245,7 +245,7 @@ def _add_attributes(nodes: _Nodes, describe: Describe) -> None:
 
 
 def important_nodes(graph: Graph) -> Any:
-    """Return which nodes are in the dense core or have high betweenness, bool (n_nodes,).
+    """Return a mask of the nodes in the dense core or with high betweenness, bool (n_nodes,).
 
     The core is the k-core with k = ln(n) * sqrt(mean degree), rounded. Betweenness is computed from
     the 10 best connected nodes. It is high if it exceeds the mean times round(log10(n)).
@@ -309,7 +309,7 @@ Quota = Annotated[int, Field(ge=0)]
 
 @lru_cache(maxsize=2)
 def _phrases(graph: Graph) -> list[str]:
-    """Return each node's description, or its name, as normalised words between spaces."""
+    """Return the normalised description (or name) of each node, with a space at each end."""
     return [f" {normalise_name(text)} " for text in graph.descriptions or graph.names]
 
 
@@ -342,13 +342,13 @@ def shallow(
     types: tuple[str, ...] = (),
     top_k: PositiveInt = 10,
 ) -> tuple[Ranked[Node], NodeScores]:
-    """Rank nodes by a random walk of `n_steps` from the given nodes, and return all masses.
+    """Rank nodes by a random walk of `n_steps` from the given nodes, and return all scores.
 
     The walk starts with equal probability at each given node. At each step, the fraction `damping`
-    of a node's mass moves to its neighbours in proportion to edge weight, and the rest stays.
-    Isolated nodes keep all of their mass. The masses sum to 1 and are the scores. Ties are broken
-    by lower id. If `types` is not empty, only nodes of these types are ranked. Nodes without mass
-    are left out.
+    of a node's probability moves to its neighbours in proportion to edge weight, and the rest
+    stays. Isolated nodes keep their probability. The score is the probability after the walk. Ties
+    are broken by lower id. If `types` is not empty, only nodes of these types are ranked. Nodes
+    with score 0 are not ranked.
     Source: NodeRAG (Xu et al. 2025), shallow personalised PageRank, and its code.
     """
     mass = np.zeros(graph.n_nodes)
@@ -377,10 +377,10 @@ def quota(
 ) -> Ranked[Node]:
     """Choose the nodes for the prompt by score, with a quota for each type.
 
-    The best `n_others` semantic units, attributes and high-level elements are chosen, and so are
-    the best `n_relationships` relationships. The attributes of the best `n_entities` entities and
-    the elements of the best `n_titles` titles are added. Nodes keep their scores, which are above 0
-    except for nodes chosen through their entity or title. Ties are broken by lower id.
+    The prompt gets the best `n_others` semantic units, attributes and high-level elements, and the
+    best `n_relationships` relationships. Nodes with score 0 are not chosen. The attributes of the
+    best `n_entities` entities and the elements of the best `n_titles` titles are added, whatever
+    their scores. Ties are broken by lower id.
     Source: NodeRAG (Xu et al. 2025), code.
     """
     scores = node_scores.values

@@ -20,8 +20,7 @@ from graphrag_bench_more.clustering import kmeans
 STRUCT_WEIGHT = 0.3
 """Weight of structure in the similarity and in the choice of keywords."""
 PER_CLUSTER, MOST_CLUSTERS, SMALL = 10, 200, 3
-"""The nodes per cluster, the maximum number of clusters, and the size of clusters that stay whole.
-"""
+"""Nodes per cluster, maximum clusters, and maximum size of a cluster that is not divided."""
 MIN_SIMILARITY, MOST_MEMBERS = 0.5, 100
 """Thresholds for merging two parts. All these constants are defaults of Youtu-GraphRAG's code."""
 
@@ -30,14 +29,14 @@ MIN_SIMILARITY, MOST_MEMBERS = 0.5, 100
 def dual(*, graph: Graph, embedder: Embedder, progress: Progress) -> Communities:
     """Detect communities of one level by structure and meaning; each node is in at most one.
 
-    The vector of a node represents its attributes and the triples that have it as head. If it has
-    neither, the vector represents its name. k-means divides the n nodes into max(2, n // 10)
-    clusters, at most 200. Clusters of more than three nodes are divided again by the same rule. The
-    resulting parts of a cluster are merged in pairs, most similar pair first (ties: lower nodes),
-    if the similarity is at least 0.5 and the pair has at most 100 nodes. Each part is merged at
-    most once. The similarity of two parts is that of their centres: 0.3 times the Jaccard index of
-    the centres' targets plus 0.7 times the cosine of their vectors. The centre of a part is the
-    first of its `keywords_of`. Single nodes form no community. Rows are sorted by lowest node.
+    A node is embedded by its attributes and its outgoing triples, or else by its name. k-means
+    divides the n nodes into max(2, n // 10) clusters, at most 200. Clusters of more than three
+    nodes are divided again by the same rule. The resulting parts of a cluster are merged in pairs,
+    most similar pair first (ties: lower nodes), if the similarity is at least 0.5 and the pair has
+    at most 100 nodes. Each part is merged at most once. The similarity of two parts is 0.3 times
+    the Jaccard index of the targets of their centres plus 0.7 times the cosine of the centres'
+    vectors. The centre of a part is the first node of `keywords_of`. Single nodes form no
+    community. Communities are sorted by their lowest node.
     Source: Youtu-GraphRAG (Dong et al. 2025), dually-perceived community detection, and its code.
     """
     texts = subgraph_texts(graph)
@@ -56,7 +55,7 @@ def dual(*, graph: Graph, embedder: Embedder, progress: Progress) -> Communities
 
 
 def subgraph_texts(graph: Graph) -> list[str]:
-    """Return the text of each node: its triples as head and its attributes, else its name."""
+    """Return a text for each node: its outgoing triples and its attributes, or else its name."""
     names, relations = list(graph.names), list(graph.relations)
     facts: list[list[str]] = [[] for _ in names]
     for row, (head, tail) in enumerate(zip(graph.source, graph.target, strict=True)):
@@ -70,8 +69,8 @@ def subgraph_texts(graph: Graph) -> list[str]:
 def keywords_of(graph: Graph, vectors: FloatArray, members: IntArray, k: int) -> Ranked[Any]:
     """Return the `k` most representative nodes of `members`, with ties broken by lower id.
 
-    The score of a node is 0.3 times its degree, divided by the highest degree of these nodes, plus
-    0.7 times the cosine of its vector with the mean of their vectors. `vectors` is (n_nodes, d).
+    The score of a node is 0.3 * degree / (highest degree of `members`) + 0.7 * (cosine of its
+    vector and the mean vector of `members`). `vectors` is (n_nodes, d).
     Source: Youtu-GraphRAG (Dong et al. 2025), keywords of a community, and its code.
     """
     from sklearn.metrics.pairwise import cosine_similarity

@@ -45,7 +45,7 @@ COPULA, IS = "be", "is"
 INFORMATIVE = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY")
 """Labels of numbers that are informative on their own."""
 COUNT = "CARDINAL"
-"""The label of bare numbers, which are informative only after the words of a relation."""
+"""Label of bare numbers. Only a relation other than `COPULA` makes them attributes."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class AttributeRecord:
 
 @dataclass(frozen=True)
 class SchemaRecords:
-    """Typed entities, triples and attributes of one chunk, as written, in order."""
+    """Typed entities, triples and attributes of one chunk. Names are not normalised."""
 
     entities: tuple[EntityRecord, ...] = ()
     triples: tuple[Triple, ...] = ()
@@ -118,15 +118,15 @@ def nlp_schema_extraction(
     Entities are the tagger's named entities with their NER label as type, the title of the chunk,
     and phrases that a relation other than a copula joins to an entity. The title and phrases have
     the type "" unless they have a label. Numbers, amounts and dates are values. Triples are
-    subject-verb-object relations. Named entities of a sentence that no relation joins co-occur, if
-    the sentence has at most 8 of them. The title replaces he, she, it and they, and is the entity
-    of sentences without a name.
+    subject-verb-object relations. Two named entities of a sentence co-occur if no relation joins
+    them and the sentence has at most 8 named entities. The title co-occurs with all of them. It
+    replaces he, she, it and they, and is the entity of sentences without a name.
 
-    There are three kinds of attributes. A relation to a number or date is an attribute named by the
-    words of the relation ("be born in: 1867"). A copula with a noun phrase, "X was a Y", is an
-    attribute named `is`. A date, time, percentage, amount or quantity without a relation is an
-    attribute named by its label ("date: 1867") if the sentence has exactly one entity. Ordinals are
-    ignored, and so are bare numbers without a relation or with a copula.
+    There are three kinds of attributes. A relation to a number or date is an attribute with the
+    words of the relation as name ("be born in: 1867"). A copula with a noun phrase, "X was a Y", is
+    an attribute with the name `is`. If a sentence has exactly one entity, each date, time,
+    percentage, amount or quantity without a relation is an attribute with the label as name ("date:
+    1867"). Ordinals and bare numbers without a relation or with a copula are ignored.
     Source: this project.
     """
     read = read_chunks(chunk_table, nlp, progress)
@@ -203,14 +203,14 @@ def llm_schema_extraction(
     """Ask the build model for the typed entities, triples and attributes of each chunk.
 
     There is one call per chunk, and the prompt contains the schema. The model may add types for
-    important facts. These types are kept, and `new_types` counts them after normalisation. Triples
-    that are not three non-empty texts are skipped and counted. A reply has at most `max_tokens`
-    tokens, by default 4,096 or the rest of the context window. A truncated reply gives its complete
-    items and is counted. A chunk without a readable reply gives nothing and is counted. Raises
-    UserError if no reply is readable. The prompt is this project's.
+    important facts. `new_types` counts these types after normalisation. Triples that are not three
+    non-empty texts are skipped and counted. A reply has at most `max_tokens` tokens, by default
+    4,096 or the rest of the context window. If a reply is truncated, its complete items are used.
+    Truncated replies and chunks without a readable reply are counted. Raises UserError if no reply
+    is readable. The prompt is this project's.
     Source: Youtu-GraphRAG (Dong et al. 2025), schema-bound extraction, and its code (seed schema).
     Deviation: New types are not added to the prompts of other chunks, so that results do not depend
-    on their order.
+    on the order of chunks.
     """
     schema = {
         "node_types": node_types, "relation_types": relation_types,
@@ -264,7 +264,7 @@ def attributed(*, schema_extraction: SchemaExtraction, chunk_table: ChunkTable) 
     """Build the knowledge graph of schema facts, with types and attributes of nodes.
 
     Nodes are normalised names of entities, ends of triples and owners of attributes, in order of
-    first appearance. A node has its most frequent type (ties: first), where "" does not count. A
+    first appearance. The type of a node is its most frequent type other than "" (ties: first). A
     relationship is a distinct (head, relation, tail), weighted by its number of mentions. Triples
     with an empty part or equal ends are dropped. An attribute is a distinct (node, name, value)
     with the chunks that state it. Raises UserError if nothing was extracted.

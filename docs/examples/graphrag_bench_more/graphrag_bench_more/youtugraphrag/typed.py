@@ -38,7 +38,7 @@ from operators.search import most_similar
 
 PROMPT = Prompt("graphrag_bench_more:youtugraphrag/prompts/typed_decomposition.j2")
 MAX_QUESTIONS, MAX_TYPES, REPLY_TOKENS = 3, 30, 400
-"""Maximum numbers of sub-questions, of names of a kind in the prompt, and of reply tokens."""
+"""Maximum numbers of sub-questions, of relation or attribute names, and of reply tokens."""
 _PLACES = ("gpe", "loc", "fac")
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("city town country state county province region village district municipality capital place "
@@ -51,7 +51,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("person actor actress director author writer singer player president king queen",
      ("person",)),
 )  # fmt: skip
-"""Nouns after "which" and "what", and the tagger's labels that they ask for, normalised."""
+"""Nouns after "which" or "what", and the normalised entity labels of possible answers."""
 _BETWEEN = r"(?:(?!(?:is|are|was|were|did|does|do|has|had)\b)\w+ ){0,2}?"
 _TYPES_OF = (
     (re.compile(r"\b(?:who|whom|whose)\b", re.I), ("person", "org", "norp")),
@@ -92,12 +92,12 @@ class TypedReply(BaseModel):
 
 @operator("question.typed.nlp")
 def typed_nlp(question: Question, *, nlp: Nlp) -> tuple[Query, Involved]:
-    """Return the question as its only sub-question, and the entity types that its words involve.
+    """Return the question as its only sub-question, and the entity types that it involves.
 
-    The question words ask for types, e.g. "who" for a person or an organisation, "where" and "which
-    city" for a place. These types are involved, and so are the types of the named entities in the
-    question, except numbers and dates. If the question words ask for no type, no types are
-    involved. Youtu-GraphRAG asks a language model.
+    A question involves the types that its question words stand for: "who" for a person or an
+    organisation, "where" and "which city" for a place. It also involves the types of its named
+    entities, except numbers and dates. If no question word stands for a type, the question involves
+    no types. Youtu-GraphRAG asks a language model.
     Source: this project; Youtu-GraphRAG (Dong et al. 2025), schema-aware decomposition.
     """
     (sentences,) = nlp.sentences([question.text])
@@ -119,10 +119,10 @@ def typed_llm(
     """Ask the model for at most three sub-questions and the types that they involve.
 
     The prompt contains the schema of the graph: all types of nodes, and the 30 most frequent names
-    of relationships and of attributes (ties: first). Duplicates and types that the graph does not
-    have are left out. If there are no sub-questions, the question itself is the only one. After two
-    unreadable replies, or without a reply, the question is searched for without types, which counts
-    as a fallback. The prompt is this project's.
+    of relationships and of attributes (ties: first). Duplicates and types that are not in the graph
+    are dropped. If the reply has no sub-questions, the question itself is used. After two
+    unreadable replies, or without a reply, the question is used without types, and a fallback is
+    counted. The prompt is this project's.
     Source: Youtu-GraphRAG (Dong et al. 2025), schema-aware decomposition.
     """
     nodes, relations, attributes = schema_of_graph(graph)
@@ -169,8 +169,8 @@ def involved_nodes(
 ) -> Ranked[Node]:
     """Keep the first `top_k` nodes that have an involved type or no type.
 
-    If no such node is left, no type is involved, or the graph has no types, the first `top_k` of
-    all nodes are kept. Nodes without a type are kept as in Youtu-GraphRAG's code.
+    The first `top_k` of all nodes are kept if the question involves no node type, if the graph has
+    no types, or if no node remains. Nodes without a type are kept as in Youtu-GraphRAG's code.
     Source: Youtu-GraphRAG (Dong et al. 2025), typed filtering, and its code.
     """
     if graph.types is None or not involved.nodes:
@@ -182,7 +182,7 @@ def involved_nodes(
 
 @lru_cache(maxsize=64)
 def _of_types(graph: Graph, types: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return which nodes have one of the types or no type, bool (n_nodes,)."""
+    """Return a mask of the nodes with one of the types or without a type, bool (n_nodes,)."""
     wanted = {"", *types}
     numbers = [n for name, n in graph.type_numbers.items() if normalise_name(name) in wanted]
     return np.isin(graph.type_of_node, numbers)
