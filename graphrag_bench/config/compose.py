@@ -131,8 +131,8 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
     """Return the settings of a configuration that Hydra composed. `hydra` is its `hydra` node.
 
     Interpolations that cannot be resolved are kept, and reported when the method is checked. Two
-    fields are added. `given` lists the settings of the method that an override sets or that differ
-    from the method's file. `row` is the chosen row of a paper's table.
+    fields are added. `given` lists the method's settings that an override sets, and those whose
+    values differ from the method's file. `row` is the chosen row of a paper's table.
     """
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)
@@ -155,7 +155,7 @@ def method_values(method: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def resolve(settings: Any) -> dict[str, Any]:
-    """Resolve interpolations (`${a}`) in settings. One that cannot be resolved is kept as text.
+    """Resolve interpolations (`${a}`) in settings. Unresolvable interpolations stay text.
 
     >>> resolve({"a": 1, "b": "${a}", "c": "${nowhere}"})
     {'a': 1, 'b': 1, 'c': '${nowhere}'}

@@ -63,7 +63,7 @@ class DatasetSettings(_Settings):
     card: str = ""
     """Name of the card. The default is dataset.name."""
     split: Text | None = None
-    """Split of a BEIR set, whose questions are those in qrels/SPLIT.tsv. The default is test."""
+    """Split of a BEIR data set, from the file qrels/SPLIT.tsv. The default is test."""
     root: Text | None = None
     """Folder with the files of the data set. The default is the folder on the card."""
     openie: Text | None = None
@@ -152,7 +152,7 @@ class FailureSettings(_Settings):
     limit: Share = 0.2
     """Maximum fraction of failed calls in a step."""
     after: PositiveInt = 50
-    """failures.limit is applied to this number of calls until a step has made more calls."""
+    """A step may have up to failures.limit * max(calls, failures.after) failed calls."""
     allow_cut: bool | Share = 0.02
     """Maximum fraction of extraction replies cut at their token limit. `true` allows any number."""
 
@@ -198,29 +198,29 @@ class RunSettings(_Settings):
     answer: Switch | PositiveInt = "on"
     """`off` retrieves without answering. A number N answers only the first N questions."""
     answers: Literal["auto"] | FormName = "auto"
-    """Form of the answers. `auto` is the form on the data set's card. `free` only replaces short
-    answers by free text."""
+    """Form of the answers. `auto` is the form on the data set's card. With `free`, short answers
+    become free text, and other forms stay."""
     answer_tokens: Literal["auto"] | PositiveInt = "auto"
-    """Maximum number of tokens of an open answer (with regime=published, of any answer), within the
-    model's window. `auto` means 512 tokens by default, 4,096 with profile=zhou2025, and 2,048 with
-    any other profile."""
+    """Maximum number of tokens of an open answer, within the model's window. With regime=published,
+    it limits all answers. `auto` means 512 tokens by default, 4,096 with profile=zhou2025, and
+    2,048 with any other profile."""
     regime: Regime = "house"
-    """Conditions of the comparison. With `house`, every method has the same context budget, all
-    answer prompts have the same instruction for a context without the answer, and prose is written
-    with the same prompt. With `published`, each method has its own prompt and its own top-k, and
-    budget_context=N is only an upper limit."""
+    """Conditions of the comparison. With `house`, all methods have the same context budget, the
+    same prompt for prose answers, and the same instruction for a context without the answer. With
+    `published`, each method has its own prompt and its own top-k, and budget_context=N is only an
+    upper limit."""
     budget_context: Annotated[
         PositiveInt | Literal["auto", "native"],
         BeforeValidator(lambda value: "native" if value is None else value),
     ] = "auto"
-    """Number of context tokens, which every method fills unless method.top_k=N is set. With
-    regime=published, it is only a maximum. `auto` means enough tokens for 4 chunks, at least 2,400,
-    within the model's window. With a profile, `auto` means the method's own budget, as `native`
-    always does."""
+    """Number of context tokens. Every method fills this budget, unless method.top_k=N is set. With
+    regime=published, it is only a maximum. `auto` leaves room for 4 chunks: at least 2,400 tokens,
+    within the model's window. `native` means the method's own budget. With a profile or
+    method.budget=N, `auto` is the same as `native`."""
     repeats: PositiveInt = 1
     """Number of answers to each question. The table has their mean and standard deviation."""
     reference_rows: Switch = "on"
-    """Also run closed-book, BM25, VanillaRAG and oracle, unless the baseline is a chosen method."""
+    """Also run closed-book, BM25, VanillaRAG and oracle, unless `method` includes the baseline."""
     trace: Annotated[Literal["ids", "off"], ON_OFF] = "ids"
     """`ids` stores what each step returns. `off` stores no trace and no context texts."""
     seed: int = 0

@@ -13,8 +13,8 @@ A method's file may list the parameters that its sources (papers, authors' code)
     fidelity: {conversion: llm, build.extraction: llm}
     pooled: {form: paths}
 
-With `profile=zhou2025`, the mapping `zhou2025` is applied to the file, with `fidelity=paper`, the
-mapping `fidelity`, and with path pooling, the mapping `pooled`. Settings of the user override them.
+Each mapping changes the file under a condition: `zhou2025` with `profile=zhou2025`, `fidelity` with
+`fidelity=paper`, and `pooled` with path pooling. Settings of the user override these changes.
 `unstated` means that the source states no value, so that the value of the file is kept.
 """
 
@@ -44,7 +44,7 @@ GROUPS = (
     "experiment", "row",
 )  # fmt: skip
 ROLES = ("llm_build", "llm_judge")
-"""Models that build artifacts or judge answers. `llm@llm_build=NAME` sets one."""
+"""Models that build artifacts or judge answers. Example: `llm@llm_build=NAME`."""
 FILE = "file"
 """Key in the settings of a user's method. Its value is the path of the method's file."""
 KEYS = ("profiles", "fidelity", "pooled")
@@ -55,7 +55,7 @@ _GLOBAL = ("profile", "fidelity", "experiment", "row")
 """Groups whose files contain full paths of settings."""
 _OF_PAPERS = ("dataset", "llm", "embedder", "row", "experiment")
 _CLOSED = ("", "hydra", "method", "source")
-"""Groups in which a new name needs a `+`. In other groups, the models check the names."""
+"""Groups in which a new name needs a `+`. In other groups, pydantic models check names."""
 _FIXED = {"profile": get_args(Profile), "fidelity": get_args(Fidelity)}
 _EXTRAS = {
     "joblib": "joblib", "submitit_local": "submitit", "submitit_slurm": "submitit",
@@ -149,9 +149,8 @@ def _parsed(text: str, path: str) -> Any:
 def method_file(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the content of a method's file, merged over the methods in its `defaults`.
 
-    For a user's method, the path of its file is added under the key `file`. `above` has the names
-    of the methods that are based on this method. Raises UserError for an unknown name and for a
-    cycle.
+    For a user's method, the path of its file is added under the key `file`. `above` lists the
+    methods that are based on this method. Raises UserError for an unknown name and for a cycle.
     """
     if name in above:
         raise UserError(f"The method '{name}' is based on itself: {' <- '.join((*above, name))}.")
@@ -243,12 +242,12 @@ def chunking_of(method: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def profiled_method(name: str, profile: str, fidelity: str, pooling: str) -> dict[str, Any]:
-    """Return a method's file with the changes of the other three choices, without its chunking."""
+    """Return a method's file, changed by profile, fidelity and pooling, without its chunking."""
     return without_chunking(with_profile(method_file(name), profile, fidelity, pooling))
 
 
 class _Choices(ConfigSource):
-    """Hydra's configuration source. Its path has the config folders, so that workers find them."""
+    """Hydra's configuration source. Its path lists the config folders for workers."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = state

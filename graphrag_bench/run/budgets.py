@@ -35,14 +35,14 @@ from graphrag_bench.text import count_tokens
 LEAST = 2400
 """Minimum of `budget_context=auto`, so that 4 passages of 200 tokens fit a third of the context."""
 CHUNKS, SHARE = 4, 0.33
-"""With `budget_context=auto`, 4 chunks fit into a third of the context, which is the part that
-methods with tables leave for chunks. Source: Zhou et al. (2025), Section 7.1 (4 chunks)."""
+"""With `budget_context=auto`, 4 chunks fit into a third of the context, as some methods fill two
+thirds with nodes and relationships. Source: Zhou et al. (2025), Section 7.1 (4 chunks)."""
 ASSUMED_WINDOW = 8192
-"""Window in tokens if it is not known from a setting, a server or a price list."""
+"""Window in tokens if no setting, server or price list states the model's window."""
 RESERVED = 600
 """Tokens of the window that are reserved for the instructions and the question."""
 ROW = 1.05
-"""Ratio of a chunk's tokens in a prompt, with row number and quotes, to its tokens alone."""
+"""Factor by which row numbers and quotes in a prompt increase the number of tokens of a chunk."""
 _SAMPLE, _CHARACTERS_A_TOKEN = 200, 8
 FEWEST_TOKENS = 50
 """Assumed minimum length of a chunk. For a budget of N tokens, N / 50 chunks are retrieved."""
@@ -79,7 +79,7 @@ class ContextWindow:
 
     @property
     def wanted(self) -> int:
-        """Context tokens that `CHUNKS` chunks need in every method. The minimum is `LEAST`."""
+        """Context tokens that give every method room for `CHUNKS` chunks, but at least `LEAST`."""
         return max(LEAST, math.ceil(CHUNKS * self.long_chunk / SHARE / 100) * 100)
 
     @property
@@ -149,9 +149,9 @@ def context_budget(
     """Return the context budget of a run, which is unbounded if the pipeline packs no context.
 
     An equal budget is filled with additional items unless the user set the number of items, as in
-    `method.top_k=8`. `file` is the content of the method's file. Raises UserError for a number of
-    tokens that exceeds the window, for a number beside `method.budget`, and (unless `swept`) for a
-    number if no step packs a context.
+    `method.top_k=8`. `file` is the content of the method's file. Raises UserError if
+    `budget_context=N` exceeds the window or is combined with `method.budget`. Unless `swept`,
+    `budget_context=N` is also an error if no step packs a context.
     """
     wish, own = settings.budget_context, settings.method.get("budget")
     number = wish if isinstance(wish, int) else None
@@ -182,7 +182,7 @@ def own_budget(settings: RunSettings) -> int | None:
 def reported_budget(
     settings: RunSettings, pipeline: Pipeline, budget: ContextBudget
 ) -> int | Literal["auto", "native"]:
-    """Return `budget_context`. `auto` becomes `native` or, if a step packs a context, a number."""
+    """Return `budget_context`. `auto` becomes `native`, or a number if a step packs a context."""
     wish = settings.budget_context
     if is_native(settings):
         return "native" if wish == "auto" else wish
@@ -208,11 +208,11 @@ def with_budget(
 ) -> Pipeline:
     """Return the pipeline with the step settings that follow from the context budget.
 
-    If the budget is filled with chunks (or with nodes), the top-k of their block in the prompt is
-    removed, and the steps that rank them return enough items to fill the block. Under a profile, a
-    block with `top_k=auto` includes every item that fits. A `share` above 1 is a number of tokens,
-    which is scaled from the method's own budget to this budget. If a step sends groups of items to
-    the model, each group is limited to the model's window.
+    If chunks fill the budget, the block of chunks in the prompt has no top-k, and the steps that
+    rank chunks return enough chunks to fill the block. The same holds for nodes. Under a profile, a
+    block with `top_k=auto` includes every item that fits. A `share` above 1 is a number of tokens
+    within the method's own budget. This number is scaled to the given budget. If a step sends
+    groups of items to the model, each group is limited to the model's window.
     """
     blocks, lists, least = {id(op) for op in packers(pipeline)}, set[int](), 0
     slot, whole = _SLOTS[budget.filling] if budget.filling else "", own_budget(settings)
@@ -243,9 +243,9 @@ def with_budget(
 def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
     """Return the ranking steps whose `top_k` may be raised to fill the budget with items of `slot`.
 
-    Later steps read nothing but `slot` from them. Steps before the last step that shows such items
-    to a model are excluded, because longer lists would cost model calls there. Steps inside a
-    branch, `each` or `repeat` are excluded too.
+    No step reads any other slot that they write. Steps before the last model call that reads `slot`
+    are excluded, because longer lists would cost more calls. Steps inside `branch`, `each`,
+    `repeat` or `resolve` are excluded too.
     """
     steps = pipeline.steps()
     read = {read.slot for op in pipeline.operators() for read in op.operator.reads}
@@ -328,7 +328,7 @@ def empty_blocks(
 ) -> str:
     """Return a message that suggests a larger budget if no chunk fits into any prompt, else "".
 
-    It is also "" if the user set the budget (`asked`) and a prompt has items other than chunks.
+    If the user set the budget (`asked`), a prompt with items other than chunks needs no message.
     """
     every = context_blocks(pipeline, budget, window.median_chunk)
     chunks = [block for block in every if block.whole is not None]

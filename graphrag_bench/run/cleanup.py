@@ -74,8 +74,8 @@ def _remove(path: Path) -> None:
 def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     """Return the unused files below HOME/artifacts and HOME/runs, and notes on kept artifacts.
 
-    Unused files are artifacts and unfinished builds that no stored run needs, and other unfinished
-    files older than an hour. If a run's artifacts are unknown, all of its data set's are kept.
+    These are artifacts and unfinished builds that no stored run needs, and other unfinished files
+    older than an hour. If a run's artifacts are unknown, all artifacts of its data set are kept.
     """
     used: set[tuple[str, str]] = set()
     whole_sets: dict[str, str] = {}

@@ -55,8 +55,8 @@ def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
 class Command:
     """The experiments of one command. Each experiment is prepared only once.
 
-    If `sized` is true, a stand-in of the stated size replaces a paper's data set that is not on
-    disk. Pickling drops the experiments, because each worker of a launcher prepares its own.
+    If `sized` is true and a paper's data set is not on disk, a stand-in has the size that papers
+    state. Pickling drops the experiments, because each worker of a launcher prepares its own.
     """
 
     shared: ProcessCache = field(default_factory=process_cache)
@@ -101,7 +101,7 @@ class Command:
     def reference_experiments(
         self, experiment: Experiment, asked: Mapping[str, Sequence[str]]
     ) -> list[Experiment]:
-        """Return the experiments of the reference methods. `asked` has methods by data set."""
+        """Return the experiments of the reference methods. `asked` maps data sets to methods."""
         methods = asked.get(experiment.dataset.name, [experiment.method.name])
         settings = (one.model_dump() for one in reference_settings(experiment, methods))
         return [self.experiment(one, experiment.dataset, swept=True) for one in settings]
@@ -123,9 +123,9 @@ class Command:
 def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[RunSettings]:
     """Return the settings of the reference methods, i.e. of the built-in methods with a `role`.
 
-    They keep their own parameters and share all other settings with the experiment. The list is
-    empty if the baseline is in `asked`, the methods of the command. It has only baselines if the
-    run does not answer, and ceilings only if questions have gold evidence.
+    They keep their own parameters and share all other settings with the experiment. If the methods
+    of the command (`asked`) include the baseline, the list is empty. If the run does not answer,
+    the list contains only baselines. Ceilings need gold evidence.
     """
     settings = experiment.settings
     if settings.reference_rows == "off" or settings.evaluation.baseline in asked:

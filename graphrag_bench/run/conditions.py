@@ -18,7 +18,7 @@ _SECTIONS = {
     "method", "chunking", "pooling", "build", "graph", "seed", "answers", "answer_tokens",
     "regime",
 }  # fmt: skip
-"""Groups of settings that can change an answer. Models are compared by their identities instead."""
+"""Groups of settings that can change an answer. For models, their identities are compared."""
 _OF_FILE = (f"method.{FILE}", "method.page")
 """Paths of a method's file and page. These settings change no answer."""
 _QUESTION, _CUE, _HOUSE = "<question>", "<cue>", "<clause>"
@@ -27,8 +27,8 @@ _QUESTION, _CUE, _HOUSE = "<question>", "<cue>", "<clause>"
 def _answer_prompt(pipeline: Pipeline) -> dict[str, str | None]:
     """Describe the prompt of the step that writes the final answer.
 
-    `prompt` is the names of the prompt's files. `question` is `last` if at most the cue of the
-    answer follows the question, else `first`. `clause` is the instruction for a context that does
+    `prompt` lists the prompt's files. `question` is `last` if the question ends the prompt (except
+    for the cue of the answer), else `first`. `clause` is the instruction for a context that does
     not contain the answer, or `none`. All values are None if the step has no prompt.
     """
     steps = [op for step in pipeline.generate for op in step.operators()]

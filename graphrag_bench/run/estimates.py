@@ -1,7 +1,7 @@
 """Expected and maximum cost of a run, estimated before any model is loaded.
 
 For the maximum, every step makes all its calls, prompts fill the context budget or the window,
-replies reach their limit, and each reply of a build is requested twice.
+replies reach their limit, and each call of a build is repeated once.
 """
 
 import math
@@ -30,7 +30,7 @@ from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question
 
 SHORT_ANSWER_TOKENS = {"short": 16, "choice": 24, "list": 64}
-"""Usual number of tokens of an answer, by its form. Other forms have `PROSE_TOKENS` tokens."""
+"""Usual number of tokens of an answer, by answer form. It is `PROSE_TOKENS` for other forms."""
 PROSE_TOKENS = 300
 REPLY_TOKENS = 150
 """Usual number of tokens of a reply during retrieval, such as keywords, a choice or a thought."""
@@ -154,7 +154,7 @@ def estimates(
 def _weighted(
     steps: Sequence[Step], times: int = 1, usual: float = 1.0
 ) -> Iterator[tuple[OperatorStep, int, float]]:
-    """Yield each step with its maximum and its expected number of runs per question."""
+    """Yield each step with its maximum and its expected number of executions per question."""
     for step in steps:
         if isinstance(step, Repeat | Each):
             most = step.times if isinstance(step, Repeat) else step.at_most
@@ -178,7 +178,7 @@ def _load(experiment: Experiment, role: str, calls: int, prompt: float, completi
 
 
 class _Lengths(NamedTuple):
-    """Tokens of a question, including the instruction for its answer form, and of its answer."""
+    """Tokens of a question with the instruction for the answer form, and tokens of the answer."""
 
     question: float
     answer: float
@@ -262,8 +262,8 @@ _QUESTION = 20 * _WORD
 def stand_in(values: Mapping[str, Any]) -> Dataset | None:
     """Return a stand-in for a paper's data set that is not on disk, or None if it is on disk.
 
-    The stand-in has as many documents (of equal length), tokens and questions as the paper of the
-    setting `row` states. Raises UserError if no paper states the size.
+    Its numbers of documents and tokens are stated by the paper in the setting `row`, or else by
+    another paper. Raises UserError if no paper states them.
     """
     source = values["dataset"]
     card = load_card(str(source["name"]))

@@ -160,7 +160,7 @@ def build_resources(
 
 
 def start_state(experiment: Experiment, question: Question, table: ChunkTable) -> RetrievalState:
-    """Return the state before the first step. For an oracle method, it has the gold passages."""
+    """Return the state before the first step. An oracle method starts with gold passages."""
     state = RetrievalState(question)
     if experiment.method.keys.given != "gold_chunks":
         return state
@@ -192,7 +192,7 @@ def _report_failures(
 
 
 Retrieved = list[tuple[QuestionResult, ChunkTable]]
-"""The result of each question up to its context, with the chunk table of its scope."""
+"""The retrieval result of each question, with the chunk table of the question's scope."""
 
 
 def retrieve(

@@ -73,7 +73,7 @@ class RunFolder:
         return sorted(self.path.glob(f"{name}.jsonl")) + sorted(self.path.glob(f"{name}.*.jsonl"))
 
     def rows(self) -> dict[str, Row]:
-        """Return the most complete result of each question, by id. The last one wins ties."""
+        """Return the most complete result of each question, by id. Later rows win ties."""
         rows: dict[str, Row] = {}
         for path in (*self.files("records"), *self.files("journal")):
             for row in read_lines(path):
@@ -85,7 +85,7 @@ class RunFolder:
         return rows
 
     def finished_questions(self, answering: bool) -> set[str]:
-        """Return the ids of answered questions, and of retrieved ones unless `answering`."""
+        """Return the ids of questions that are answered, or retrieved if `answering` is false."""
         enough = {"answered"} if answering else {"answered", "retrieved"}
         return {name for name, row in self.rows().items() if row["status"] in enough}
 
@@ -97,7 +97,7 @@ class RunFolder:
         append_lines(self.file("journal"), [row])
 
     def finish(self, order: Sequence[str]) -> None:
-        """Merge the journals of this shard, or of all shards, into records in question `order`."""
+        """Merge journals into records in question `order`. An unsharded run merges all shards."""
         rows, records, contexts = self.rows(), self.file("records"), self.file("contexts")
         files, with_texts, journals = (
             [self.file(name)] if self.shard else self.files(name)
@@ -139,7 +139,7 @@ class RunFolder:
         return read_json(self.path / METRICS)
 
     def write_metrics(self, metrics: Row, *, keep_wider: bool = False) -> Row:
-        """Write metrics with the stored selections, and return them.
+        """Add the stored selections by sweeps to metrics, and write and return the metrics.
 
         If `keep_wider` is true, a stored file that covers more questions is not overwritten.
         """
@@ -192,7 +192,7 @@ def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, An
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the mapping in a JSON file, or {} without a file. Raises DamagedRun."""
+    """Return the mapping in a JSON file, or {} if there is no file. Raises DamagedRun."""
     return _mapping(path, json.loads) if path.exists() else {}
 
 
@@ -216,7 +216,7 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 
 
 def append_lines(path: Path, rows: Iterable[Row]) -> None:
-    """Append rows to a JSON-lines file in one write. An incomplete last line is ended first."""
+    """Append rows to a JSON-lines file in one write, after a newline if the last line has none."""
     if not (text := _lines(rows)):
         return
     with path.open("a+b") as file:
@@ -227,7 +227,7 @@ def append_lines(path: Path, rows: Iterable[Row]) -> None:
 
 
 def read_lines(path: Path) -> Iterator[Row]:
-    """Yield the mappings in a JSON-lines file, if it exists. All other lines are skipped."""
+    """Yield the mappings in a JSON-lines file. Skip other lines and a missing file."""
     lines = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     for line in filter(None, lines.split("\n")):
         with suppress(ValueError, RecursionError):
@@ -244,7 +244,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def is_narrower(new: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
-    """Return whether `stored` covers all questions and answers of `new`, and more."""
+    """Return whether `stored` covers all questions and answers of `new`, and additional ones."""
     return bool(stored) and _covers(stored, new) and not _covers(new, stored)
 
 

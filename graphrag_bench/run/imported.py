@@ -41,8 +41,8 @@ def import_run(
 ) -> StoredRun:  # fmt: skip
     """Store the rankings and answers of the system `title` as a run, and score the run.
 
-    `reference` is its publication. Raises UserError for a blank title, for an invalid file, and
-    (unless `allow_unmatched`) if more than 1 % of the passages match no document.
+    `reference` is the publication of the system. Raises UserError for a blank title, for an invalid
+    file, and (unless `allow_unmatched`) if more than 1 % of the passages match no document.
     """
     if not (name := title.strip()):
         raise UserError("name= is empty. Set it to the name of the system.")
@@ -100,11 +100,11 @@ def _row(question: Question, ranking: Ranking) -> Row:
 def export_trec(run: StoredRun, folder: Path) -> int:
     """Write a run's rankings to `run.trec` and its gold to `qrels.trec`. Return the question count.
 
-    These are the scored questions. If the data set cannot be read, `run.trec` has all stored
-    questions, and `qrels.trec` is omitted. A question without documents gets the placeholder
-    `NO_PASSAGE`. Documents of the same rank get the same score; trec_eval sorts them by name. A
-    gold item of several documents is written under its own name. Raises UserError for a run without
-    rankings, for gold with alternative documents, and for a name with white space.
+    Only scored questions are exported. If the data set cannot be read, all stored questions are
+    exported, without `qrels.trec`. A question without documents gets the placeholder `NO_PASSAGE`.
+    Documents of the same rank get the same score; trec_eval sorts them by name. A gold item of
+    several documents is written under its own name. Raises UserError for a run without rankings,
+    for gold with alternative documents, and for a name with white space.
     """
     scored = set(scored_questions(run)) if run.dataset else set(run.rows)
     rows = [row for name, row in run.rows.items() if name in scored and "documents" in row]

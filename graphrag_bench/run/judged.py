@@ -24,7 +24,7 @@ def judged_rows(folder: Path) -> list[Row]:
 
 
 def judged_values(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Return judged values by judge, metric and question, or None for an unreadable reply."""
+    """Return values by judge, metric and question. The value of an unreadable reply is None."""
     judges: dict[str, dict[str, dict[str, float | None]]] = {}
     for row in rows:
         of_judge = judges.setdefault(row["judge"], {})
@@ -45,11 +45,11 @@ def sort_rows(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[s
 
 
 def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
-    """Return the judged values (0 to 1) by question and metric, or None for an unreadable reply.
+    """Return judged values by question and metric: 0 to 1, or None for an unreadable reply.
 
-    The last row of a value counts. If a metric has several judges, its name includes the judge
-    ("judged_correctness by MODEL"). Raises UserError for an invalid row and for a metric that is
-    computed without a judge.
+    If a value has several rows, the last row is used. If a metric has several judges, its name
+    includes the judge ("judged_correctness by MODEL"). Raises UserError for an invalid row and for
+    a metric that is computed without a judge.
     """
     path = folder.path / JUDGED
     rows = list(read_lines(path))

@@ -34,7 +34,7 @@ class MethodKeys(BaseModel):
 
     `title` is the name in tables. `page` is the folder in methods/, by default `name`. A method
     with a `role` is a reference method, which other methods are compared with. With `given`, the
-    slot `chunks` has a value before the first step. `prompts` is a folder of files that replace the
+    slot `chunks` starts with gold passages. `prompts` is a folder of files that replace the
     method's prompts. `verified` is true if the method was checked against its paper or code.
     """
 
@@ -211,7 +211,7 @@ def extractions() -> frozenset[str]:
 def artifact_choices(
     settings: RunSettings, of_method: Mapping[str, Any], dataset: Dataset
 ) -> Choices:
-    """Return the variant and settings of each artifact. Those of the run override the method's."""
+    """Return the variant and settings of each artifact. The choices of the run have precedence."""
     imported, graph = dict[str, str](), settings.graph
     if graph.import_from is not None:
         if graph.per != "all":
@@ -243,10 +243,10 @@ def complete(choices: Choices, dataset: Dataset) -> None:
     """Replace `auto` by variants, and add the choices that follow from the graph.
 
     The input of an extraction is the first of these that exists: the facts of a synthetic world,
-    the triples of the data set, its OpenIE file, the names that the tagger finds. A graph is made
-    from the triples of the data set if there are any, else from its texts. Node names come from the
-    extraction if the graph is made from it, else from the graph. A rich knowledge graph has
-    keywords and entity types.
+    the triples of the data set, its OpenIE file (for `presplit` chunks), the names that the tagger
+    finds. The input of a graph is the triples of the data set, or else its texts. Node names come
+    from the extraction of the graph, if there is one, else from the graph. A rich knowledge graph
+    has keywords and entity types.
     """
     chunking = choices["chunk_table"].get("variant")
     chunking = dataset.card.chunking if chunking == "auto" else chunking

@@ -42,7 +42,7 @@ class City(BaseModel):
 
 @dataclass(frozen=True)
 class Check:
-    """Check of the model with the role `part`. `text` has the observation or what to fix."""
+    """Check of the model with the role `part`. `text` is an observation or an error."""
 
     part: str
     name: str

@@ -35,7 +35,7 @@ from graphrag_bench.world.dataset import training_worlds
 T = TypeVar("T")
 Paths = Callable[[], Sequence[Path]]
 MOST_OF_A_KIND = 2
-"""Maximum number of cached objects of a kind, such as the embedders of this and the last run."""
+"""Maximum number of cached objects of each kind, e.g. 2 embedders."""
 MOST_BYTES = 2**30
 """Maximum total size of the artifacts that are kept in memory, measured on disk."""
 LEAST_BYTES = MOST_BYTES // 64
@@ -85,8 +85,8 @@ class Models(Mapping[str, Any]):
     def charge(self, ledger: Path, earlier: Paths, others: Paths = tuple) -> None:
         """Record calls in the file `ledger`, and reset the counts of failed calls.
 
-        The budget also counts the costs in the `earlier` ledgers of this run, and in the ledgers of
-        `others`, i.e. of processes that work on the run at the same time.
+        The budget also counts the costs in the `earlier` ledgers of this run and in the ledgers of
+        other processes (`others`) that work on the run at the same time.
         """
         self.gates.clear()
         if self.ledger_path != ledger:
@@ -256,7 +256,7 @@ class Models(Mapping[str, Any]):
         return str((self.unwrapped(name) if name in _CONFIGURED else self[name]).identity)
 
     def identity_of(self, name: str) -> str:
-        """Return the identity of a model for keys. For a user's class, it also covers the code."""
+        """Return a model's identity for keys. The identity of a user's class covers its code."""
         return identity_of(self.unwrapped(name)) if name in _CONFIGURED else self.identity(name)
 
 
@@ -282,7 +282,7 @@ class ProcessCache:
         return self._get(kind, settings, make, lambda model: 1 + isinstance(model, Vllm))
 
     def load(self, produces: Any, folder: Path) -> Any:
-        """Return the artifact in a folder. It is cached until it is built again."""
+        """Return the artifact in a folder, from the cache unless the artifact was built again."""
         stat = (folder / RECIPE).stat()
         key = produces, folder.absolute(), stat.st_ino, stat.st_mtime_ns
 

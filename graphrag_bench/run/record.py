@@ -1,4 +1,4 @@
-"""The stored row of a question (the same bytes in each repetition), its timing and its context."""
+"""The stored row of a question, its timing and its context. Rows are reproducible byte by byte."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -145,7 +145,7 @@ def timing_rows(finished: QuestionResult, workers: int = 1) -> Iterator[Row]:
 
 
 def context_rows(finished: QuestionResult, chunk_table: ChunkTable) -> list[Row]:
-    """Return [row], where None stands for the text of a whole document, or [] without a context."""
+    """Return a list with the row of the context, if any. Whole documents have the text None."""
     outcome = finished.outcome
     context = None if isinstance(outcome, Failure) else outcome.get("context")
     if not isinstance(context, Context):

@@ -67,7 +67,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
 
 
 def _counted(experiment: Experiment, n_rows: int, n_answered: int) -> dict[str, Any]:
-    """Return the values that need a tokenizer. Unchanged values are copied, as it loads slowly."""
+    """Return the values that need a tokenizer. Unchanged values are copied from `metrics.json`."""
     stored, settings = experiment.folder.metrics(), experiment.settings
     same = {"commit": commit(), "n": n_rows, "answered": n_answered}
     same |= {name: getattr(settings, name) for name in ("split", "limit", "dev_share")}
@@ -95,7 +95,7 @@ def _models(experiment: Experiment) -> dict[str, Any]:
 
 
 def _statistics(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
-    """Return the statistics of extractions over all graphs: sums of counts, means of shares."""
+    """Return statistics of extractions. Counts are summed over graphs, shares are averaged."""
     columns: dict[str, list[float]] = {}
     for item, recipe in recipes:
         counted = recipe.get("statistics", {})
@@ -158,7 +158,7 @@ def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None)
 class References:
     """The `keys` of a run's artifacts by scope (None for the whole corpus) and resource.
 
-    `dataset` is the folder of the corpus in artifacts/, and `shared` the shared store or "".
+    `dataset` is the folder of the corpus in artifacts/. `shared` is the shared store or "".
     """
 
     dataset: str
@@ -185,7 +185,7 @@ def write_references(experiment: Experiment, selected: Sequence[Question]) -> No
 
 
 def read_references(folder: RunFolder) -> References | None:
-    """Return a run's artifacts, or None without a stored list. Raises DamagedRun for a bad list."""
+    """Return a run's artifacts, or None if no list is stored. Raises DamagedRun for a bad list."""
     if not (stored := read_json(path := folder.path / REFERENCES)):
         return None
     try:

@@ -27,8 +27,8 @@ from graphrag_bench.run.record import context_texts, documents_in
 class Scoring:
     """How questions are scored: the answer `metrics`, and the settings in `evaluation`.
 
-    By question id, `questions` has the text, `texts` has the texts of the context (None if
-    unknown), and `judged` has the judged values by metric (None for an unreadable reply).
+    Three mappings are keyed by question id: `questions` contains the question, `texts` the texts of
+    the context (None if unknown), and `judged` the judged values by metric (None if unreadable).
     """
 
     metrics: tuple[str, ...] = answer_metrics.DEFAULT_METRICS
@@ -53,7 +53,7 @@ def scoring_of(
 
 
 def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = True) -> Dataset:
-    """Read the data set that the settings name. If not `scored`, faults in its gold are ignored."""
+    """Read the data set that the settings name. Unless `scored`, allow errors in the gold."""
     return read_dataset(
         settings.card or settings.name, settings.root, settings.openie, settings.own,
         home=home, questions=settings.questions, scored=scored,
@@ -61,7 +61,7 @@ def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = Tr
 
 
 Datasets = dict[str, Dataset | UserError]
-"""The data sets in memory, or the errors of reading them, by `dataset_key`."""
+"""Data sets in memory, by `dataset_key`. If a data set cannot be read, its value is the error."""
 
 
 def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
@@ -72,7 +72,7 @@ def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:
     """Return the answer metrics of a data set: the metrics on its card, or the default metrics.
 
-    Metrics of options and sub-answers follow if the gold has any, then `evaluation.metrics`.
+    If the gold has options or sub-answers, their metrics are added. `evaluation.metrics` come last.
     """
     named = dataset.card.metrics or answer_metrics.DEFAULT_METRICS
     golds = dataset.gold.values()
@@ -89,7 +89,7 @@ def check_scoring(dataset: Dataset, evaluation: EvaluationSettings, answering: b
 
 
 def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str, float]:
-    """Return the metrics of one stored result that have gold, and its readable judged values.
+    """Return the readable judged values of a stored result, and all metrics that its gold allows.
 
     >>> row = {"question": "q1", "documents": ["isk", "ada"], "answer": "Ada Marsh."}
     >>> scores = question_scores(row, Gold(answers=("Ada Marsh",), evidence=("ada",)))
@@ -173,11 +173,11 @@ def score(
 ) -> dict[str, Any]:
     """Return the scores of stored results for `metrics.json`.
 
-    `metrics` has for each metric its `mean` over the questions that did not fail, the ends `low`
-    and `high` of its 95 % bootstrap interval, and the number `n` of questions. If questions share
+    `metrics` contains for each metric the `mean` over questions that did not fail, the bounds `low`
+    and `high` of the 95 % bootstrap interval, and the number `n` of questions. If questions share
     scopes, whole scopes are resampled, and `clusters` is the number of scopes. `answers_cut` is the
-    fraction of answers cut at their limit. `missing` has the number of unreadable judgements by
-    metric. `lengths` has mean numbers of words. `computed_by` names packages that compute metrics.
+    fraction of answers cut at their limit. `missing` counts the unreadable judgements by metric.
+    `lengths` contains mean numbers of words. `computed_by` names packages that compute metrics.
     """
     values: dict[str, list[float]] = {}
     scopes: dict[str, list[str | None]] = {}
@@ -221,10 +221,10 @@ def score(
 
 
 def contexts(rows: Iterable[Row]) -> dict[str, Any]:
-    """Return a digest of all contexts, and the number of texts that fit, or {} without contexts.
+    """Return a digest of all contexts and the numbers of texts that fit, or {} if all are empty.
 
-    `digest` covers the kind, id and tokens of each text. `room` has, for each kind of text, the
-    mean number of such texts in the contexts from which a text of this kind was dropped.
+    `digest` covers the kind, id and tokens of each text. `room` contains the mean number of texts
+    of each kind, over the contexts from which a text of this kind was dropped.
     """
     identities: dict[str, list[tuple[str, str, int]]] = {}
     room: dict[str, list[int]] = {}
@@ -287,7 +287,7 @@ USAGE = (
     "calls", "prompt_tokens", "completion_tokens", "context_tokens_per_question",
     "chunks_per_context", "contexts_without_chunks", "tokens_per_question", "seconds_per_question",
 )  # fmt: skip
-"""Names of the usage of a run in `metrics.json`: three sums, then means."""
+"""Names of the usage of a run in `metrics.json`. The first three are sums over questions."""
 
 
 def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> Mapping[str, float | None]:

@@ -38,8 +38,8 @@ class StoredRun:
 
     `loaded` is the run's data set if it is in memory. `read` caches the data sets of several runs.
     Cells of a sweep that differ only in the settings in `EXTENT`, such as `limit`, share a folder.
-    `extent` has the values of these settings for one cell, and `varied` has its overrides, or None
-    for a single run. If another rule of scoring is applied, `scored_as` names the stored rule.
+    `extent` contains the values of these settings for one cell. `varied` lists its overrides (None
+    for a single run). If another rule of scoring is applied, `scored_as` names the stored rule.
     """
 
     folder: RunFolder
@@ -51,7 +51,7 @@ class StoredRun:
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
-        """The content of `metrics.json`, scored again if the gold or `extent` differs from it."""
+        """The content of `metrics.json`, scored again after a change of the gold or of `extent`."""
         stored = self.folder.metrics()
         if not stored:
             return stored
@@ -249,10 +249,10 @@ def repeats_of(
 ) -> dict[str, Any]:
     """Return the scores of a run's repeats for `metrics.json`, or {} without repeats.
 
-    They cover the `answered` questions that failed in no repeat. `changed` is the number of
-    questions with different answers. Each metric has its `mean` with a 95 % interval over
-    questions, the `values` of the repeats, and their standard deviation `spread`. Metrics of
-    evidence are left out if all repeats agree. `cost` leaves out the first repeat.
+    The scores cover the `answered` questions that failed in no repeat. `changed` is the number of
+    questions with different answers. Each metric has a `mean` with a 95 % interval over questions,
+    the `values` of the repeats, and their standard deviation `spread`. A metric of evidence is
+    omitted if all repeats have the same values. `cost` does not include the first repeat.
     """
     runs = _trials(run)
     if not runs[1:]:
@@ -304,7 +304,7 @@ def relocate(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
 
 
 def scored_questions(run: StoredRun) -> list[str]:
-    """Return the ids of a run's questions, interleaved by type, or [] without its data set."""
+    """Return the question ids of a run, interleaved by type, or [] if its data set is missing."""
     return _questions(run.dataset, run.metrics) if run.dataset else []
 
 
@@ -343,7 +343,7 @@ def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
-    """Compare runs with the baseline in the first run's settings, and return the differences."""
+    """Return the differences between runs and the baseline that the first run's settings name."""
     first, scored = runs[0].evaluation, []
     for run in runs:
         rule = run.evaluation.model_dump(include=set(RULE))

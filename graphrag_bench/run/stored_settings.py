@@ -19,8 +19,8 @@ _ASIDE = re.compile(
     r"\.(_target_|base_url|api_key_env|limits|timeout|retries|parallel|threads|n_gpu_layers)(\..*)?"
     r"|(?!method\.(convert|retrieve|generate)\.).*\.\d+(\..*)?"
 )
-"""Settings that are not compared, because they have no effect on results, are columns of every
-table, or are inside a list of steps."""
+"""Settings that are not compared: settings without effect on results, columns of every table, and
+items of lists other than steps."""
 
 
 def settings_of(run: StoredRun) -> dict[str, Any]:
@@ -38,9 +38,9 @@ def settings_of(run: StoredRun) -> dict[str, Any]:
 def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     """Return the settings that differ between runs, with the value in each run (None if unset).
 
-    Parameters of methods and names of models are compared between the runs that have them. A
-    setting of a step is included if it differs between runs of one method, unless a setting outside
-    of the steps has the same values in these runs.
+    Parameters of methods and names of models are compared between the runs that have them. A step's
+    setting is included if it differs between runs of one method. It is left out if it always has
+    the value of a setting outside of the steps, such as a parameter.
     """
     every = [settings_of(run) for run in runs]
 

@@ -36,8 +36,8 @@ class Sweep:
     """A command that runs several cells.
 
     `command` is the time and the process id of the command. `varied` lists the settings that differ
-    between cells, and `methods` lists the methods of each data set. `cells` has the overrides of
-    each cell. It is () if the sweeper chooses each cell by the results of earlier cells.
+    between cells, and `methods` lists the methods of each data set. `cells` contains the overrides
+    of each cell, or nothing if the sweeper chooses each cell by the results of earlier cells.
     """
 
     command: str = ""
@@ -46,7 +46,7 @@ class Sweep:
     methods: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def words(self, overrides: Sequence[str]) -> str:
-        """Return those overrides of a cell that differ between cells, without the method."""
+        """Return the overrides of a cell that differ between cells, without the method."""
         varied = {*self.varied} - {"method"}
         words = (word.lstrip("+") for word in overrides if setting_path(word) in varied)
         return " ".join(word.removeprefix("method.") for word in words)
@@ -70,8 +70,8 @@ class Cell:
     """A cell of a sweep, or the job of a single run, with its result.
 
     `runs` are the folders of its run and of the reference methods. `problems` are messages about
-    incomplete runs. `error` is "" for a finished cell. `extent` has the values of the settings in
-    `EXTENT`, such as `limit`.
+    incomplete runs. `error` is "" for a finished cell. `extent` contains the values of the settings
+    in `EXTENT`, such as `limit`.
     """
 
     command: str
@@ -162,7 +162,7 @@ def _cells(folder: Path) -> list[Cell]:
 
 
 def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
-    """Return the runs of finished cells, then of the reference methods that are not cells."""
+    """Return the runs of finished cells, then other runs of reference methods."""
     every = [cell.stored(datasets) for cell in cells if not cell.error]
     own = [runs[0] for runs in every]
     references = {run.folder.path: run for runs in every for run in runs[1:]}
@@ -173,7 +173,7 @@ def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
 def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
     """Find runs by folder, key prefix or method, and score them by the same rule.
 
-    The folder of a sweep stands for the runs of its table, any other folder for all runs below it.
+    The folder of a sweep selects the runs of its table. Any other folder selects all runs below it.
     Raises UserError for a name without runs.
     """
     runs: list[StoredRun] = []
@@ -191,10 +191,10 @@ def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
 def cell_tables(
     every: Sequence[Cell], datasets: Datasets, columns: str = ""
 ) -> tuple[list[StoredRun], list[Table], list[Table]]:
-    """Return the runs of a sweep, its tables, and its tables with all columns.
+    """Return the runs of a sweep, the tables to show, and the tables with all columns.
 
-    `datasets` caches data sets. By default, `columns` is the setting of the first run. The main
-    metric is the first metric in the first run's `evaluation.compared`, or else its objective.
+    `datasets` caches data sets. `columns` is by default a setting of the first run. The main metric
+    is the first metric in this run's `evaluation.compared`, or else its objective.
     """
     runs = table_runs(every, datasets)
     if not runs:
