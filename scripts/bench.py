@@ -26,7 +26,7 @@ Measurement = tuple[float, float, str, Mapping[str, float]]
 """Our rate, the rate of the reference, the unit of both, and additional columns."""
 SUITES = {
     "ppr": "bench_graphs", "vdb": "bench_graphs", "embed": "bench_models", "llm": "bench_models",
-    "endtoend": "bench_runs", "build": "bench_runs", "gpu": "bench_gpu",
+    "endtoend": "bench_runs", "build": "bench_runs", "gpu": "bench_models",
 }  # fmt: skip
 """The module of each suite."""
 
@@ -41,17 +41,17 @@ def seconds(call: Callable[[], object]) -> float:
 
 def in_turns(
     ours: Callable[[], object], reference: Callable[[], object], n_repeats: int
-) -> tuple[list[float], list[float]]:
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Call both functions alternately, and return their durations in seconds."""
-    pairs = [(seconds(ours), seconds(reference)) for _ in range(n_repeats)]
-    return [mine for mine, _ in pairs], [other for _, other in pairs]
+    mine, other = zip(*((seconds(ours), seconds(reference)) for _ in range(n_repeats)), strict=True)
+    return mine, other
 
 
 def rates(
     n_items: int, mine: Sequence[float], other: Sequence[float], unit: str, **more: float
 ) -> Measurement:
     """Return the median rates of both in items per second, with our p50 and p95."""
-    p50, p95 = (n_items / float(np.percentile(mine, part)) for part in (50, 95))
+    p50, p95 = n_items / np.percentile(mine, [50, 95])
     return p50, n_items / float(np.median(other)), unit, {"p50": p50, "p95": p95, **more}
 
 
@@ -59,9 +59,8 @@ def milliseconds(
     n_questions: int, mine: Sequence[float], other: Sequence[float], **more: float
 ) -> Measurement:
     """Return the median rates in questions per second, with our p50 and p95 in ms per call."""
-    ours, reference, unit, _ = rates(n_questions, mine, other, "questions/s")
-    times = {f"p{part}": 1000 * float(np.percentile(mine, part)) for part in (50, 95)}
-    return ours, reference, unit, {**times, **more}
+    p50, p95 = 1000 * np.percentile(mine, [50, 95])
+    return rates(n_questions, mine, other, "questions/s", **{"p50": p50, "p95": p95, **more})
 
 
 def main() -> None:

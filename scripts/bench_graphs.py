@@ -10,17 +10,17 @@ fraction of its results that are in our results.
 """
 
 import statistics
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import faiss
 import igraph
 import numpy as np
-from bench import Measurement, in_turns, milliseconds, rates, seconds
+from bench import Measurement, in_turns, milliseconds, seconds
 from numpy.lib.format import open_memmap
 from scipy.sparse import csr_matrix, diags, triu
 
@@ -30,20 +30,18 @@ from graphrag_bench.algorithms.pagerank import Walk, walk_of_nodes, walk_with_ch
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.graphs.knowledge_graph import synonym_pairs
-from graphrag_bench.progress import Progress
 from graphrag_bench.values import ChunkScores, FloatArray, IntArray, Node, Ranked
 from operators.chunk.ppr import ppr as chunk_ppr
 from operators.node.ppr import ppr as node_ppr
 
+Scores = Callable[[], FloatArray]
+Question = tuple[Callable[[], Ranked[Any]], Scores]
+"""Functions that compute our ranking, and the exact scores of all candidates."""
 EXPONENT = 2.5
 """Exponent of the degree distribution: P(degree = d) is proportional to d ** -2.5."""
-N_NODES, N_RELATIONSHIPS = 1_000_000, 5_000_000
 N_QUESTIONS, N_REPEATS = 8, 3
-DIMENSION, TOP_K = 384, 20
+DIMENSION, TOP_K, BLOCK = 384, 20, 50_000
 LEAST_RECALL = 0.99
-N_NAMES = 20_001
-BLOCK = 50_000
 
 
 def draw_nodes(n_nodes: int, n_draws: int) -> IntArray:
@@ -55,31 +53,30 @@ def draw_nodes(n_nodes: int, n_draws: int) -> IntArray:
     return np.asarray(order[np.minimum(places, n_nodes - 1)], np.int64)
 
 
-def random_graph(n_nodes: int, n_relationships: int) -> tuple[Graph, Walk]:
-    """Return a random graph and its walk; weights of parallel relationships are added."""
+def random_graph(n_nodes: int, n_relationships: int) -> Graph:
+    """Return a random graph; weights of parallel relationships are added."""
     ends = draw_nodes(n_nodes, 2 * n_relationships).reshape(2, -1)
-    graph = Graph.from_arrays(ends[0], ends[1], n_nodes=n_nodes)
-    return graph, walk_of_nodes(graph)
+    return Graph.from_arrays(*ends, n_nodes=n_nodes)
 
 
-def draw_seeds(strength: FloatArray, n_questions: int) -> list[IntArray]:
+def draw_seeds(strength: FloatArray) -> list[IntArray]:
     """Return three connected seeds for each question; every second question has a hub."""
     chance = np.random.default_rng(2)
     joined = np.flatnonzero(strength > 0)
-    hubs = np.argsort(-strength, kind="stable")[: 10 * n_questions]
-    starts = [chance.choice(joined, 3, replace=False) for _ in range(n_questions)]
-    for number in range(0, n_questions, 2):
-        starts[number][0] = chance.choice(hubs)
+    hubs = np.argsort(-strength, kind="stable")[: 10 * N_QUESTIONS]
+    starts = [chance.choice(joined, 3, replace=False) for _ in range(N_QUESTIONS)]
+    for start in starts[::2]:
+        start[0] = chance.choice(hubs)
     return [np.unique(one) for one in starts]
 
 
-def prpack(walk: Walk) -> Callable[[IntArray, FloatArray, float], Callable[[], FloatArray]]:
+def prpack(walk: Walk, damping: float) -> Callable[[IntArray, FloatArray], Scores]:
     """Return a function that prepares a call of igraph's PageRank on the graph of the walk."""
     half = triu(walk.transition @ diags(walk.strength), format="coo")
     graph = igraph.Graph(n=len(walk), edges=np.stack([half.row, half.col], axis=1))
     graph.es["weight"] = half.data
 
-    def of_reset(rows: IntArray, weights: FloatArray, damping: float) -> Callable[[], FloatArray]:
+    def of_reset(rows: IntArray, weights: FloatArray) -> Scores:
         reset = np.zeros(len(walk))
         reset[rows] = weights
         settings = {"reset": reset.tolist(), "damping": damping, "weights": "weight"}
@@ -88,35 +85,29 @@ def prpack(walk: Walk) -> Callable[[IntArray, FloatArray, float], Callable[[], F
     return of_reset
 
 
-Question = tuple[Callable[[], Ranked[Any]], Callable[[], FloatArray]]
-"""Functions that compute our ranking, and the exact scores of all candidates."""
-
-
-def compare_with_exact(questions: Iterable[Question], top: int, **more: float) -> Measurement:
+def compare_with_exact(questions: Iterable[Question], top: int) -> Measurement:
     """Return the rates of both functions over the questions, and the mean overlap of the top k."""
     mine, other, overlap = [], [], []
     for ours, exact in questions:
-        found, scores = ours(), exact()
-        best = Ranked[Any].top(scores, top).ids
+        found, best = ours(), Ranked[Any].top(exact(), top).ids
         overlap.append(len(np.intersect1d(best, found.ids)) / len(best))
         mine.append(statistics.median(seconds(ours) for _ in range(N_REPEATS)))
         other.append(seconds(exact))
-    return milliseconds(1, mine, other, overlap=statistics.fmean(overlap), **more)
+    return milliseconds(1, mine, other, overlap=statistics.fmean(overlap))
 
 
 def top100(damping: float) -> Measurement:
     """Measure `node.ppr`: the top 100 of a million nodes, one question at a time."""
-    graph, walk = random_graph(N_NODES, N_RELATIONSHIPS)
-    exact, settings = prpack(walk), {"damping": damping, "reset": "uniform"}
+    graph = random_graph(1_000_000, 5_000_000)
+    walk = walk_of_nodes(graph)
+    exact = prpack(walk, damping)
 
     def ours(rows: IntArray) -> Ranked[Node]:
-        start = Ranked[Node](rows, np.ones(len(rows)))
-        return node_ppr([start], graph=graph, top_k=100, **settings)[0][0]
+        start = [Ranked[Node](rows, np.ones(len(rows)))]
+        return node_ppr(start, graph=graph, top_k=100, damping=damping, reset="uniform")[0][0]
 
-    questions = (
-        (partial(ours, rows), exact(rows, np.ones(len(rows)), damping))
-        for rows in draw_seeds(walk.strength, N_QUESTIONS)
-    )
+    seeds = draw_seeds(walk.strength)
+    questions = ((partial(ours, rows), exact(rows, np.ones(len(rows)))) for rows in seeds)
     return compare_with_exact(questions, 100)
 
 
@@ -132,7 +123,7 @@ def chunk_ppr_100k() -> Measurement:
                   synonym=np.zeros(0, bool), relations=Texts.of([]),
                   relationship_chunk=csr_matrix((0, n_chunks), dtype=bool))  # fmt: skip
     walk = walk_with_chunks(graph, relationships=False, contains="one")
-    exact, chance = prpack(walk), np.random.default_rng(3)
+    exact, chance = prpack(walk, 0.5), np.random.default_rng(3)
 
     def question(rows: IntArray) -> Question:
         near, weights = chance.choice(n_chunks, 200, replace=False), chance.random(200)
@@ -140,7 +131,7 @@ def chunk_ppr_100k() -> Measurement:
         start = Ranked[Node](rows, np.full(len(rows), 1 / len(rows)))
         scores = ChunkScores.sparse(near, weights, n_chunks)
         reset = np.concatenate([rows, n_nodes + near])
-        of_all = exact(reset, np.concatenate([start.scores, 0.2 * weights]), 0.5)
+        of_all = exact(reset, np.concatenate([start.scores, 0.2 * weights]))
 
         def theirs() -> FloatArray:
             mass = of_all()[n_nodes:]
@@ -150,39 +141,22 @@ def chunk_ppr_100k() -> Measurement:
                        passage_weight=0.2, top_k=10)  # fmt: skip
         return lambda: ours()[0], theirs
 
-    return compare_with_exact(map(question, draw_seeds(walk.strength[:n_nodes], N_QUESTIONS)), 10)
+    return compare_with_exact(map(question, draw_seeds(walk.strength[:n_nodes])), 10)
 
 
 def exact_90k() -> Measurement:
     """Measure exact PageRank of 16 questions against SciPy, whose results must be identical."""
-    _, walk = random_graph(90_000, 550_000)
+    walk = walk_of_nodes(random_graph(90_000, 550_000))
     resets = np.random.default_rng(4).random((len(walk), 16))
-    in_cache = pagerank._IN_CACHE
+    ours = partial(pagerank.personalised_pagerank, walk, resets, 0.5)
 
     def by_scipy() -> FloatArray:
-        pagerank._IN_CACHE = resets.size
-        try:
-            return pagerank.personalised_pagerank(walk, resets, 0.5)
-        finally:
-            pagerank._IN_CACHE = in_cache
+        with patch.object(pagerank, "_IN_CACHE", resets.size):
+            return ours()
 
-    ours = partial(pagerank.personalised_pagerank, walk, resets, 0.5)
     if not np.array_equal(ours(), by_scipy()):
         raise AssertionError("the results differ from SciPy's results")
     return milliseconds(16, *in_turns(ours, by_scipy, N_REPEATS))
-
-
-def similar_names() -> Measurement:
-    """Measure the search of 20,001 names, a third with near duplicates, against `faiss.knn`."""
-    rng, spread = np.random.default_rng(5), 0.993 ** np.arange(DIMENSION)
-    rows = rng.standard_normal((N_NAMES, DIMENSION)) * spread
-    rows[::3] = rows[1::3] + 0.3 * rows[::3]
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    vectors = rows.astype(np.float32)
-    ours = partial(synonym_pairs, vectors, 10, 0.8, Progress(quiet=True))
-    theirs = partial(faiss.knn, vectors, vectors, 11, metric=faiss.METRIC_INNER_PRODUCT)
-    pairs = float(len(ours()[0]))
-    return rates(N_NAMES, *in_turns(ours, theirs, N_REPEATS), "names/s", pairs=pairs)
 
 
 def unit_rows(n_rows: int, seed: int) -> Vectors:
@@ -191,33 +165,26 @@ def unit_rows(n_rows: int, seed: int) -> Vectors:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-@contextmanager
-def mapped_index(n_rows: int) -> Iterator[VectorIndex]:
-    """Open an index of random vectors that is memory-mapped from a file."""
-    with TemporaryDirectory() as folder:
-        shape = (n_rows, DIMENSION)
-        vectors = open_memmap(Path(folder) / "vectors.npy", "w+", np.dtype(np.float32), shape)
-        for start in range(0, n_rows, BLOCK):
-            vectors[start : start + BLOCK] = unit_rows(BLOCK, seed=start + 1)
-        del vectors
-        yield VectorIndex.load(Path(folder))
-
-
 def search(n_rows: int, n_questions: int, n_repeats: int) -> Measurement:
     """Measure a vector search; raises AssertionError if the recall against faiss is too low."""
     questions = unit_rows(n_questions, seed=0)
-    with mapped_index(n_rows) as ours:
+    with TemporaryDirectory() as folder:
+        vectors = open_memmap(f"{folder}/vectors.npy", "w+", np.float32, (n_rows, DIMENSION))
+        for start in range(0, n_rows, BLOCK):
+            vectors[start : start + BLOCK] = unit_rows(BLOCK, seed=start + 1)
+        del vectors
+        index = VectorIndex.load(Path(folder))
 
-        def raw() -> IntArray:
-            hits = faiss.knn(questions, ours.vectors, TOP_K, metric=faiss.METRIC_INNER_PRODUCT)
+        def faiss_rows() -> IntArray:
+            hits = faiss.knn(questions, index.vectors, TOP_K, metric=faiss.METRIC_INNER_PRODUCT)
             return np.asarray(hits[1])
 
-        found = [ranked.ids for ranked in ours.search(questions, TOP_K)]
-        both = [len(np.intersect1d(*pair)) for pair in zip(found, raw(), strict=True)]
+        found = [ranked.ids for ranked in index.search(questions, TOP_K)]
+        both = [len(np.intersect1d(*pair)) for pair in zip(found, faiss_rows(), strict=True)]
         if (recall := sum(both) / (TOP_K * n_questions)) < LEAST_RECALL:
             raise AssertionError(f"recall against faiss is only {recall:.4f}")
-        mine, other = in_turns(lambda: ours.search(questions, TOP_K), raw, n_repeats)
-    return milliseconds(n_questions, mine, other, recall=recall)
+        times = in_turns(lambda: index.search(questions, TOP_K), faiss_rows, n_repeats)
+    return milliseconds(n_questions, *times, recall=recall)
 
 
 SUITES = {
@@ -230,7 +197,6 @@ SUITES = {
     "vdb": {
         "batch_1m": partial(search, 1_000_000, 1000, 3),
         "one_1m": partial(search, 1_000_000, 1, 15),
-        "names": similar_names,
         "batch_100k": partial(search, 100_000, 1000, 6),
     },
 }

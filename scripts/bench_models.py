@@ -1,4 +1,4 @@
-"""Benchmarks of models: the packaged embedder (`embed`) and calls of a language model (`llm`).
+"""Benchmarks of models: the embedder (`embed`), calls of a language model (`llm`) and GPUs (`gpu`).
 
 `embed` compares our embedder with `SentenceTransformer.encode` in float32 (batches of 32, all
 threads) on random texts. The case `question` is in milliseconds. The case `stored` compares reading
@@ -9,16 +9,19 @@ validation. The reference is the ideal rate for this number of parallel calls an
 `p50_s` and `p95_s` are the seconds of a call. `cpu_ms` is the CPU time of a call without the
 server. `tenth_mb` and `after_mb` are the peak memory after a tenth of the calls and after all
 calls.
+
+`gpu` compares a GPU (`ours`) with the CPU (`reference`) on the same inputs.
 """
 
 import itertools
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from bench import Measurement, in_turns, rates, seconds
@@ -26,8 +29,11 @@ from fake_openai import running
 from pydantic import BaseModel
 
 from graphrag_bench.embedding.cached_models import CachedEmbedder
-from graphrag_bench.embedding.embedder import TextKind, Vectors
+from graphrag_bench.embedding.cross_encoder import CrossEncoder
+from graphrag_bench.embedding.embedder import TextKind
+from graphrag_bench.embedding.nlp import Spacy
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
+from graphrag_bench.embedding.vector_index import DeviceRows, VectorIndex
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.calls import FailureGate
 from graphrag_bench.llm.ledger import Budget, Ledger, read_ledger
@@ -48,6 +54,7 @@ PLAIN = (
     "national out known university united then made under team year season war people being"
 )
 SECONDS, N_CALLS = 20, 12_800
+DEVICES, N_TIMES = ("cpu", "cuda"), 8
 
 
 def names() -> list[str]:
@@ -64,19 +71,11 @@ def passages() -> list[str]:
     return [" ".join(chance.choice(PLAIN.split(), N_TOKENS - 2)) for _ in range(N_PASSAGES)]
 
 
-def embed(texts: Sequence[str], kind: TextKind = "passage") -> Measurement:
+def embed(texts: list[str], kind: TextKind = "passage") -> Measurement:
     """Measure embedding; raises AssertionError if the vectors differ."""
     model, raw = SentenceEmbedder(), SentenceEmbedder(precision="float32")._loaded
-
-    def ours() -> Vectors:
-        return model.encode(texts, kind=kind)
-
-    def reference() -> Vectors:
-        vectors = raw.encode(
-            list(texts), batch_size=32, normalize_embeddings=True, show_progress_bar=False
-        )
-        return np.asarray(vectors, np.float32)
-
+    options = {"batch_size": 32, "normalize_embeddings": True, "show_progress_bar": False}
+    ours, reference = partial(model.encode, texts, kind=kind), partial(raw.encode, texts, **options)
     worst = float(np.min(np.sum(ours() * reference(), axis=1)))
     if worst < LEAST_COSINE:
         raise AssertionError(f"a vector has cosine {worst:.4f} to the reference")
@@ -96,9 +95,9 @@ def read_stored() -> Measurement:
     model, texts = SentenceEmbedder(), names()
     with TemporaryDirectory() as folder:
         cached = CachedEmbedder(model, Cache(Path(folder) / "vectors.sqlite"))
-        cached.encode(texts, kind="passage")
-        times = [seconds(lambda: cached.encode(texts, kind="passage")) for _ in range(N_REPEATS)]
-        embedding = seconds(lambda: model.encode(texts, kind="passage"))
+        read, embedded = (partial(one.encode, texts, kind="passage") for one in (cached, model))
+        read()
+        times, embedding = [seconds(read) for _ in range(N_REPEATS)], seconds(embedded)
         cached.cache.close()
     return rates(len(texts), times, [embedding], "texts/s")
 
@@ -144,6 +143,42 @@ def calls(latency: float, concurrency: int) -> Measurement:
     return n_calls / took, concurrency / latency, "calls/s", more
 
 
+def on_both(run: Callable[[int], object], n: int, unit: str = "tokens/s") -> Measurement:
+    """Measure `run(1)` on the GPU and `run(0)` on the CPU, after a warm-up call of each."""
+    ours, reference = partial(run, 1), partial(run, 0)
+    ours(), reference()
+    return rates(n, *in_turns(ours, reference, N_REPEATS), unit)
+
+
+def reading(make: Callable[..., Any], read: Callable[[Any, list[str]], object]) -> Measurement:
+    """Measure how many tokens of passages a model processes per second."""
+    texts, models = passages() * N_TIMES, [make(device=one) for one in DEVICES]
+    return on_both(lambda gpu: read(models[gpu], texts), len(texts) * N_TOKENS)
+
+
+def rerank() -> Measurement:
+    """Measure tokens per second with random weights in the size of ms-marco-MiniLM-L6."""
+    from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+
+    sizes = {"hidden_size": 384, "num_hidden_layers": 6, "intermediate_size": 1536}
+    asked, lists = ["Who?"] * N_TIMES, [passages()[:20]] * N_TIMES
+    with TemporaryDirectory() as to:
+        BertForSequenceClassification(BertConfig(**sizes, num_labels=1)).save_pretrained(to)
+        AutoTokenizer.from_pretrained(SentenceEmbedder()._folder).save_pretrained(to)
+        models = [CrossEncoder(to, window=256, device=one) for one in DEVICES]
+        return on_both(lambda gpu: models[gpu].scores(asked, lists), 20 * N_TIMES * N_TOKENS)
+
+
+def nearest() -> Measurement:
+    """Measure questions per second in a vector search over 200,000 rows."""
+    vectors = np.random.default_rng(0).standard_normal((200_000, 384)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    indices = VectorIndex(vectors), VectorIndex(vectors)
+    for index, rows in zip(indices, (None, DeviceRows(vectors)), strict=True):
+        vars(index)["_on_gpu"] = rows
+    return on_both(lambda gpu: indices[gpu].search(vectors[:256], 10), 256, "questions/s")
+
+
 SUITES = {
     "embed": {
         "names": lambda: embed(names()),
@@ -154,5 +189,13 @@ SUITES = {
     "llm": {
         f"{n}_{ms}ms": partial(calls, ms / 1000, n)
         for n, ms in ((16, 50), (16, 500), (64, 50), (256, 500), (256, 50))
+    },
+    "gpu": {
+        "embedding": lambda: reading(
+            SentenceEmbedder, lambda model, texts: model.encode(texts, kind="passage")
+        ),
+        "rerank": rerank,
+        "nearest": nearest,
+        "tagging": lambda: reading(Spacy, lambda model, texts: list(model.sentences(texts))),
     },
 }

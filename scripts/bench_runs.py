@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import faiss
@@ -78,11 +79,8 @@ def plain_loop(experiment: Experiment, resources: Mapping[str, Any], path: Path)
 
 def start_command(*arguments: str) -> Measurement:
     """Measure the start of a command against `import numpy`."""
-    mine, other = in_turns(
-        lambda: run_command(*GRAPHRAG_BENCH, *arguments),
-        lambda: run_command(sys.executable, "-c", "import numpy"),
-        N_REPEATS,
-    )
+    ours, reference = (*GRAPHRAG_BENCH, *arguments), (sys.executable, "-c", "import numpy")
+    mine, other = in_turns(partial(run_command, *ours), partial(run_command, *reference), N_REPEATS)
     return rates(1, mine, other, "starts/s", seconds=float(np.median(mine)))
 
 
@@ -99,23 +97,16 @@ def run_command(*command: str) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def chunks(size: int) -> ChunkTable:
-    """Return passages of the synthetic world as chunks."""
-    world = make_world(WorldSettings(size=size)).passages[:size]
-    return ChunkTable.of([(one.id, one.title, one.text) for one in world])
-
-
 def tagging() -> Measurement:
     """Measure building an entity-passage graph against only tagging the texts."""
-    table, nlp, quiet = chunks(1000), Spacy(), Progress(quiet=True)
+    passages = make_world(WorldSettings(size=1000)).passages[:1000]
+    table = ChunkTable.of([(one.id, one.title, one.text) for one in passages])
+    nlp = Spacy()
     texts, raw = [*dict.fromkeys(table.titles), *table.texts], nlp._loaded
-    no_names = type("Corpus", (), {"documents": ()})()
+    corpus = SimpleNamespace(documents=())
+    build = partial(entity_passage, corpus=corpus, chunk_table=table, nlp=nlp, progress=QUIET)
     next(raw.pipe(texts[:1]))
-    times = in_turns(
-        lambda: entity_passage(corpus=no_names, chunk_table=table, nlp=nlp, progress=quiet),
-        lambda: [len(one.ents) for one in raw.pipe(texts)],
-        3,
-    )
+    times = in_turns(build, lambda: [len(one.ents) for one in raw.pipe(texts)], 3)
     return rates(len(table), *times, "chunks/s")
 
 

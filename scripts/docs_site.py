@@ -9,9 +9,10 @@ Usage: python -m scripts.docs_site [api]; `make docs` builds the whole site.
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from itertools import count, pairwise
+from typing import Any
 
 from graphrag_bench import api
 from graphrag_bench.config.sources import built_in_names
@@ -62,7 +63,7 @@ def flow_chart(pipeline: Pipeline, operators_page: str) -> list[str]:
     lines = ["flowchart TB", "classDef model stroke-dasharray: 5 3"]
     names = (f"s{number}" for number in count())
 
-    def frame(title: str, arms: Sequence[tuple[str, Steps]]) -> str:
+    def frame(title: str, arms: Iterable[tuple[str, Steps]]) -> str:
         own = next(names)
         lines.append(f'subgraph {own}["{title}"]')
         for arm, steps in arms:
@@ -75,9 +76,11 @@ def flow_chart(pipeline: Pipeline, operators_page: str) -> list[str]:
 
     def draw(step: Step) -> str:
         if not isinstance(step, OperatorStep):
-            return frame(
-                " ".join([*step.label.split(" ")[1:2], *scalars(step)]), list(arms_of(step))
-            )
+            values = {one.name: getattr(step, one.name) for one in fields(step)}  # type: ignore[arg-type]
+            settings = [f"{name}={value}" for name, value in values.items()
+                        if name != "label" and isinstance(value, str | int) and value]  # fmt: skip
+            title = " ".join([*step.label.split(" ")[1:2], *settings])
+            return frame(title, arms_of(step, values))
         own, operator = next(names), step.operator
         reads = [one.slot for one in operator.reads if not one.optional or one.slot in step.use]
         slots = f"{', '.join(reads)} → {', '.join([*operator.writes, *operator.may_write])}"
@@ -91,21 +94,16 @@ def flow_chart(pipeline: Pipeline, operators_page: str) -> list[str]:
     return [*lines, *(f"{one} --> {two}" for one, two in pairwise(frames))]
 
 
-def scalars(step: Step) -> list[str]:
-    """Return the settings of a combinator that are words or numbers, as `name=value`."""
-    values = {one.name: getattr(step, one.name) for one in fields(step)}  # type: ignore[arg-type]
-    return [f"{name}={value}" for name, value in values.items()
-            if name != "label" and isinstance(value, str | int) and value]  # fmt: skip
-
-
-def arms_of(step: Step) -> Iterator[tuple[str, Steps]]:
+def arms_of(step: Step, values: Mapping[str, Any]) -> Iterator[tuple[str, Steps]]:
     """Yield the lists of steps inside a combinator, each with the name of its arm or field."""
-    for one in fields(step):  # type: ignore[arg-type]
-        value = getattr(step, one.name)
-        named = value if isinstance(value, Mapping) else {one.name: value}
-        for name, steps in named.items():
-            if isinstance(steps, tuple) and steps in step.parts and (steps or named is value):
-                yield "" if one.name == "steps" else str(name), steps
+    for field, value in values.items():
+        for name, steps in (value if isinstance(value, Mapping) else {field: value}).items():
+            if (
+                isinstance(steps, tuple)
+                and steps in step.parts
+                and (steps or isinstance(value, Mapping))
+            ):
+                yield "" if field == "steps" else str(name), steps
 
 
 def reference() -> None:

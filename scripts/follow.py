@@ -18,18 +18,20 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 SKIPPED = ["gpt-4o-mini", "OPENAI_API_KEY"]
+Done = subprocess.CompletedProcess[str]
 SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _BLOCK = re.compile(r'^```(\w+)(?: title="(.+?)")?\n(.*?)^```$', re.M | re.S)
+_COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.M)
+"""A command of a `console` block, and its expected output."""
 _NAMED = re.compile(r"# (\S+\.\w+)( \(at the end\))?\n")
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """A fenced block with its language, file name (or "") and text."""
 
     language: str
@@ -40,19 +42,7 @@ class Block:
     @property
     def commands(self) -> list[str]:
         """The commands of a `bash` block; continued lines are joined."""
-        joined = self.text.replace("\\\n", " ")
-        return [line for line in joined.splitlines() if line.strip()]
-
-    @property
-    def dialogue(self) -> list[tuple[str, list[str]]]:
-        """The commands of a `console` block, each with its expected output lines."""
-        result: list[tuple[str, list[str]]] = []
-        for line in self.text.splitlines():
-            if line.startswith("$ "):
-                result.append((line[2:], []))
-            else:
-                result[-1][1].append(line.strip())
-        return result
+        return [line for line in self.text.replace("\\\n", " ").splitlines() if line.strip()]
 
 
 def pages() -> list[Path]:
@@ -79,9 +69,6 @@ def write(block: Block, folder: Path) -> None:
     path.write_text(before + block.text, encoding="utf-8")
 
 
-Done = subprocess.CompletedProcess[str]
-
-
 def shell(text: str, folder: Path, *, python: bool = False) -> Done:
     """Run a command line or a script in a new process."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -103,10 +90,10 @@ def check(page: Path, folder: Path, run: Callable[..., Done] = shell) -> list[st
             if not doctest.OutputChecker().check_output(block.text, printed, SAME):
                 wrong.append(f"output:\n{printed}\nexpected:\n{block.text}")
         elif block.language == "console":
-            for line, lines in block.dialogue:
+            for line, expected in _COMMAND.findall(block.text):
                 done = run(line, folder)
                 out = (done.stdout + done.stderr).replace(f"{folder}/", "")
-                if missing := [one for one in lines if one not in out]:
+                if missing := [one for one in expected.splitlines() if one.strip() not in out]:
                     wrong.append(f"{line}\noutput:\n{out}\nmissing: {missing}")
         elif block.language in ("bash", "python"):
             python, printed = block.language == "python", ""

@@ -45,21 +45,6 @@ READERS = {"getsource", "getsourcelines", "getcomments", "getdoc", "get_docstrin
 """Functions that read source text or docstrings, in addition to `ast.parse`."""
 
 
-def measures() -> list[tuple[str, str]]:
-    """Return the name and the value of each measure of the source code."""
-    settings = sum(map(len, unvaried_settings().values()))
-    return [
-        ("lines of graphrag_bench, operators, methods", f"{n_lines(*CODE):,}"),
-        ("files of these", f"{len(files(*CODE))}"),
-        ("lines of tests / scripts", f"{n_lines('tests'):,} / {n_lines('scripts'):,}"),
-        ("commands", f"{sum(map(len, GROUPS.values()))}"),
-        ("import cycles of modules or folders", f"{len(import_cycles())}"),
-        ("public classes defined twice", f"{len(classes_defined_twice())}"),
-        ("places that read source text, without the fingerprint", f"{len(source_readers())}"),
-        ("settings of operators and builders that no file varies", f"{settings}"),
-    ]
-
-
 def files(*folders: str) -> list[Path]:
     """Return the Python files in some folders of the project, sorted."""
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
@@ -78,8 +63,7 @@ def tree_of(path: Path) -> ast.Module:
 
 def module_of(path: Path) -> str:
     """Return the dotted module name of a file of the project."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -95,8 +79,8 @@ def imports(path: Path) -> Iterator[str]:
 
 def part_of(module: str) -> str:
     """Return the top-level module or folder inside `graphrag_bench`; "" for other packages."""
-    package, _, rest = module.partition(".")
-    return rest.partition(".")[0] if package == "graphrag_bench" else ""
+    package, *rest = module.split(".")
+    return rest[0] if package == "graphrag_bench" and rest else ""
 
 
 @cache
@@ -120,7 +104,7 @@ def classes_defined_twice() -> dict[str, list[str]]:
         for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(module_of(path))
-    return {name: modules for name, modules in sorted(places.items()) if len(modules) > 1}
+    return {name: modules for name, modules in places.items() if len(modules) > 1}
 
 
 def source_readers() -> list[str]:
@@ -134,55 +118,45 @@ def source_readers() -> list[str]:
     ]  # fmt: skip
 
 
-def unvaried_settings() -> dict[str, list[str]]:
+def unvaried_settings() -> list[str]:
     """Return the settings of operators and builders that no file of the project sets.
 
     A YAML file sets a setting by a key, code by a keyword or a key, and a page by `.NAME=` in a
     command. Prompts are ignored, because they are settings only so that they are part of keys.
     """
     load_plugins()
-    varied = {name for path in _tracked("*.yaml") for name in _names(path)}
-    varied |= {
-        str(node.arg)
-        for path in files(*CODE, "tests", "scripts")
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.keyword)
-    }
-    varied |= {
-        str(key.value)
-        for path in files("tests", "scripts")
-        for node in ast.walk(tree_of(path)) if isinstance(node, ast.Dict)
-        for key in node.keys if isinstance(key, ast.Constant)
-    }  # fmt: skip
-    pages = _tracked("*.md")
-    varied |= {name for page in pages for name in re.findall(r"\.(\w+)=", page.read_text("utf-8"))}
-    unvaried = defaultdict(list)
-    for one in [*operators.all(), *builders.all()]:
-        for name, setting in one.settings.items():
-            if name not in varied and not isinstance(setting.default, Prompt):
-                unvaried[one.name].append(name)
-    return dict(unvaried)
+    varied = {name for text in _tracked("*.yaml") for name in _names(yaml.safe_load(text))}
+    varied |= {name for text in _tracked("*.md") for name in re.findall(r"\.(\w+)=", text)}
+    for path in files(*CODE, "tests", "scripts"):
+        own = path.relative_to(ROOT).parts[0] in CODE
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.keyword):
+                varied.add(str(node.arg))
+            elif isinstance(node, ast.Dict) and not own:
+                varied |= {str(key.value) for key in node.keys if isinstance(key, ast.Constant)}
+    return [
+        f"{one.name}.{name}"
+        for one in [*operators.all(), *builders.all()]
+        for name, setting in one.settings.items()
+        if name not in varied and not isinstance(setting.default, Prompt)
+    ]
 
 
-def _tracked(pattern: str) -> list[Path]:
+def _tracked(pattern: str) -> Iterator[str]:
+    """Yield the text of each file in git that matches the pattern."""
     words = ["git", "ls-files", pattern]
     listed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return [ROOT / name for name in listed.splitlines()]
+    return ((ROOT / name).read_text("utf-8") for name in listed.splitlines())
 
 
-def _names(path: Path) -> Iterator[str]:
-    """Yield the keys of a YAML file; dotted keys are split."""
-
-    def inside(value: Any) -> Iterator[str]:
-        if isinstance(value, Mapping):
-            for key, one in value.items():
-                yield from str(key).split(".")
-                yield from inside(one)
-        elif isinstance(value, list):
-            for one in value:
-                yield from inside(one)
-
-    yield from inside(yaml.safe_load(path.read_text("utf-8")))
+def _names(value: Any) -> Iterator[str]:
+    """Yield the keys inside a value of YAML; dotted keys are split."""
+    if isinstance(value, Mapping):
+        yield from ".".join(map(str, value)).split(".")
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            yield from _names(one)
 
 
 def frames_of(work: Callable[[], object], until: tuple[str, str] = ("", "")) -> Counter[str]:
@@ -230,8 +204,15 @@ def call(home: Path) -> Counter[str]:
 
 
 if __name__ == "__main__":
-    for measure, value in measures():
-        print(f"{measure}: {value}")
+    print(f"lines of graphrag_bench, operators, methods: {n_lines(*CODE):,}")
+    print(f"files of these: {len(files(*CODE))}")
+    print(f"lines of tests / scripts: {n_lines('tests'):,} / {n_lines('scripts'):,}")
+    print(f"commands: {sum(map(len, GROUPS.values()))}")
+    print(f"import cycles of modules or folders: {len(import_cycles())}")
+    print(f"public classes defined twice: {len(classes_defined_twice())}")
+    print(f"places that read source text, without the fingerprint: {len(source_readers())}")
+    unvaried = len(unvaried_settings())
+    print(f"settings of operators and builders that no file varies: {unvaried}")
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         run(home)

@@ -8,6 +8,8 @@ Usage: python scripts/write_board.py
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -58,34 +60,26 @@ def anchor(one: Result) -> str:
     return f"{one['dataset']}-{one['method']}-{one['key']}".lower()
 
 
-def figure(one: Result, name: str) -> str:
-    """Format a metric as `0.775 [0.71, 0.84]`, or as – if the run does not have it."""
-    value = one["metrics"].get(name)
-    return "{mean:.3f} [{low:.2f}, {high:.2f}]".format(**value) if value else "–"
-
-
-def scored(one: Result, names: Sequence[str]) -> str:
-    """Return the number of scored questions, e.g. `60 of 70` or `70` if all were scored."""
-    n = min((one["metrics"][name]["n"] for name in names if name in one["metrics"]), default=0)
-    return f"{n} of {one['n']}" if n < one["n"] else str(n)
-
-
 def board(every: Sequence[Result]) -> list[str]:
-    """Return the lines of the tables, one table for each data set and corpus."""
+    """Return the lines of the tables, one table for each data set and corpus.
+
+    The column n is e.g. `60 of 70`, or `70` if all questions were scored.
+    """
     lines: list[str] = []
-    for dataset, corpus in dict.fromkeys((one["dataset"], one["corpus"]) for one in every):
-        own = [one for one in every if (one["dataset"], one["corpus"]) == (dataset, corpus)]
+    for (dataset, corpus), group in groupby(every, itemgetter("dataset", "corpus")):
+        own, rows = list(group), []
         names = [name for name in SHOWN if any(name in one["metrics"] for one in own)]
-        heads = ("method", "n", *names, "context tokens", "profile", "reader", "commit")
-        rows = [
-            (
-                f"[{cell(one['title'])}](#{anchor(one)})", scored(one, names),
-                *(figure(one, name) for name in names),
+        for one in own:
+            metrics = [one["metrics"].get(name) for name in names]
+            n = min((metric["n"] for metric in metrics if metric), default=0)
+            rows.append((
+                f"[{cell(one['title'])}](#{anchor(one)})",
+                f"{n} of {one['n']}" if n < one["n"] else str(n),
+                *("{mean:.3f} [{low:.2f}, {high:.2f}]".format(**m) if m else "–" for m in metrics),
                 f"{one['usage']['context_tokens_per_question']:,.0f}", cell(one["profile"]),
                 cell(one["llm"].partition("@")[0] or "–"), cell(one["environment"]["commit"]),
-            )
-            for one in own
-        ]  # fmt: skip
+            ))  # fmt: skip
+        heads = ("method", "n", *names, "context tokens", "profile", "reader", "commit")
         about = f"All runs of this table use the corpus with the hash `{corpus}`."
         lines += [f"### {cell(dataset)}", "", about, "", *table(heads, rows), ""]
     return lines

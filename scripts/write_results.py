@@ -4,21 +4,24 @@ The tables come from CSV files in docs/results. `scripts/judge_bias.py` writes j
 `graphrag-bench table runs/SET columns=all --format csv` prints methods/SET.csv. The check covers
 numbers with three decimals on the pages listed in `parted`. Each number must be in a CSV file or on
 the board, and its paragraph must name the method or data set of that row.
-Usage: python scripts/write_results.py
+Usage: python scripts/write_results.py [HOME]. With HOME, wildgraphbench.csv is first written from
+the runs in this folder.
 """
 
 import csv
-import posixpath
+import os
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
+
 from graphrag_bench.api import stored_runs
 from graphrag_bench.config.sources import built_in_names, method_file, read_mapping
-from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
+from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.papers.printed import load_paper, load_table, paper_names, table_names
 from graphrag_bench.run import stored
 from scripts import write_board, write_docs
@@ -32,18 +35,16 @@ N_HEAD = 8
 """Number of methods in the table of the README."""
 UNVERIFIED = " (?)"
 """Mark after the name of a method that was not compared with its authors' code."""
-Row = Mapping[str, str]
+WILD = RESULTS / "wildgraphbench.csv"
+_MEASURES = ("evidence_recall@5", "evidence_recall@10", "all_evidence@5", "all_evidence@10")
+_AT_5 = "evidence@5 [95 %]"
+_FIGURE = re.compile(r"(?<![\d.])[01]\.\d{3}(?!\d)")
 
 
-def rows(file: str) -> list[Row]:
+def rows(file: str) -> list[Mapping[str, str]]:
     """Return the rows of the first table in a CSV file of docs/results."""
     first = (RESULTS / file).read_text("utf-8").partition("\n\n")[0]
     return list(csv.DictReader(first.splitlines()))
-
-
-def mean(cell: str) -> str:
-    """Return the mean in a cell such as `0.775 [0.71, 0.84]`, or – for an empty cell."""
-    return cell.partition(" ")[0] or "–"
 
 
 @cache
@@ -59,21 +60,17 @@ def link(title: str, page: Path) -> str:
     name = titles().get(title.removesuffix(UNVERIFIED))
     if name is None:
         return title
-    folder = page.parent.relative_to(ROOT).as_posix()
     own = name in built_in_names("method")
     place = write_docs.page_of(name) if own else MORE / name / "README.md"
-    target = place.relative_to(ROOT).as_posix()
-    return f"[{title}]({posixpath.relpath(target, folder)})"
-
-
-def held_out() -> list[str]:
-    """Return the table of the held-out sets."""
-    every = rows("heldout.csv")
-    return table(list(every[0]), [list(row.values()) for row in every])
+    return f"[{title}]({Path(os.path.relpath(place, page.parent)).as_posix()})"
 
 
 def methods(name: str, page: Path, n: int | None = None) -> list[str]:
     """Return a table of the methods on a data set by descending recall@5, or only the best `n`."""
+
+    def mean(cell: str) -> str:
+        return cell.partition(" ")[0] or "–"
+
     every = sorted(rows(f"methods/{name}.csv"), key=lambda row: mean(row[_AT_5]), reverse=True)
     heads = ("method", "`method=`", "recall@2", "recall@5 [95 %]", "recall@10",
              "evidence in context", "context tokens")  # fmt: skip
@@ -89,11 +86,6 @@ def methods(name: str, page: Path, n: int | None = None) -> list[str]:
         if row[_AT_5]
     ]  # fmt: skip
     return table(heads, lines)
-
-
-_AT_5 = "evidence@5 [95 %]"
-WILD = RESULTS / "wildgraphbench.csv"
-_MEASURES = ("evidence_recall@5", "evidence_recall@10", "all_evidence@5", "all_evidence@10")
 
 
 def store_wild(home: str) -> None:
@@ -115,104 +107,60 @@ def store_wild(home: str) -> None:
 
 def wild() -> dict[str, list[str]]:
     """Return the tables of wildgraphbench.md by name."""
-    every = list(csv.DictReader(WILD.read_text("utf-8").splitlines()))
-    of: dict[str, list[Row]] = {}
-    for row in every:
-        of.setdefault(row["method"], []).append(row)
-    methods = sorted(of, key=lambda name: -_mean(of[name], _MEASURES[0]).mean)
-    page = RESULTS / "wildgraphbench.md"
+
+    def cell(rows: pd.DataFrame, measure: str = _MEASURES[0]) -> str:
+        one = mean_with_interval(rows[measure].tolist())
+        return f"{one.mean:.3f} [{one.low:.2f}, {one.high:.2f}]"
+
+    every = pd.read_csv(WILD)
+    every["topic"] = every["question"].str.partition("/")[0]
+    of = dict(list(every.groupby("method")))
+    best_first = sorted(of, key=lambda name: -of[name][_MEASURES[0]].mean())
+    linked = [(link(method_file(name)["title"], WILD), of[name]) for name in best_first]
     heads = ("method", "n", "recall@5 [95 %]", "recall@10 [95 %]", "all evidence@5 [95 %]",
              "all evidence@10 [95 %]")  # fmt: skip
-    tables = {
-        "all": table(heads, [
-            (link(method_file(name)["title"], page), str(len(of[name])),
-             *(_cell(of[name], measure) for measure in _MEASURES))
-            for name in methods
-        ])
-    }  # fmt: skip
-    for part, key in (
-        ("type", lambda row: row["type"]),
-        ("topic", lambda row: row["question"].partition("/")[0]),
-    ):
-        groups = sorted({key(row) for row in every})
-        counts = Counter(key(row) for row in of[methods[0]])
-        lines = [
-            (link(method_file(name)["title"], page),
-             *(_cell([row for row in of[name] if key(row) == group], _MEASURES[0])
-               for group in groups))
-            for name in methods
-        ]  # fmt: skip
-        tables[part] = table(["method", *(f"{one}, n = {counts[one]}" for one in groups)], lines)
+    lines = [
+        (title, str(len(own)), *(cell(own, one) for one in _MEASURES)) for title, own in linked
+    ]
+    tables = {"all": table(heads, lines)}
+    for part in ("type", "topic"):
+        counts = linked[0][1][part].value_counts().sort_index()
+        lines = [(title, *(cell(own[own[part] == group]) for group in counts.index))
+                 for title, own in linked]  # fmt: skip
+        tables[part] = table(["method", *(f"{one}, n = {n}" for one, n in counts.items())], lines)
     lines = []
-    for name in methods:
-        walked = {row["question"] for row in of[name] if row["fallback"] == "0"}
-        if fell := len(of[name]) - len(walked):
-            sides = (of[name], of["vanilla"])
-            same = ([row for row in rows if row["question"] in walked] for rows in sides)
-            cells = (_cell(rows, _MEASURES[0]) for rows in same)
-            lines.append((link(method_file(name)["title"], page), str(fell), *cells))
+    for title, own in linked:
+        walked = own.loc[own["fallback"] == 0, "question"]
+        if fell := len(own) - len(walked):
+            same = (rows[rows["question"].isin(walked)] for rows in (own, of["vanilla"]))
+            lines.append((title, str(fell), *map(cell, same)))
     heads = ("method", "questions with fallback", "recall@5 on the other questions",
              "VanillaRAG on the same questions")  # fmt: skip
-    tables["fallback"] = table(heads, lines)
-    return tables
+    return {**tables, "fallback": table(heads, lines)}
 
 
-def _mean(rows: Sequence[Row], measure: str) -> Mean:
-    return mean_with_interval([float(row[measure]) for row in rows])
+def verdicts() -> dict[str, list[str]]:
+    """Return the tables of judge_bias.md by name.
 
-
-def _cell(rows: Sequence[Row], measure: str) -> str:
-    one = _mean(rows, measure)
-    return f"{one.mean:.3f} [{one.low:.2f}, {one.high:.2f}]"
-
-
-def verdicts() -> list[str]:
-    """Return the table of the verdicts on the answers as a whole, with one row per log."""
+    `verdicts` has the verdicts on the answers as a whole, with one row per log. `criteria` has how
+    often a position won both orders, by log and criterion.
+    """
+    every = rows("judge_bias.csv")
     heads = ("set", "A", "B", "pairs", "averaged [95 %]", "A wins both", "B wins both",
              "position wins both", "of decided pairs", "first wins", "p")  # fmt: skip
-    every = [row for row in rows("judge_bias.csv") if row["criterion"] in ("", "Overall Winner")]
-    own = {"averaged [95 %]": "averaged"}
-    return table(heads, [[row[own.get(head, head)] or "–" for head in heads] for row in every])
-
-
-def criteria() -> list[str]:
-    """Return the table of how often a position won both orders, by log and criterion."""
-    by_log: dict[tuple[str, ...], dict[str, str]] = {}
-    for row in rows("judge_bias.csv"):
+    lines = [[row[head.removesuffix(" [95 %]")] or "–" for head in heads]
+             for row in every if row["criterion"] in ("", "Overall Winner")]  # fmt: skip
+    by_log = defaultdict[tuple[str, ...], dict[str, str]](dict)
+    for row in every:
         if row["criterion"]:
-            by_log.setdefault((row["set"], row["A"], row["B"]), {})[row["criterion"]] = row[
-                "position"
-            ]
-    heads = next(iter(by_log.values()))
-    return table(("set", "A", "B", *heads), [(*log, *of.values()) for log, of in by_log.items()])
+            by_log[row["set"], row["A"], row["B"]][row["criterion"]] = row["position"]
+    criteria = next(iter(by_log.values()))
+    positions = [(*log, *of.values()) for log, of in by_log.items()]
+    return {
+        "verdicts": table(heads, lines), "criteria": table(("set", "A", "B", *criteria), positions)
+    }  # fmt: skip
 
 
-def pages() -> dict[Path, str]:
-    """Return the text of each page with its current tables."""
-    readme, front, field, page, judge = (
-        ROOT / "README.md", *(RESULTS / name for name in
-        ("README.md", "field.md", "methods.md", "judge_bias.md")),
-    )  # fmt: skip
-    parts = {
-        readme: {"held-out": held_out(), "methods": methods("musique", readme, N_HEAD)},
-        front: {
-            "held-out": held_out(),
-            "papers": papers(),
-            "parity": part(RESULTS.parent / "parity.md", "badges"),
-            "board": [
-                line.replace("](#", "](board.md#")
-                for line in write_board.board(write_board.results())
-            ],
-        },
-        field: {"held-out": held_out()},
-        page: {name: methods(name, page) for name in SETS},
-        RESULTS / "wildgraphbench.md": wild(),
-        judge: {"verdicts": verdicts(), "criteria": criteria()},
-    }
-    return {path: _with(path.read_text("utf-8"), of) for path, of in parts.items()}
-
-
-@cache
 def papers() -> list[str]:
     """Return a table that counts the tables and the printed numbers of each paper."""
     lines = []
@@ -223,47 +171,54 @@ def papers() -> list[str]:
     return table(("paper", "name", "tables and figures", "printed numbers"), lines)
 
 
-def part(page: Path, name: str) -> list[str]:
-    """Return the lines of a table that another script wrote into a page."""
-    _, _, rest = page.read_text("utf-8").partition(f"<!-- {name}: ")
-    return rest.partition(f"<!-- end of {name} -->")[0].strip().splitlines()[1:]
-
-
-def _with(text: str, parts: Mapping[str, list[str]]) -> str:
-    for name, lines in parts.items():
-        text = with_part(text, name, "write_results.py", lines)
-    return text
+def pages() -> dict[Path, str]:
+    """Return the text of each page with its current tables."""
+    readme, page = ROOT / "README.md", RESULTS / "methods.md"
+    sets = rows("heldout.csv")
+    held_out = {"held-out": table(list(sets[0]), [list(row.values()) for row in sets])}
+    parity = (ROOT / "docs" / "parity.md").read_text("utf-8").partition("<!-- badges: ")[2]
+    board = write_board.board(write_board.results())
+    front = {
+        "papers": papers(),
+        "parity": parity.partition("\n<!-- end of badges -->")[0].splitlines()[1:],
+        "board": [line.replace("](#", "](board.md#") for line in board],
+    }
+    parts = {
+        readme: {**held_out, "methods": methods("musique", readme, N_HEAD)},
+        RESULTS / "README.md": {**held_out, **front},
+        RESULTS / "field.md": held_out,
+        page: {name: methods(name, page) for name in SETS},
+        RESULTS / "wildgraphbench.md": wild(),
+        RESULTS / "judge_bias.md": verdicts(),
+    }
+    texts = {path: path.read_text("utf-8") for path in parts}
+    for path, tables in parts.items():
+        for name, lines in tables.items():
+            texts[path] = with_part(texts[path], name, "write_results.py", lines)
+    return texts
 
 
 @cache
 def figures() -> dict[str, set[str]]:
     """Return the numbers with three decimals of each method, by the names of the method."""
-    result: dict[str, set[str]] = {}
-    for name in SETS:
-        for row in rows(f"methods/{name}.csv"):
-            of = result.setdefault(row["method"].removesuffix(UNVERIFIED), set())
-            of |= set(_FIGURE.findall(" ".join(row.values())))
-    for row in rows("heldout.csv"):
-        of = result.setdefault(row["set"].partition(",")[0], set())
-        of |= set(_FIGURE.findall(" ".join(row.values())))
+    named = [(row["method"].removesuffix(UNVERIFIED), row)
+             for name in SETS for row in rows(f"methods/{name}.csv")]  # fmt: skip
+    named += [(row["set"].partition(",")[0], row) for row in rows("heldout.csv")]
+    named += [("HiRAG", row) for row in rows("judge_bias.csv")]
+    result = defaultdict[str, set[str]](set)
+    for title, row in named:
+        result[title] |= set(_FIGURE.findall(" ".join(row.values())))
     for one in write_board.results():
-        of = result.setdefault(one["title"], set())
-        of |= {f"{value['mean']:.3f}" for value in one["metrics"].values()}
-    judged = " ".join(cell for row in rows("judge_bias.csv") for cell in row.values())
-    result["HiRAG"] = set(_FIGURE.findall(judged))
+        result[one["title"]] |= {f"{value['mean']:.3f}" for value in one["metrics"].values()}
     names = titles()
     return {**{names[title]: of for title, of in result.items() if title in names}, **result}
 
 
-_FIGURE = re.compile(r"(?<![\d.])[01]\.\d{3}(?!\d)")
-
-
 def unsupported(text: str) -> Iterator[tuple[str, str]]:
     """Yield each number that no method named in its paragraph has, and the paragraph."""
-    known = figures()
     prose = re.sub(r"(?ms)^```.*?^```$|^<!-- [\w-]+: .*?^<!-- end of [\w-]+ -->$", "", text)
     for paragraph in re.split(r"\n\n|\n(?=[|-] ?)", prose):
-        named = [of for name, of in known.items() if name.lower() in paragraph.lower()]
+        named = [of for name, of in figures().items() if name.lower() in paragraph.lower()]
         for figure in _FIGURE.findall(paragraph):
             if not any(figure in of for of in named):
                 yield figure, paragraph
@@ -271,12 +226,12 @@ def unsupported(text: str) -> Iterator[tuple[str, str]]:
 
 def parted() -> list[str]:
     """Return a message for each number on the checked pages that is in none of the files."""
-    checked = [ROOT / "README.md", ROOT / "docs" / "concepts.md", RESULTS / "README.md",
-               RESULTS / "judge_bias.md"]  # fmt: skip
+    checked = ("README.md", "docs/concepts.md", "docs/results/README.md",
+               "docs/results/judge_bias.md")  # fmt: skip
     return [
-        f"{path.relative_to(ROOT)}: {figure} in {paragraph[:60]!r}"
+        f"{path}: {figure} in {paragraph[:60]!r}"
         for path in checked
-        for figure, paragraph in unsupported(path.read_text("utf-8"))
+        for figure, paragraph in unsupported((ROOT / path).read_text("utf-8"))
     ]
 
 
