@@ -2,8 +2,8 @@
 
 `ppr` compares with prpack in igraph. The degrees of the graph follow a power law (exponent 2.5).
 Each question has three seeds, and a hub is among the seeds of every second question. Our graph is
-prepared and our kernels are compiled before the measurement, but igraph converts its graph in each
-call. `overlap` is the mean fraction of the exact top k that is in our top k.
+prepared and our kernels are compiled before the measurement, but igraph converts graph and seeds
+in each call. `overlap` is the mean fraction of the exact top k that is in our top k.
 
 `vdb` compares with `faiss.knn` over the same memory-mapped float32 vectors. `recall` is the
 fraction of its results that are in our results.
@@ -34,8 +34,7 @@ from graphrag_bench.values import ChunkScores, FloatArray, IntArray, Node, Ranke
 from operators.chunk.ppr import ppr as chunk_ppr
 from operators.node.ppr import ppr as node_ppr
 
-Scores = Callable[[], FloatArray]
-Question = tuple[Callable[[], Ranked[Any]], Scores]
+Question = tuple[Callable[[], Ranked[Any]], Callable[[], FloatArray]]
 """Functions that compute our ranking, and the exact scores of all candidates."""
 EXPONENT = 2.5
 """Exponent of the degree distribution: P(degree = d) is proportional to d ** -2.5."""
@@ -70,19 +69,20 @@ def draw_seeds(strength: FloatArray) -> list[IntArray]:
     return [np.unique(one) for one in starts]
 
 
-def prpack(walk: Walk, damping: float) -> Callable[[IntArray, FloatArray], Scores]:
-    """Return a function that prepares a call of igraph's PageRank on the graph of the walk."""
+def prpack(walk: Walk, damping: float) -> Callable[[IntArray, FloatArray], FloatArray]:
+    """Return igraph's PageRank on the graph of the walk, as a function of seeds and weights."""
     half = triu(walk.transition @ diags(walk.strength), format="coo")
     graph = igraph.Graph(n=len(walk), edges=np.stack([half.row, half.col], axis=1))
     graph.es["weight"] = half.data
+    rank = partial(graph.personalized_pagerank, damping=damping, weights="weight",
+                   implementation="prpack")  # fmt: skip
 
-    def of_reset(rows: IntArray, weights: FloatArray) -> Scores:
+    def exact(rows: IntArray, weights: FloatArray) -> FloatArray:
         reset = np.zeros(len(walk))
         reset[rows] = weights
-        settings = {"reset": reset.tolist(), "damping": damping, "weights": "weight"}
-        return lambda: np.array(graph.personalized_pagerank(**settings, implementation="prpack"))
+        return np.array(rank(reset=reset.tolist()))
 
-    return of_reset
+    return exact
 
 
 def compare_with_exact(questions: Iterable[Question], top: int) -> Measurement:
@@ -107,7 +107,7 @@ def top100(damping: float) -> Measurement:
         return node_ppr(start, graph=graph, top_k=100, damping=damping, reset="uniform")[0][0]
 
     seeds = draw_seeds(walk.strength)
-    questions = ((partial(ours, rows), exact(rows, np.ones(len(rows)))) for rows in seeds)
+    questions = ((partial(ours, rows), partial(exact, rows, np.ones(len(rows)))) for rows in seeds)
     return compare_with_exact(questions, 100)
 
 
@@ -130,11 +130,11 @@ def chunk_ppr_100k() -> Measurement:
         weights /= weights.sum()
         start = Ranked[Node](rows, np.full(len(rows), 1 / len(rows)))
         scores = ChunkScores.sparse(near, weights, n_chunks)
-        reset = np.concatenate([rows, n_nodes + near])
-        of_all = exact(reset, np.concatenate([start.scores, 0.2 * weights]))
+        seeds = np.concatenate([rows, n_nodes + near])
+        restarts = np.concatenate([start.scores, 0.2 * weights])
 
         def theirs() -> FloatArray:
-            mass = of_all()[n_nodes:]
+            mass = exact(seeds, restarts)[n_nodes:]
             return mass / mass.max()
 
         ours = partial(chunk_ppr, [start], [scores], graph=graph, joined="chunks",
@@ -189,14 +189,12 @@ def search(n_rows: int, n_questions: int, n_repeats: int) -> Measurement:
 
 SUITES = {
     "ppr": {
-        "top100_1m": partial(top100, 0.5),
-        "top100_1m_085": partial(top100, 0.85),
-        "chunk_ppr_100k": chunk_ppr_100k,
-        "exact_90k": exact_90k,
+        "top100_1m": partial(top100, 0.5), "top100_1m_085": partial(top100, 0.85),
+        "chunk_ppr_100k": chunk_ppr_100k, "exact_90k": exact_90k,
     },
     "vdb": {
         "batch_1m": partial(search, 1_000_000, 1000, 3),
         "one_1m": partial(search, 1_000_000, 1, 15),
         "batch_100k": partial(search, 100_000, 1000, 6),
     },
-}
+}  # fmt: skip

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from bench import Measurement, in_turns, rates, seconds
 from fake_openai import running
-from pydantic import BaseModel
+from pydantic import create_model
 
 from graphrag_bench.embedding.cached_models import CachedEmbedder
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
@@ -55,6 +55,7 @@ PLAIN = (
 )
 SECONDS, N_CALLS = 20, 12_800
 DEVICES, N_TIMES = ("cpu", "cuda"), 8
+Answer = create_model("Answer", answer=str)
 
 
 def names() -> list[str]:
@@ -86,7 +87,7 @@ def question() -> Measurement:
     """Measure the embedding of one question in milliseconds (lower is better)."""
     text = "Who founded the observatory of the city on the river?"
     mine, other, _, more = embed([text], "question")
-    times = {name: 1000 / more[name] for name in ("p50", "p95")}
+    times = {"p50": 1000 / more["p50"], "p95": 1000 / more["p95"]}
     return 1000 / mine, 1000 / other, "ms", {**more, **times}
 
 
@@ -102,12 +103,6 @@ def read_stored() -> Measurement:
     return rates(len(texts), times, [embedding], "texts/s")
 
 
-class Answer(BaseModel):
-    """The reply to every prompt."""
-
-    answer: str
-
-
 def calls(latency: float, concurrency: int) -> Measurement:
     """Measure calls; raises AssertionError for a lost, repeated or mixed-up reply."""
     n_rounds = min(N_CALLS // concurrency, round(SECONDS / latency))
@@ -120,13 +115,12 @@ def calls(latency: float, concurrency: int) -> Measurement:
         cache, ledger = Cache(Path(folder) / "cache.sqlite"), Ledger(Path(folder) / "ledger.jsonl")
         log, gate = ledger.logger("answer", "bench"), FailureGate("bench")
         model = client.attached(store=cache, budget=Budget(), log=log, gate=gate)
-        reading = json_format(Answer, "bench")
         warm = [(Message("user", f"Warm #{n}. {words}"),) for n in range(2 * concurrency)]
         client.complete(warm, max_tokens=50)
         peaks: list[int] = []
         cpu, began = time.process_time(), time.perf_counter()
         replies = ask_each(
-            model, prompts, reading, max_tokens=50, items=items,
+            model, prompts, json_format(Answer, "bench"), max_tokens=50, items=items,
             advance=lambda _: peaks.append(getrusage(RUSAGE_SELF).ru_maxrss),
         )  # fmt: skip
         took, cpu = time.perf_counter() - began, time.process_time() - cpu
@@ -181,21 +175,16 @@ def nearest() -> Measurement:
 
 SUITES = {
     "embed": {
-        "names": lambda: embed(names()),
-        "passages": lambda: embed(passages()),
-        "question": question,
-        "stored": read_stored,
+        "names": lambda: embed(names()), "passages": lambda: embed(passages()),
+        "question": question, "stored": read_stored,
     },
     "llm": {
         f"{n}_{ms}ms": partial(calls, ms / 1000, n)
         for n, ms in ((16, 50), (16, 500), (64, 50), (256, 500), (256, 50))
     },
     "gpu": {
-        "embedding": lambda: reading(
-            SentenceEmbedder, lambda model, texts: model.encode(texts, kind="passage")
-        ),
-        "rerank": rerank,
-        "nearest": nearest,
-        "tagging": lambda: reading(Spacy, lambda model, texts: list(model.sentences(texts))),
+        "embedding": lambda: reading(SentenceEmbedder, lambda m, t: m.encode(t, kind="passage")),
+        "rerank": rerank, "nearest": nearest,
+        "tagging": lambda: reading(Spacy, lambda m, texts: list(m.sentences(texts))),
     },
-}
+}  # fmt: skip

@@ -19,7 +19,8 @@ from graphrag_bench.config.sources import built_in_names
 from graphrag_bench.pipeline.pipeline import STAGES, Pipeline
 from graphrag_bench.pipeline.steps import OperatorStep, Step, Steps
 from graphrag_bench.view.page import write_demo
-from scripts.write_docs import ROOT, page_of
+from scripts.markdown import ROOT
+from scripts.write_docs import page_of
 
 PAGES = ROOT / "build" / "pages"
 FILES = ("*.md", "*.j2", "docs", "configs", "datasets/*.yaml", "CITATION.cff", "LICENSE")

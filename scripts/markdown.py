@@ -1,6 +1,16 @@
-"""Write Markdown tables, and replace the part of a page between two markers."""
+"""Write pages and Markdown tables, and replace the part of a page between two markers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def write_pages(pages: Mapping[Path, str]) -> None:
+    """Write the text of each page, and print its path."""
+    for path, text in pages.items():
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOT))
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

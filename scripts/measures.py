@@ -1,9 +1,8 @@
 """Measure the code: size, imports, names, settings, and the files that three operations use.
 
-docs/architecture.md shows the results, and `tests/test_layering.py` checks the measures that must
-be zero. The three operations are a question of a prepared run, a finished run, and a model call.
-All imports and artifacts are loaded before, and the files of the project whose functions are called
-are counted. `--files` lists these files with their numbers of function calls.
+docs/architecture.md shows the results and describes the three operations. `tests/test_layering.py`
+checks the measures that must be zero. `--files` lists the files of the operations with their
+numbers of function calls.
 Usage: python scripts/measures.py [--files]
 """
 

@@ -16,20 +16,21 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parent), str(ROOT)]
 
-from parity.comparison import Case, Ranking, cases, compare  # noqa: E402
+from parity.comparison import PAGE, Case, Ranking, Result, cases, compare, with_results  # noqa: E402
 from parity.freezing import ours  # noqa: E402
-from parity.page import PAGE, Result, unexplained, with_results  # noqa: E402
 
-DRIVERS = ROOT / "scripts" / "parity" / "drivers"
+from scripts.markdown import write_pages  # noqa: E402
+
 SECONDS = 900
 
 
-def engine_lists(case: Case, engines: Path, frozen: Path, work: Path) -> dict[str, object]:
+def engine_lists(case: Case, engines: Path, frozen: Path, work: Path) -> dict[str, Any]:
     """Return the rankings of an implementation; raises SystemExit if its driver fails."""
     python = engines / case.distribution / "bin" / "python"
     if not python.is_file():
@@ -37,26 +38,18 @@ def engine_lists(case: Case, engines: Path, frozen: Path, work: Path) -> dict[st
     target = frozen / "engine.json"
     target.unlink(missing_ok=True)
     shutil.rmtree(work, ignore_errors=True)
-    command = [
-        str(python), str(DRIVERS / f"drive_{case.engine}.py"), str(frozen), case.mode,
-        str(target), str(work),
-    ]  # fmt: skip
-    clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    settings = {**clean, "PYTHONHASHSEED": "0", "OPENAI_API_KEY": "none", "HF_HUB_OFFLINE": "1"}
+    driver = ROOT / "scripts" / "parity" / "drivers" / f"drive_{case.engine}.py"
+    settings = {**os.environ, "PYTHONHASHSEED": "0", "OPENAI_API_KEY": "none",
+                "HF_HUB_OFFLINE": "1"}  # fmt: skip
+    settings.pop("PYTHONPATH", None)
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=SECONDS, check=False, env=settings
-    )
+        [python, driver, frozen, case.mode, target, work],
+        capture_output=True, text=True, timeout=SECONDS, check=False, env=settings,
+    )  # fmt: skip
     if done.returncode or not target.is_file():
         tail = "\n".join((done.stdout + done.stderr).splitlines()[-25:])
         raise SystemExit(f"{case.name}: the engine failed.\n{tail}")
-    answers: dict[str, object] = json.loads(target.read_text(encoding="utf-8"))
-    return answers
-
-
-def ranking(rows: list[list[object]]) -> Ranking:
-    """Convert rows of ids and keys, as written by a driver, into a ranking."""
-    keys = tuple(tuple(key) for _, key in rows)  # type: ignore[call-overload]
-    return Ranking(tuple(one for one, _ in rows), keys if all(keys) else ())  # type: ignore[misc]
+    return json.loads(target.read_text(encoding="utf-8"))
 
 
 def run(case: Case, engines: Path, home: Path) -> Result:
@@ -65,33 +58,36 @@ def run(case: Case, engines: Path, home: Path) -> Result:
     theirs = engine_lists(case, engines, frozen, home / "engines" / case.name)
     differences = {}
     for question, mine in lists.items():
-        rows = theirs["answers"][question]  # type: ignore[index]
-        others = {stage: ranking(rows[stage]).head(most) for stage, most in case.stages.items()}
+        others = {}
+        for stage, n in case.stages.items():
+            rows = theirs["answers"][question][stage][:n]
+            keys = tuple(tuple(key) for _, key in rows)
+            others[stage] = Ranking(tuple(one for one, _ in rows), keys if all(keys) else ())
         differences[question] = compare(question, mine, others)
-    return Result(case, str(theirs["version"]), differences)
+    return Result(case, theirs["version"], differences)
 
 
 def main() -> int:
     """Run the cases and write the page; return 1 if a difference is not explained."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--engines", type=Path, required=True)
-    parser.add_argument("--cases", default="", help="comma-separated names (default: all)")
+    parser.add_argument("--cases", default=",".join(cases()), help="comma-separated names")
     parser.add_argument("--home", type=Path)
     parser.add_argument("--page", action="store_true", help="write docs/parity.md")
     options = parser.parse_args()
-    known = cases()
-    names = options.cases.split(",") if options.cases else list(known)
     with tempfile.TemporaryDirectory() as temporary:
         home = (options.home or Path(temporary)).resolve()
         results = []
-        for name in names:
-            results.append(run(known[name], options.engines.resolve(), home))
-            print(results[-1].line(), flush=True)  # noqa: T201
+        for name in options.cases.split(","):
+            results.append(result := run(cases()[name], options.engines.resolve(), home))
+            badge, counts = result.kinds()
+            print(f"{name}: {badge}; {counts} of {len(result.differences)} questions", flush=True)
     if options.page:
-        PAGE.write_text(with_results(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
-    for one in unexplained(results):
-        print(f"not explained: {one}")  # noqa: T201
-    return 1 if unexplained(results) else 0
+        write_pages({PAGE: with_results(PAGE.read_text(encoding="utf-8"), results)})
+    unexplained = [one for result in results for one in result.unexplained()]
+    for one in unexplained:
+        print(f"not explained: {one}")
+    return 1 if unexplained else 0
 
 
 if __name__ == "__main__":

@@ -15,9 +15,8 @@ from typing import Any
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.tables.board import BOARD, read_result
-from scripts.markdown import table
+from scripts.markdown import ROOT, table, write_pages
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / f"{BOARD}.md"
 SHOWN = ("evidence_recall@5", "all_evidence@5", "mrr", "accuracy", "f1")
 _HEAD = """\
@@ -105,7 +104,6 @@ def page(every: Sequence[Result]) -> str:
 
 if __name__ == "__main__":
     try:
-        PAGE.write_text(page(results()), encoding="utf-8")
+        write_pages({PAGE: page(results())})
     except UserError as error:
         raise SystemExit(str(error)) from None
-    print(PAGE.relative_to(ROOT))

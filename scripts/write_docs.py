@@ -8,25 +8,16 @@ Usage: python scripts/write_docs.py
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from graphrag_bench import api
+from graphrag_bench import api, contract
 from graphrag_bench.algorithms.graph import ATTRIBUTES
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import built_in_names, method_file
-from graphrag_bench.contract import (
-    REQUIRED,
-    TABLE3,
-    Builder,
-    Operator,
-    builders,
-    operators,
-    paper_first,
-)
+from graphrag_bench.contract import Builder, Operator
 from graphrag_bench.data.dataset import COLLECTIONS, Card, card_names, load_card
-from scripts.markdown import table
+from scripts.markdown import ROOT, table, write_pages
 
-ROOT = Path(__file__).resolve().parent.parent
 OURS = (
     "These operators are not in the paper's Table 3. Some supplement its 19 operators; "
     "others are steps of methods that the paper does not cover."
@@ -52,40 +43,33 @@ each method has its own budget (`budget_context=native`). With `zhou2025` this b
 tokens by default: the paper's context window has 8,096 tokens, and the rest is for the answer and
 the instructions.
 """
-Item = TypeVar("Item", Operator, Builder)
 
 
 def pages() -> dict[Path, str]:
     """Return the text of each page, by path."""
     load_plugins()
-    docs = {"operators": operators_page, "methods": methods_page, "datasets": datasets_page}
-    return {
-        ROOT / "docs" / f"{name}.md": "\n".join(page()).rstrip() + "\n"
-        for name, page in docs.items()
-    }
+    lines = {"operators": operators_page(), "methods": methods_page(), "datasets": datasets_page()}
+    return {ROOT / f"docs/{name}.md": "\n".join(of).rstrip() + "\n" for name, of in lines.items()}
 
 
-def own(items: Iterable[Item]) -> list[Item]:
+def own(items: Iterable[Any]) -> list[Any]:
     """Return the operators or builders that belong to the project and not to plug-ins."""
     return [i for i in items if i.function.__module__.split(".")[0] in PACKAGES]
 
 
 def operators_page() -> Iterator[str]:
     """Yield the lines of the page of operators, graph types and builders."""
-    every, made = own(operators.all()), own(builders.all())
-    papers = {
-        (one.name.partition(".")[0], one.table3): one for one in paper_first(every) if one.table3
-    }
+    every, builders = own(contract.operators.all()), own(contract.builders.all())
+    papers = [one for one in contract.paper_first(every) if one.table3]
     yield from ("# Operators and builders", "", NOTE)
     yield from ("", "## The operators of Zhou et al. 2025, Table 3", "")
     rows = [
-        (family, name, f"[`{one.name}`](#{one.name.replace('.', '')})", *reads_writes(one))
-        for family, in_paper in TABLE3.items()
-        for name in in_paper
-        for one in [papers[family, name]]
-    ]
+        (one.name.partition(".")[0], one.table3, f"[`{one.name}`](#{one.name.replace('.', '')})",
+         *reads_writes(one))
+        for one in papers
+    ]  # fmt: skip
     yield from (*table(("family", "in the paper", "here", "reads", "writes"), rows), "")
-    for operator in papers.values():
+    for operator in papers:
         yield from section("###", operator)
     yield from ("## Our operators", "", OURS)
     families = {one.name.partition(".")[0] for one in every if not one.table3}
@@ -96,13 +80,10 @@ def operators_page() -> Iterator[str]:
                 yield from section("####", operator)
     yield from ("", "## Graph types by attributes, as in Zhou et al. 2025, Table 2", "")
     attributes = [*ATTRIBUTES.values(), "relationship.weight"]
-    rows = [
-        (f"`{one.variant}`", *("✓" if name in one.provides else "–" for name in attributes))
-        for one in made
-        if one.resource == "graph"
-    ]
+    rows = [(f"`{one.variant}`", *("✓" if name in one.provides else "–" for name in attributes))
+            for one in builders if one.resource == "graph"]  # fmt: skip
     yield from (*table(["graph", *attributes], rows), "", "## Builders", "")
-    for builder in made:
+    for builder in builders:
         yield from section("###", builder)
 
 
@@ -126,7 +107,7 @@ def section(heading: str, item: Operator | Builder) -> Iterator[str]:
                 yield f"- {word} {', '.join(names)}"
     for name, setting in item.settings.items():
         shown = "null" if setting.default is None else _shown(setting.default)
-        yield f"- `{name}`" + ("" if setting.default is REQUIRED else f" = `{shown}`")
+        yield f"- `{name}`" + ("" if setting.default is contract.REQUIRED else f" = `{shown}`")
     if source := re.search(r"Source:\s*(.*?)(?:\n\s*\n|\n\s*Deviation|$)", doc, re.S):
         yield f"- Source: {' '.join(source[1].split())}"
     yield ""
@@ -199,11 +180,11 @@ def default(method: Mapping[str, Any], path: str) -> Any:
     chosen = chosen if isinstance(chosen, Mapping) else {"variant": chosen}
     if name in chosen:
         return chosen[name]
-    alone = any(builder.name == resource for builder in builders.all())
+    alone = any(builder.name == resource for builder in contract.builders.all())
     if chosen["variant"] == "auto" and not alone:
         return ""
-    builder = builders.get(resource if alone else f"{resource}.{chosen['variant']}")
-    return builder.settings[name].default
+    variant = resource if alone else f"{resource}.{chosen['variant']}"
+    return contract.builders.get(variant).settings[name].default
 
 
 def datasets_page() -> Iterator[str]:
@@ -261,6 +242,4 @@ def _listed(items: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    for path, text in pages().items():
-        path.write_text(text, encoding="utf-8")
-        print(path.relative_to(ROOT))
+    write_pages(pages())

@@ -25,9 +25,8 @@ from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.papers.printed import load_paper, load_table, paper_names, table_names
 from graphrag_bench.run import stored
 from scripts import write_board, write_docs
-from scripts.markdown import table, with_part
+from scripts.markdown import ROOT, table, with_part, write_pages
 
-ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
 MORE = ROOT / "docs" / "examples" / "graphrag_bench_more" / "graphrag_bench_more"
 SETS = ("musique", "sample")
@@ -238,7 +237,5 @@ def parted() -> list[str]:
 if __name__ == "__main__":
     for home in sys.argv[1:]:
         store_wild(home)
-    for path, text in pages().items():
-        path.write_text(text, encoding="utf-8")
-        print(path.relative_to(ROOT))
+    write_pages(pages())
     sys.exit("\n".join(parted()) or None)

@@ -1,21 +1,26 @@
-"""The cases of parity, and the comparison of two answers to one question, list by list.
+"""The cases of parity, the comparison of two answers to one question, and docs/parity.md.
 
 A list is ids in order, each with the key that ordered it (numbers, higher first), or without keys.
 Ids whose keys differ by at most `CLOSE` are tied: their order says nothing.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
+from math import isclose
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import yaml
 
+from scripts.markdown import ROOT, table, with_part
+
+UNEXPLAINED = "**No reason is known.**"
+PAGE = ROOT / "docs" / "parity.md"
 CLOSE = 1e-6
 Kind = Literal["same", "ties", "follows", "differs"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-Key = tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -42,16 +47,11 @@ def cases() -> dict[str, Case]:
     return {name: Case(name, **fields) for name, fields in yaml.safe_load(text).items()}
 
 
-@dataclass(frozen=True)
-class Ranking:
+class Ranking(NamedTuple):
     """Ids in order, with their sort keys; no keys if the order is not by score."""
 
     ids: tuple[int, ...]
-    keys: tuple[Key, ...] = ()
-
-    def head(self, n: int | None) -> "Ranking":
-        """Return the first `n` ids; None returns all."""
-        return Ranking(self.ids[:n], self.keys[:n])
+    keys: tuple[tuple[float, ...], ...] = ()
 
     def at(self, place: int) -> str:
         """Return the id at a place with its key as text; `nothing` after the end."""
@@ -60,9 +60,13 @@ class Ranking:
         key = ", ".join(f"{value:.7g}" for value in self.keys[place]) if self.keys else ""
         return f"{self.ids[place]} ({key})" if key else str(self.ids[place])
 
+    def tied(self, one: int, other: int) -> bool:
+        """Return whether the keys at two places are equal up to `CLOSE`."""
+        pairs = zip(self.keys[one], self.keys[other], strict=True)
+        return all(isclose(a, b, rel_tol=CLOSE, abs_tol=CLOSE) for a, b in pairs)
 
-@dataclass(frozen=True)
-class Difference:
+
+class Difference(NamedTuple):
     """The first place, counted from 1, at which two lists of a question differ."""
 
     question: str
@@ -103,29 +107,16 @@ def only_ties(ours: Ranking, theirs: Ranking) -> bool:
     If the cut falls into the last group of tied ids, its members may differ, provided that our own
     keys are tied too.
     """
-    if not theirs.keys or len(ours.ids) != len(theirs.ids):
+    n = len(theirs.ids)
+    if not theirs.keys or len(ours.ids) != n:
         return False
-    begins = [0, *(p for p in range(1, len(theirs.ids)) if not _tied(theirs.keys, p - 1, p))]
-    for begin, end in zip(begins, [*begins[1:], len(theirs.ids)], strict=True):
-        mine, other = set(ours.ids[begin:end]), set(theirs.ids[begin:end])
-        if mine == other:
-            continue
-        last = end == len(theirs.ids)
-        if not last or not ours.keys:
-            return False
-        if not all(_tied(ours.keys, begin, place) for place in range(begin, end)):
+    begins = [place for place in range(1, n) if not theirs.tied(place - 1, place)]
+    for begin, end in pairwise([0, *begins, n]):
+        same = set(ours.ids[begin:end]) == set(theirs.ids[begin:end])
+        cut = end == n and ours.keys and all(ours.tied(begin, place) for place in range(begin, n))
+        if not same and not cut:
             return False
     return True
-
-
-def _tied(keys: Sequence[Key], one: int, other: int) -> bool:
-    pairs = zip(keys[one], keys[other], strict=True)
-    return all(abs(a - b) <= CLOSE * max(1.0, abs(a), abs(b)) for a, b in pairs)
-
-
-def worst_kind(differences: Sequence[Difference]) -> Kind:
-    """Return the kind of a question: the gravest of its lists."""
-    return max((one.kind for one in differences), key=KINDS.index, default="same")
 
 
 def badge(kinds: Sequence[Kind]) -> str:
@@ -133,3 +124,61 @@ def badge(kinds: Sequence[Kind]) -> str:
     if not kinds or "differs" in kinds:
         return "differs"
     return "same" if set(kinds) == {"same"} else "same but ties"
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a case: the engine's version, and the differences of every question."""
+
+    case: Case
+    version: str
+    differences: Mapping[str, Sequence[Difference]]
+
+    def first(self) -> list[Difference]:
+        """Return the first difference of every stage and kind, in the order of the questions."""
+        result: dict[tuple[str, str], Difference] = {}
+        for first, *_ in filter(None, self.differences.values()):
+            result.setdefault((first.stage, first.kind), first)
+        return list(result.values())
+
+    def kinds(self) -> tuple[str, str]:
+        """Return the badge, and the number of questions of each kind as text.
+
+        The kind of a question is the gravest of its lists.
+        """
+        found = ((one.kind for one in lists) for lists in self.differences.values())
+        kinds = [max(kinds, key=KINDS.index, default="same") for kinds in found]
+        counts = Counter(kinds)
+        return badge(kinds), ", ".join(f"{counts[one]} {one}" for one in KINDS if counts[one])
+
+    def unexplained(self) -> list[str]:
+        """Return case, stage and question of each first difference without a reason."""
+        return [
+            f"{self.case.name}, {one.stage} of {one.question}: place {one.place}, ours {one.ours}, "
+            f"theirs {one.theirs} ({one.kind})"
+            for one in self.first()
+            if one.stage not in self.case.reasons
+        ]
+
+
+def with_results(page: str, results: Sequence[Result]) -> str:
+    """Return the page with the table of badges and the first differences between its markers."""
+    rows, lines = [], []
+    for result in results:
+        case = result.case
+        lists = ", ".join(f"{one} (first {n})" if n else one for one, n in case.stages.items())
+        changed = "".join(f" {name}={value}" for name, value in case.settings.items())
+        ours = f"`{case.method}`" + (f" with{changed}" if changed else "")
+        engine = f"{case.distribution} {result.version}, {case.mode}"
+        rows.append((case.name, ours, engine, lists, *result.kinds()))
+        lines += [f"\n### {case.name}\n", *(f"- {note}" for note in case.notes)]
+        if not result.first():
+            lines.append("\nNo list of any question differs.")
+        for one in result.first():
+            why = case.reasons.get(one.stage, UNEXPLAINED).strip()
+            tied = ", a tie" if one.kind == "ties" else ""
+            lines.append(f"\n**{one.stage}** of {one.question}, place {one.place}{tied}: ours "
+                         f"{one.ours}, the engine {one.theirs}. {why}")  # fmt: skip
+    badges = table(("case", "our method", "engine", "lists", "badge", "questions"), rows)
+    page = with_part(page, "badges", "parity.py", badges)
+    return with_part(page, "differences", "parity.py", lines)

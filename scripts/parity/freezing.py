@@ -2,14 +2,13 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import graphrag_bench as gb
-from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.indices.vectors import node_texts, relationship_texts
 from graphrag_bench.pipeline.steps import Execution, run_steps
@@ -33,9 +32,12 @@ def ours(case: Case, home: Path) -> tuple[dict[str, dict[str, Ranking]], Path]:
     ended = [state for state in result if isinstance(state, RetrievalState)]
     if len(ended) < len(result):
         raise RuntimeError(f"{case.name}: a question failed.")
-    stages = case.stages.items()
-    lists = {one.question.id: {name: _ranking(one.get(name)).head(n) for name, n in stages}
-             for one in ended}  # fmt: skip
+    lists: dict[str, dict[str, Ranking]] = {state.question.id: {} for state in ended}
+    for state in ended:
+        for name, n in case.stages.items():
+            found = state.get(name) or Ranked[Any].empty()
+            keys = tuple(zip(found.scores[:n].tolist(), strict=True))
+            lists[state.question.id][name] = Ranking(tuple(found.ids[:n].tolist()), keys)
     folder = home / "frozen" / case.name
     folder.mkdir(parents=True, exist_ok=True)
     _freeze(folder, resources, ended)
@@ -43,139 +45,87 @@ def ours(case: Case, home: Path) -> tuple[dict[str, dict[str, Ranking]], Path]:
 
 
 def _experiment(case: Case, home: Path) -> Experiment:
-    """Return the checked experiment; HippoRAG 2 reads its facts from a file in its own format."""
-    settings = {"paths": {"home": str(home)}, "answer": "off"}
-    method = gb.method(case.method, profile="upstream", **case.settings, **settings)
+    """Return the checked experiment; HippoRAG 2 reads its facts from a file in its own format.
+
+    The facts are an extraction by spaCy. Their names have only a-z, 0-9 and single spaces, so that
+    both sides read the same. The entities are the ends of facts, because the engine has no others.
+    """
+    settings = {"profile": "upstream", "paths": {"home": str(home)}, "answer": "off"}
+    method = gb.method(case.method, **settings, **case.settings)
+    experiment = method.experiment(gb.dataset("sample"))
     if case.engine != "hipporag":
-        return method.experiment(gb.dataset("sample"))
+        return experiment
     facts = home / "frozen" / "openie.json"
     if not facts.is_file():
-        plain = gb.method(case.method, profile="upstream", **settings)
-        _write_openie(plain.experiment(gb.dataset("sample")), facts)
-    return method.experiment(
-        gb.dataset("sample", openie=facts), build={"extraction": "openie_file"}
-    )
-
-
-def _write_openie(experiment: Experiment, path: Path) -> None:
-    """Write the facts of an extraction by spaCy in HippoRAG's format.
-
-    Names have only a-z, 0-9 and single spaces, so that both sides read the same; entities are the
-    ends of facts, because the engine has no others.
-    """
-    store = experiment.store()
-    resources = store.resources(experiment.plan, {"extraction", "chunk_table"}, experiment.models)
-    table, docs = resources["chunk_table"], []
-    for row, message in enumerate(resources["extraction"].rows):
-        named = [tuple(map(_plain, (t.head, t.relation, t.tail))) for t in message.triples]
-        triples = [list(one) for one in named if all(one) and one[0] != one[2]]
-        ends = dict.fromkeys(end for triple in triples for end in (triple[0], triple[2]))
-        docs.append(
-            {
-                "idx": table.documents_of(row)[0],
-                "passage": table.passage(row),
-                "extracted_entities": list(ends),
-                "extracted_triples": triples,
-            }
-        )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"docs": docs}, ensure_ascii=False), encoding="utf-8")
-
-
-def _plain(name: str) -> str:
-    return " ".join(re.sub("[^A-Za-z0-9 ]", " ", name.lower()).split())
-
-
-def _ranking(value: Ranked[Any] | None) -> Ranking:
-    if value is None:
-        return Ranking(())
-    return Ranking(tuple(value.ids.tolist()), tuple((score,) for score in value.scores.tolist()))
+        wanted = {"extraction", "chunk_table"}
+        resources = experiment.store().resources(experiment.plan, wanted, experiment.models)
+        table, docs = resources["chunk_table"], []
+        for row, message in enumerate(resources["extraction"].rows):
+            named = ((t.head, t.relation, t.tail) for t in message.triples)
+            plain = [[" ".join(re.findall("[a-z0-9]+", one.lower())) for one in triple]
+                     for triple in named]  # fmt: skip
+            triples = [one for one in plain if all(one) and one[0] != one[2]]
+            ends = dict.fromkeys(end for head, _, tail in triples for end in (head, tail))
+            docs.append({"idx": table.documents_of(row)[0], "passage": table.passage(row),
+                         "extracted_entities": [*ends], "extracted_triples": triples})  # fmt: skip
+        facts.parent.mkdir(parents=True, exist_ok=True)
+        facts.write_text(json.dumps({"docs": docs}, ensure_ascii=False), encoding="utf-8")
+    build = {"extraction": "openie_file"}
+    return method.experiment(gb.dataset("sample", openie=facts), build=build)
 
 
 def _freeze(folder: Path, resources: Mapping[str, Any], states: Sequence[RetrievalState]) -> None:
-    """Write graph, chunks, communities and recorded replies as JSON, vectors as arrays."""
-    table, embedder = resources["chunk_table"], resources["embedder"]
-    world: dict[str, Any] = {
-        "chunks": [{"title": table.titles[row], "text": table.passage(row)}
-                   for row in range(len(table))],
-        "questions": [_recorded(state) for state in states],
-    }  # fmt: skip
-    arrays = {"chunks": _vectors(resources, "chunk_index", table.passages, embedder)}
-    graph = resources.get("graph")
-    if graph is not None:
-        world |= _graph(graph)
-        nodes, rows = node_texts(graph, named=True), relationship_texts(graph)
-        arrays["nodes"] = _vectors(resources, "node_index", nodes, embedder)
-        arrays["relationships"] = _vectors(resources, "relationship_index", rows, embedder)
+    """Write graph, chunks, communities and recorded replies as JSON, vectors as arrays.
+
+    The recorded replies are the keywords and entities that spaCy finds in a question.
+    """
+    graph, embedder = resources["graph"], resources["embedder"]
+    none = [""] * max(graph.n_nodes, graph.n_relationships)
+    world: dict[str, Any] = {"chunks": resources["chunk_table"].passages, "questions": []}
+    for state in states:
+        keywords, mentions = state.get("keywords"), state.get("mentions")
+        levels = (list(keywords.low), list(keywords.high)) if keywords else ([], [])
+        world["questions"].append({
+            "id": state.question.id, "text": state.question.text, "low": levels[0],
+            "high": levels[1], "named": list(mentions.names) if mentions else [],
+        })  # fmt: skip
+    world["nodes"] = _records(
+        name=graph.names, type=graph.types or none, description=graph.descriptions or none,
+        chunks=_members(graph.node_chunk),
+    )  # fmt: skip
+    world["relationships"] = _records(
+        source=graph.source.tolist(), target=graph.target.tolist(), weight=graph.weight.tolist(),
+        relation=graph.relations, description=graph.facts or none, keywords=graph.keywords or none,
+        chunks=_members(graph.relationship_chunk),
+    )  # fmt: skip
     if "communities" in resources:
-        world["communities"] = _communities(resources["communities"], resources["reports"])
-    texts = sorted({text for one in world["questions"] for text in _texts(one)})
-    arrays["queries"] = np.concatenate([embedder.encode([text], kind="question") for text in texts])
-    world["queries"] = texts
+        communities, reports = resources["communities"], resources["reports"]
+        world["communities"] = _records(
+            level=communities.level.tolist(), nodes=_members(communities.nodes),
+            rating=map(float, reports.ratings), report=reports.texts,
+        )  # fmt: skip
+    texts = {"chunk": world["chunks"], "node": node_texts(graph, named=True),
+             "relationship": relationship_texts(graph)}  # fmt: skip
+    arrays = {
+        f"{kind}s": resources[f"{kind}_index"].vectors if f"{kind}_index" in resources
+        else embedder.encode(rows, kind="passage")
+        for kind, rows in texts.items()
+    }  # fmt: skip
+    searched = {text for one in world["questions"]
+                for text in (one["text"], ", ".join(one["low"]), ", ".join(one["high"]),
+                             *one["named"])}  # fmt: skip
+    world["queries"] = sorted(searched - {""})
+    arrays["queries"] = np.concatenate(
+        [embedder.encode([text], kind="question") for text in world["queries"]]
+    )
     (folder / "world.json").write_text(json.dumps(world, ensure_ascii=False), encoding="utf-8")
     for name, rows in arrays.items():
         np.save(folder / f"{name}.npy", np.asarray(rows, np.float32))
 
 
-def _vectors(resources: Mapping[str, Any], name: str, texts: list[str], embedder: Any) -> Any:
-    stored = resources.get(name)
-    return embedder.encode(texts, kind="passage") if stored is None else np.asarray(stored.vectors)
+def _members(matrix: Any) -> Iterable[list[int]]:
+    return (row_ids(matrix, row).tolist() for row in range(matrix.shape[0]))
 
 
-def _recorded(state: RetrievalState) -> dict[str, Any]:
-    """Return a question with the recorded replies: spaCy's keywords and entities."""
-    keywords, mentions = state.get("keywords"), state.get("mentions")
-    return {
-        "id": state.question.id,
-        "text": state.question.text,
-        "low": list(keywords.low) if keywords else [],
-        "high": list(keywords.high) if keywords else [],
-        "named": list(mentions.names) if mentions else [],
-    }
-
-
-def _texts(question: Mapping[str, Any]) -> list[str]:
-    """Return the texts that either side may search for."""
-    joined = [", ".join(question[level]) for level in ("low", "high")]
-    return [text for text in (question["text"], *joined, *question["named"]) if text]
-
-
-def _graph(graph: Graph) -> dict[str, Any]:
-    none = [""] * max(graph.n_nodes, graph.n_relationships)
-    rows = zip(
-        graph.source.tolist(), graph.target.tolist(), graph.weight.tolist(),
-        graph.synonym.tolist(), graph.relations, graph.facts or none, graph.keywords or none,
-        strict=False,
-    )  # fmt: skip
-    return {
-        "nodes": [
-            {
-                "name": name, "type": kind, "description": message,
-                "chunks": row_ids(graph.node_chunk, row).tolist(),
-            }
-            for row, (name, kind, message) in enumerate(
-                zip(graph.names, graph.types or none, graph.descriptions or none, strict=False)
-            )
-        ],
-        "relationships": [
-            {
-                "source": source, "target": target, "weight": weight, "synonym": synonym,
-                "relation": relation, "description": fact, "keywords": themes,
-                "chunks": row_ids(graph.relationship_chunk, row).tolist(),
-            }
-            for row, (source, target, weight, synonym, relation, fact, themes) in enumerate(rows)
-        ],
-    }  # fmt: skip
-
-
-def _communities(communities: Any, reports: Any) -> list[dict[str, Any]]:
-    return [
-        {
-            "level": int(communities.level[row]),
-            "nodes": row_ids(communities.nodes, row).tolist(),
-            "chunks": row_ids(communities.chunks, row).tolist(),
-            "rating": float(reports.ratings[row]),
-            "report": reports.texts[row],
-        }
-        for row in range(len(communities))
-    ]
+def _records(**columns: Iterable[Any]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=False)]

@@ -5,7 +5,6 @@ without merging by similarity, so that the graph is the frozen one.
 """
 
 import asyncio
-from importlib.metadata import version
 
 import numpy as np
 from fast_graphrag import GraphRAG
@@ -23,8 +22,9 @@ async def main():
 
         async def encode(self, texts, model=None):
             """Return a row for each text; the engine writes names in capitals."""
-            low = [text if text in world.vector_of else text.lower() for text in texts]
-            return world.embed(low)
+            return world.vectors(
+                text if text in world.vector_of else text.lower() for text in texts
+            )
 
     class Recorded(BaseLLMService):
         """A model that is never called: retrieval gets the recorded entities."""
@@ -47,47 +47,41 @@ async def main():
     for one in world.questions:
         named = {"named": one["named"], "generic": []}
         context = await state.get_context(query=one["text"], entities=named)
-        answers[one["id"]] = lists(context, world)
-    write(target, answers, version("fast-graphrag"))
+        if context is None:
+            answers[one["id"]] = {"nodes": [], "relationships": [], "chunks": []}
+            continue
+        found = {
+            "nodes": [(world.row_of[one.name], score) for one, score in context.entities],
+            "relationships": [(world.pair(one.source, one.target), score)
+                              for one, score in context.relations],
+            "chunks": [(int(one.id) - 1, score) for one, score in context.chunks],
+        }  # fmt: skip
+        answers[one["id"]] = {
+            stage: [[row, [float(score)]] for row, score in rows] for stage, rows in found.items()
+        }
+    write(target, answers, "fast-graphrag")
 
 
 async def insert(state, world):
     """Insert the frozen rows into the engine's stores."""
-    vectors = world.array("nodes")
+    vectors, graph = world.array("nodes"), state.graph_storage
     await state.insert_start()
     for node in world.nodes:
-        await state.graph_storage.upsert_node(
-            TEntity(name=node["name"], type=node["type"], description=node["description"]), None
-        )
+        fields = {key: node[key] for key in ("name", "type", "description")}
+        await graph.upsert_node(TEntity(**fields), None)
     for edge in world.relationships:
-        await state.graph_storage.upsert_edge(
-            TRelation(
-                source=world.name(edge["source"]), target=world.name(edge["target"]),
-                description=edge["description"], 
-                chunks=[np.uint64(row + 1) for row in edge["chunks"]],
-            ),
-            None,
+        relation = TRelation(
+            source=edge["src_id"], target=edge["tgt_id"], description=edge["description"],
+            chunks=[np.uint64(row + 1) for row in edge["chunks"]],
         )  # fmt: skip
+        await graph.upsert_edge(relation, None)
     await state.entity_storage.upsert(ids=range(len(vectors)), embeddings=vectors)
     chunks = [
-        TChunk(id=np.uint64(row + 1), content=chunk["text"], metadata={})
-        for row, chunk in enumerate(world.chunks)
+        TChunk(id=np.uint64(row), content=chunk["content"], metadata={})
+        for row, chunk in enumerate(world.chunks, 1)
     ]
     await state.chunk_storage.upsert(keys=[chunk.id for chunk in chunks], values=chunks)
     await state.insert_done()
-
-
-def lists(context, world):
-    """Return the three lists with the engine's scores; empty without a context."""
-    if context is None:
-        return {"nodes": [], "relationships": [], "chunks": []}
-    return {
-        "nodes": [[world.row_of[one.name], [float(s)]] for one, s in context.entities],
-        "relationships": [
-            [world.pair(one.source, one.target), [float(s)]] for one, s in context.relations
-        ],
-        "chunks": [[int(one.id) - 1, [float(s)]] for one, s in context.chunks],
-    }
 
 
 asyncio.run(main())

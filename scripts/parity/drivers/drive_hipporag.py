@@ -7,11 +7,9 @@ packages that retrieval never calls (servers, other embedders, vLLM) are replace
 import json
 import sys
 import types
-from importlib.metadata import version
 from pathlib import Path
 from unittest.mock import MagicMock
 
-import numpy as np
 from frozen import arguments, write
 
 for unused in ("gritlm", "litellm", "boto3", "botocore", "botocore.exceptions", "vllm", "cohere"):
@@ -31,26 +29,25 @@ engine = sys.modules["hipporag.HippoRAG"]
 def main():
     """Index the passages, ask the questions, write the lists."""
     world, _, target, work = arguments()
-    table = dict(world.vector_of)
     facts = json.loads((world.folder.parent / "openie.json").read_text(encoding="utf-8"))
-    for row, chunk in enumerate(world.chunks):
-        table[chunk["text"]] = world.array("chunks")[row]
-    nodes, edges = world.array("nodes"), world.array("relationships")
-    for row, node in enumerate(world.nodes):
-        table[node["name"]] = nodes[row]
-    for row, edge in enumerate(world.relationships):
-        named = world.name(edge["source"]), edge["relation"], world.name(edge["target"])
-        table[str(named)] = edges[row]
+    for node in world.nodes:
+        node["content"] = node["name"]
+    for edge in world.relationships:
+        edge["content"] = str((edge["src_id"], edge["relation"], edge["tgt_id"]))
+    for kind in ("chunks", "nodes", "relationships"):
+        world.rows(kind)
 
     class Table:
         """An embedder with the vectors of the frozen world."""
 
+        embedding_dim = world.array("nodes").shape[1]
+
         def __init__(self, **_):
-            self.embedding_dim = nodes.shape[1]
+            """Ignore the settings."""
 
         def batch_encode(self, texts, **_):
             """Return a row for each text."""
-            return np.array([table[text] for text in texts], np.float32)
+            return world.vectors(texts)
 
     class Keeps:
         """A model whose reply to the filter keeps every fact."""
@@ -68,20 +65,18 @@ def main():
     rag = engine.HippoRAG(global_config=config)
     docs = [{**one, "idx": str(row)} for row, one in enumerate(facts["docs"])]
     Path(rag.openie_results_path).write_text(json.dumps({"docs": docs}), encoding="utf-8")
-    texts = [chunk["text"] for chunk in world.chunks]
-    rag.index(texts)
-    row_of = {text: row for row, text in enumerate(texts)}
+    rag.index([chunk["content"] for chunk in world.chunks])
     answers = {}
     for one in world.questions:
-        (result,) = rag.retrieve([one["text"]], num_to_retrieve=len(texts))
+        (result,) = rag.retrieve([one["text"]], num_to_retrieve=len(world.chunks))
         best = float(result.doc_scores[0]) or 1.0
         answers[one["id"]] = {
             "chunks": [
-                [row_of[text], [float(score) / best]]
+                [world.row_of[text], [float(score) / best]]
                 for text, score in zip(result.docs, result.doc_scores, strict=True)
             ]
         }
-    write(target, answers, version("hipporag"))
+    write(target, answers, "hipporag")
 
 
 main()

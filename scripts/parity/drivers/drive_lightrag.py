@@ -7,46 +7,35 @@ chunks of `_merge_all_chunks`, before tokens are counted.
 
 import asyncio
 import json
-from importlib.metadata import version
 
 import lightrag.operate as operate
-import numpy as np
-from frozen import Letters, arguments, chunk_id, chunk_row, write
+from frozen import NO_LIMIT, Letters, arguments, watch, write
 from lightrag import LightRAG, QueryParam
 from lightrag.utils import EmbeddingFunc, Tokenizer
 
-NO_LIMIT = 10**9
 DEFAULT_CHUNKS = 20
-SEP = "<SEP>"
 
 
 async def main():
     """Insert the graph, ask the questions, write the lists."""
     world, mode, target, work = arguments()
-    table, current = dict(world.vector_of), {}
-
-    async def embed(texts, **_):
-        return np.array([table[text] for text in texts], np.float32)
+    current, seen, answers = {}, {}, {}
 
     async def reply(prompt, system_prompt=None, **_):
-        one = current["question"]
-        return json.dumps({"high_level_keywords": one["high"], "low_level_keywords": one["low"]})
+        return json.dumps(current)
 
-    seen = {}
     dimension = world.array("queries").shape[1]
+    embedding = EmbeddingFunc(embedding_dim=dimension, func=world.embed, max_token_size=NO_LIMIT)
     rag = LightRAG(
-        working_dir=work,
-        llm_model_func=reply,
-        embedding_func=EmbeddingFunc(embedding_dim=dimension, func=embed, max_token_size=NO_LIMIT),
-        tokenizer=Tokenizer("letters", Letters()),
-        enable_llm_cache=False,
-    )
+        working_dir=work, llm_model_func=reply, embedding_func=embedding,
+        tokenizer=Tokenizer("letters", Letters()), enable_llm_cache=False,
+    )  # fmt: skip
     await rag.initialize_storages()
-    await insert(rag, world, table)
-    watch(seen)
-    answers = {}
+    await insert(rag, world)
+    for name in ("_perform_kg_search", "_merge_all_chunks"):
+        watch(operate, name, seen)
     for one in world.questions:
-        current["question"] = one
+        current |= {"high_level_keywords": one["high"], "low_level_keywords": one["low"]}
         seen.clear()
         param = QueryParam(
             mode=mode, enable_rerank=False, only_need_context=True,
@@ -55,91 +44,42 @@ async def main():
         await rag.aquery_data(one["text"], param)
         answers[one["id"]] = lists(seen, world)
     await rag.finalize_storages()
-    write(target, answers, version("lightrag-hku"))
+    write(target, answers, "lightrag-hku")
 
 
-async def insert(rag, world, table):
+async def insert(rag, world):
     """Insert the frozen rows into the engine's graph, vectors and chunks."""
-    graph = rag.chunk_entity_relation_graph
-    nodes, edges, chunks = (world.array(one) for one in ("nodes", "relationships", "chunks"))
-    entities, relations = {}, {}
-    for row, node in enumerate(world.nodes):
-        source = SEP.join(map(chunk_id, node["chunks"]))
-        await graph.upsert_node(
-            node["name"],
-            {
-                "entity_id": node["name"], "entity_type": node["type"] or "UNKNOWN",
-                "description": node["description"], "source_id": source, "file_path": "sample",
-            },
-        )  # fmt: skip
-        content = f"{node['name']}\n{node['description']}"
-        table[content] = nodes[row]
-        entities[f"ent-{row:05d}"] = {
-            "entity_name": node["name"], "content": content, "source_id": source,
-            "entity_type": node["type"], "file_path": "sample",
-        }  # fmt: skip
-    for row, edge in enumerate(world.relationships):
-        source, tail = world.name(edge["source"]), world.name(edge["target"])
-        sources = SEP.join(map(chunk_id, edge["chunks"]))
-        await graph.upsert_edge(
-            source, tail,
-            {
-                "weight": edge["weight"], "description": edge["description"],
-                "keywords": edge["keywords"], "source_id": sources, "file_path": "sample",
-            },
-        )  # fmt: skip
-        content = f"{edge['keywords']}\t{source}\n{tail}\n{edge['description']}"
-        table[content] = edges[row]
-        relations[f"rel-{row:05d}"] = {
-            "src_id": source, "tgt_id": tail, "content": content, "keywords": edge["keywords"],
-            "description": edge["description"], "source_id": sources, "file_path": "sample",
-        }  # fmt: skip
-    texts = {}
-    for row, chunk in enumerate(world.chunks):
-        table[chunk["text"]] = chunks[row]
-        texts[chunk_id(row)] = {
-            "content": chunk["text"], "tokens": 1, "full_doc_id": f"doc-{row}",
-            "chunk_order_index": 0, "file_path": "sample",
-        }  # fmt: skip
-    await rag.entities_vdb.upsert(entities)
-    await rag.relationships_vdb.upsert(relations)
-    await rag.chunks_vdb.upsert(texts)
-    await rag.text_chunks.upsert(texts)
-    stores = (graph, rag.entities_vdb, rag.relationships_vdb, rag.chunks_vdb, rag.text_chunks)
-    for storage in stores:
-        await storage.index_done_callback()
-
-
-def watch(seen):
-    """Record the results of the two stages in `seen`."""
-    search, merge = operate._perform_kg_search, operate._merge_all_chunks
-
-    async def searched(*args, **named):
-        result = await search(*args, **named)
-        seen["search"] = result
-        return result
-
-    async def merged(*args, **named):
-        result = await merge(*args, **named)
-        seen["chunks"] = result
-        return result
-
-    operate._perform_kg_search, operate._merge_all_chunks = searched, merged
+    graph, texts = rag.chunk_entity_relation_graph, rag.text_chunks
+    await world.insert(graph)
+    for node in world.nodes:
+        node["content"] = f"{node['name']}\n{node['description']}"
+    for edge in world.relationships:
+        edge["content"] = "{keywords}\t{src_id}\n{tgt_id}\n{description}".format(**edge)
+    stores = {
+        "nodes": rag.entities_vdb, "relationships": rag.relationships_vdb, "chunks": rag.chunks_vdb,
+    }  # fmt: skip
+    for kind, store in stores.items():
+        await store.upsert(world.rows(kind))
+    await texts.upsert(world.rows("chunks"))
+    for store in (graph, texts, *stores.values()):
+        await store.index_done_callback()
 
 
 def lists(seen, world):
     """Return the three lists; the engine has no scores of entities."""
-    search = seen.get("search", {"final_entities": [], "final_relations": []})
-    nodes = [[world.row_of[one["entity_name"]], []] for one in search["final_entities"]]
-    rows = []
-    for one in search["final_relations"]:
-        ends = one.get("src_tgt") or (one["src_id"], one["tgt_id"])
-        key = [one["rank"], one["weight"]] if "rank" in one else []
-        rows.append([world.pair(*ends), key])
-    chunks = [[chunk_row(one["chunk_id"]), []] for one in seen.get("chunks", [])]
-    if any(not key for _, key in rows):
-        rows = [[row, []] for row, _ in rows]
-    return {"nodes": nodes, "relationships": rows, "chunks": chunks[:DEFAULT_CHUNKS]}
+    nothing = {"final_entities": [], "final_relations": []}
+    _, search = seen.get("_perform_kg_search", (None, nothing))
+    _, chunks = seen.get("_merge_all_chunks", (None, []))
+    chunks = [one["chunk_id"].rpartition("-")[2] for one in chunks[:DEFAULT_CHUNKS]]
+    relations = search["final_relations"]
+    scored = all("rank" in one for one in relations)
+    ends = [one.get("src_tgt") or (one["src_id"], one["tgt_id"]) for one in relations]
+    return {
+        "nodes": [[world.row_of[one["entity_name"]], []] for one in search["final_entities"]],
+        "relationships": [[world.pair(*pair), [one["rank"], one["weight"]] if scored else []]
+                          for pair, one in zip(ends, relations, strict=True)],
+        "chunks": [[int(row), []] for row in chunks],
+    }  # fmt: skip
 
 
 asyncio.run(main())

@@ -6,20 +6,14 @@ that `global_query` passes to `_map_global_communities`.
 
 import asyncio
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import asdict
-from importlib.metadata import version
 
 import nano_graphrag._op as op
 import nano_graphrag._utils as utils
-import numpy as np
-from frozen import Letters, arguments, chunk_id, write
+from frozen import NO_LIMIT, Letters, arguments, watch, write
 from nano_graphrag import GraphRAG, QueryParam
 from nano_graphrag._utils import EmbeddingFunc
-
-NO_LIMIT = 10**9
-SEP = "<SEP>"
-
 
 utils.ENCODER = Letters()
 
@@ -27,76 +21,56 @@ utils.ENCODER = Letters()
 async def main():
     """Insert the graph, ask the questions, write the lists."""
     world, mode, target, work = arguments()
-    table = dict(world.vector_of)
-
-    async def embed(texts):
-        return np.array([table[text] for text in texts], np.float32)
 
     async def reply(prompt, system_prompt=None, **_):
         return json.dumps({"points": []})
 
-    embedding = EmbeddingFunc(world.array("chunks").shape[1], NO_LIMIT, embed)
+    embedding = EmbeddingFunc(world.array("chunks").shape[1], NO_LIMIT, world.embed)
     rag = GraphRAG(
         working_dir=work, embedding_func=embedding, best_model_func=reply, cheap_model_func=reply,
         enable_llm_cache=False,
     )  # fmt: skip
-    await insert(rag, world, table, mode)
+    await insert(rag, world, mode)
     param = QueryParam(
         mode=mode, only_need_context=True, local_max_token_for_text_unit=NO_LIMIT,
         local_max_token_for_local_context=NO_LIMIT, local_max_token_for_community_report=NO_LIMIT,
     )  # fmt: skip
-    answers = {}
+    seen, answers = {}, {}
+    watch(op, "_map_global_communities", seen)
     for one in world.questions:
-        retrieve = local if mode == "local" else everywhere
-        answers[one["id"]] = await retrieve(rag, world, one["text"], param)
-    write(target, answers, version("nano-graphrag"))
+        if mode == "local":
+            answers[one["id"]] = await local(rag, world, one["text"], param)
+            continue
+        await op.global_query(
+            one["text"], rag.chunk_entity_relation_graph, rag.entities_vdb, rag.community_reports,
+            rag.text_chunks, param, asdict(rag),
+        )  # fmt: skip
+        (_, mapped, *_), _ = seen.pop("_map_global_communities")
+        rows = [[row_of(one), [one["occurrence"], rating(one)]] for one in mapped]
+        answers[one["id"]] = {"communities": rows}
+    write(target, answers, "nano-graphrag")
 
 
-async def insert(rag, world, table, mode):
+async def insert(rag, world, mode):
     """Insert the frozen rows into the engine's stores; a community is a cluster of nodes."""
     graph = rag.chunk_entity_relation_graph
-    clusters = {row: [] for row in range(len(world.nodes))}
+    await world.insert(graph)
+    clusters = defaultdict(list)
     for number, one in enumerate(world.communities):
         for row in one["nodes"]:
             clusters[row].append({"level": one["level"], "cluster": number})
-    vectors = world.array("nodes")
-    for row, node in enumerate(world.nodes):
-        fields = {
-            "entity_type": node["type"] or "UNKNOWN", "description": node["description"],
-            "source_id": SEP.join(map(chunk_id, node["chunks"])),
-        }  # fmt: skip
-        if clusters[row]:
-            fields["clusters"] = json.dumps(clusters[row])
-        await graph.upsert_node(node["name"], node_data=fields)
-    for edge in world.relationships:
-        fields = {
-            "weight": edge["weight"], "description": edge["description"],
-            "source_id": SEP.join(map(chunk_id, edge["chunks"])), "order": 1,
-        }  # fmt: skip
-        ends = world.name(edge["source"]), world.name(edge["target"])
-        await graph.upsert_edge(*ends, edge_data=fields)
-    texts = {
-        chunk_id(row): {
-            "content": chunk["text"], "tokens": 1, "full_doc_id": str(row), "chunk_order_index": 0,
-        }
-        for row, chunk in enumerate(world.chunks)
-    }  # fmt: skip
-    await rag.text_chunks.upsert(texts)
+    for row, own in clusters.items():
+        await graph.upsert_node(world.nodes[row]["name"], {"clusters": json.dumps(own)})
+    await rag.text_chunks.upsert(world.rows("chunks"))
     if mode == "local":
-        rows = {}
-        for row, node in enumerate(world.nodes):
-            content = node["name"] + node["description"]
-            table[content] = vectors[row]
-            rows[f"ent-{row:05d}"] = {"entity_name": node["name"], "content": content}
-        await rag.entities_vdb.upsert(rows)
-    schema = await graph.community_schema()
-    reports = {
-        key: {
-            **one, "report_string": world.communities[int(key)]["report"],
-            "report_json": {"rating": world.communities[int(key)]["rating"]},
-        }
-        for key, one in schema.items()
-    }  # fmt: skip
+        for node in world.nodes:
+            node["content"] = node["name"] + node["description"]
+        await rag.entities_vdb.upsert(world.rows("nodes"))
+    reports = {}
+    for key, schema in (await graph.community_schema()).items():
+        own = world.communities[int(key)]
+        report = {"report_string": own["report"], "report_json": {"rating": own["rating"]}}
+        reports[key] = {**schema, **report}
     await rag.community_reports.upsert(reports)
 
 
@@ -105,57 +79,41 @@ async def local(rag, world, text, param):
     graph = rag.chunk_entity_relation_graph
     results = await rag.entities_vdb.query(text, top_k=param.top_k)
     names = [one["entity_name"] for one in results]
-    datas = [
+    found = [
         {**await graph.get_node(name), "entity_name": name, "rank": await graph.node_degree(name)}
         for name in names
     ]
     communities = await op._find_most_related_community_from_entities(
-        datas, param, rag.community_reports
+        found, param, rag.community_reports
     )
     chunks = await op._find_most_related_text_unit_from_entities(
-        datas, param, rag.text_chunks, graph
+        found, param, rag.text_chunks, graph
     )
-    edges = await op._find_most_related_edges_from_entities(datas, param, graph)
-    row_of_text = {chunk["text"]: row for row, chunk in enumerate(world.chunks)}
+    edges = await op._find_most_related_edges_from_entities(found, param, graph)
     n_nodes = Counter(
         one["cluster"]
-        for data in datas
-        for one in json.loads(data.get("clusters", "[]"))
+        for node in found
+        for one in json.loads(node.get("clusters", "[]"))
         if one["level"] <= param.level
     )
-    listed = [(int(one["title"].split()[-1]), one["report_json"]["rating"]) for one in communities]
     return {
         "nodes": [[world.row_of[one["entity_name"]], [float(one["distance"])]] for one in results],
-        "communities": [[row, [n_nodes[row], rating]] for row, rating in listed],
+        "communities": [[row_of(one), [n_nodes[row_of(one)], rating(one)]] for one in communities],
         "relationships": [
             [world.pair(*one["src_tgt"]), [one["rank"], one["weight"]]] for one in edges
         ],
-        "chunks": [[row_of_text[one["content"]], []] for one in chunks],
+        "chunks": [[world.row_of[one["content"]], []] for one in chunks],
     }
 
 
-async def everywhere(rag, world, text, param):
-    """Return the communities of a global search in the order of the map step."""
-    seen = []
-    mapped = op._map_global_communities
+def row_of(report):
+    """Return the row of the community of a report."""
+    return int(report["title"].split()[-1])
 
-    async def watched(query, communities, *rest):
-        seen.extend(communities)
-        return await mapped(query, communities, *rest)
 
-    op._map_global_communities = watched
-    try:
-        await op.global_query(
-            text, rag.chunk_entity_relation_graph, rag.entities_vdb, rag.community_reports,
-            rag.text_chunks, param, asdict(rag),
-        )  # fmt: skip
-    finally:
-        op._map_global_communities = mapped
-    rows = [
-        [int(one["title"].split()[-1]), [one["occurrence"], one["report_json"]["rating"]]]
-        for one in seen
-    ]
-    return {"communities": rows}
+def rating(report):
+    """Return the rating of a report."""
+    return report["report_json"]["rating"]
 
 
 asyncio.run(main())
