@@ -174,11 +174,8 @@ def llm_extraction(
         row: [name for name in one.value.named_entities if not is_placeholder_name(name)]
         for row, one in named.items()
     }
-    texts = {row: json.dumps(entities, ensure_ascii=False) for row, entities in names.items()}
-    chats = [
-        triples_prompt.render({"passage": passages[row], "entities": text})
-        for row, text in texts.items()
-    ]
+    about = [(passages[row], json.dumps(some, ensure_ascii=False)) for row, some in names.items()]
+    chats = [triples_prompt.render({"passage": one, "entities": some}) for one, some in about]
     of_triples = list_format(Triples, "triples", "extract triples")
     stated = extractor.ask(chats, of_triples, [items[row] for row in names], ADVICE)
     read = {row: one for row, one in zip(names, stated, strict=True) if isinstance(one, ListReply)}

@@ -16,7 +16,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.knowledge_graph import SYNONYM, add_relationships, synonym_pairs
-from graphrag_bench.graphs.merging import first_fitting, group_by_row
+from graphrag_bench.graphs.merging import NO_ENTITIES, first_fitting, group_by_row
 from graphrag_bench.graphs.sentences import vectors_of
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
@@ -102,11 +102,7 @@ def _merged(extraction: FactExtraction, n_chunks: int, description_tokens: int |
                     entity_chunks.append((entity, chunk))
                     edge_chunks.append((edge, chunk))
     if not facts:
-        raise UserError(
-            "The hypergraph has no fact with an entity. The model may be too small for extraction, "
-            "its context window may be too short for the prompt, or the model may find no names in "
-            "these texts. To build without a model, set build.fact_extraction=nlp."
-        )
+        raise UserError(f"{NO_ENTITIES}To build without a model, set build.fact_extraction=nlp.")
     n, n_facts = len(entities), len(facts)
     ends: IntArray = np.array(list(edges), np.int64)
     weights = np.maximum(list(completeness.values()), _LEAST_WEIGHT)

@@ -77,11 +77,8 @@ def text_kg(
     texts = [*graph.descriptions, *graph.facts]
     long = [row for row, text in enumerate(texts) if count_tokens(text) >= SUMMARY_FROM]
     room = text_budget(llm_build, summary_prompt, max_tokens)
-    cut = (decode(encode(texts[row])[:room]) for row in long)
-    chats = [
-        summary_prompt.render({"names": titles[row], "descriptions": text})
-        for row, text in zip(long, cut, strict=True)
-    ]
+    cut = [(titles[row], decode(encode(texts[row])[:room])) for row in long]
+    chats = [summary_prompt.render({"names": name, "descriptions": text}) for name, text in cut]
     summaries = Extractor(llm_build, max_tokens, progress).texts(
         chats, [titles[row] for row in long], STEP,
         "To build without summaries, set build.graph=tkg or rkg.",

@@ -67,7 +67,7 @@ def test_descriptions_of_entities_fit_a_limit_but_keep_one_text():
 
 def test_a_hypergraph_without_facts_is_an_error():
     for rows in ([ChunkFacts()], [ChunkFacts((fact(MET, "..."),))]):
-        with pytest.raises(UserError, match="no fact"):
+        with pytest.raises(UserError, match="no entities.*build.fact_extraction"):
             graph_of(rows)
 
 
