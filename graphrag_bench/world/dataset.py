@@ -26,17 +26,16 @@ def from_settings(card: Card, settings: Mapping[str, object]) -> Dataset:
     try:
         checked = WorldSettings.model_validate(dict(settings))
     except ValidationError as error:
-        raise UserError("\n  ".join(_problem(dict(fault)) for fault in error.errors())) from None
+        problems = []
+        for fault in error.errors():
+            name = str(fault["loc"][0])
+            problem = f"dataset.{name}={fault['input']!r}: {fault['msg']}."
+            if fault["type"] == "extra_forbidden":
+                hint = did_you_mean(name, ["name", *WorldSettings.model_fields])
+                problem = f"No setting 'dataset.{name}'. {hint}"
+            problems.append(problem)
+        raise UserError("\n  ".join(problems)) from None
     return world_dataset(card, make_world(checked))
-
-
-def _problem(fault: Mapping[str, object]) -> str:
-    place = fault["loc"]
-    name = str(place[0]) if isinstance(place, tuple) else ""
-    if fault["type"] == "extra_forbidden":
-        known = ["name", *WorldSettings.model_fields]
-        return f"No setting 'dataset.{name}'. {did_you_mean(name, known)}"
-    return f"dataset.{name}={fault['input']!r}: {fault['msg']}."
 
 
 def world_of(dataset: Dataset) -> World:

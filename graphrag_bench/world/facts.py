@@ -27,7 +27,7 @@ class WorldSettings(BaseModel):
     facts_per_passage: int = Field(2, ge=1, le=3, description="number of facts about each entity")
     n_questions: PositiveInt = Field(100, description="number of questions")
     alias_rate: Rate = Field(0.2, description="fraction of mentions in facts that use the alias")
-    noise: Rate = Field(0.1, le=0.9, description="fraction of all passages without a true fact")
+    noise: float = Field(0.1, ge=0, le=0.9, description="fraction of passages without a true fact")
     contradictions: Rate = Field(0.5, description="fraction of noise passages against a fact")
     removed: Rate = Field(0.0, description="fraction of the facts that are left out of the corpus")
     seed: int = Field(0, ge=0, description="seed of all random choices")

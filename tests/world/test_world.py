@@ -137,7 +137,7 @@ def test_the_name_has_the_changed_settings_which_reproduce_the_world() -> None:
 def test_wrong_settings_are_errors() -> None:
     for name, given, message in (
         ("world", {"settings": {"nois": 0.1}}, "'dataset.nois'.*'noise'"),
-        ("world", {"settings": {"noise": 1.5}}, "dataset.noise=1.5"),
+        ("world", {"settings": {"noise": 0.95}}, "dataset.noise=0.95"),
         ("world", {"settings": {"size": 12}}, "dataset.size=12"),
         ("world", {"root": "/data"}, r"dataset\.root"),
         ("toy", {"settings": {"noise": 0.1}}, r"'dataset\.noise'"),
