@@ -45,7 +45,8 @@ def short_answer_lines(plain: Plain, model: str) -> Iterator[str]:
     yield f"answered by {model}" + (note if PACKAGED in model else "")
     yield from (f"fallback: {reason}" for reason in plain["fallbacks"])
     rows = plain["context"]
-    yield f"from {len(rows)} pieces of context" + (", the first:" if rows[MAX_PIECES:] else ":")
+    pieces = "1 piece" if len(rows) == 1 else f"{len(rows)} pieces"
+    yield f"from {pieces} of context" + (", the first:" if rows[MAX_PIECES:] else ":")
     for piece in rows[:MAX_PIECES]:
         yield from _piece(piece, whole=False)
 

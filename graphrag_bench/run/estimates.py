@@ -83,7 +83,7 @@ def total(loads: Iterable[Load]) -> Load:
     )
 
 
-_ESTIMATE = "{:<33} {:>9} {:>12} {:>11} {:>9}   {:>8} {:>10}"
+_ESTIMATE = "{:<32} {:>9} {:>12} {:>11} {:>9}  {:>10} {:>10}"
 
 
 def estimate_head(name: str) -> str:
