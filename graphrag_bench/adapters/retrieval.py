@@ -38,8 +38,8 @@ def retrieved(
 def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float]:
     """Return the score of each document as a 32-bit float, highest score first.
 
-    It is the score of the first ranked chunk with the document, and documents of one chunk share
-    it. A score that does not fall is lowered to the next smaller float, so sorting keeps the order.
+    A document has the score of its highest-ranked chunk. Documents of one chunk share a score. If
+    two chunks have equal scores, the second is lowered to the next smaller float to keep the order.
     """
     scores: dict[str, float] = {}
     lowest = np.float32(np.inf)
@@ -51,7 +51,7 @@ def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float
 
 
 def context_of(experiment: Experiment, text: str) -> list[tuple[str, dict[str, str | float]]]:
-    """Return the text and the kind, id, title and score of each item in a question's context.
+    """Return the items of a question's context: each text with its kind, id, title and score.
 
     Only passages of documents have a title. Raises AnsweringFailed if a step fails.
     """

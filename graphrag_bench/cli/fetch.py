@@ -3,9 +3,10 @@
 The files are stored in HOME/data/NAME, where `run dataset=NAME` finds them. With dataset.root=DIR
 they are stored in DIR, and `run` needs the same setting. Repeat the command to resume a download.
 
-Each file is checked against the sha256 on the data set's card or on the hub. If neither states one,
+Each file is checked against the sha256 on the data set's card or on the hub. If there is no sha256,
 the sha256 of the downloaded file is stored in fetched.json. The command warns if our reader has not
-been tested with the original files, or if a count is wrong. The publisher's licence applies.
+been tested with the original files, or if the numbers or ids of documents or questions differ from
+the card. The publisher's licence applies.
 
 example
   graphrag-bench fetch dataset=musique
@@ -48,7 +49,7 @@ def main(options: Namespace) -> None:
         raise UserError("`fetch` needs dataset=NAME. List names: graphrag-bench list datasets.")
     card, member = load_card(name), settings["dataset.name"]
     if (card.reader == "beir") != bool(member):
-        raise UserError("dataset.name=SET must be set with dataset=beir, and only with it.")
+        raise UserError("Set dataset.name=SET for dataset=beir, but not for other data sets.")
     card = beir_card(card, member) if member else card
     folder = Path(root) if root else data_folder(card.name, home, member)
     print(f"{card.name}: {card.title}\nlicence: {card.license}")

@@ -56,7 +56,7 @@ class Parser(argparse.ArgumentParser):
         self._default: Parser | None = None
 
     def set_usage(self, usage: str) -> None:
-        """Set the usage, with a form of the command on each line."""
+        """Set the usage. Each line of `usage` is one form of the command."""
         self.usage = f"%(prog)s {usage}".replace("\n", "\n       %(prog)s ")
 
     def add_section(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
@@ -70,7 +70,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument_group(title, "\n".join(lines))
 
     def add_settings(self, rows: Sequence[tuple[str, str, str | None, str]]) -> None:
-        """Accept settings; a row has name, value in the help, default and meaning."""
+        """Accept settings. A row is a name, the value in the help, a default and a meaning."""
         shown = [(f"{name}={value}", meaning) for name, value, _, meaning in rows]
         self.add_section("settings", shown)
         self.set_defaults(**{name: default for name, _, default, _ in rows})
@@ -88,12 +88,12 @@ class Parser(argparse.ArgumentParser):
     def add_option(
         self, name: str, shown: str | tuple[str, ...], about: str, default: Any = None, **more: Any
     ) -> None:
-        """Accept an option, whose value is called `shown` in the help. `more` is for argparse."""
+        """Accept an option; the help calls its value `shown`. `more` is passed to argparse."""
         self.add_argument(name, metavar=shown, help=about, default=default, **more)
         self._names.append(name)
 
     def add_home(self, default: str | None = ".", meaning: str = HOME) -> None:
-        """Accept `--home` and the setting `paths.home=`, which mean the same, in each action."""
+        """Accept `--home` and its synonym `paths.home=`; if there are actions, in each action."""
         for action in self._actions_of.values() or [self]:
             action.add_option("--home", "HOME", meaning, default)
             action._settings["paths.home"] = "home"
@@ -103,7 +103,7 @@ class Parser(argparse.ArgumentParser):
         self.add_flag("--json", "print JSON")
 
     def add_action(self, name: str, work: Work, meaning: str, *, default: bool = False) -> "Parser":
-        """Add an action that calls `work`, such as `ls` in `runs ls`, or by `default`."""
+        """Add an action that calls `work`, e.g. `ls` in `runs ls`. One action can be `default`."""
         own = f"  {self.prog} {name} "
         examples = [line for line in (self.epilog or "").splitlines() if f"{line} ".startswith(own)]
         about = "\n".join([f"{meaning[0].upper()}{meaning[1:]}.", "\nexample", *examples])
@@ -215,7 +215,7 @@ def runs_and_settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def refuse_other_settings(
     command: str, words: Sequence[str], settings: Sequence[str], own: Sequence[str] = ()
 ) -> None:
-    """Raise one UserError for all settings outside these groups; it suggests `own` names too."""
+    """Raise a UserError with all settings outside these groups. Its hints also consider `own`."""
     problems = []
     for name in map(setting_name, filter(is_setting, words)):
         if not _within(name, settings):

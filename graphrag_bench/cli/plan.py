@@ -1,9 +1,9 @@
 """Print what a run would build, call and cost.
 
 To plan a command, replace `run` by `plan`. The command reads the data set and stored results. It
-writes nothing and calls no model, but it may ask your own model server for its context window. Each
-cost has its expected value, and its maximum under the limits on calls and tokens. A sweep also has
-totals.
+writes nothing and calls no model, but it may ask your own model server for its context window. For
+each cost, it prints the expected value, and the maximum under the limits on calls and tokens. For a
+sweep, it also prints totals.
 
 examples
   graphrag-bench plan dataset=sample method=hipporag

@@ -1,8 +1,8 @@
 r"""Generate questions for a corpus, and write the questions and the corpus to a folder.
 
 With dataset.questions=FOLDER, a run answers the new questions on the same data set and reuses its
-graphs. The folder is also a data set of its own (dataset=jsonl dataset.root=FOLDER). The questions
-are written by the model llm@llm_build=NAME, by default by the model of llm=.
+graphs. The folder is also a data set of its own (dataset=jsonl dataset.root=FOLDER). The model
+llm@llm_build=NAME writes the questions. The default is the model of llm=.
 
 examples
   graphrag-bench questions dataset=sample kind=specific wording=template n=30

@@ -19,8 +19,8 @@ tune a setting on split=dev, and print the command that evaluates it on split=te
     split=dev objective=evidence_recall@5
   graphrag-bench run experiment=tuning method=hipporag 'method.damping=interval(0.1,0.9)'
 
-exit code: 0 if every question was run; 1 if all questions of a run failed, if more of them failed
-than failures.limit allows, or if a cell of a sweep failed; 2 for wrong input
+exit code: 0 if every question was run; 1 if all questions of a run failed, if more questions
+failed than failures.limit allows, or if a cell of a sweep failed; 2 for wrong input
 """
 
 import logging
@@ -75,7 +75,7 @@ def declare(parser: Parser) -> None:
 
 
 def run(arguments: Sequence[str], *callback: str) -> int:
-    """Run the Hydra application. `callback` has settings of another callback than `Results`."""
+    """Run the Hydra application. The overrides `callback` replace the callback `Results`."""
     for name in (word.partition("=")[0] for word in arguments if word.startswith("--")):
         if name not in _OPTIONS:
             own = [f"{one}=" for one, *_ in described_settings()] + ["--json"] * bool(callback)
@@ -103,9 +103,9 @@ _SWEEP_SIGN = re.compile(r"[,*(]")
 def _with_cell_settings(words: list[str]) -> list[str]:
     """Move parameters of methods into the cells of a sweep over methods.
 
-    Hydra composes shared settings with the default method, which may not have `method.alpha`. A
-    sweep over one value, `method.alpha=choice(0.8)`, is composed in each cell. A null cannot be a
-    choice. It remains a shared setting, which the check of the cells rejects.
+    Hydra composes shared settings with the default method, which may not have `method.alpha`. As
+    a sweep over one value, `method.alpha=choice(0.8)` is composed in each cell instead. A null
+    cannot be a choice. It remains a shared setting, and the check of the cells rejects it.
     """
     chosen = [word for word in words if re.match("(method|row|experiment)=", word)]
     own = [i for i, word in enumerate(words) if re.match(r"method\.[^=]+=.", word)]
@@ -206,7 +206,7 @@ class HydraJob:
 
 
 def _link(folder: Path, run: Path, subdir: str | None, log: str) -> None:
-    """Copy the files of Hydra's job to the run's folder, and link that folder in the job folder."""
+    """Copy Hydra's files to the folder of the run, and link this folder in Hydra's job folder."""
     if subdir is not None:
         shutil.copytree(folder / subdir, run / subdir, dirs_exist_ok=True)
     if (folder / log).is_file():

@@ -24,10 +24,10 @@ checksums of the stored results as JSON, and the metrics of each question as CSV
 paths, addresses or API keys.
 
 push uploads runs to a data set repository of the Hugging Face hub. A new repository is private.
-Ids, answers and metrics are always uploaded. Traces, and context texts that are not whole
-documents, are only uploaded with --with-texts. Use it only if the licence of the corpus allows it.
-pull downloads all runs of a repository, checks each sha256 and overwrites nothing. Both print the
-same digest of the content. The token is taken from HF_TOKEN or `hf auth login`.
+Ids, answers and metrics are always uploaded. --with-texts also uploads traces, and all context
+texts except whole documents. Use it only if the licence of the corpus allows it. pull downloads all
+runs of a repository, checks each sha256 and overwrites nothing. It prints the same digest of the
+content as push. The token is taken from HF_TOKEN or `hf auth login`.
 
 examples
   graphrag-bench runs ls

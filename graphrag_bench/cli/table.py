@@ -4,10 +4,10 @@ PAPER/TABLE prints the values of a paper's table beside the values of stored run
 Each of our values has its interval, n, model, profile and a grade of comparability:
   A  same data, models, settings and prompts
   B  same data and language model (the notes name the differences)
-  C  different or fewer data (limit=, split=), or another language model
-Data are the same if the numbers of documents, tokens and questions agree within 2 %. Grades A and B
-have the difference of our value from the paper's. † marks a value of the paper that seems wrong.
-The last notes are the commands that fill the table.
+  C  different or fewer data (limit=, split=), another language model or judge, or regime=house
+Data are the same if the numbers of documents, tokens and questions agree within 2 %. For grades A
+and B, the difference of our value from the paper's is printed. † marks a value of the paper that
+seems wrong. The last notes list the commands that fill the table.
 
 Without arguments, the command lists the tables of the papers. For other tables use pandas:
 gb.stored_runs() returns a row for each question of each run.

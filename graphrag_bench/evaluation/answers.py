@@ -103,7 +103,7 @@ class Matching:
 
 
 def raw_words(text: str) -> list[str]:
-    """Return the words of a text; unlike other forms, keep articles, and words of signs only."""
+    """Return the words of a text. Unlike other forms, keep articles and words made of symbols."""
     return split_unspaced(normalise(text, "raw").split())
 
 
@@ -192,9 +192,9 @@ def str_scores(
 ) -> dict[str, float]:
     """Return the metrics of ALCE: `strrec`, `strem` and `strhit`, each in 0..1.
 
-    They are the fraction of sub-answers of which the normalised answer contains an alias, whether
-    it contains all, and whether it contains any. The code of Zhou et al. calls STRREC `str_em` and
-    STREM `str_hit`.
+    A sub-answer is found if the normalised answer contains one of its aliases. `strrec` is the
+    fraction of found sub-answers. `strem` is 1 if all are found, and `strhit` is 1 if any is found.
+    The code of Zhou et al. calls STRREC `str_em` and STREM `str_hit`.
     Source: ALCE (Gao et al. 2023), on the short answers of ASQA; Zhou et al. 2025.
 
     >>> str_scores("A. Marsh left in 1914.", [["Ada Marsh", "A. Marsh"], ["Lund"]])

@@ -110,7 +110,7 @@ def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, f
 
 @dataclass
 class _Named:
-    """Options, with their places in the answer, that are joined by a word such as "or"."""
+    """Options that are joined by a word such as "or", and their start positions in the answer."""
 
     rows: list[int]
     starts: list[int]
@@ -231,7 +231,7 @@ def choice_scores(
 ) -> dict[str, float]:
     """Return `multiple_choice` and `option_unread`, each 0.0 or 1.0.
 
-    They tell whether the answer chooses the correct option, and whether it chooses no single one.
+    The first is 1 if the answer chooses the correct option, the second if no option can be read.
 
     >>> choice_scores("The answer is (B).", ["Paris", "Lyon"], correct=1)
     {'multiple_choice': 1.0, 'option_unread': 0.0}

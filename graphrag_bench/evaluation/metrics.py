@@ -15,8 +15,7 @@ from graphrag_bench.evaluation.listed_answers import KGQA, LISTED, choice_scores
 DEFAULT_METRICS = ("accuracy", "recall", "exact_match", "f1")
 """Metrics of a data set if its card, the YAML file that describes it, does not list metrics."""
 CUTOFF, TOKENS = "@k", "@B"
-"""Suffixes of metric names: a rank of `evaluation.cuts`, a number of `evaluation.evidence_tokens`.
-"""
+"""Suffixes of metric names, for values of `evaluation.cuts` and `evaluation.evidence_tokens`."""
 MetricSource = Literal["retrieved", "context", "answer", "judge"]
 """What a metric evaluates. The source `judge` means that a judge model evaluates the answer."""
 
@@ -39,9 +38,9 @@ MetricValues = Callable[[AnsweredQuestion], dict[str, float]]
 class Metric:
     """Metric with its name, meaning and direction.
 
-    `values` computes the metric for one answer, with an optional `package`. Only metrics with
-    `values` can be listed in a data set's card (`metrics`) and in `evaluation.metrics`. If a metric
-    has several values, `gives` lists their names.
+    `values` computes the metric for one answer, perhaps with an optional `package`. Only metrics
+    with `values` can be listed in a data set's card (`metrics`) and in `evaluation.metrics`. If a
+    metric has several values, `gives` lists their names.
     """
 
     name: str
@@ -183,7 +182,7 @@ def metric_values(names: Iterable[str], answered: AnsweredQuestion) -> dict[str,
 
 
 def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> None:
-    """Raise UserError if a metric is unknown or, with `installed`, if its package is missing."""
+    """Raise UserError if a metric is unknown. If `installed`, its package must be installed."""
     for name in names:
         if name not in ANSWER_METRICS:
             raise UserError(f"{where}: {unknown('metric', name, ANSWER_METRICS)}")

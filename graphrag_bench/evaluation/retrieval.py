@@ -82,7 +82,7 @@ def ndcg(
 
 @dataclass(frozen=True)
 class ContextItem:
-    """Item of a context, such as a report, or a chunk, whose `id` is the id of its document.
+    """Item of a context, such as a report or a chunk. A chunk has the `id` of its document.
 
     `documents` lists the documents whose text is in the item. `text` and `documents` are None if
     they are unknown.
@@ -96,7 +96,7 @@ class ContextItem:
 
 
 def within(items: Sequence[ContextItem], n_tokens: int | None) -> Sequence[ContextItem]:
-    """Return the first items that have at most `n_tokens` in total (None: all items)."""
+    """Return the first items, as many as fit into `n_tokens` tokens (None: all items)."""
     total, first = 0, []
     for item in items:
         total += item.n_tokens

@@ -101,8 +101,8 @@ def _permutation_p(sums: NDArray[np.float64], permutations: int, seed: int) -> N
 def _random_bits(n: int, n_tests: int, permutations: int, seed: int) -> Iterator[NDArray[Any]]:
     """Yield random signs, 0 or 1, in blocks (rows, n) with an even number of rows.
 
-    The signs are the same as in `scipy.stats.permutation_test`, which is twenty times slower: the
-    lowest bit of each half of a random number, the lower half first.
+    The signs are the same as in `scipy.stats.permutation_test`, which is twenty times slower.
+    Each random number of 64 bits gives two signs: the lowest bits of its lower and upper half.
     """
     generator = np.random.default_rng(seed).bit_generator
     block = max(2, _SIGNS // max(n, n_tests) // 2 * 2)
@@ -185,7 +185,7 @@ class Difference(Mean):
     """Mean paired difference (second minus first) over the questions that two runs share.
 
     `first` and `second` are the means of the two runs. `wins` is the number of questions on which
-    the second run is higher. `detectable` is that of `detectable_difference`.
+    the second run is higher. `detectable` is the result of `detectable_difference`.
     """
 
     first: float
@@ -226,8 +226,8 @@ def detectable_difference(
 ) -> float | None:
     """Return the minimum detectable mean difference (power 80 %, two-sided level 5 %).
 
-    It is (z_0.975 + z_0.8) times the standard error, clustered by scope, or None if there are fewer
-    than two questions or if all differences are equal.
+    It is (z_0.975 + z_0.8) times the standard error, clustered by scope. Returns None if there are
+    fewer than two questions or if the standard error is 0.
     Source: Cohen 1988, section 2.2; clustered standard error: Miller 2024 (arXiv 2411.00640),
     section 2.2.
 
@@ -247,8 +247,8 @@ def detectable_difference(
 def detectable_share(n_questions: int) -> float:
     """Return the minimum detectable difference between two accuracies, to plan a run.
 
-    It is (z_0.975 + z_0.8) * sqrt(`DISCORDANT` / n), but at most 1. The variance under the null
-    hypothesis, which is the larger one, is used in both terms.
+    It is (z_0.975 + z_0.8) * sqrt(`DISCORDANT` / n), but at most 1. For both z values, the variance
+    under the null hypothesis is used, because it is the larger one.
     Source: Connor 1987; Miller 2024 (arXiv 2411.00640), section 5.
 
     >>> detectable_share(100)

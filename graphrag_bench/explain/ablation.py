@@ -40,8 +40,8 @@ class Change:
     """One change of a method's steps.
 
     `set` gives a setting a new value, `drop` removes a step, `case` replaces a switch by one of its
-    cases, and `arm` removes an arm of a branch. `step` is the path of a step, such as
-    `retrieve.1.cases.otherwise.0`, or the name of an operator, which changes all its steps.
+    cases, and `arm` removes a list of steps from a branch. `step` is the path of a step, such as
+    `retrieve.1.cases.otherwise.0`, or the name of an operator, which stands for all its steps.
     """
 
     kind: Kind
@@ -91,7 +91,7 @@ def apply_changes(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[
 
 @dataclass(frozen=True)
 class StepPlace:
-    """A step of a method file, which is `items[row]`.
+    """The place of a step in a method file. The step is `items[row]`.
 
     `combinator` is e.g. `switch`, or None for an operator. `names` are the names by which a user
     can refer to the step: its operator or combinator, its path, or both.

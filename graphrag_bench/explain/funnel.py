@@ -37,14 +37,14 @@ State = Literal["passed", "lost", "recovered", "unknown", "absent"]
 RIGHT = ("accuracy", "hit")
 """Metrics that tell whether an answer is right. The first of them that is available is used."""
 _ROWS = ("relationships", "subgraph", "paths", "exploration")
-"""Outputs of steps that contain retrieved relationships, for methods that do not rank chunks."""
+"""Outputs with retrieved relationships, for methods that do not rank chunks."""
 _STARTS = ("nodes", "step_nodes", "relationships")
 """Outputs of the first steps, which link the question to nodes or relationships."""
 _OF_THE_GRAPH = frozenset({
     "nodes", "relationships", "communities", "node_scores", "relationship_scores", "chunk_scores",
     "chunks", "step_nodes", "subgraph", "paths", "exploration", "context",
 })  # fmt: skip
-"""Outputs of retrieval. A step that reads none of them starts from the question."""
+"""Outputs of retrieval. A step without these inputs starts from the question."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Funnel:
         return {name: min(stages, key=STAGES.index, default=None) for name, stages in lost.items()}
 
     def counts(self) -> tuple[StageCount, ...]:
-        """Return the counts of each stage; all `lost` and the last `rest` sum to all documents."""
+        """Return the counts of each stage. The last `rest` and all `lost` add up to the total."""
         rest, rows = len(self.documents), []
         for stage in self.stages:
             n = Counter(one.state(stage) for one in self.documents)
@@ -143,9 +143,9 @@ def stage_table(funnel: Funnel) -> Table:
 
 @dataclass(frozen=True)
 class FunnelArtifacts:
-    """The artifacts and `stages` of a method; None for a deleted artifact.
+    """The artifacts and `stages` of a method. A deleted artifact is None.
 
-    `documents` has the ids of all documents of the corpus. `entries` has the labels of the steps
+    `documents` are the ids of all documents of the corpus. `entries` are the labels of the steps
     that link a question to the graph.
     """
 
@@ -198,7 +198,7 @@ def is_right(scores: Mapping[str, float]) -> bool | None:
 
 
 def run_funnel(run: StoredRun, home: Path) -> Funnel:
-    """Return the funnel of a stored run; raises UserError without data set or gold evidence."""
+    """Return the funnel of a run. Raises UserError if data set or gold evidence is missing."""
     run.require_dataset()
     names = [name for name in run.rows if name in run.gold and run.gold[name].evidence]
     if not names:
@@ -248,8 +248,8 @@ def evidence_documents(
     the first steps found one of its nodes, or a node that is connected to one of its nodes by
     synonymy edges and by edges between nodes of the question's gold documents. It is *in the
     prompt* if the context has a text from it. It is *retrieved* if it is in the prompt, if one of
-    its chunks is ranked, or if it states a retrieved relationship. One chunk, or one part of a
-    file, is enough. A failed question has only the stages before the failure.
+    its chunks is ranked, or if it states a retrieved relationship. If a file was split, it
+    passes a stage if any part passes. If the question failed, only earlier stages are known.
     """
     parts = {name: item_documents(gold, name) for name in gold.evidence}
     chunks = ChunkTable.of([]) if artifacts.chunks is None else artifacts.chunks

@@ -137,7 +137,7 @@ def has_keys(value: Any, *keys: str) -> TypeGuard[dict[str, Any]]:
 
 
 def relationships_in(value: Any) -> dict[int, float | None]:
-    """Return the score, or None, of each relationship in a recorded ranking, subgraph or paths."""
+    """Map each relationship in a recorded ranking, subgraph or paths to its score or None."""
     if isinstance(value, list):
         return {row: None for path in value for row in path["relationships"]}
     if has_keys(value, "rounds"):
@@ -177,7 +177,7 @@ def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) ->
 
 @dataclass(frozen=True)
 class PassageRank:
-    """The best rank of a passage, from 1, after a step that ranked `n` rows; None if not ranked."""
+    """The best rank (1 is first) of a passage in a ranking of `n` rows; None if not ranked."""
 
     step: str
     slot: str
@@ -200,7 +200,7 @@ class LocatedDocument:
 
     @cached_property
     def rows(self) -> dict[str, IntArray]:
-        """The `chunks` of the document, the `relationships` that they state, and all `nodes`."""
+        """The `chunks` of the document, their `relationships`, and the `nodes` of both."""
         chunks = np.array(self.chunks.chunks_of(self.document), np.int64)
         if self.graph is None:
             return {"chunks": chunks}

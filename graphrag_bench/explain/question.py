@@ -58,7 +58,7 @@ class RunQuestions:
         return self._artifacts.of_scope(self.run.rows[question].get("scope"))
 
     def document(self, document: str, question: str) -> LocatedDocument:
-        """Return a document in the scope of a question; raises UserError without a chunk."""
+        """Return a document in the scope of a question. Raises UserError if it has no chunk."""
         names = self.names(question)
         if (table := names.chunk_table) is None:
             raise UserError(f"The chunks of {self.run.folder.path} were deleted. Repeat the run.")
@@ -165,7 +165,7 @@ class AnsweringFailed(UserError):
 
 @dataclass(frozen=True, repr=False)
 class TracedAnswer:
-    """An answer with its context, trace and fallbacks. `plain` is its `explanation`."""
+    """An answer with its context, trace and fallbacks. `plain` is a result of `explanation`."""
 
     answer: str
     context: Context

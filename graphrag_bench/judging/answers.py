@@ -34,7 +34,7 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class Measure:
-    """Judged metric, which if `named` must be selected by name, and the texts that it needs."""
+    """Judged metric and the texts that it needs. If `named`, it is only selected by its name."""
 
     metric: JudgedMetric
     prompts: tuple[Prompt, ...]
@@ -101,7 +101,7 @@ def judge_answers(
     """Judge the first `limit` answers of a run, and return all judgements of the run.
 
     Stored judgements are reused, and failed calls are repeated. Raises UserError if the run has no
-    answers, if no contexts are stored that all metrics need, or if another process is judging the
+    answers, if all metrics need contexts but none are stored, or if another process is judging the
     run. Raises RunStopped if no further call can succeed.
     """
     dataset, folder = stored.require_dataset(), stored.folder.path

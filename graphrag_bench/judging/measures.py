@@ -205,9 +205,9 @@ def correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
 
     First, rules extract the stated answers from a short name or a long list, and the judge extracts
     them from other texts. The judge does not see the gold answer, because it would then overlook
-    wrong items in a list. The names and the number of the extracted answers are compared with the
-    gold answer. If this does not settle the value, a second call asks the judge whether both have
-    the same meaning. A refusal is right only if the gold answer is a refusal.
+    wrong items in a list. The extracted answers and their number are compared with the gold
+    answer. If this does not settle the value, a second call asks the judge whether they have the
+    same meaning as the gold answer. A refusal is right only if the gold answer is a refusal.
     """
     if refuses(case.answer, case.golds):
         return float(not case.refused)

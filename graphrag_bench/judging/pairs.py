@@ -125,7 +125,7 @@ class Duel:
 
     @property
     def winner(self) -> str | None:
-        """TIE for equal answers; the run whose answer is not empty; None if a judge must decide."""
+        """TIE for equal answers, the other run for an empty answer, None if a judge must decide."""
         first, second = map(plain, self.answers)
         if first == second:
             return TIE
@@ -136,12 +136,12 @@ class Duel:
 class HeadToHead:
     """Comparison of the runs A and B by one criterion over `n` questions judged in both orders.
 
-    `missing` is the number of questions without both verdicts. `rate` is the win rate of A, where a
-    tie counts half. `flips` is the fraction of questions whose winner changes with the order, and
-    `first` the fraction of verdicts for the answer that was shown first; both leave out equal
-    answers. `longer` is the fraction of questions whose longer answer wins, where a tie counts
-    half. A mean over zero questions is None. The p-value and the intervals treat the questions of a
-    scope as a cluster. `names` has the titles of A and B, and the criterion.
+    `missing` is the number of questions without both verdicts. `rate` is the win rate of A, and
+    `longer` is the win rate of longer answers. Ties count half in both rates. `flips` is the
+    fraction of questions whose winner changes with the order, and `first` is the fraction of
+    verdicts for the answer that was shown first. Equal answers are left out of `flips` and `first`.
+    A mean over zero questions is None. The p-value and the intervals treat the questions of a scope
+    as a cluster. `names` has the titles of A and B, and the criterion.
     """
 
     n: int
@@ -370,7 +370,7 @@ def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, floa
 
 
 def stored_points(home: Path) -> dict[VerdictKey, dict[str, float]]:
-    """Return the mean points of both orders, by key and question; one order alone is left out."""
+    """Return the mean points of questions judged in both orders, by key and question."""
     files = sorted(home.glob(f"comparisons/*/{VERDICTS}"))
     won = points_won(row for path in files for row in read_lines(path))
     return {

@@ -62,7 +62,7 @@ def safe_text(text: str) -> str:
 
 
 def is_same(cell: str, text: str, ascii_only: bool) -> bool:
-    """Return whether a cell shows a text, or its ASCII part, but for spaces and apostrophes."""
+    """Return whether a cell shows a text or its ASCII part, ignoring spaces and apostrophes."""
     text = re.sub(r"[^\x00-\x7f]", "\ufffd", text) if ascii_only else text
     cell, text = (" ".join(one.strip().lstrip("'").split()) for one in (cell, text))
     return fnmatchcase(cell, re.sub("\ufffd+", "*", escape(text))) if ascii_only else cell == text
@@ -78,9 +78,9 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
     """Return the winners by question, and the number of rows with a blank verdict.
 
     A winner is the key of a run, or TIE. The separator is a comma, semicolon or tab, or the
-    character in a first line `sep=`. If the file is not in Unicode, only ASCII characters are
-    compared. Raises UserError for an unknown code, a changed text, and a verdict that is not A, B
-    or tie.
+    character that follows `sep=` in the first line. If the file is not in Unicode, only ASCII
+    characters are compared. Raises UserError for an unknown code, a changed text, and a verdict
+    other than A, B or tie.
     """
     pairs: dict[str, tuple[Duel, str]] = {}
     for path in judging.folder.glob("sheet-*.json"):

@@ -112,7 +112,7 @@ class StoredVerdicts:
         return mean_of({question: fmean(values) for question, values in points.items()}, scopes)
 
     def judged(self, folder: Path, metric: str, scopes: Scopes) -> dict[str, Mean]:
-        """Return the mean of a metric over a run, in 0..1, by judge and in their order."""
+        """Return the mean of a metric over a run, in 0..1, by judge. The judges are sorted."""
         if (folder, metric) not in self._judged:
             values = sorted(judged_values(judged_rows(folder)).items())
             means = {judge: mean_of(metrics.get(metric, {}), scopes) for judge, metrics in values}

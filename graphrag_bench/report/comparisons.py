@@ -17,7 +17,7 @@ _MATCHED_FIELDS = (
     "llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build", "limit",
     "regime",
 )  # fmt: skip
-"""Fields that decide which run of the baseline is compared, if there are several."""
+"""Fields by which a run is matched with one of several runs of the baseline."""
 QuestionScores = Mapping[str, Mapping[str, float]]
 """The metrics of each question, by question id."""
 
@@ -36,9 +36,9 @@ class Comparison:
     """Difference between the run of a method and the run of the baseline on one metric.
 
     `place` is the position of the method's run among the compared runs. `baseline` is the unique
-    title of the baseline's run, and `baseline_title` leaves out the settings in which the
-    `n_baselines` runs of the baseline on the data set differ. `n` is the larger number of questions
-    of the two means. `p` is corrected by Holm's method for `n_tests` tests of the metric.
+    title of the baseline's run. `baseline_title` leaves out the settings that tell the
+    `n_baselines` runs of the baseline on the data set apart. The two means have up to `n`
+    questions. `p` is corrected by Holm's method for `n_tests` tests of the metric.
     """
 
     place: int
@@ -59,7 +59,7 @@ def comparisons(
     """Return the difference between each run and the baseline on each metric, in table order.
 
     `baseline` is the name of a method, and `baseline_of` selects one of its runs. Floor and ceiling
-    methods are left out, and so are runs that were scored by a different rule. The default metrics
+    methods and runs that were scored by a different rule are left out. The default metrics
     are those of `usual_metrics`. The p-values are corrected within each metric.
     """
     named = in_table_order([{**run.metrics, "row": row} for row, run in enumerate(runs)])
@@ -115,7 +115,7 @@ def comparison_table(compared: Sequence[Comparison]) -> Table | None:
 
 
 def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
-    """Return the baseline's run, on the same corpus, that agrees with a run in most settings.
+    """Return the baseline's run on the same corpus whose settings are most similar to a run's.
 
     Returns None if there is no such run, or if it is the given run itself.
     """
@@ -184,7 +184,7 @@ def difference_table(
 
 
 def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> str:
-    """Return a line with up to 20 questions on which a metric rises, and on which it falls."""
+    """Return a line with the questions on which a metric rises or falls, up to 20 of each."""
     both, parts = _shared(name, first, second), []
     for verb, compare in (("gained", operator.gt), ("lost", operator.lt)):
         questions = [q for q in both if compare(second[q][name], first[q][name])]

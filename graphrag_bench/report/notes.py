@@ -20,7 +20,7 @@ _KINDS = {"community": "reports", "path": "paths", "chunk": "chunks", "node": "n
 
 @dataclass(frozen=True)
 class Note:
-    """Note under a table on the subject `about`; a warning is printed with a leading `!`."""
+    """Note on the subject `about` under a table. A warning is printed with a leading `!`."""
 
     about: str
     text: str
@@ -209,7 +209,7 @@ def _titles(runs: Iterable[RunMetrics]) -> str:
 
 
 def resampling_units(clusters: Iterable[int]) -> str:
-    """Return what the bootstrap resamples, given the number of scopes of each mean, or 0."""
+    """Return what the bootstrap resamples: scopes, or questions if all `clusters` are 0."""
     if not (numbers := sorted({*clusters} - {0})):
         return "questions"
     few = "; intervals over so few scopes are too narrow" if numbers[0] <= FEW_CLUSTERS else ""
@@ -217,7 +217,7 @@ def resampling_units(clusters: Iterable[int]) -> str:
 
 
 def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield warnings about runs that were scored again: for changed gold, or for another rule."""
+    """Yield warnings about runs that were scored again, with changed gold or by another rule."""
     if titles := _titles(run for run in runs if run.get("regraded")):
         yield _warning("gold", f"scored again for this table, as gold answers changed: {titles}")
     for words, group in group_by(runs, lambda run: run.get("scored_as", "")).items():
@@ -299,7 +299,7 @@ def training_notes(runs: Sequence[RunMetrics]) -> list[Note]:
 
 
 def long_text_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield notes on texts that exceed the embedder's window; it is a warning if texts were cut."""
+    """Yield notes on texts longer than the embedder's window: warnings if the texts were cut."""
     embedding = [run for run in runs if run.get("long_texts")]
     long_rows = [(run, row) for run in embedding for row in run["long_texts"] if row["n_long"]]
     long = [

@@ -82,7 +82,7 @@ def runs_by_corpus(
 ) -> dict[str, dict[str, list[RunMetrics]]]:
     """Group the runs by data set and corpus, and keep the data sets with several corpora.
 
-    Runs with an unknown corpus are left out. If `of_each_set` is false, all form one data set "".
+    Runs with an unknown corpus are left out. Without `of_each_set`, all runs form one data set "".
     """
     known = [run for run in runs if run.get("corpus")]
     sets = group_by(known, lambda run: str(run["dataset"]) * of_each_set)
@@ -95,7 +95,7 @@ def _corpus(run: RunMetrics) -> str:
 
 
 def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) -> None:
-    """Raise UserError if runs, or runs on the same data set, have different corpora."""
+    """Raise UserError if runs differ in corpus; with `of_each_set`, runs on the same data set."""
     for corpora in runs_by_corpus(runs, of_each_set=of_each_set).values():
         groups = []
         for name, (one, *others) in corpora.items():
@@ -113,9 +113,9 @@ def unverified(run: RunMetrics) -> str:
 def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any]]:
     """Choose the run with the highest mean of a metric; return its position and a record.
 
-    If several runs have the highest mean, the first is chosen, and `n_equal` in the record is the
-    number of the other runs. Floor and ceiling methods and runs with failed questions are left out.
-    Raises UserError if no run remains, or if no run has the metric.
+    The first of several runs with the highest mean is chosen. `n_equal` in the record is the number
+    of other runs with this mean. Floor and ceiling methods and runs with failed questions are left
+    out. Raises UserError if no run remains, or if no run has the metric.
     """
     tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
     metrics = {row: runs[row]["metrics"] for row in tuned if not runs[row]["failed"]}
@@ -149,10 +149,10 @@ def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
     """Sort the runs of a table, and give each run a unique title.
 
     The runs of a sweep come first, and their titles have the settings that the sweep varies. All
-    other runs are sorted by data set, context budget, and role from floor to ceiling. If there is a
-    sweep, they are marked as references. Titles name the data set if there are several. Runs with
-    the same title also get the settings in which they differ, or else their keys. `(?)` marks a
-    method that is not fully verified.
+    other runs are sorted by data set, context budget, and role from floor to ceiling. In the table
+    of a sweep, these runs are marked as references. Titles name the data set if there are several.
+    Runs with the same title also get the settings in which they differ, or else their keys. `(?)`
+    marks a method that is not fully verified.
     """
     cells = [run for run in runs if "varied" in run]
     others = [run for run in runs if "varied" not in run]

@@ -28,9 +28,9 @@ _ANSWERS = {
 def run_table(runs: Sequence[RunMetrics]) -> Table:
     """Return a table with a row for each run and all columns that are not empty.
 
-    A mean is followed by `!` if questions of the run failed, by its standard deviation over
-    repeats, its interval, and its number of questions if that is below the run's number. The rates
-    of failed and fallback calls include calls during index building.
+    A mean is printed with its standard deviation over repeats, its interval, and its number of
+    questions (if lower than that of the run). A `!` marks the means of a run with failed questions.
+    The rates of failed and fallback calls include calls during index building.
     """
     ordered = in_table_order(runs)
     names = {name for run in ordered for name in run["metrics"] if name.startswith(rows.EVIDENCE)}
@@ -169,7 +169,7 @@ def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
 def headline_table(
     runs: Sequence[RunMetrics], differences: Sequence[Comparison] = (), metric: str | None = None
 ) -> Table:
-    """Return a table of the main metric with its difference from the baseline, and of the cost."""
+    """Return a table of the main metric, its difference from the baseline, and the cost."""
     ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
     name = main_metric(ordered, metric)
     shown = [one for one in differences if one.metric == name]
@@ -300,7 +300,7 @@ def run_sheet(runs: Sequence[RunMetrics], settings: Sequence[Mapping[str, Any]])
 
 
 def interval(run: RunMetrics, name: str) -> dict[str, float | None]:
-    """Return a metric as columns, which may be None, such as `f1`, `f1_n`, `f1_low`, `f1_high`."""
+    """Return the columns of a metric, e.g. `f1`, `f1_n`, `f1_low`, `f1_high`; None if unknown."""
     mean, ends = run["metrics"].get(name, {}), ("", "_n", "_low", "_high")
     return {f"{name}{end}": mean.get(end.strip("_") or "mean") for end in ends}
 

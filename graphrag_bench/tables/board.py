@@ -76,7 +76,7 @@ def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
 
 
 def question_metrics(run: StoredRun) -> str:
-    """Return the metrics of each question that did not fail, as CSV with numbered scopes."""
+    """Return the metrics of all questions that did not fail as CSV. Scopes become numbers."""
     names = [name for name in scored_questions(run) if name in run.scores]
     heads = sorted(run.metrics["metrics"])
     numbers: dict[str | None, object] = {None: ""}
@@ -103,7 +103,7 @@ def read_result(path: Path) -> dict[str, Any]:
     """Check an entry, recompute its means from its CSV file, and return it.
 
     Raises UserError if a file is missing, has changed since `write_result` wrote it, or contains a
-    path, an address or a key, and if a number of `metrics` differs from the CSV file.
+    path, an address or a key. The numbers in `metrics` must agree with the CSV file.
     """
     text = path.read_text(encoding="utf-8")
     try:
@@ -211,7 +211,7 @@ def _overrides(run: StoredRun, home: Path) -> list[str]:
 
 
 def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]:
-    """Return a run's settings that the overrides do not give; of steps only if all others agree."""
+    """Return a run's settings that the overrides miss (settings of steps only if no others)."""
     values = compose_settings([*words, f"paths.home={_text(str(home))}"])
     experiment = Experiment.prepare(values, run.dataset, swept=True)
     settings = experiment.settings.model_dump()

@@ -168,7 +168,7 @@ class FigureSource:
         return None
 
     def _win_rate(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """Return the mean win rate over seeds; of several levels, the lowest or highest mean."""
+        """Return the mean win rate over seeds, or the lowest or highest over levels if printed."""
         levels: dict[str, list[VerdictKey]] = {}
         for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
             if run is not None and run.other is not None:
@@ -222,7 +222,7 @@ class Figure:
 class CellEntry:
     """Our value for a cell of a paper's table, and the inputs that are still missing.
 
-    `runs` has the settings of missing runs. `unjudged` has the keys of the runs, or pairs of runs,
+    `runs` lists the settings of missing runs. `unjudged` lists the keys of runs, or pairs of runs,
     without verdicts. `missing_parts` names other missing inputs. `reason` explains why the cell
     cannot have a value. A mean over several runs can have a value before all runs are there.
     """
@@ -314,7 +314,7 @@ class _Collection:
     def lacking(self, recipe: Recipe, gaps: Sequence[tuple[Part, Candidate | None]]) -> CellEntry:
         """Return what a value needs: new runs, or scores, timings or verdicts of stored runs.
 
-        `gaps` has the missing parts of the value, with stored runs that lack only the metric.
+        `gaps` lists the missing parts of the value. A part has a run without the metric or None.
         """
         metric = recipe.metric
         unscored = [run.run.folder.path for _, run in gaps if run]

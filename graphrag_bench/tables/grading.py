@@ -34,8 +34,8 @@ class RunConditions:
     """Stored run and the properties that grading compares.
 
     `sizes` has the numbers of documents and tokens of the corpus, if they are known.
-    `papers_prompts` tells whether the user states that the prompts are the paper's, and none is
-    part of this project. `verified` tells whether the format of the data set was checked against
+    `papers_prompts` is true if the user says that the prompts are the paper's and no prompt comes
+    from this project. `verified` tells whether the format of the data set was checked against
     original files, and `abstract` whether the questions are about the whole corpus.
     """
 
@@ -113,7 +113,7 @@ def grade(one: RunConditions, recipe: Recipe, judge: str = "", protocol: str = "
     The grade is C if the data set, corpus size, answering model, judge, judging protocol or choice
     of questions differs, if the corpus size of the run is unknown, or if the regime is not
     `published`. It is A if the data, models, settings and prompts are equal, and otherwise B. A
-    count is graded by the corpus size only, and a value of a graph without regard to the questions.
+    count is graded by corpus size only. For graphs and builds, other questions never give grade C.
     """
     if recipe.metric.kind == "count":
         return Grade.of(_corpus(one, recipe, silent=True))
@@ -154,7 +154,7 @@ def _data(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
 
 
 def _corpus(one: RunConditions, recipe: Recipe, *, silent: bool = False) -> Iterator[Mismatch]:
-    """Yield mismatches in corpus size; if `silent`, a paper without a size is no mismatch."""
+    """Yield mismatches in corpus size. If `silent`, the paper need not state a size."""
     if recipe.place.card != one.card:
         return
     sizes = printed_sizes(recipe.table.paper_name, one.card)
@@ -213,7 +213,7 @@ def _models(one: RunConditions, recipe: Recipe, judge: str) -> Iterator[Mismatch
 def different_settings(
     ours: Mapping[str, object], theirs: Mapping[str, object]
 ) -> Iterator[Mismatch]:
-    """Yield a mismatch for each different setting; of steps, only if no other setting differs."""
+    """Yield a mismatch for each different setting (a step setting only if no others differ)."""
     undecided = {"method.title", REGIME}
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
         undecided |= {"chunking.variant", "chunking.size"}

@@ -39,7 +39,7 @@ _FILE = re.compile(
 
 
 def push_runs(runs: Sequence[StoredRun], home: str | Path, repo: str, *, texts: bool) -> list[str]:
-    """Upload runs without paths and addresses, and a dataset card; return a line for each run.
+    """Upload runs and a dataset card, without paths and addresses. Return a line for each run.
 
     If `texts` is false, traces and contexts with texts are left out. Raises UserError if
     `write_result` rejects a run.

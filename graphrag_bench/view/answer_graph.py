@@ -33,7 +33,7 @@ class ProbableWalks:
     """The most probable walk from a seed to each vertex.
 
     A walk follows relationships in both directions, with probabilities in proportion to their
-    weights. It ends at a chunk. If `through_chunks` is true, it continues to any of its nodes.
+    weights. It ends at a chunk, or continues to a node of the chunk if `through_chunks` is true.
     Seeds that are not nodes of the graph are ignored.
     """
 
@@ -43,7 +43,7 @@ class ProbableWalks:
         costs, self.n_nodes = _costs(graph, through_chunks)
         starts = [seed for seed in seeds if 0 <= seed < self.n_nodes]
         self.before = np.full(costs.shape[0], -1)
-        """The previous vertex on each walk; vertices are numbered, nodes before chunks."""
+        """The previous vertex on the walk to each vertex. Nodes are numbered before chunks."""
         if starts:
             _, self.before, _ = dijkstra(
                 costs, indices=starts, min_only=True, return_predecessors=True, limit=_MAX_COST
@@ -85,10 +85,10 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     """Return the nodes, edges and paths to draw for a stored question.
 
     Nodes and chunks have the flags `found` (by a step) and `gold` (a gold chunk, or a node of a
-    gold chunk), and nodes `seed` and `answer` (the name is a gold answer). Edges have the flags
-    `found`, `synonym`, `walk` (part of the walk from a seed to a node or chunk) and `route` (a
-    sentence of one chunk names the other chunk). `size` is the operator whose scores set node
-    sizes.
+    gold chunk). Nodes also have the flags `seed` and `answer` (the name is a gold answer). Edges
+    have the flags `found`, `synonym`, `walk` (part of the walk from a seed to a node or chunk) and
+    `route` (a sentence of one chunk names the other chunk). `size` is the operator whose scores set
+    node sizes.
 
     At most `MAX_NODES` nodes and chunks are drawn, in this order: the first paths, gold chunks,
     retrieved chunks, parents of routes, scored and other found nodes (if there are no paths), nodes

@@ -68,10 +68,10 @@ def _set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
 def _list_columns(run: StoredRun, funnel: Funnel | str, at: Mapping[str, int]) -> Plain:
     """Return the questions of a run as columns; scored questions come first.
 
-    `at` maps a question to its row in `_set_columns`. `right` is None without an answer or gold
-    answer. `evidence` has a letter for each gold document: c for in the context, r for retrieved
-    only, m for missed. `lost` is the first stage that lost evidence, "" if no stage did, or None if
-    unknown.
+    `at` maps a question to its row in `_set_columns`. `right` is None if the answer or the gold
+    answer is missing. `evidence` has a letter for each gold document: c (in the context), r (only
+    retrieved) or m (missed). `lost` is the first stage that lost evidence, "" if no stage did, or
+    None if unknown.
     """
     rows, known = [run.rows[name] for name in _questions_of(run)], not run.imported
     seconds: dict[str, float] = {}
