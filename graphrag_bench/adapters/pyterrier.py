@@ -14,7 +14,7 @@ class PyTerrierRetriever(pt.Transformer):
     """Transformer that ranks documents for queries with a method, without generating answers.
 
     `topics` are the questions of the data set, and `qrels` are their gold documents. Each `docno`
-    is a document id. Raises UserError if a `qid` has two queries or no passages are ranked.
+    is a document id. Raises UserError if a `qid` has two queries or the method ranks no passages.
     """
 
     def __init__(self, pipeline: EditablePipeline, data: Dataset | str) -> None:

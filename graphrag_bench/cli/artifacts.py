@@ -126,7 +126,7 @@ def _import(options: Namespace) -> None:
 
 def _push(options: Namespace) -> None:
     if not options.with_texts:
-        raise UserError("An artifact has texts of its data set. Add --with-texts to publish them.")
+        raise UserError("Artifacts contain texts of data sets. Add --with-texts to publish them.")
     print(f"content: {hub.push_artifact(_folder(options), options.key, options.repo)}")
 
 

@@ -5,7 +5,7 @@ stored in judged.jsonl in the folder of the run. Unreadable replies of the judge
 means. Some metrics need the contexts of a run, which are not stored with trace=off.
 
 Two or more runs are compared pairwise on the questions that all of them answered. The judge sees
-each pair of answers in both orders. The tables have win rates with intervals, and the position bias
+each pair of answers in both orders. The tables show win rates with intervals, and the position bias
 and length bias of the judge. Verdicts are stored in HOME/comparisons/<key>/verdicts.jsonl.
 
 --sheet writes pairs of answers in random order, so that people can judge them. --read prints the

@@ -153,7 +153,7 @@ def scores_of(value: Mapping[str, Any]) -> dict[int, float]:
 
 
 def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) -> list[Named]:
-    """Return the steps of a question with their inputs, outputs, seconds and usage, and with names.
+    """Return the steps of a question with inputs, outputs, seconds and usage; names replace ids.
 
     If a step was repeated, its first entry has the usage of all repetitions.
     """

@@ -33,7 +33,7 @@ _USAGE = ("calls", "prompt_tokens", "completion_tokens")
 
 
 class RunQuestions:
-    """The questions of a stored run. `home` is for a run outside of a runs/ folder."""
+    """The questions of a run. `home` has the artifacts of a run outside of a runs/ folder."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self.run, self.home = run, run.home or home

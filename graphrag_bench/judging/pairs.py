@@ -209,7 +209,7 @@ class AnswerPairs:
 
     @classmethod
     def of(cls, runs: Sequence[StoredRun], limit: int | None = None) -> "AnswerPairs":
-        """Return the answers to the first `limit` shared questions, stratified by type.
+        """Return the answers to at most `limit` shared questions, stratified by type.
 
         Raises UserError if the runs share no question.
         """

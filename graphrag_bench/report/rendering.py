@@ -143,7 +143,7 @@ def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
 def _column_groups(
     widths: Sequence[int], texts: Sequence[int], room: int
 ) -> Iterator[tuple[Sequence[int], bool]]:
-    """Yield the columns of each part of a table, and whether the numbers fit on one line.
+    """Yield the columns of each part of a table, and whether its numbers fit on one line.
 
     Each part repeats the text columns, or only the first if they fill more than half the width.
     """

@@ -129,7 +129,7 @@ def _judges(
 
 
 def grade_of(part: Part, runs: Sequence[RunConditions], judge: str = "", how: str = "") -> Grade:
-    """Return the grade of a value; the grade of a win rate has the mismatches of both runs."""
+    """Return the grade of a value. The grade of a win rate includes the mismatches of both runs."""
     grades = [grading.grade(run, of, judge, how) for run, of in zip(runs, part.sides, strict=True)]
     return Grade.of(mismatch for one in grades for mismatch in one.mismatches)
 
