@@ -1,8 +1,7 @@
 """Measure the code: size, imports, names, settings, and the files that three operations use.
 
 docs/architecture.md shows the results and describes the three operations. `tests/test_layering.py`
-checks the measures that must be zero. `--files` lists the files of the operations with their
-numbers of function calls.
+checks the measures that must be zero. `--files` lists the files of the operations.
 Usage: python scripts/measures.py [--files]
 """
 
@@ -15,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -158,12 +157,12 @@ def _names(value: Any) -> Iterator[str]:
             yield from _names(one)
 
 
-def frames_of(work: Callable[[], object], until: tuple[str, str] = ("", "")) -> Counter[str]:
-    """Return the number of function calls in each file of the project, over all threads of `work`.
+def files_of(work: Callable[[], object], until: tuple[str, str] = ("", "")) -> set[str]:
+    """Return the files of the project whose functions are called, over all threads of `work`.
 
-    Counting stops at the first call of `until`, which is a file and a function.
+    The first call of `until`, which is a file and a function, is the last one that is noted.
     """
-    frames: Counter[str] = Counter()
+    called: set[str] = set()
     folders = tuple(f"{ROOT / folder}/" for folder in CODE)
     ended = threading.Event()
 
@@ -171,7 +170,7 @@ def frames_of(work: Callable[[], object], until: tuple[str, str] = ("", "")) -> 
         code = frame.f_code
         if event == "call" and code.co_filename.startswith(folders) and not ended.is_set():
             file = str(Path(code.co_filename).relative_to(ROOT))
-            frames[file] += 1
+            called.add(file)
             if (file, code.co_name) == until:
                 ended.set()
 
@@ -182,7 +181,7 @@ def frames_of(work: Callable[[], object], until: tuple[str, str] = ("", "")) -> 
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    return frames
+    return called
 
 
 def run(home: Path) -> None:
@@ -191,15 +190,15 @@ def run(home: Path) -> None:
         assert main([*COMMAND, f"paths.home={home}"]) == 0
 
 
-def call(home: Path) -> Counter[str]:
-    """Count the function calls of one uncached model call with cache, budget and ledger."""
+def call(home: Path) -> set[str]:
+    """Return the files of one uncached model call with cache, budget and ledger."""
     ledger, budget = Ledger(home / "ledger.jsonl"), Budget(tokens=1_000_000)
     with running() as server:
         client = OpenAICompatible("fake", server.scenario(text="yes"), None)
         log = ledger.logger("answer", "step")
         model = client.attached(store=Cache(home / "replies.sqlite"), budget=budget, log=log)
         model.complete([(Message("user", "warm?"),)], max_tokens=5)
-        return frames_of(lambda: model.complete([(Message("user", "ready?"),)], max_tokens=5))
+        return files_of(lambda: model.complete([(Message("user", "ready?"),)], max_tokens=5))
 
 
 if __name__ == "__main__":
@@ -216,13 +215,13 @@ if __name__ == "__main__":
         home = Path(folder)
         run(home)
         shutil.rmtree(home / "runs")
-        before = frames_of(lambda: run(home), FIRST_STEP)
+        before = files_of(lambda: run(home), FIRST_STEP)
         places = {tuple(file.split("/")[:2][: file.count("/")]) for file in before}
         print(f"folders from the command of a run to its first step: {len(places)}")
         shutil.rmtree(home / "runs")
-        ways = {"a question, warm": frames_of(lambda: run(home))}
-        ways |= {"a finished run": frames_of(lambda: run(home)), "a model call": call(home)}
-    for way, frames in ways.items():
-        print(f"{way}: {len(frames)} files, {frames.total():,} frames")
-        for file, n in frames.most_common() if "--files" in sys.argv else ():
-            print(f"  {n:6,} {file}")
+        ways = {"a question, warm": files_of(lambda: run(home))}
+        ways |= {"a finished run": files_of(lambda: run(home)), "a model call": call(home)}
+    for way, called in ways.items():
+        print(f"{way}: {len(called)} files")
+        if "--files" in sys.argv:
+            print("", *sorted(called), sep="\n  ")

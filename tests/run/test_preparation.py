@@ -33,7 +33,7 @@ def test_preparation_enters_few_folders_and_makes_objects_once(
     count_calls(RunSettings, "model_validate")
     count_calls(Method, "__init__")
     count_calls(Models, "__init__")
-    frames = measures.frames_of(lambda: measures.run(home), measures.FIRST_STEP)
-    folders = {"/".join(file.split("/")[:2]) if file.count("/") > 1 else "" for file in frames}
+    files = measures.files_of(lambda: measures.run(home), measures.FIRST_STEP)
+    folders = {"/".join(file.split("/")[:2]) if file.count("/") > 1 else "" for file in files}
     assert len(folders) <= 12, folders
     assert made == {"RunSettings": 1, "Method": 1, "Models": 1}

@@ -46,7 +46,7 @@ async def main():
             rag.text_chunks, param, asdict(rag),
         )  # fmt: skip
         (_, mapped, *_), _ = seen.pop("_map_global_communities")
-        rows = [[row_of(one), [one["occurrence"], rating(one)]] for one in mapped]
+        rows = [[one["row"], [one["occurrence"], one["rating"]]] for one in mapped]
         answers[one["id"]] = {"communities": rows}
     write(target, answers, "nano-graphrag")
 
@@ -68,9 +68,10 @@ async def insert(rag, world, mode):
         await rag.entities_vdb.upsert(world.rows("nodes"))
     reports = {}
     for key, schema in (await graph.community_schema()).items():
-        own = world.communities[int(key)]
-        report = {"report_string": own["report"], "report_json": {"rating": own["rating"]}}
-        reports[key] = {**schema, **report}
+        row = int(key)
+        text, rating = (world.communities[row][name] for name in ("report", "rating"))
+        report = {"report_string": text, "report_json": {"rating": rating}}
+        reports[key] = {**schema, **report, "row": row, "rating": rating}
     await rag.community_reports.upsert(reports)
 
 
@@ -98,22 +99,12 @@ async def local(rag, world, text, param):
     )
     return {
         "nodes": [[world.row_of[one["entity_name"]], [float(one["distance"])]] for one in results],
-        "communities": [[row_of(one), [n_nodes[row_of(one)], rating(one)]] for one in communities],
+        "communities": [[one["row"], [n_nodes[one["row"]], one["rating"]]] for one in communities],
         "relationships": [
             [world.pair(*one["src_tgt"]), [one["rank"], one["weight"]]] for one in edges
         ],
         "chunks": [[world.row_of[one["content"]], []] for one in chunks],
     }
-
-
-def row_of(report):
-    """Return the row of the community of a report."""
-    return int(report["title"].split()[-1])
-
-
-def rating(report):
-    """Return the rating of a report."""
-    return report["report_json"]["rating"]
 
 
 asyncio.run(main())
