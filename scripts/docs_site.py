@@ -98,12 +98,9 @@ def flow_chart(pipeline: Pipeline, operators_page: str) -> list[str]:
 def arms_of(step: Step, values: Mapping[str, Any]) -> Iterator[tuple[str, Steps]]:
     """Yield the lists of steps inside a combinator, each with the name of its arm or field."""
     for field, value in values.items():
-        for name, steps in (value if isinstance(value, Mapping) else {field: value}).items():
-            if (
-                isinstance(steps, tuple)
-                and steps in step.parts
-                and (steps or isinstance(value, Mapping))
-            ):
+        named = isinstance(value, Mapping)
+        for name, steps in (value if named else {field: value}).items():
+            if isinstance(steps, tuple) and steps in step.parts and (steps or named):
                 yield "" if field == "steps" else str(name), steps
 
 
