@@ -206,8 +206,8 @@ def correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     First, rules extract the stated answers from a short name or a long list, and the judge extracts
     them from other texts. The judge does not see the gold answer, because it would then overlook
     wrong items in a list. The extracted answers and their number are compared with the gold
-    answer. If this does not settle the value, a second call asks the judge whether they have the
-    same meaning as the gold answer. A refusal is right only if the gold answer is a refusal.
+    answer. If this does not settle the value, the judge decides in a second call whether the
+    extracted answers mean the same. A refusal is right only if the gold answer is a refusal.
     """
     if refuses(case.answer, case.golds):
         return float(not case.refused)

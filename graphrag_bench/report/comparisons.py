@@ -36,9 +36,9 @@ class Comparison:
     """Difference between the run of a method and the run of the baseline on one metric.
 
     `place` is the position of the method's run among the compared runs. `baseline` is the unique
-    title of the baseline's run. `baseline_title` leaves out the settings that tell the
-    `n_baselines` runs of the baseline on the data set apart. The two means have up to `n`
-    questions. `p` is corrected by Holm's method for `n_tests` tests of the metric.
+    title of the baseline's run. `baseline_title` leaves out the settings that distinguish
+    the `n_baselines` runs of the baseline on the data set. The two means have up to `n` questions.
+    `p` is corrected by Holm's method for `n_tests` tests of the metric.
     """
 
     place: int
@@ -115,7 +115,7 @@ def comparison_table(compared: Sequence[Comparison]) -> Table | None:
 
 
 def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
-    """Return the baseline's run on the same corpus whose settings are most similar to a run's.
+    """Return the baseline's run with the settings most similar to a run on the same corpus.
 
     Returns None if there is no such run, or if it is the given run itself.
     """

@@ -20,7 +20,7 @@ _KINDS = {"community": "reports", "path": "paths", "chunk": "chunks", "node": "n
 
 @dataclass(frozen=True)
 class Note:
-    """Note on the subject `about` under a table. A warning is printed with a leading `!`."""
+    """Note under a table. `about` is its subject. A warning is printed with a leading `!`."""
 
     about: str
     text: str

@@ -95,7 +95,7 @@ def _corpus(run: RunMetrics) -> str:
 
 
 def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) -> None:
-    """Raise UserError if runs differ in corpus; with `of_each_set`, runs on the same data set."""
+    """Raise UserError if runs differ in corpus. `of_each_set` checks each data set separately."""
     for corpora in runs_by_corpus(runs, of_each_set=of_each_set).values():
         groups = []
         for name, (one, *others) in corpora.items():

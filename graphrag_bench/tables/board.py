@@ -211,7 +211,7 @@ def _overrides(run: StoredRun, home: Path) -> list[str]:
 
 
 def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]:
-    """Return a run's settings that the overrides miss (settings of steps only if no others)."""
+    """Return a run's settings that overrides miss. Steps are compared if all else agrees."""
     values = compose_settings([*words, f"paths.home={_text(str(home))}"])
     experiment = Experiment.prepare(values, run.dataset, swept=True)
     settings = experiment.settings.model_dump()

@@ -20,7 +20,7 @@ from graphrag_bench.tables import grading
 from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
 
 GradedRow = tuple[TableRow, str]
-"""Row of a paper's table, and the kind of metric if a run is selected for this kind, else ""."""
+"""Row of a paper's table, and the kind of metric that has its own run, or "" for all others."""
 RunGroup = tuple[str, str, int, str, str]
 
 

@@ -168,7 +168,7 @@ class FigureSource:
         return None
 
     def _win_rate(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """Return the mean win rate over seeds, or the lowest or highest over levels if printed."""
+        """Return the mean win rate over seeds. For several levels, return the lowest or highest."""
         levels: dict[str, list[VerdictKey]] = {}
         for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
             if run is not None and run.other is not None:
@@ -314,7 +314,7 @@ class _Collection:
     def lacking(self, recipe: Recipe, gaps: Sequence[tuple[Part, Candidate | None]]) -> CellEntry:
         """Return what a value needs: new runs, or scores, timings or verdicts of stored runs.
 
-        `gaps` lists the missing parts of the value. A part has a run without the metric or None.
+        `gaps` lists each missing part of the value and its run without the metric, or None.
         """
         metric = recipe.metric
         unscored = [run.run.folder.path for _, run in gaps if run]
