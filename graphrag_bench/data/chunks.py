@@ -17,7 +17,7 @@ class ChunkTable(Columns):
     """Table of all chunks of a corpus. A chunk is identified by its row number.
 
     `titles` and `texts` have one row for each chunk. `documents` holds the ids of all documents.
-    The boolean CSR matrix `chunk_document`, (n_chunks, n_documents), marks those with each chunk.
+    `chunk_document`, boolean CSR (n_chunks, n_documents), marks the documents of each chunk.
 
     >>> rows = [("d1", "Isk", "A river."), ("d2", "Isk", "A river."), ("d3", "", "The sea.")]
     >>> table = ChunkTable.of(rows)
@@ -61,7 +61,7 @@ class ChunkTable(Columns):
         return sorted_csr(self.chunk_document.T)
 
     def ranked_documents(self, rows: IntArray) -> dict[str, int]:
-        """Rank documents by the first of their chunks in `rows`, as {document id: rank from 1}."""
+        """Return {document id: rank from 1}. A document is ranked by its first chunk in `rows`."""
         return shared_ranks(self.documents_of(int(row)) for row in rows)
 
     @classmethod
@@ -78,7 +78,7 @@ class ChunkTable(Columns):
 
 
 def shared_ranks(groups: Iterable[Iterable[str]]) -> dict[str, int]:
-    """Rank names by the first group that contains them. New names in the same group share a rank.
+    """Rank each name by its first group. Names with the same first group share a rank.
 
     >>> shared_ranks([["a"], ["a", "b", "c"], ["d"]])
     {'a': 1, 'b': 2, 'c': 2, 'd': 3}

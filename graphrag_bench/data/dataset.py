@@ -21,11 +21,11 @@ from graphrag_bench.values import Question
 QUESTIONS = "questions.jsonl"
 """The name of a questions file in the project's own format."""
 UNKNOWN = "unknown"
-"""Value in the card of a data set for a checksum or a revision that is not known."""
+"""Value of an unknown checksum or revision in the card of a data set."""
 ABSTRACT = "abstract"
 """Type of questions about a whole corpus. `graphrag-bench questions` can generate them."""
 COLLECTIONS = {"beir": ("name", "split"), "ir_datasets": ("name",)}
-"""Cards that describe a collection of data sets, and the settings that choose one of them."""
+"""Settings that choose a data set from a collection, by the card of the collection."""
 Split = Literal["all", "dev", "test"]
 DEV_SHARE = 0.5
 """The default fraction of the questions that belong to the development split."""
@@ -38,10 +38,10 @@ class _Part(BaseModel):
 class Download(_Part):
     """A file to download, given as `path` in a data set on the Hugging Face hub or as `url`.
 
-    `path` may be a pattern, and `hub` names a data set other than the one in `Source`. `to` is the
-    file name on disk (by default the published name), or a folder if it ends with a slash. `size`
-    (in bytes) and `sha256` are checked. For an archive, `members` maps patterns of member names to
-    file names on disk, where "" stands for the last part of the member's name.
+    `path` may be a pattern. `hub` overrides `Source.hub`. `to` is the file name on disk (by
+    default the published name), or a folder with a slash at the end. `size` (in bytes) and `sha256`
+    are checked. For an archive, `members` maps patterns of member names to file names on disk. An
+    empty file name stands for the last part of the member's name.
     """
 
     path: str = ""
@@ -60,7 +60,7 @@ class Download(_Part):
 
 
 class Source(_Part):
-    """The place where a data set is published. `by_hand` explains how to get it by hand."""
+    """The place where a data set is published. `by_hand` explains how to get it without `fetch`."""
 
     url: str
     hub: str = ""
@@ -84,8 +84,8 @@ class Card(_Part):
     says whether the layout was checked against the original files, and `checked` names these files.
     `counts` are the expected numbers of documents and questions, and `counts_from` is their source.
     `answers` is the answer form of all questions, or maps question types and `default` to answer
-    forms. `abstract` says whether the questions are about the whole corpus. If it is None and all
-    questions have the same answer form, they are abstract if this form is prose.
+    forms. `abstract` says whether the questions are about the whole corpus. If `abstract` is None
+    and `answers` is a single form, the questions are abstract if the form is prose.
     """
 
     name: str
@@ -118,7 +118,7 @@ class Card(_Part):
         return value
 
     def form_of(self, question_type: str) -> FormName:
-        """Return the answer form of a question type. For `abstract`, the default is a paragraph."""
+        """Return the answer form of a question type, by default `paragraph` for type `abstract`."""
         forms = self.answers if isinstance(self.answers, dict) else {"default": self.answers}
         by_type: dict[str, FormName] = {ABSTRACT: "paragraph", **forms}
         return by_type.get(question_type, by_type["default"])
@@ -133,7 +133,7 @@ class Card(_Part):
 
     @property
     def shapes(self) -> list[Layout]:
-        """The possible layouts of the files, main layout first. A synthetic data set has none."""
+        """The possible layouts of the files, main layout first. Empty for a synthetic data set."""
         own = Layout(reader=self.reader, files=self.files)
         return [] if self.made_by else [own, *self.layouts]
 
@@ -174,13 +174,13 @@ class Document:
 class Gold:
     """The gold answers and the gold evidence of a question.
 
-    Each text in `answers` is a correct answer. `evidence` holds the ids of the gold documents, and
-    `grades` their relevance (1 or more), or nothing if every grade is 1. `evidence` may also name a
-    file. Then `parts` maps the file to its documents, each of which counts as the evidence. `spans`
-    are sentences of the corpus that state the answer, and `statements` paraphrase the evidence. A
-    multiple-choice question has `options` and the index of the `correct` option. If an answer has
-    several required parts, `sub_answers` lists the aliases of each part. A question over a graph
-    has `answer_entities`, and `in_graph` says whether its subgraph contains one of these nodes.
+    Each text in `answers` is a correct answer. `evidence` lists the ids of the gold documents.
+    `grades` lists their relevance grades (1 or more). It is empty if every grade is 1. If
+    `evidence` names a file, `parts` maps the file to its documents, and any of these documents
+    counts as the evidence. `spans` are sentences of the corpus that state the answer. `statements`
+    paraphrase the evidence. `correct` is the index of the correct option in `options`. If an answer
+    has several required parts, `sub_answers` lists the aliases of each part. For questions over a
+    graph, `in_graph` says whether the subgraph contains one of the `answer_entities`.
     """
 
     answers: tuple[str, ...] = ()
@@ -229,7 +229,7 @@ class Dataset:
 
     `settings` are the non-default settings of a synthetic data set, or the settings that chose a
     data set from a collection. `training` and `validation` are files of questions for training
-    scorers. `questions_file` replaced the published questions. `gold_error` describes an error in
+    scorers. `questions_file` replaces the published questions. `gold_error` describes an error in
     the gold that makes scoring impossible. `notes` report gold evidence that the corpus lacks.
     """
 
@@ -250,7 +250,7 @@ class Dataset:
 
     @property
     def question_set(self) -> str:
-        """Name of the questions file, of its folder, or of the split in a collection."""
+        """Name of the split or questions file, or of the folder of `questions.jsonl`."""
         file = self.questions_file
         if file is None:
             return str(self.settings.get("split", ""))
@@ -333,14 +333,14 @@ class Dataset:
         return replace(self, questions=tuple(map(formed, self.questions)))
 
     def scopes(self) -> list[str | None]:
-        """Return the sorted scopes (parts of the corpus) that questions name, or else [None]."""
+        """Return the sorted scopes of the questions. None stands for questions without a scope."""
         return sorted({question.scope for question in self.questions}, key=lambda s: s or "")
 
     def within(self, scope: str | None) -> "Dataset":
         """Return the part of the data set in one scope. Raises UserError if it has no documents."""
         documents = tuple(row for row in self.documents if row.scope == scope)
         if not documents:
-            why = f"a question has scope {scope!r}, but no document has it"
+            why = f"a question has scope {scope!r}, but no document has this scope"
             raise UserError(f"Data set '{self.name}': {why}. Set graph.per=all to build one graph.")
         questions = tuple(row for row in self.questions if row.scope == scope)
         return replace(self, documents=documents, questions=questions)
@@ -351,8 +351,8 @@ class TrainingSet:
     """Training questions for a scorer. The files are read only when they are needed.
 
     `identity`, a digest of the files, is part of the keys of trained artifacts. `read(n)` returns
-    the first n questions, or all if n is None, and `size()` their number. `validation()` returns
-    the questions for model selection. It is None if there are none.
+    the first n questions, and `read(None)` returns all. `size()` returns the number of all
+    questions. `validation`, if not None, returns the questions for model selection.
     """
 
     identity: str
@@ -364,8 +364,8 @@ class TrainingSet:
 def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
     """Return whether a question belongs to the development split.
 
-    It does if the first 8 bytes of the SHA-256 of its id, divided by 2**64, are lower than
-    `dev_share`. Therefore, increasing `dev_share` only adds questions to the split.
+    The first 8 bytes of the SHA-256 of its id, divided by 2**64, must be lower than `dev_share`.
+    Therefore, increasing `dev_share` only adds questions to the split.
 
     >>> [is_dev(f"q{n}") for n in range(4)]
     [True, False, False, True]

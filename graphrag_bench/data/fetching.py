@@ -26,9 +26,9 @@ _TRIES, _SECONDS = 3, 30.0
 
 @dataclass(frozen=True)
 class Fetched:
-    """A downloaded file. `holds` is its name on disk, or the names of the files extracted from it.
+    """A downloaded file. `holds` lists its name on disk, or the files extracted from an archive.
 
-    `checked` says where the expected sha256 was published: "card", "hub", or "" for nowhere.
+    `checked` is the source of the expected sha256: "card", "hub", or "" if it is unknown.
     """
 
     url: str
@@ -39,7 +39,7 @@ class Fetched:
 
 
 def fetch(card: Card, folder: Path, *, endpoint: str = HUB, progress: Progress) -> list[Fetched]:
-    """Download a data set into a folder, unless it is complete. A failed call can be repeated."""
+    """Download a data set into a folder, unless all files exist. A failed call can be repeated."""
     source = card.source
     if source is None:
         raise UserError(f"Data set '{card.name}' has nothing to download.")
@@ -78,10 +78,10 @@ def fetch(card: Card, folder: Path, *, endpoint: str = HUB, progress: Progress) 
 
 
 def beir_card(card: Card, name: str) -> Card:
-    """Return a copy of the card for one of the data sets in BEIR's layout on the Hugging Face hub.
+    """Return a copy of the card that downloads a data set in BEIR's layout from Hugging Face.
 
-    `name` is `OWNER/NAME`, or `NAME` for the owner BeIR, who keeps the relevance judgements in a
-    separate data set. Other owners keep them in the folder `qrels`.
+    `name` is `OWNER/NAME`, or `NAME` for the owner BeIR. BeIR publishes the relevance judgements as
+    a separate data set. Other owners have a folder `qrels` with the judgements.
     """
     owner, _, short = name.rpartition("/")
     of_beir = owner.lower() in ("", "beir")
@@ -194,7 +194,7 @@ def read_manifest(folder: Path) -> list[Fetched]:
 
 
 def differences(dataset: Dataset) -> list[str]:
-    """Describe how a data set differs from its card in the numbers of its rows and in their ids."""
+    """Compare the numbers and ids of documents and questions with the card. Return differences."""
     ids = {"documents": [row.id for row in dataset.documents],
            "questions": [row.id for row in dataset.questions]}  # fmt: skip
     faults = [

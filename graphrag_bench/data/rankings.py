@@ -68,11 +68,11 @@ class Rankings:
 def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     """Read rankings from a TREC or JSON file, and match them with the documents and questions.
 
-    A passage is given as a document id, an evidence item, or a text. A text stands for all
-    documents with this text, with or without their title. White space is ignored. If a document
-    occurs several times, its best rank counts. A passage that does not belong to the corpus keeps
-    its rank. A question is given by its id or its text. Raises UserError if a question is unknown
-    or repeated, or if an answer is neither a text nor, where a list is required, a list of texts.
+    A passage is given as a document id, an evidence item, or a text. A text matches every document
+    with the same text, with or without its title. White space is ignored. If a document occurs
+    several times, its best rank counts. A passage that does not belong to the corpus keeps its
+    rank. A question is given by its id or its text. Raises UserError if a question is unknown or
+    repeated, or if an answer has the wrong type.
     """
     matcher = _Matcher(dataset)
     if not (first := read_text(path).lstrip()[:1]):
@@ -186,7 +186,7 @@ class _Matcher:
             self._questions[without_spaces(question.text)].append(question.id)
 
     def documents(self, passage: str) -> Sequence[str]:
-        """Return the ids of the documents that match a passage, or else a made-up id."""
+        """Return the ids of the documents that match a passage, or a made-up id without a match."""
         self.n_passages += 1
         if passage in self.ids:
             return [passage]

@@ -1,4 +1,4 @@
-"""Read rows of published files (JSON, JSON lines, TSV, parquet), with their places for errors."""
+"""Read the rows of published files (JSON, JSON lines, TSV, parquet) and their positions."""
 
 import csv
 import gzip
@@ -37,7 +37,7 @@ OneOrSeveral = Annotated[
 ]
 """Type of a field that is a text or a list of texts."""
 Place = str
-"""A file and a line, an item or a row in this file, for error messages."""
+"""Position for error messages: a file, and a line, item or row of this file."""
 
 
 def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
@@ -49,10 +49,10 @@ def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
 class Rows:
     """Documents, questions and gold of a data set that is being read, each stored by id.
 
-    `places` has the place of each question in the files. The evidence items in `absent` may be
+    `places` maps each question to its position in the files. The evidence items in `absent` may be
     missing from the corpus and then count as not retrieved. `subgraphs` holds the triples of the
-    documents. If a file was split into several documents, `files` maps it to their ids, and it may
-    be named as evidence. `notes` are shown with the results.
+    documents. `files` maps a name of several documents, such as a file that was split, to the ids
+    of these documents. Evidence may be such a name. `notes` are shown with the results.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -85,11 +85,11 @@ class Rows:
         self.gold[question.id] = replace(gold, grades=()) if {*gold.grades} <= {1} else gold
 
     def gold_error(self, corpus: Path) -> str:
-        """Return a description of the first error in the gold evidence. Without an error, it is "".
+        """Return a description of the first error in the gold evidence, or "" without errors.
 
-        Evidence must be in the corpus, which is a file or folder, and in the scope of its question.
-        Files that are named as evidence are added to the gold as `Gold.parts`. Raises UserError if
-        the corpus has no text.
+        Evidence must be in the corpus and in the scope of its question. Messages name `corpus`, the
+        corpus file or folder. Files that are named as evidence are added to the gold as
+        `Gold.parts`. Raises UserError if the corpus has no text.
         """
         corpus = next(iter(files_of(corpus, required=False)), corpus)
         if not self.documents:
@@ -131,7 +131,7 @@ def choice_gold(place: Place, options: Sequence[str], correct: int | None, type_
     """Return the gold of a multiple-choice question. `correct` is the correct option's index."""
     if correct is not None and not 0 <= correct < len(options):
         marked = f"option {correct + 1} is marked as correct"
-        raise UserError(f"{place}: {marked}, but there are only {len(options)}.")
+        raise UserError(f"{place}: {marked}, but the number of options is {len(options)}.")
     answers = () if correct is None else (options[correct],)
     return Gold(answers, type=type_, options=tuple(options), correct=correct)
 
@@ -170,7 +170,7 @@ def n_records(path: Path) -> int:
 
 
 def files_of(path: Path, *, required: bool = True) -> list[Path]:
-    """Return the file or folder at a path, or else the sorted files that match it as a pattern.
+    """Return the file or folder at a path, or the sorted files that match the path as a pattern.
 
     If nothing matches `test.json`, the compressed file `test.json.gz` is returned, or else
     `test.parquet` or the shards `test-00000-of-00002-...`. Parquet files are also searched in the
@@ -205,7 +205,7 @@ def json_file(path: Path) -> object:
 
 
 def json_by_id(path: Path) -> Iterator[tuple[str, object]]:
-    """Yield the items of an object by key, or of a list by their QID or position (from 1)."""
+    """Yield the items of an object with their keys, or of a list with QIDs or positions from 1."""
     content = json_file(path)
     if isinstance(content, Mapping):
         yield from content.items()
@@ -215,7 +215,7 @@ def json_by_id(path: Path) -> Iterator[tuple[str, object]]:
 
 
 def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield the items of a list, a single object, or the lines of a file, and their places."""
+    """Yield place and content of each item of a JSON list, a JSON object, or each JSON line."""
     lines = list(filter(bytes.strip, _content(path).split(b"\n", 2)))
     with suppress(ValueError):
         if len(lines) > 1 and json.loads(lines[0]) is not None:
@@ -302,7 +302,7 @@ def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
 def checked_row(
     place: Place, content: Any, shape: type[R], written: Mapping[str, str] = MappingProxyType({})
 ) -> R:
-    """Convert a row to a pydantic object. `written` has names of fields that differ in the file."""
+    """Convert a row to a pydantic object. `written` maps field names to the names in the file."""
     if not isinstance(content, dict):
         names = ", ".join(of.alias or name for name, of in shape.model_fields.items())
         raise UserError(f"{place}: expected an object with {names}, not {content!r:.60}.")

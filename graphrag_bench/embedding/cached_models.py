@@ -22,7 +22,7 @@ _SENTENCES, _NAMES = TypeAdapter(list[Sentence]), TypeAdapter(list[str])
 
 @dataclass(eq=False)
 class CachedEmbedder(EmbedderWrapper):
-    """Embedder with a cache. Its keys have the embedder's identity, the kind and the text."""
+    """Embedder with a cache. A cache key consists of the embedder's identity, a kind and a text."""
 
     cache: Cache
 

@@ -37,7 +37,7 @@ class CrossEncoder:
 
     @property
     def identity(self) -> str:
-        """Name, digest or revision, window and arguments of the model, which must be set."""
+        """Name, digest or revision, window and arguments. Raises UserError if `model` is empty."""
         if not self.model:
             example = "cross_encoder.model=cross-encoder/ms-marco-MiniLM-L6-v2"
             raise UserError(f"A cross-encoder needs its model, e.g. {example}.")

@@ -64,7 +64,7 @@ class EmbedderWrapper:
 
 @dataclass(eq=False)
 class Hashing(Embedder):
-    """Embedder that hashes words and letter trigrams. It needs no model and serves tests.
+    """Embedder that hashes words and letter trigrams. It needs no model and is meant for tests.
 
     >>> Hashing(4).encode(["Ada", "ada"], kind="passage").shape
     (2, 4)
@@ -78,7 +78,7 @@ class Hashing(Embedder):
         return f"hashing:{self.dimension}"
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return one unit vector per text, or a basis vector if it has no letters or digits."""
+        """Return one unit vector per text. Texts without letters or digits share a vector."""
         rows = np.zeros((len(texts), self.dimension), np.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in words(text):
@@ -96,7 +96,7 @@ class Hashing(Embedder):
 def encode_in_blocks(
     texts: Sequence[str], embedder: Embedder, advance: Advance = no_advance
 ) -> Vectors:
-    """Encode passages in blocks of similar length, as one float32 array (n, dimension).
+    """Encode passages as a float32 array (n, dimension), in blocks of texts of similar length.
 
     Equal passages are encoded once. A cached embedder can store each finished block. If encoding a
     block took less than 5 s, the next block is twice as large, up to a limit. After each block,

@@ -27,9 +27,9 @@ _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"
 class TextLengths:
     """Number of texts that are longer than the window of an embedder, and the maximum length.
 
-    `window` is None if it is unknown, and `long_texts` if the embedder accepts texts of any length.
-    Lengths are in tokens of the embedder, or of cl100k if its tokenizer is unknown. They include
-    the prefix and special tokens.
+    `window` is None if the window is unknown. `long_texts` is None if the embedder accepts texts of
+    any length. Lengths are numbers of tokens, including the prefix and special tokens. If the
+    tokenizer of the embedder is unknown, cl100k is used.
     """
 
     window: int | None
@@ -48,7 +48,7 @@ class TextLengths:
         return f"window of {self.window:,} tokens; longer texts {_TREATMENT[self.long_texts]}"
 
     def message(self, what: str) -> str:
-        """Describe how many texts are longer than the window; "" if it is unknown or unlimited.
+        """Describe the number of longer texts. Return "" if the window is unknown or unlimited.
 
         >>> TextLengths(512, "cut", 10, 2, 700).message("chunks")
         '2 of 10 chunks are longer than the window of 512 tokens (longest: 700) and are cut'
@@ -76,9 +76,9 @@ class TextLengths:
 class WindowEncoder:
     """Encoder of texts of any length, for a model with a window of `size` tokens.
 
-    `size`, which includes the prefix and special tokens, is None if the window is unlimited. If
-    `mode` is `cut`, the model truncates long texts. If `mode` is `windows`, each part of a long
-    text contributes to its vector.
+    `size` includes the prefix and special tokens. It is None if the window is unlimited. If `mode`
+    is `cut`, the model truncates long texts. If `mode` is `windows`, each part of a long text
+    contributes to its vector.
     Deviation: The papers do not say what happens to a passage longer than the window. Here, the
     default mode is `windows`.
     """
@@ -143,9 +143,9 @@ class WindowEncoder:
 def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
     """Split a text into overlapping windows of at most `room` tokens.
 
-    Yield the (start, end) of each window in token numbers. `begins` says of each token whether it
-    begins a word. If possible, a window ends at a word boundary in its second half. Two consecutive
-    windows share an eighth of `room`, or up to a quarter if the second can then begin with a word.
+    Yield (start, end) of each window, counted in tokens. `begins` marks the tokens that begin a
+    word. If possible, a window ends at a word boundary in its second half. Consecutive windows
+    share an eighth of `room`, or up to a quarter to begin the second window with a word.
     """
     overlap = room // OVERLAP
     start = 0

@@ -73,7 +73,7 @@ def hub_file(setting: str, name: str, file: str, revision: str = "") -> Path:
     try:
         return Path(hf_hub_download(name, file, revision=revision or None))
     except (OSError, ValueError) as error:  # base classes of the hub's errors
-        why = f"is not a folder with a file {file}, nor is the file on the model hub"
+        why = f"is neither a folder nor a model on the hub with a file {file}"
         raise UserError(f"{setting}: '{name}' {why}: {first_line(error)}") from None
 
 
@@ -131,7 +131,7 @@ def _parts(folder: Path) -> Iterator[Path]:
 
 
 def _json(path: Path, kind: type[Any] = dict) -> Any:
-    """Return the content of a JSON file, or an empty dictionary or list if there is none."""
+    """Return the content of a JSON file. Without content of the type `kind`, return `kind()`."""
     try:
         content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
     except ValueError as error:
@@ -140,7 +140,7 @@ def _json(path: Path, kind: type[Any] = dict) -> Any:
 
 
 def model_name(model: str, revision: str) -> str:
-    """Return `name@digest` of the files in a model folder, or `name@revision` of a hub model."""
+    """Return `name@digest` for a model folder, or `name@revision` for a hub model."""
     folder = Path(model).expanduser()
     if not folder.is_dir():
         return f"{model}@{revision}"

@@ -23,7 +23,7 @@ NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL"
 _AT_ONCE = {False: 64, True: 256}
 """Number of texts per batch on a CPU (False) and on a GPU (True)."""
 _MAX_PIECE = 100_000
-"""Maximum number of characters per call of spaCy. They need about one gigabyte of memory."""
+"""Maximum number of characters per call of spaCy. Such a call needs about one gigabyte."""
 _ENDS = ("\n\n", "\n", ". ", " ")
 _DETERMINERS, _CONTENT = ("DET", "PRON", "PUNCT", "NUM"), ("NOUN", "VERB", "ADJ")
 _PERSONAL = frozenset({"he", "she", "it", "they"})
@@ -41,8 +41,8 @@ class Sentence(NamedTuple):
     """A sentence with its named entities, other noun phrases, and relations.
 
     `entities` are (name, label) pairs. `pronouns` are the personal pronouns of the sentence, which
-    may be heads of relations. `lemmas` are the distinct base forms of nouns, verbs and adjectives.
-    Stop words and named entities have no lemmas here.
+    may be heads of relations. `lemmas` are the distinct base forms of nouns, verbs and adjectives
+    without stop words and named entities.
     """
 
     text: str
@@ -82,7 +82,7 @@ class Spacy:
     def identity(self) -> str:
         """Model, version and a digest of this module's code, as `spacy:<model>@<version>:<digest>`.
 
-        On a GPU, `:cuda` follows, because a GPU rounds scores differently and a label may differ.
+        On a GPU, `:cuda` is appended, because different rounding can change a label.
         """
         try:
             name = f"spacy:{self.model}@{version(self.model.replace('_', '-'))}:{code(Spacy)}"

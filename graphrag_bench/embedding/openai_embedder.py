@@ -33,11 +33,11 @@ _SAFE_SHARE = 0.75
 class OpenAIEmbedder:
     """Embedder on a server with the endpoint `/embeddings`.
 
-    Like the calls of chat models, the calls are cached, counted toward the budget, logged in a
-    ledger, and limited by a rate limit. Passages are sorted by length and sent in batches of
-    `batch_size` texts. Each question is sent separately. If `shorten` is true, the server shortens
-    its vectors to `dimension`. A text longer than `window` is split into overlapping windows,
-    unless `long_texts` is `cut`. `tokenizer` (cl100k, o200k, or hf:NAME_OR_PATH) counts its tokens.
+    As for chat models, calls are cached, counted toward the budget, logged in a ledger, and limited
+    by a rate limit. Passages are sorted by length and sent in batches of `batch_size` texts. Each
+    question is sent separately. If `shorten` is true, the server shortens vectors to `dimension`.
+    A text longer than `window` is split into overlapping windows, unless `long_texts` is `cut`.
+    `tokenizer` (cl100k, o200k, or hf:NAME_OR_PATH) counts the tokens of texts.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class OpenAIEmbedder:
     def attached(
         self, *, store: Cache | None = None, budget: Budget | None = None, log: Log | None = None
     ) -> "OpenAIEmbedder":
-        """Return a copy that shares connections and limits, with another cache, budget and log."""
+        """Return a copy with another cache, budget and log, but the same connections and limits."""
         other = copy.copy(self)
         other._store, other._budget, other._log = store, budget or Budget(), log or _no_log
         return other

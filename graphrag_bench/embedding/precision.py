@@ -13,7 +13,7 @@ _INSTRUCTIONS = frozenset({"avx512_bf16", "amx_bf16"})
 
 
 def number_format(precision: Precision, device: Device) -> NumberFormat:
-    """Return the number format of matrix products. `auto` is bfloat16 on fast hardware."""
+    """Return the number format of matrix products. `auto` is bfloat16 if the hardware has it."""
     if precision != "auto":
         return precision
     fast = _on_cuda() if _is_cuda(device) else device in ("auto", "cpu") and _on_processor()

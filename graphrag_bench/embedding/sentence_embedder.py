@@ -57,8 +57,8 @@ class SentenceEmbedder(Embedder):
     def identity(self) -> str:
         """Identifier that covers everything that affects a vector, e.g. revision and precision.
 
-        A model folder is identified by its name and content, a hub model by its name and revision.
-        The dimension of a hub model is written as `hub`, and so is its window unless it is set.
+        A model folder is identified by name and content. A hub model is identified by name and
+        revision. `hub` stands for its dimension, and for its window unless `window` is set.
         """
         if self.model == PACKAGED:
             try:
@@ -81,7 +81,7 @@ class SentenceEmbedder(Embedder):
         return number_format(self.precision, self.device)
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
-        """Count the passages longer than the window, which may be unknown before loading."""
+        """Count the passages longer than the window. Before loading, the window may be unknown."""
         encoder = self._encoder if "_loaded" in vars(self) else self._of_files
         if encoder is None:
             return TextLengths(None, self.long_texts, len(texts))
@@ -197,7 +197,7 @@ class SentenceEmbedder(Embedder):
 
 
 def written(model_kwargs: Mapping[str, Any] | None) -> str:
-    """Return the arguments of a model as the last part of its identity: `:` and JSON, or ""."""
+    """Return the end of an identity: `:` and the arguments as JSON, or "" without arguments."""
     return f":{json.dumps(model_kwargs, sort_keys=True)}" if model_kwargs else ""
 
 

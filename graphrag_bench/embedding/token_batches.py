@@ -41,8 +41,8 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
     """Divide texts into batches, given their lengths in tokens, and start with the longest texts.
 
     A batch is a tuple (padded length, whether no text is padded, positions of the texts). It has at
-    most `n_tokens` tokens in total, including padding, or one longer text. Texts with and without
-    padding are in separate batches, because models ignore an attention mask that only has ones.
+    most `n_tokens` tokens, including padding. A longer text is a batch of its own. Padded texts
+    have their own batches, because models ignore an attention mask that contains only ones.
     """
     groups: dict[tuple[int, bool], list[int]] = {}
     for row, length in enumerate(lengths):
@@ -57,8 +57,8 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
 def by_length(lengths: Sequence[int], window: int | None, n_tokens: int) -> Iterator[list[int]]:
     """Divide texts into batches by length, and yield the positions of the texts in each batch.
 
-    The longest texts come first. A batch has at most `n_tokens` tokens in total, including padding,
-    or one longer text. The length of a text is at most the window, because it is truncated.
+    The longest texts come first. A batch has at most `n_tokens` tokens, including padding. A longer
+    text is a batch of its own. Texts are truncated to the window.
 
     >>> list(by_length([3, 9, 2, 4], window=8, n_tokens=8))
     [[1], [3, 0], [2]]

@@ -47,7 +47,7 @@ class OpenAIEncoding:
 
 
 class FastTokenizer:
-    """Fast tokenizer that never truncates. `read` returns its `tokenizer.json` on first use."""
+    """Fast tokenizer. `read`, called on first use, returns the content of `tokenizer.json`."""
 
     is_estimate = False
 
@@ -128,8 +128,8 @@ Tokenizer = OpenAIEncoding | HuggingFace
 def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
     """Return the tokenizer for a setting, or the default for a model if the setting is None.
 
-    The default is o200k or cl100k for OpenAI's models, and cl100k for all others, whose token
-    counts are then estimates. Raises UserError if the setting is unknown.
+    The default for OpenAI's models is o200k or cl100k. For all other models it is cl100k, and token
+    counts are estimates. Raises UserError if the setting is unknown.
 
     >>> tokenizer_of(None, "gpt-4o-mini").identity, tokenizer_of(None, "qwen3:8b").identity
     ('o200k', 'cl100k (stand-in)')

@@ -16,7 +16,7 @@ from graphrag_bench.values import DECIMALS, IntArray, Ranked
 
 _EXTRA_CANDIDATES = 16
 _MAX_CANDIDATES = 2**22
-"""Number of candidates per block of queries. They need 200 MB, 50 bytes per candidate."""
+"""Maximum number of candidates per block of queries (200 MB, or 50 bytes per candidate)."""
 LEAST_PRODUCTS = 2**28
 """Minimum number of multiplications for which a GPU is used. Starting the GPU also takes time."""
 _AT_ONCE = 2**26
@@ -24,7 +24,7 @@ _AT_ONCE = 2**26
 
 
 class DeviceRows:
-    """Copy of the vectors of an index on a torch device, on which candidates are searched."""
+    """Copy of the vectors of an index on a torch device, used to find candidates."""
 
     def __init__(self, rows: Vectors, device: str = "cuda") -> None:
         import torch
@@ -32,7 +32,7 @@ class DeviceRows:
         self._rows: Any = torch.tensor(rows, dtype=torch.float32, device=device)
 
     def nearest(self, queries: Vectors, k: int) -> tuple[Vectors, IntArray]:
-        """For each query, return the `k` largest inner products, in order, and their row numbers.
+        """For each query, return the `k` largest inner products (descending) and their rows.
 
         Both arrays have the shape (n_queries, k). Ties at rank `k` are broken arbitrarily.
         """
@@ -51,7 +51,7 @@ class DeviceRows:
         return best.cpu().numpy(), ids.cpu().numpy()
 
     def at_least(self, queries: Vectors, least: float, most: int) -> tuple[IntArray, ...] | None:
-        """Find (query, row) pairs whose dot product is >= `least`; None if more than `most`."""
+        """Find (query, row) pairs with a product >= `least`. Beyond `most` pairs, return None."""
         import torch
 
         wanted = torch.tensor(queries, dtype=torch.float32, device=self._rows.device)
@@ -85,10 +85,10 @@ class VectorIndex(Columns):
     def search(self, queries: Vectors, k: int) -> list[Ranked[Any]]:
         """For each query, return the `k` rows of the index with the highest cosine (-1..1).
 
-        Ties are broken by the lower row number. The results of a query do not depend on the other
-        queries in the batch, although batched products are rounded differently: faiss or a GPU only
-        proposes more than `k` candidates, whose scores are computed separately. If rounding might
-        hide a better row, the query is searched again with more candidates.
+        Ties are broken by the lower row number. First, faiss or a GPU finds more than `k`
+        candidates. Each score is then computed separately, because the rounding of batched products
+        depends on the other queries in the batch. If rounding might hide a better row, the query is
+        searched again with more candidates.
 
         >>> index = VectorIndex(np.eye(3, dtype=np.float32))
         >>> (ranked,) = index.search(np.array([[0.6, 0.8, 0.0]], np.float32), k=2)

@@ -29,7 +29,7 @@ Backend = Literal["local", "ray"]
 TEXTS_PER_BLOCK = 32
 """Number of texts in a block, i.e. the texts that a worker tags at a time."""
 BLOCKS_PER_WORKER = 16
-"""Number of blocks per worker in a batch. If it is lower, workers are idle for longer."""
+"""Number of blocks per worker in a batch. With fewer blocks, workers are idle for longer."""
 MIN_CHARACTERS = 20_000
 """Passages with fewer characters in total are embedded without worker processes."""
 _MIN_BLOCK = 10_000
@@ -85,7 +85,7 @@ class Workers:
 
 @dataclass(frozen=True)
 class WorkerModel:
-    """Settings from which a worker process creates a model, and the identity that it must have."""
+    """Settings from which a worker process creates a model, and the identity of this model."""
 
     group: str
     settings: str
@@ -99,7 +99,7 @@ class WorkerModel:
 
 @lru_cache(maxsize=4)
 def model_of(how: WorkerModel) -> Any:
-    """Create the model of a worker process. Raises UserError if it has another identity."""
+    """Create a worker's model. Raises UserError if its identity differs from `how.identity`."""
     model = make_model(how.group, json.loads(how.settings))
     if model.identity != how.identity:
         why = f"has the {how.group} '{model.identity}', but the run has '{how.identity}'"
@@ -150,7 +150,7 @@ def _read(how: WorkerModel, texts: Sequence[str]) -> list[list[Sentence]]:
 
 @dataclass(eq=False)
 class ParallelEmbedder(EmbedderWrapper):
-    """Embedder that encodes passages in workers if they have at least `MIN_CHARACTERS`."""
+    """Embedder that uses workers for passages with at least `MIN_CHARACTERS` in total."""
 
     workers: Workers
     how: WorkerModel

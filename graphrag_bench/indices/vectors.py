@@ -58,7 +58,7 @@ def named_text(name: str, described: str) -> str:
 
 
 def node_texts(graph: Graph, *, named: bool = False) -> list[str]:
-    """Return the description of each node, after its name if `named`, or else only the name."""
+    """Return node descriptions, after the names if `named`. Names replace empty descriptions."""
     described = list(graph.descriptions) if graph.descriptions else [""] * graph.n_nodes
     rows = zip(graph.names, described, strict=True)
     return [named_text(name, text) if named else text or name for name, text in rows]

@@ -25,7 +25,7 @@ class TableRuns:
     """The runs of a paper's table, and the `params` of a sweep over them.
 
     `rows` maps the names of rows to their settings. The rows of the table come first, in order, and
-    then the rows that also select a data set. `pairs` has the row and the data set of each run.
+    then the rows that also select a data set. `pairs` lists the row and the data set of each run.
     """
 
     rows: Mapping[str, tuple[str, ...]]

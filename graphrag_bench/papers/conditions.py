@@ -57,7 +57,7 @@ class Condition(BaseModel, extra="forbid", frozen=True):
 
 @cache
 def load_conditions(paper_name: str) -> tuple[Condition, ...]:
-    """Return the conditions of a paper, which may be those of the paper named in `like`."""
+    """Return the conditions of a paper, or of the paper that its `like` names."""
     name = load_paper(paper_name).like or paper_name
     text = (FOLDER / name / "conditions.yaml").read_text("utf-8")
     rows = read_yaml(text, f"the conditions of '{name}'")

@@ -20,10 +20,9 @@ class _Entry(BaseModel):
 class PrintedMethod(_Entry):
     """Settings that correspond to a method in a paper's table.
 
-    A run must have the settings `run`. `also` lists the paper's values of other settings, and
-    `seeds` the setting and its values in the runs that the paper averages over (`NAME=0..9`).
-    `ignores` lists prefixes of settings that do not affect the method. `source` is the section of
-    the paper.
+    A run must have the settings `run`. `also` lists the paper's values of other settings. `seeds`
+    (`NAME=0..9`) is a setting and its values in the runs over which the paper averages. `ignores`
+    lists prefixes of settings that do not affect the method. `source` is the section of the paper.
     """
 
     run: list[str]
@@ -37,9 +36,10 @@ class PrintedMethod(_Entry):
 class PrintedSetting(_Entry):
     """Settings that correspond to a setting in a paper's table.
 
-    A run must have the settings `run`; a plain list in `paper.yaml` is this field. `also` lists
-    further settings. If `over` is set, the row prints the lowest or highest result over `levels`, a
-    setting and its values. `layer` is a layer of a tree: `0`, `1`, or `>1` for all higher layers.
+    A run must have the settings `run`. In `paper.yaml`, a plain list is short for `run`. `also`
+    lists further settings. `levels` is a setting and its values. If `over` is set, the row prints
+    the lowest or highest result over these values. `layer` is a layer of a tree (`0`, `1`, or `>1`
+    for all higher layers).
     """
 
     run: list[str] = []
@@ -59,8 +59,8 @@ class PrintedSet(_Entry):
     """Card and further settings (`run`) that correspond to a data set in a paper's table.
 
     `card` is None if the project has no card for the data set. If the paper does not name its data
-    set, runs use the card `stand_in`. The questions are generated from the corpus if `abstract` is
-    true. `metrics` and `methods` rename metrics and methods for this data set only.
+    set, runs use the card `stand_in`. If `abstract` is true, questions are generated from the
+    corpus. `metrics` and `methods` rename metrics and methods for this data set only.
     """
 
     card: str | None
@@ -83,14 +83,14 @@ class PrintedSet(_Entry):
         return f"questions/{self.run_card}/abstract"
 
     def words(self, *, corpus: bool = False) -> list[str]:
-        """Return the overrides that select the data set; if `corpus` is true, without questions."""
+        """Return the overrides that select the data set. `corpus` drops generated questions."""
         generated = self.abstract and not corpus
         questions = [f"dataset.questions={self.questions_folder}"] if generated else []
         return [f"dataset={self.run_card}", *questions, *self.run]
 
 
 class PrintedModel(_Entry):
-    """Settings of a model, whose name in stored runs matches the regular expression `pattern`."""
+    """Settings of a model. The regular expression `pattern` matches its name in stored runs."""
 
     pattern: str = Field(alias="is")
     run: list[str]
@@ -99,10 +99,10 @@ class PrintedModel(_Entry):
 class PrintedMetric(_Entry):
     """How to measure a metric of a paper's table; in `paper.yaml`, a mapping `kind: value`.
 
-    For the kind `metric`, the value can be `a|b`; the first of these metrics that a run has is
-    used. `judged` is the mean win rate over the `criteria`. `time` is measured over all steps, and
-    `seconds` and `tokens` over one stage or operator. `layers` is the fraction of retrieved nodes
-    in one `layer` of a tree. For `none`, the value explains why there is no measurement.
+    For the kind `metric`, the value can be `a|b`: if a run has no metric `a`, `b` is used. `judged`
+    is the mean win rate over the `criteria`. `time` covers all steps. `seconds` and `tokens` cover
+    one stage or operator. `layers` is the fraction of retrieved nodes in one `layer` of a tree. For
+    `none`, the value explains why there is no measurement.
     """
 
     kind: Literal[

@@ -160,7 +160,7 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings of a run for the value of a cell. `extra` differs between the runs of a cell."""
+    """Settings of a run that measures a cell. `extra` has the settings of its level and seed."""
 
     table: PaperTable
     cell: PrintedCell
@@ -192,7 +192,7 @@ class Recipe:
         return self.table.metric(self.cell)
 
     def on(self, *extra: str) -> "Recipe":
-        """Add the settings `extra` of one run, except settings that the method ignores."""
+        """Return the recipe of a run with the settings in `extra` that affect the method."""
         return replace(self, extra=self.relevant(extra))
 
     @property
@@ -205,12 +205,12 @@ class Recipe:
 
     @property
     def set_words(self) -> list[str]:
-        """The overrides that select the data set. Only tables of sizes may leave out questions."""
+        """The overrides that select the data set. Tables of corpus sizes need no questions."""
         return self.place.words(corpus=self.table.counts and not self.table.counts_questions)
 
     @property
     def row_words(self) -> tuple[str, ...] | None:
-        """The overrides of the run, without the data set. It is None if the data set has no card.
+        """The overrides of the run except the data set, or None if the data set has no card.
 
         Settings of the row override settings of the method, then of the table, then of the paper.
         """
@@ -235,7 +235,7 @@ class Recipe:
 
     @property
     def model(self) -> str:
-        """The printed name of the model; if the paper has two names, the name in the table."""
+        """The printed name of the model. If a model has two names, the name in this table."""
         name, known = self.cell.llm or self.table.paper.llm, self.table.paper.llms
         listed = self.table.llms if name in known else ()
         return next((one for one in listed if known[one].run == known[name].run), name)
@@ -253,7 +253,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Part:
-    """A run for the value of a cell, or a pair of runs for a win rate, at one of its levels."""
+    """Run that measures a cell at one level (see `PrintedSetting`), or a pair for a win rate."""
 
     level: str
     own: Recipe

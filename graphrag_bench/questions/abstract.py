@@ -44,7 +44,7 @@ def describe(dataset: Dataset) -> str:
 def abstract_questions(llm: ChatModel, description: str, n: int = MAX_QUESTIONS) -> list[QA]:
     """Generate up to `n` questions (at most 125) about the described corpus.
 
-    The first question of each task comes first, then the second questions, and so on. If a reply
+    The first questions of all tasks come first, then the second questions, and so on. If a reply
     has too few items, the model is asked for more, up to two times. Raises UserError if there is no
     readable user, task or question, and RunStopped if calls keep failing.
     """

@@ -14,7 +14,7 @@ from graphrag_bench.text import normalise_name, words
 
 @dataclass(frozen=True)
 class QA:
-    """Generated question. `origin` has the user and the task of an abstract question, or facts."""
+    """Generated question. `origin` is the user and task, or the facts of a specific question."""
 
     text: str
     type: str
@@ -34,7 +34,7 @@ _N_TEXTS = 200
 
 
 def is_english(texts: Iterable[str]) -> bool:
-    """Return whether texts, unless too short to tell, have enough frequent English words."""
+    """Return whether texts have enough frequent English words, or fewer than 100 words in total."""
     found = [word for text in islice(texts, _N_TEXTS) for word in words(text[:1000])]
     frequent = sum(word in _FREQUENT for word in found)
     return len(found) < 100 or frequent >= _MIN_SHARE * len(found)
@@ -46,7 +46,7 @@ def distinct(questions: Iterable[QA]) -> list[QA]:
 
 
 def write_set(folder: Path, dataset: Dataset, questions: Sequence[QA]) -> None:
-    """Write corpus and questions to a folder. Raises UserError if it has other questions."""
+    """Write corpus and questions to a folder. Raises UserError if the folder has others."""
     rows = [
         {"id": f"{one.type}-{number:04d}"} | {k: v for k, v in asdict(one).items() if v is not None}
         for number, one in enumerate(questions, 1)

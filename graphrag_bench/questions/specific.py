@@ -30,7 +30,7 @@ class Worded(BaseModel):
 
 
 class Chains:
-    """Chains of facts that chunks state: each begins at the node where the previous fact ends."""
+    """Chains of facts from chunks. Each fact begins at the node where the previous fact ends."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -55,10 +55,10 @@ class Chains:
     def sample(self, hops: int, n: int, rng: np.random.Generator) -> list[Chain]:
         """Return a random sample of up to `n` distinct chains with `hops` facts each.
 
-        The nodes of a chain are distinct, and no single fact joins its first and last node. Only
-        the last node is reached from the first node along the relations of the chain, so the
-        question has a unique answer. Two names, or two relations, count as equal if one contains
-        the words of the other.
+        The nodes of a chain are distinct, and no single fact joins its first and last node. The
+        relations of the chain lead from the first node only to the last node, so the question has a
+        unique answer. Two names, or two relations, count as equal if one contains the words of the
+        other.
         """
         chains: dict[tuple[int, tuple[str, ...]], Chain] = {}
         for first in rng.permutation(self.rows).tolist():
@@ -162,10 +162,10 @@ def specific_questions(
 ) -> tuple[list[QA], int]:
     """Generate up to `n` questions, in equal numbers for each number of `hops`.
 
-    The number of rejected wordings is also returned. If `llm` is None, questions are phrased by a
+    Also return the number of rejected questions. If `llm` is None, questions are phrased by a
     template. A question phrased by `llm` is rejected if it is unreadable, or if it contains the
-    answer or the name of an intermediate node. If possible, it is replaced by a question about
-    another chain.
+    answer or the name of an intermediate node. If possible, a question about another chain replaces
+    a rejected question.
     """
     chains, questions, n_refused = Chains(graph), list[QA](), 0
     for place, number in enumerate(hops):

@@ -17,7 +17,7 @@ from graphrag_bench.text import safe_name
 
 _SETTINGS = ("name", "root", "openie", "questions")
 _OWN = ("jsonl", "folder", "beir")
-"""Cards for the user's own files. The name of such a data set is the name of its folder."""
+"""Cards for the user's own files. The name of the folder is part of the data set's name."""
 FOLDER, PACKAGE = "folder", "ir_datasets"
 """Names of two readers: for a folder of texts, and for data sets in the package ir_datasets."""
 _MODULES = {
@@ -30,7 +30,7 @@ _MODULES = {
     "judged": "beir",
 }
 READERS = {name: module for module, names in _MODULES.items() for name in names.split()}
-"""The module of each reader. The reader is the function in this module that has the same name."""
+"""The module of each reader. The function in this module has the name of the reader."""
 
 
 def read_dataset(
@@ -46,8 +46,8 @@ def read_dataset(
     """Read and check a data set, given the name of its card.
 
     The files are read from `root`. By default, this is the card's folder or `home`/data/<name>,
-    where `fetch` saves them. `openie` selects one of several OpenIE files. The questions of the
-    data set are replaced by `questions`, a file, or a folder with a file `questions.jsonl`.
+    where `fetch` saves files. `openie` selects one of several OpenIE files. `questions` is a file,
+    or a folder with a file `questions.jsonl`, that replaces the questions of the data set.
     `settings` are the settings of a synthetic data set, or select a data set from a collection.
     Raises UserError if a name is unknown or a file has an error. If `scored` is false, an error in
     the gold is stored in `Dataset.gold_error` instead.
@@ -72,7 +72,7 @@ def read_dataset(
     files: dict[str, Path | None] = {}
     if card.reader == PACKAGE:
         if root or openie or not own:
-            raise UserError(f"dataset={name} needs dataset.name=NAME, without root and openie.")
+            raise UserError(f"dataset={name} needs dataset.name=NAME, but no root or openie.")
         corpus, rows = Path(own), ir_datasets(own)
     else:
         folder = _folder(card, root, Path(home), own)
@@ -160,7 +160,7 @@ def _folder(card: Card, root: str | Path | None, home: Path, member: str) -> Pat
 
 
 def _layout(folder: Path, card: Card) -> Layout:
-    """Return which layout of the card the files in a folder have."""
+    """Return the layout of the card that matches the files in a folder."""
     first = card.shapes[0]
     if len(card.shapes) == 1 or first.reader == FOLDER:
         return first

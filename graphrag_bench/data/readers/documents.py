@@ -30,9 +30,9 @@ class _WildQuestion(FileRow):
 def wildgraphbench(corpus: Path, questions: Path) -> Rows:
     """Read WildGraphBench: `corpus/TOPIC/ARTICLE` (web pages) and `QA/TOPIC/questions.jsonl`.
 
-    Each topic is a scope. The question ids are `TOPIC/ROW`, where the first row is 0. The pages at
-    the addresses in `ref_urls` are the evidence. If one of them is missing, the question has no
-    evidence, and a note reports the number of such questions. The answer to a summary question
+    Each topic is a scope. The question ids are `TOPIC/ROW`, with rows counted from 0. The pages at
+    the addresses in `ref_urls` are the evidence. If a page is missing, its question has no
+    evidence. A note reports the number of such questions. The answer to a summary question
     consists of its gold statements.
     Source: arXiv 2602.02053.
     """
@@ -58,7 +58,7 @@ def wildgraphbench(corpus: Path, questions: Path) -> Rows:
 
 
 def _pages(rows: Rows, references: Path, topic: str) -> dict[str, str]:
-    """Add the pages that an article cites, one for each file name, as {address: document id}."""
+    """Add the pages that an article cites, and return {address: document id}."""
     for file in sorted(references.parent.glob("reference_pages/*.txt")):
         title, _, text = read_text(file).removeprefix("# ").partition("\n")
         page = Document(f"{topic}/{file.stem}", title.strip(), text.strip(), topic)

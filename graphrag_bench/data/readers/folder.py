@@ -21,7 +21,7 @@ from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.text import encodable
 
 VERSION = 5
-"""Version of the conversion of .docx and .pdf files, which is part of each stored result's name."""
+"""Version of the conversion of .docx and .pdf files. It is part of the names of stored results."""
 _FRONT_MATTER = re.compile(
     r"(---|\+\+\+)[ \t]*\n(?=(?:#.*\n)*[\w\"'-][^\n:=]*[:=])(?:.*\n)*?(?:\1|\.\.\.)[ \t]*(?:\n|\Z)"
 )
@@ -36,7 +36,7 @@ _NOT_WESTERN = re.compile(
 )
 """Sequences of characters that do not occur in a Western text encoded in Windows-1252."""
 _WESTERN, _LATIN_1 = "cp1252", ("iso-8859-1", "latin1", "us-ascii")
-"""Encodings that are read as Windows-1252, as web browsers do."""
+"""The encodings `_LATIN_1` are read as Windows-1252, as in web browsers."""
 _CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS = {"article", "blockquote", "dl", "ol", "p", "pre", "section", "table", "ul"}
@@ -55,7 +55,7 @@ TextBlock = tuple[int, str, str]
 
 
 class Unreadable(Exception):
-    """A file has no readable text. The message of the exception gives the reason."""
+    """Error for a file without readable text. The message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ def folder_rows(folder: Path, store: Path) -> Rows:
     Each section (`notes.md#2`), page (`report.pdf#p3`) or undivided file becomes a document. The
     title of a document consists of the title of the text and the headings, joined by ` > `. The
     name of the file is not used as a title, because it would become an entity of the graph.
-    Questions are read from `questions.jsonl`, where their ids are optional. If evidence names a
-    file, any part of the file counts. `store` is the folder for the converted texts of .docx and
+    Questions, with or without ids, are read from `questions.jsonl`. If evidence names a file, any
+    document of the file counts. `store` is the folder for the converted texts of .docx and
     .pdf files. A warning lists unreadable files. Raises UserError if all files are unreadable.
     """
     rows, unreadable, western = Rows(), list[str](), list[str]()
@@ -133,8 +133,8 @@ def _parts(file: Path, store: Path) -> list[Section]:
 def _decoded(file: Path) -> tuple[str, str]:
     """Return the text of a file and its encoding. Raises Unreadable if the file is not a text.
 
-    The encoding is UTF-8, UTF-16 or UTF-32 (if marked), or the encoding declared by a web page. Any
-    other text that could be in a Western language is read as Windows-1252.
+    The text is in UTF-8, in UTF-16 or UTF-32 with a byte order mark, or in the encoding that a web
+    page declares. Any other text that could be in a Western language is read as Windows-1252.
     """
     content = file.read_bytes()
     if name := next((of for start, of in _SIGNATURES.items() if content.startswith(start)), ""):
@@ -162,7 +162,7 @@ def _as(content: bytes, encoding: str) -> str:
     try:
         return content.decode(encoding)
     except (UnicodeDecodeError, LookupError):
-        raise Unreadable(f"declared as {encoding}, but not {encoding}") from None
+        raise Unreadable(f"its declared encoding {encoding} is wrong") from None
 
 
 def sections(text: str) -> list[Section]:

@@ -145,7 +145,7 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
 
 
 def _ids_by_name(rows: Rows) -> dict[str, list[str]]:
-    """Return the ids of the documents with each title, and each text that is not also a title."""
+    """Return the ids of documents by title and by text. A title takes precedence over a text."""
     titles, texts = dict[str, list[str]](), dict[str, list[str]]()
     for document in rows.documents.values():
         titles.setdefault(document.title, []).append(document.id)
@@ -157,9 +157,9 @@ def _evidence_id(item: Any, rows: Rows, named: Callable[[], dict[str, list[str]]
     """Return the id of the document that an evidence item of the questions file names.
 
     The item may be the id, the title or the text of a document, an object with such a field, or a
-    list that begins with an id, title or text (as in HotpotQA). It may also be a list of
-    alternative ids (as in AutoRAG), which become one evidence item. A title or text of several
-    documents is returned unchanged. So is an unknown item, which `Rows.gold_error` reports.
+    list that begins with an id, title or text (as in HotpotQA). A list of alternative ids (as in
+    AutoRAG) becomes one evidence item. A title or text of several documents is returned unchanged.
+    An unknown item is also returned unchanged, and `Rows.gold_error` reports it.
     """
     ids = [*map(str, item)] if isinstance(item, list) else []
     if len(ids) > 1 and rows.documents.keys() >= {*ids}:

@@ -31,7 +31,7 @@ class _Passage(FileRow):
 
 @dataclass
 class _PassageRows(Rows):
-    """Rows whose documents have numbers as ids, which `ids` finds by their title and text."""
+    """Rows of numbered documents. `ids` maps the title and text of a passage to the number."""
 
     ids: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -39,9 +39,9 @@ class _PassageRows(Rows):
     def of(
         cls, corpus: Path, questions: Path | None = None, passages: Iterable[_Passage] = ()
     ) -> "_PassageRows":
-        """Read the corpus file, or use the distinct `passages` if it is the questions file.
+        """Read the corpus file. If it is also the questions file, use the distinct `passages`.
 
-        Of equal passages in the corpus file, the last is found by its title and text.
+        If several passages in the corpus file are equal, `ids` has the number of the last passage.
         """
         rows, own = cls(), corpus != questions
         for one in (passage for _, passage in records(corpus, _Passage)) if own else passages:
@@ -217,8 +217,8 @@ def _sub_answers(pairs: Iterable[_Pair]) -> tuple[tuple[str, ...], ...]:
 def alce_asqa(corpus: Path, questions: Path) -> Rows:
     """Read ASQA in ALCE's format. The corpus consists of the passages that ALCE retrieved.
 
-    `sub_answers` has the short answers of each question-answer pair, and `answers` has the short
-    answers of all pairs. There is no evidence.
+    `answers` lists all short answers, and `sub_answers` groups them by question-answer pair. There
+    is no evidence.
     Source: Gao et al. 2023 (ALCE), `asqa_eval_gtr_top100.json`; Stelmakh et al. 2022 (ASQA).
     """
     rows = Rows()
@@ -286,9 +286,9 @@ class _ZhouQuestion(FileRow):
 def zhou2025(corpus: Path, questions: Path) -> Rows:
     """Read a data set in the format of Zhou et al. 2025: `Corpus.json` and `Question.json`.
 
-    Each line has a title and a context, or a question and an answer. The ids are row numbers.
-    Alternative answers are separated by `|`. The qa_pairs of ASQA become sub-answers. There is no
-    evidence.
+    Each line of the corpus has a title and a context. Each line of the questions has a question and
+    its answers, separated by `|`. The ids are row numbers. The qa_pairs of ASQA become sub-answers.
+    There is no evidence.
     Source: Zhou et al. 2025, Data/QueryDataset.py.
     """
     rows = _PassageRows.of(corpus)
@@ -304,7 +304,7 @@ class _Abstract(FileRow):
 
 
 def ultradomain(corpus: Path, questions: Path) -> Rows:
-    """Read abstract questions about a domain of UltraDomain. Its documents have no title."""
+    """Read abstract questions about a domain of UltraDomain. The documents have no titles."""
     rows = _PassageRows.of(corpus)
     for place, row in records(questions, _Abstract):
         gold = Gold(not_blank([row.answer]), type="abstract")

@@ -1,4 +1,4 @@
-"""Readers of CWQ and WebQSP in RoG's format: questions with a subgraph, to ask or to train on."""
+"""Readers of CWQ and WebQSP in RoG's format, in which each question has a subgraph."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -36,9 +36,9 @@ class _RogQuestion(FileRow):
 def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
     """Read CWQ or WebQSP in RoG's format, where each question comes with triples of a graph.
 
-    A row of the file becomes a question and a document with the same id, which is the scope of the
-    question. The text of the document is generated from its triples when it is needed. `corpus` and
-    `questions` are the same file. If `limit` is set, only the first `limit` rows are read.
+    Each row of the file becomes a question and a document. The id of the row is their id and scope.
+    The text of a document is generated from its triples when it is needed. `corpus` and `questions`
+    are the same file. If `limit` is set, only the first `limit` rows are read.
     Source: RoG (Luo et al., ICLR 2024), rmanluo/RoG-cwq and rmanluo/RoG-webqsp.
     """
     rows = Rows()
@@ -59,7 +59,7 @@ def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
 
 
 def training_set(dataset: Dataset) -> TrainingSet:
-    """Return the training questions of a data set, and its validation questions if it has any.
+    """Return the training questions of a data set, and any validation questions.
 
     Raises UserError if there is no training file. `read` and `validation` raise UserError if a
     training question is also a question of the run.

@@ -1,4 +1,4 @@
-"""Readers of questions about long texts, such as books. The id of a text is their scope."""
+"""Readers of questions about long texts, such as books. The scope is the id of the text."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -128,7 +128,7 @@ class _LongBook(FileRow):
 def infinitebench(corpus: Path, questions: Path) -> Rows:
     """Read En.QA or En.MC, the two book question sets of InfiniteBench.
 
-    Rows with equal contexts are about one book. The books are named `book-1`, `book-2`, and so on,
+    Rows with equal contexts belong to one book. The books are named `book-1`, `book-2`, and so on,
     in order of appearance. In En.MC, the answer is the text of the correct option.
     Source: Zhang et al. 2024.
     """
@@ -196,10 +196,10 @@ class _NovelQuestion(FileRow):
 def novelqa(corpus: Path, questions: Path) -> Rows:
     """Read NovelQA: novels (`Books/**/*.txt`) and questions (`Data/**/*.json`).
 
-    Each file of questions is named after its novel, which is their scope. It has a list of
+    A questions file has the name of its novel, which becomes the scope. The file contains a list of
     questions with a field QID, or an object that maps QIDs to questions. The field `Complexity` is
-    the type of the question. The correct option (`Gold`) and the evidence sentences, which become
-    spans, are published for some novels only.
+    the type of the question. The evidence sentences become spans. The correct option (`Gold`) and
+    the evidence are published only for some novels.
     Source: Wang et al. 2024.
     """
     rows = Rows()
