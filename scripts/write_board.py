@@ -27,8 +27,8 @@ This page lists stored runs. `python scripts/write_board.py` generates it from t
 
 Numbers in brackets are 95 % intervals over questions. Each method links to the command of its run.
 In the commands, FOLDER is the folder with the files of the data set. The CSV file of a run contains
-the metrics of each question. The script recomputes all numbers of the tables from the CSV files,
-except the context tokens.
+the metrics of each question. `write_board.py` computes all numbers of the tables from the CSV
+files, except the context tokens.
 """
 Result = Mapping[str, Any]
 
@@ -79,7 +79,7 @@ def board(every: Sequence[Result]) -> list[str]:
                 cell(one["llm"].partition("@")[0] or "–"), cell(one["environment"]["commit"]),
             ))  # fmt: skip
         heads = ("method", "n", *names, "context tokens", "profile", "reader", "commit")
-        about = f"All runs of this table use the corpus with the hash `{corpus}`."
+        about = f"All runs of this table use the same corpus (hash `{corpus}`)."
         lines += [f"### {cell(dataset)}", "", about, "", *table(heads, rows), ""]
     return lines
 
@@ -90,11 +90,11 @@ def page(every: Sequence[Result]) -> str:
     for one in every:
         about, name = one["environment"], f"{one['dataset']}-{one['method']}-{one['key']}.json"
         system = f"{about['platform']} with Python {about['python']} and {about['cores']} cores"
-        embedder = f"The embedder is {cell(one['embedder'])}." if one["embedder"] else ""
+        embedder = f"Embedder: {cell(one['embedder'])}" if one["embedder"] else ""
         lines += [f"### {anchor(one)}", "", "```", one["command"], "```", ""]
         lines += [
             f"[{name}](board/{name}) contains the run, and the [CSV file](board/{name[:-4]}csv) "
-            "contains the metrics of its questions. "
+            "contains the metrics of each question. "
             f"The run was made at commit {about['commit']} with seed {about['seed']}, on {system}. "
             f"{embedder}".rstrip(),
             "",

@@ -176,9 +176,13 @@ def with_results(page: str, results: Sequence[Result]) -> str:
             lines.append("\nNo list of any question differs.")
         for one in result.first():
             why = case.reasons.get(one.stage, UNEXPLAINED).strip()
-            tied = ", a tie" if one.kind == "ties" else ""
-            lines.append(f"\n**{one.stage}** of {one.question}, place {one.place}{tied}: ours "
-                         f"{one.ours}, the engine {one.theirs}. {why}")  # fmt: skip
+            tied = " (a tie)" if one.kind == "ties" else ""
+            item = "community" if one.stage == "communities" else one.stage.removesuffix("s")
+            ours, theirs = (
+                f"no {item}" if at == "nothing" else f"{item} {at}" for at in (one.ours, one.theirs)
+            )
+            place = f"At place {one.place}, our list has {ours} and the engine's list has {theirs}."
+            lines.append(f"\n**{one.stage}** of {one.question}{tied}: {place} {why}")
     badges = table(("case", "our method", "engine", "lists", "badge", "questions"), rows)
     page = with_part(page, "badges", "parity.py", badges)
     return with_part(page, "differences", "parity.py", lines)

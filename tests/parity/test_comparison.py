@@ -69,7 +69,8 @@ def planted(case: str) -> Result:
 def test_the_page_lists_differences_with_and_without_reasons():
     page = comparison.PAGE.read_text(encoding="utf-8")
     text = comparison.with_results(page, [planted("lightrag-mix")])
-    assert "**nodes** of q2, place 1: ours 4, the engine 7. " + comparison.UNEXPLAINED in text
+    place = "At place 1, our list has node 4 and the engine's list has node 7."
+    assert f"**nodes** of q2: {place} {comparison.UNEXPLAINED}" in text
     assert "| differs | 1 same, 1 differs |" in text
     assert "hnswlib" in comparison.with_results(page, [planted("fast-graphrag")])
     assert planted("lightrag-mix").unexplained() and not planted("fast-graphrag").unexplained()
