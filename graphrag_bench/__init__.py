@@ -25,7 +25,7 @@ __all__ = [
     "stored_runs",
 ]  # fmt: skip
 _MODULES = ("errors", "values", "contract", "algorithms.graph", "data.chunks", "api")
-"""The modules that define the names of this package, the fastest to import first."""
+"""The modules that define the names of this package. The fastest to import are tried first."""
 
 
 def __getattr__(name: str) -> Any:

@@ -48,7 +48,7 @@ def dataset(
     questions: str | Path | None = None,
     **settings: object,
 ) -> Dataset:
-    """Read a data set from `root`, or by default from `home`/data or the folder of its card.
+    """Read a data set from `root`. The default is `home`/data or the folder of its card.
 
     `questions` is a file or folder of generated questions, which replace the questions of the data
     set. `settings` are the settings of a synthetic data set, or the `name` and the `split` of a
@@ -137,9 +137,9 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
 class EditablePipeline:
     """A method whose steps can be read and edited. It is made by `gb.method`.
 
-    A run may change settings so that the context fills its budget, but it keeps the settings that
-    the user has chosen: the parameters in `given`, the step settings that use these parameters
-    (`readers` has their paths), and all settings of steps that differ from `original`.
+    A run may change settings so that the context fills its budget. It keeps the settings that the
+    user has chosen. These are the parameters in `given`, the step settings that use them (with the
+    paths in `readers`), and all settings of steps that differ from `original`.
     """
 
     method: dict[str, Any]
@@ -321,7 +321,7 @@ class Run:
 
 @dataclass(frozen=True, repr=False)
 class StoredQuestion:
-    """Stored result of a question. `values` has its answer, context, steps and gold by name."""
+    """Stored result of a question. `values` contains answer, context, steps and gold."""
 
     values: Mapping[str, Any]
 
@@ -336,7 +336,7 @@ class StoredQuestion:
 def stored_runs(home: str | Path = ".") -> "pandas.DataFrame":
     """Return a data frame with a row for each question of each stored run.
 
-    The columns are the run, the answer, the metrics (if the data set is available), and every
+    The columns include the run, the answer, the metrics (if the data set is available), and every
     setting that differs between the runs, named by its path (e.g. `method.damping`).
 
     >>> settings = {"embedder": "hashing", "llm": "scripted", "paths": {"home": "two"}}

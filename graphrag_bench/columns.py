@@ -80,7 +80,7 @@ class Texts:
         return [self[int(row)] for row in np.asarray(rows)]
 
     def join_rows(self, matrix: Any, separator: str) -> "Texts":
-        """Join the texts at the columns of each row of a CSR matrix, and return a text per row."""
+        """Return a text per row of a CSR matrix. It joins the texts at the columns of the row."""
         texts, columns = list(self), matrix.indices.tolist()
         rows = pairwise(matrix.indptr.tolist())
         return Texts.of([separator.join([texts[c] for c in columns[a:b]]) for a, b in rows])
@@ -89,8 +89,8 @@ class Texts:
 class Columns:
     """Base class of dataclasses whose fields are arrays, texts and CSR matrices.
 
-    A field is stored in files that have its name, or in a subfolder if it has `save` and `load`
-    methods. A field is not stored if it is None or its metadata are `NOT_STORED`.
+    A field is stored in files with the name of the field, or in a subfolder if it has the methods
+    `save` and `load`. Fields that are None or marked as `NOT_STORED` are not stored.
     """
 
     def save(self, folder: Path) -> None:
@@ -135,11 +135,11 @@ def _stored(columns: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class TextRows(Columns, Mapping[str, int]):
-    """A mapping from texts to numbers that stays on disk and is searched by check sums.
+    """A mapping from texts to numbers on disk. Keys are found by their check sums.
 
     `texts` are the distinct keys, and `numbers`, int64 (n,), are their values. `sums`, uint32 (n,),
-    are the CRC-32 check sums of the texts, ascending. `order`, int64 (n,), has the position in
-    `texts` for each check sum.
+    are the CRC-32 check sums of the texts, ascending. `order`, int64 (n,), maps each check sum to
+    its position in `texts`.
     """
 
     texts: Texts
@@ -177,7 +177,7 @@ class TextRows(Columns, Mapping[str, int]):
 
 
 def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
-    """Return a boolean CSR matrix. `columns_of` has the true columns of each row.
+    """Return a boolean CSR matrix. `columns_of` lists the true columns of each row.
 
     >>> incidence([[2, 0], [], [1, 1]], 3).toarray().astype(int).tolist()
     [[1, 0, 1], [0, 0, 0], [0, 1, 0]]

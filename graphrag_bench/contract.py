@@ -35,11 +35,11 @@ TABLE3 = {
 """The operators in Table 3 of Zhou et al. (2025), in the order of the table."""
 _MARKS = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 TokensOf = Callable[[Mapping[str, Any], "Sizes"], tuple[float, float]]
-"""Function that takes settings and sizes and returns the prompt and completion tokens of a call."""
+"""Function of settings and sizes. It returns the prompt and completion tokens of a call."""
 CallsOf = Callable[[Mapping[str, Any], "Sizes"], int]
-"""Function that takes settings and sizes and returns the number of calls to build an artifact."""
+"""Function of settings and sizes. It returns the number of calls to build an artifact."""
 _ROWS = {"nodes": "n_nodes", "relationships": "n_relationships", "chunks": "__len__"}
-"""The attribute of the graph, or of the chunk table, that has the number of rows."""
+"""The attribute of the graph or the chunk table that counts the rows of each table."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class Operator(Registered):
-    """A registered operator with its contract. `operator` describes the other fields.
+    """Registered operator with its contract. The decorator `operator` describes the other fields.
 
     `returns` maps each slot that the operator may write to the type of its value, in the order of
-    the return type. The slots in `writes` are always written. For the slots in `may_write`, the
-    value may be None.
+    the return type. The slots in `writes` are always written. Values of slots in `may_write` may be
+    None.
     """
 
     reads: tuple[Read, ...]
@@ -108,7 +108,7 @@ class Operator(Registered):
     table3: str = ""
 
     def __call__(self, rows: Sequence[Sequence[Any]], **named: Any) -> list[Any]:
-        """Return one result per question, or raise ValueError. Each row has a question's inputs."""
+        """Return one result per question (row). Raises ValueError for a wrong number of results."""
         if not self.batched:
             return [self.function(*row, **named) for row in rows]
         results: list[Any] = self.function(*map(list, zip(*rows, strict=True)), **named)
@@ -273,7 +273,7 @@ def artifact(
     - `provides` names the graph attributes of the artifact.
     - `calls` is the number of LLM calls per chunk, or a function that estimates the total number.
     - `tokens` is a function that estimates the tokens of a call.
-    - `fixed` has values of parameters that are neither resources nor settings, so that one function
+    - `fixed` sets parameters that are neither resources nor settings, so that one function
       can be registered several times with different values.
     - `trained_on` is a function that takes the settings and describes the training data.
 
@@ -349,7 +349,7 @@ class WrongReturn(ValueError):
 
 
 def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that an operator returned, by slot. Optional None values are left out.
+    """Map each slot to the value that an operator returned for it. None values are left out.
 
     Raises WrongReturn for a value of the wrong type, an id that is not in the graph or the chunk
     table, and scores that are not finite or of the wrong length. Ids and lengths are not checked if

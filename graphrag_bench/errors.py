@@ -18,12 +18,12 @@ class UserError(Exception):
 
 
 class MissingPackage(UserError):
-    """An optional package is not installed. The message has the command that installs it."""
+    """An optional package is not installed. The message states the command that installs it."""
 
 
 @contextmanager
 def extra_needed(extra: str) -> Iterator[None]:
-    """Raise MissingPackage, with the command that installs `extra`, at an ImportError."""
+    """Replace an ImportError by MissingPackage, which states the command that installs `extra`."""
     try:
         yield
     except ImportError as error:
@@ -55,7 +55,7 @@ class ErrorCollector:
 
 
 def result_or_error(work: Callable[[], T]) -> T | Exception:
-    """Return the result of `work`, or the error that it raised. A UserError is raised instead."""
+    """Return the result of `work` or the error that it raises. A UserError is not caught."""
     try:
         return work()
     except UserError:
@@ -91,7 +91,7 @@ def exit_code_of(error: Exception) -> int:
 class UnreadableReply(Exception):
     """A model's reply could not be parsed.
 
-    The prompt of a corrective retry quotes `problem`, so changing its wording changes answers.
+    The prompt of a corrective retry quotes `problem`. A new wording would change the answers.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ def did_you_mean(
 ) -> str:
     """Return a hint with up to `n` valid names that are similar to a wrong name.
 
-    If no name is similar, the hint has the names in `listed`, by default all valid names. `prefix`
+    If no name is similar, the hint lists `listed`, or by default all valid names. `prefix`
     is written before each name.
 
     >>> did_you_mean("vanila", ["bm25", "vanilla"])
@@ -154,8 +154,8 @@ def by_prefix(
 ) -> T:
     """Return the value of the key `name`, or of the only key that starts with `name`.
 
-    Raises UserError if no key or more than one key starts with `name`. The message lists keys, each
-    with the note that `shown` returns for its value.
+    Raises UserError if no key or more than one key starts with `name`. The message lists keys.
+    `shown` returns the note on a key, given the value of the key.
 
     >>> by_prefix("3f", {"3f9a": 1, "77b0": 2}, "run", "runs")
     1

@@ -94,7 +94,7 @@ def read_cache(file: Path) -> dict[str, Any]:
 
 
 def write_cache(file: Path, key: str, value: object) -> None:
-    """Add a value to a JSON cache of the last 5,000 values. Disk errors and races may lose it."""
+    """Add a value to a JSON cache of the last 5,000 values. Errors or races may lose values."""
     rows = {**dict(list(read_cache(file).items())[-_MOST_REMEMBERED:]), key: value}
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
 """Fingerprints of content and code, which are used in every run key and artifact key.
 
 The fingerprint of a function covers its module and all modules that this module imports directly or
-indirectly, except installed libraries. A module counts as its syntax tree, without comments and
-docstrings. Code without a file, e.g. in a notebook cell, counts as its instructions and the globals
-that they use.
+indirectly, except installed libraries. It is computed from the syntax trees of these modules,
+without comments and docstrings. For code without a file, e.g. in a notebook cell, it is computed
+from the instructions and the globals that they use.
 """
 
 import ast
@@ -35,7 +35,7 @@ _IMPORT_FUNCTIONS = _LOADERS | {
     "spec_from_file_location", "SourceFileLoader", "run_path", "run_module", "iter_modules",
     "walk_packages", "resolve_name",
 }  # fmt: skip
-"""Functions that import modules by computed names. A caller depends on its whole package."""
+"""Functions that import computed names. A plug-in that calls one depends on its whole package."""
 _IGNORED_ATTRIBUTES = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__"}
 _LITERALS = (str, int, float, complex, bool, bytes, type(None), type(...))
 _ModuleCode = tuple[str, Sequence[str]]
@@ -76,7 +76,7 @@ def file_digest(path: Path) -> str:
 
 
 def stored_digest(path: Path) -> str:
-    """Return the `file_digest` of a file, which is cached until its size or its times change."""
+    """Return the `file_digest` of a file from a cache, unless the size or times have changed."""
     stat = path.stat()
     return _cached_digest(path.resolve(), (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
 
@@ -104,14 +104,14 @@ def is_core(module: str) -> bool:
 
 
 def identity_of(model: Any) -> str:
-    """Return a model's identity. For a plug-in, it covers the code of the model's class."""
+    """Return the identity of a model. The identity of a plug-in includes the code of its class."""
     while (own := is_core(type(model).__module__)) and hasattr(model, "inner"):
         model = model.inner
     return str(model.identity) if own else f"{model.identity}:{code(type(model))}"
 
 
 class ReachedCode:
-    """Digests of the `modules` that a value depends on, and a `description` of it as JSON."""
+    """Digests of the `modules` that a value depends on, and its `description` as JSON."""
 
     def __init__(self, package: str) -> None:
         self.modules: dict[str, str] = {}
@@ -229,8 +229,8 @@ class ReachedCode:
 def _module(name: str) -> _ModuleCode | None:
     """Return the code of a module, or None for a module without a file.
 
-    The code is read once per process. An edit of the file counts only after a reload, which
-    replaces the spec, or after `%autoreload`, which replaces code in place.
+    The code is read once per process. An edit of the file counts only after the module was reloaded
+    or `%autoreload` has replaced its code.
     """
     if (spec := _spec(name)) is None:
         return None
@@ -336,7 +336,7 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _packages(name: str) -> list[str]:
-    """Return the packages above a module, except packages of this project, which have no code."""
+    """Return the packages above a module, except the three top-level packages of this project."""
     parts = name.split(".")[:-1]
     every = [".".join(parts[: end + 1]) for end in range(len(parts))]
     return [one for one in every if one not in CORE]

@@ -14,7 +14,7 @@ LEASE_SECONDS = 300.0
 because a compiled function such as Leiden can stop the heartbeat thread."""
 _HEARTBEAT_SECONDS = 15.0
 _SECONDS_EMPTY = 600.0
-"""Age in seconds at which an empty lock file is removed. It may be left by flock or by a kill."""
+"""Empty lock files of this age in seconds are removed. flock or a killed process may leave one."""
 _LOCAL = frozenset(
     {"apfs", "bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "hfs", "jfs", "overlay", "ramfs"}
     | {"tmpfs", "xfs", "zfs"}
@@ -41,7 +41,7 @@ def lock(path: Path, seconds: float = -1) -> AcquireReturnProxy[SoftFileLease]:
 
 
 def lease_of(path: Path) -> SoftFileLease:
-    """Return this process's lease of a lock file, which has the owner and the age of the lock."""
+    """Return this process's lease of a lock file. It reports the owner and the age of the lock."""
     return _lease(str(path.resolve()), LEASE_SECONDS)
 
 
@@ -52,7 +52,7 @@ def _lease(path: str, seconds: float) -> SoftFileLease:
 
 
 def is_network_drive(folder: Path) -> bool:
-    """Return whether a folder refuses locks of the system, or has no known local file system."""
+    """Return whether a folder refuses system locks or is not on a known local file system."""
     try:
         with TemporaryFile(dir=folder) as file:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,7 +1,7 @@
 """Prompts: Jinja2 templates whose variables are checked before a run.
 
-A prompt file may have the blocks `system`, `example` with its `reply`, and `user`. An empty block
-adds no message. A file without blocks is a single user message. Texts of corpora and models are
+A prompt file may contain the blocks `system`, `example`, `reply` and `user`. An empty block adds no
+message. A file without blocks is a single user message. Texts of corpora and models are
 passed as variables and are never parsed as templates.
 """
 
@@ -21,7 +21,7 @@ _ROLES = {"system": "system", "example": "user", "reply": "assistant", "user": "
 Filling = Literal["", "chunk", "node"]
 FormName = Literal["short", "free", "list", "choice", "paragraph", "summary"]
 Regime = Literal["house", "published"]
-"""Conditions of a run: `house` (the same for all methods) or `published` (the paper's prompts)."""
+"""Conditions of a run: `house` (equal for all methods) or `published` (as in a method's paper)."""
 OPEN: tuple[FormName, ...] = ("free", "list", "paragraph", "summary")
 """Forms whose answers may have any length."""
 FORMS_FILE = Path(__file__).with_name("answer_forms.yaml")
@@ -128,9 +128,9 @@ def _template(text: str) -> Any:
 class ContextBudget:
     """A limit on the tokens of a prompt's context. `tokens` is None if there is no limit.
 
-    In the mode *equal*, every method gets the same number of tokens, which are filled with chunks
-    or nodes. In the mode *native*, a method keeps its own top-k and its own budget, up to the
-    window of the answering model.
+    In the mode *equal*, every method gets the same number of tokens, and contexts are filled up
+    with chunks or nodes. In the mode *native*, a method keeps its own top-k and its own budget, up
+    to the window of the answering model.
     """
 
     tokens: int | None = None
@@ -144,7 +144,7 @@ class ContextBudget:
         return self.mode + bound + (f", filled with {self.filling}s" if self.filling else "")
 
     def at_most(self, tokens: int | None) -> "ContextBudget":
-        """Return the budget, limited to this number of tokens. None does not change it.
+        """Return the budget with a limit of at most `tokens`. If `tokens` is None, nothing changes.
 
         >>> ContextBudget(2400).at_most(1000).tokens
         1000
@@ -202,8 +202,8 @@ def sub_question_form(whole: FormName, *, abstract: bool) -> FormName:
     """Return the answer form of a sub-question, given the answer form of the whole question.
 
     The form is `paragraph` if the sub-question is abstract or the question asks for a summary. The
-    form is `short` if the question has options, because sub-questions have no options. Otherwise it
-    is the form of the question.
+    form is `short` if the question has options, because sub-questions have no options.
+    Otherwise, the form of the question is kept.
 
     >>> sub_question_form("choice", abstract=False)
     'short'

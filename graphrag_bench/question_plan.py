@@ -14,14 +14,14 @@ FINAL = "final"
 
 
 def kind_of(question: Question) -> QuestionKind:
-    """Return the kind in the data set. If there is none, a prose answer means `abstract`."""
+    """Return the kind in the data set. An unknown kind is `abstract` if the answer is prose."""
     prose = answer_form(question.form).prose
     return "abstract" if (prose if question.abstract is None else question.abstract) else "specific"
 
 
 @dataclass(frozen=True)
 class SubQuestion:
-    """A sub-question. `dependencies` has the ids of the sub-questions whose answers it needs."""
+    """A sub-question. `dependencies` are the ids of sub-questions whose answers are needed."""
 
     id: str
     text: str
@@ -86,7 +86,7 @@ class Dependencies:
 @value("question_kind")
 @dataclass(frozen=True)
 class SubQuestionKind:
-    """Kind of the current question, by which `switch` selects a case, and whether it is final."""
+    """Kind of the current question, and whether the question is final. `switch` reads the kind."""
 
     kind: QuestionKind
     final: bool = False
@@ -101,9 +101,8 @@ def checked_plan(
     """Return a plan from which invalid, duplicate and circular dependencies are removed.
 
     A dependency is invalid if it is on an unknown sub-question or on itself. In a cycle, the
-    dependency on the last sub-question (in the given order) is removed. If the final question has
-    no dependencies, it is made to depend on every sub-question that no other sub-question depends
-    on.
+    dependency on the last sub-question (in the given order) is removed. A final question without
+    dependencies is made to depend on all sub-questions that no other sub-question needs.
     Source: methods/pankrag/README.md, rules 4, 6 and 8 of the plan normalisation.
 
     >>> plan = checked_plan(
@@ -136,7 +135,7 @@ def checked_plan(
 
 
 def _circle(needs: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """Return a cycle, in which each question is needed by the next. The first is also the last."""
+    """Return a cycle of ids, each needed by the next, or (). The first id is also the last."""
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:

@@ -48,7 +48,7 @@ class Registered:
 
     @property
     def code(self) -> str:
-        """The fingerprint of the function's code, and of its old code if a module was reloaded."""
+        """The fingerprint of the code. After a reload, it includes the code at registration."""
         now = fingerprint.code(self.function)
         before = self.registered_code
         return now if before in ("", now) else fingerprint.digest(before, now)

@@ -61,7 +61,7 @@ class _Clean:
 
 
 def unwrapped(stream: TextIO) -> TextIO:
-    """Return the original stream if `clean_output` has wrapped it, else the stream itself."""
+    """Return a stream without the wrapper that `clean_output` may have added."""
     return stream.stream if isinstance(stream, _Clean) else stream
 
 
@@ -109,7 +109,7 @@ def is_local(url: str) -> bool:
 
 
 def refuse_secrets(name: str, value: object) -> None:
-    """Raise UserError if an address in a setting has a user name or a secret, and hide both."""
+    """Raise UserError if an address in a setting has a user name or secret. Neither is shown."""
     if isinstance(value, str):
         shown = without_secrets(value)
         if _ADDRESS.search(value) and shown != value:
@@ -131,7 +131,7 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def signal_handlers() -> Iterator[None]:
-    """Raise KeyboardInterrupt at SIGINT, Terminated at SIGTERM, and end at a second signal."""
+    """Raise KeyboardInterrupt at SIGINT or Terminated at SIGTERM. A second signal is fatal."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -18,7 +18,7 @@ _OF_UNSPACED = (
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua980-\ua9ff\uaa60-\uaadf\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
-"""Thai, Lao, Tibetan, Burmese, Khmer, Tai scripts, Balinese, Javanese, kana and Han."""
+"""Unspaced scripts: Thai, Lao, Tibetan, Burmese, Khmer, Tai, Balinese, Javanese, kana and Han."""
 _UNSPACED = re.compile(f"[{_OF_UNSPACED}]")
 _NEXT_TO_UNSPACED = re.compile(rf"(?<=[{_OF_UNSPACED}])\s+|\s+(?=[{_OF_UNSPACED}])")
 _NO_WIDTH = re.compile(
@@ -40,7 +40,7 @@ _NAME_SIGNS = re.compile(
     r"|(?<![^\s(\[/])[-+<>~\u2264\u2265\u00b1\u2248$\u00a3\u00a5\u20a0-\u20bf]+(?=\.?\d)"  # -5, <5
     r"|(?<![^\s(\[/])\.(?=[a-z]))"  # .NET
 )
-"""Symbols in lower-case names, with the letters before a final hyphen or star (AB-, A*)."""
+"""Symbols in lower-case names. A final hyphen or star includes the letters before it (AB-, A*)."""
 _SIGNED = re.compile(
     rf"((?<![^\W{_OF_UNSPACED}])[a-z][a-z0-9]*+(?:\+\+|[+#](?![a-z0-9_]))"
     rf"|(?<![^\s(\[/{_OF_UNSPACED}])\.[a-z][a-z0-9]*)"
@@ -50,10 +50,10 @@ _NOTHING = frozenset(
      "unspecified", "no entity", "no entities", "-", "--", "–", "—"}
 )  # fmt: skip
 _TOKEN_END = re.compile(r"[^\W\d_](?=[\s.,;:!?\u3001\u3002\uff0c])")
-"""A letter before a space or punctuation mark. A token ends here."""
+"""A letter before a space or punctuation mark. A token always ends after this letter."""
 _AT_ONCE = 50_000
-"""Number of characters that are encoded at a time, because `bpe_openai` accepts 200,000 tokens. A
-longer word is cut anywhere."""
+"""Number of characters that are encoded at a time, because `bpe_openai` accepts 200,000 tokens.
+Only a longer word is cut."""
 
 
 def normalise_name(name: str) -> str:

@@ -27,8 +27,8 @@ class Question:
 
     `scope` names the part of the corpus (e.g. a book) that the question is about, if any.
     `entities` are given in the data set. `open_tokens` replaces the token limit of open forms, such
-    as "paragraph", or of every form if `published` is true. `abstract` is true if the question is
-    about the whole corpus, and None if this is unknown.
+    as "paragraph". If `published` is true, it replaces the limit of all forms. `abstract` is true
+    if the question is about the whole corpus, and None if this is unknown.
     """
 
     id: str
@@ -112,7 +112,7 @@ class Ranked(Generic[T]):
         return cls(np.array(list(scores), np.int64), np.array(list(scores.values())))
 
     def head(self, k: int | None) -> "Ranked[T]":
-        """Return the first `k` rows of the ranking. None returns all rows."""
+        """Return the first `k` rows of the ranking, or all rows if `k` is None."""
         return type(self)(self.ids[:k], self.scores[:k])
 
     def take(self, places: IntArray | BoolArray | Sequence[int]) -> "Ranked[T]":
@@ -241,8 +241,8 @@ class Query:
 class Path:
     """A path in the graph: its nodes in order, and the relationship row of each hop.
 
-    `score` is the score of the path in the search. `transition` is i, counted from 1, for a path
-    from step i to step i + 1 of a reasoning chain. It is 0 for any other path.
+    `score` is the score of the path in the search. A path from step i to step i + 1 of a reasoning
+    chain has the `transition` i, counted from 1. Any other path has the transition 0.
     """
 
     nodes: tuple[int, ...]
@@ -333,7 +333,7 @@ show_briefly(*(one for one in _slots.values() if isinstance(one, type) and is_da
 
 
 def value(slot: str) -> Any:
-    """Return a class decorator that assigns a slot to a type. Raises ValueError if it is taken."""
+    """Return a class decorator that assigns a slot to a type. Raises ValueError for a used slot."""
 
     def register(kind: type[T]) -> type[T]:
         known = _slots.get(slot, kind)
@@ -405,7 +405,7 @@ def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
 def best_score_by_id(
     ids: IntArray, scores: FloatArray, least: float = -np.inf
 ) -> tuple[IntArray, FloatArray]:
-    """Return the distinct ids in ascending order and their best scores, raised to `least`."""
+    """Return the distinct ids, ascending, and the best score of each, which is at least `least`."""
     rows, places = np.unique(ids, return_inverse=True)
     best: FloatArray = np.full(len(rows), least)
     np.maximum.at(best, places, scores)
@@ -413,7 +413,7 @@ def best_score_by_id(
 
 
 def best_first(scores: FloatArray, ids: IntArray | None = None) -> IntArray:
-    """Return the positions of the scores, highest first, compared to six decimals.
+    """Return the positions of the scores, highest first. Scores are rounded to six decimals.
 
     Ties are broken by the lower id, or by the lower position if there are no `ids`.
     """

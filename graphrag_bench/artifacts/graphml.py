@@ -94,7 +94,7 @@ def graphml_variant(path: Path) -> str:
 
 
 def _read(path: Path) -> tuple[set[tuple[str, str]], list[_Node], list[_Edge]]:
-    """Return the (element, name) of each key of a GraphML file, its nodes and its edges."""
+    """Return the keys of a GraphML file as (element, name), and the nodes and edges of the file."""
     from xml.etree import ElementTree
 
     try:
@@ -147,7 +147,7 @@ def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
     """Write a graph to a GraphML file, which the setting `graph.import_from` can import.
 
     The attribute `source_id` lists chunk ids, as in LightRAG's files. The node attributes of an
-    attributed graph are left out, and so are characters that XML does not allow.
+    attributed graph are left out. Characters that XML does not allow are removed.
     """
     import networkx
 

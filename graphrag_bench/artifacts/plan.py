@@ -17,7 +17,7 @@ THINNING = {
     "edge_drop": Setting("edge_drop", Share, 0.0),
     "edge_drop_seed": Setting("edge_drop_seed", int, 0),
 }
-"""Settings that remove edges. Every graph has them in addition to the settings of its builder."""
+"""Settings that remove edges. Every builder of graphs has these settings besides its own."""
 
 Choice = str | Mapping[str, Any]
 Identities = Mapping[str, Callable[[], str]]
@@ -28,7 +28,7 @@ class PlannedArtifact:
     """Artifact, e.g. a graph or an index, that a run will build or load.
 
     `inputs` maps the name of each resource that the builder needs to the key of the resource.
-    `thinning` has the settings of `drop_edges`. If no edges are removed, it is empty.
+    `thinning` contains the settings of `drop_edges`, or nothing if no edges are removed.
     """
 
     builder: Builder

@@ -106,7 +106,7 @@ def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str],
     """Import the artifacts of an archive after checking all keys and hashes.
 
     Returns the new folders, the folders that existed before, and the digest of the content. If this
-    is not the digest that the export returned, an artifact was changed together with its hashes.
+    differs from the digest of the export, an artifact was changed together with its hashes.
     Raises UserError for a damaged archive.
     """
     artifacts.mkdir(parents=True, exist_ok=True)

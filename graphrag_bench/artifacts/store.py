@@ -29,10 +29,10 @@ ALLOWED_CUT = 0.02
 
 @dataclass
 class Store:
-    """Artifacts of one data set in the folder `root`. Each is built when it is first needed.
+    """Artifacts of one data set in the folder `root`. They are built when needed.
 
     `shared` is a second, read-only folder of artifacts. A build fails if the model's server fails,
-    or if the fraction of truncated replies exceeds `allow_cut`. `load` reads an artifact.
+    or if the fraction of truncated replies exceeds `allow_cut`. `load` is called to read artifacts.
     """
 
     root: Path
@@ -57,11 +57,11 @@ class Store:
         return is_stored(self.folder(planned))
 
     def recipe(self, planned: PlannedArtifact) -> dict[str, Any]:
-        """Return the content of recipe.json: how an artifact was built, and its files' sha256."""
+        """Return recipe.json. It states how an artifact was built, and the sha256 of its files."""
         return read_recipe(self.folder(planned))
 
     def ledgers(self, planned: PlannedArtifact) -> list[Path]:
-        """Return the file of a build's model calls, or an empty list if there is none."""
+        """Return a list with the ledger of a build, or an empty list if the build has no ledger."""
         folder = self.folder(planned)
         path = (folder if is_stored(folder) else Path(f"{folder}.scratch")) / LEDGER
         return [path] if path.is_file() else []
@@ -211,7 +211,7 @@ def fault_of(folder: Path) -> str:
 
 
 def recipe_digest(folder: Path) -> str:
-    """Return the sha256 of an artifact's recipe.json, which has the sha256 of all other files."""
+    """Return the sha256 of recipe.json, which lists the sha256 of all other artifact files."""
     return _sha256(folder / RECIPE)
 
 

@@ -24,15 +24,15 @@ from graphrag_bench.prompts import Message
 _AGAIN = (WAITING, "retries_exhausted", "malformed")
 """Failed requests with these reasons are always written to the file again."""
 _HEAD = 100
-"""Number of lines at the beginning of a file in which a request or a reply is searched."""
+"""`is_batch` looks for the first JSON object in this many lines at the start of a file."""
 
 
 class BatchFile:
     """Batch file to which the requests without a stored reply are written.
 
     An existing file of requests is overwritten. Any other file that is not empty raises UserError.
-    If the file is empty, the previous command found no new requests, and requests with a failed or
-    unreadable reply are written again. `n` is the number of requests in the file.
+    A command that finds no new requests leaves an empty file. If the file is empty, requests with a
+    failed or unreadable reply are written again. `n` is the number of requests in the file.
     """
 
     def __init__(self, path: str) -> None:
@@ -113,7 +113,7 @@ def import_replies(file: str | Path, cache: str | Path) -> str:
                 counts["unreadable"] += 1
                 continue
             if "url" in answer and not answer.keys() & {"response", "error"}:
-                raise UserError(f"'{file}' has requests, not replies. Import a file of replies.")
+                raise UserError(f"'{file}' lists requests, not replies. Import a file of replies.")
             kind = "foreign" if row is None else "known"
             if row is not None and row.verdict == "failed":
                 asked = json.loads(zlib.decompress(row.prompt))
@@ -127,7 +127,7 @@ def import_replies(file: str | Path, cache: str | Path) -> str:
 
 
 class _Answered(ChatModel):
-    """Model that returns the reply in a line of a batch file, at the price without discount."""
+    """Model that returns the reply in a line of a batch file. Prices ignore the batch discount."""
 
     identity = ""
 

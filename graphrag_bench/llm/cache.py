@@ -1,7 +1,7 @@
 """SQLite cache of replies, vectors and tagger outputs, which threads and processes can share.
 
-The table has one row per value: its kind, its key, the identity of the model, the value as bytes,
-and other fields as JSON. Each call of a method is committed before it returns.
+Each row of the table stores one value as bytes, with its kind, its key, the identity of the model,
+and further fields as JSON. Each method commits its changes before it returns.
 """
 
 import base64
@@ -43,7 +43,7 @@ FORMAT = {"format": "graphrag-bench replies", "version": 1}
 _EXPORTS = (".jsonl", ".gz")
 _BUSY_SECONDS = 120.0
 _HEADER, _WRITE_VERSION = 19, 18
-"""Number of bytes to read from a SQLite file. Byte 18 is 1 if it has a rollback journal, else 2."""
+"""Number of bytes to read from a SQLite file. Byte 18 is 1 for a rollback journal and 2 for WAL."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS cache (
   kind TEXT NOT NULL, key TEXT NOT NULL, identity TEXT NOT NULL, value BLOB NOT NULL,
@@ -67,8 +67,8 @@ _STRICT = ConfigDict(extra="forbid", strict=True, val_json_bytes="base64")
 class StoredReply(Completion):
     """A stored reply of a model, or a stored failure with its `reason` and its message as `text`.
 
-    The verdict `new` means that the reply was not parsed yet, and `corrected` that it is unreadable
-    but a corrective retry gave a readable reply. `prompt` is the request as compressed JSON.
+    The verdict is `new` until the reply is parsed. It is `corrected` if only the reply to a
+    corrective retry is readable. `prompt` is the request as compressed JSON.
     """
 
     __pydantic_config__: ClassVar = _STRICT
@@ -92,7 +92,7 @@ class StoredReply(Completion):
 
 @dataclass(frozen=True)
 class StoredVector:
-    """Stored vector of a text, as float32 numbers, and its price if a server computed it."""
+    """Stored vector of a text, as float32 numbers. A vector from a server has a price."""
 
     __pydantic_config__: ClassVar = _STRICT
     KIND: ClassVar = "vector"
@@ -219,8 +219,8 @@ class Cache:
     def put(self, *rows: CacheRow) -> int:
         """Store rows in one transaction, and return the number of stored rows.
 
-        Existing rows are kept, except unreadable and failed replies. If `reading` is true, nothing
-        is stored. Raises RunStopped if the file cannot be written.
+        Only unreadable and failed replies are overwritten. If `reading` is true, nothing is stored.
+        Raises RunStopped if the file cannot be written.
         """
         if self.reading:
             return 0
@@ -268,7 +268,7 @@ def _row(kind: str, key: str, identity: str, value: bytes, more: str) -> Any:
 
 
 def row_key(*parts: object) -> str:
-    """Return the cache key of some values. It is a prefix of the sha256 of their JSON."""
+    """Return the cache key of some values: a prefix of the sha256 of the values as JSON."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_KEY_DIGITS]
 
 
@@ -297,7 +297,7 @@ def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
 
 
 def export_rows(cache: str | Path, file: str | Path) -> int:
-    """Write all rows to a .jsonl or .jsonl.gz file, or none after an error. Return their number."""
+    """Write all rows to a .jsonl or .jsonl.gz file atomically, and return the number of rows."""
     path, count = Path(file), 0
     if path.suffix not in _EXPORTS:
         raise UserError(f"'{path}': the name of an export must end in .jsonl or .jsonl.gz.")
@@ -316,7 +316,7 @@ def export_rows(cache: str | Path, file: str | Path) -> int:
 
 
 def import_rows(file: str | Path, cache: str | Path) -> int:
-    """Add the rows of a file or cache to a cache, all or none, and return their number."""
+    """Add all rows of `file` to a cache in one transaction. Return the number of rows in `file`."""
     rows = list(rows_in(file))  # a damaged file must not create a cache
     with closing(Cache(cache)) as target:
         target.put(*rows)
@@ -338,7 +338,7 @@ def rows_in(path: str | Path) -> Iterator[CacheRow]:
             if next(lines, "").strip() != json.dumps(FORMAT):
                 raise UserError(
                     f"{file} is not an exported cache, because its first line is not "
-                    f"{json.dumps(FORMAT)}. It has no replies of a batch (with a custom_id) either."
+                    f"{json.dumps(FORMAT)}. It is not a file of batch replies (with custom_id)."
                 )
             for number, line in enumerate(lines, 2):  # noqa: B007 - named in the error
                 yield _ROW.validate_json(line)

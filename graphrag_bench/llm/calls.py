@@ -16,7 +16,7 @@ OUTAGE_FAILURES = 5
 
 @dataclass(frozen=True)
 class Request:
-    """Request to a model. All its fields are part of the cache key. `trial` counts repetitions."""
+    """Request to a model. The cache key covers all fields. `trial` counts repetitions."""
 
     prompt: Chat
     max_tokens: int
@@ -31,7 +31,7 @@ class ModelCall:
 
     `seconds` is the time of the last attempt, or 0 for a cached reply. `fingerprint` identifies the
     server's configuration. `reasoning_tokens` are included in `completion_tokens`. `key` is the
-    cache key, or "" without a cache.
+    cache key. It is "" if there is no cache.
     """
 
     model: str = ""
@@ -48,7 +48,7 @@ class ModelCall:
 
 @dataclass(frozen=True)
 class Completion(ModelCall):
-    """Reply of a model, with its tokens and price. `finish` is `stop`, or `length` if truncated."""
+    """Reply of a model. `finish` is `length` if the reply was truncated, and `stop` otherwise."""
 
     text: str
     finish: str = "stop"
@@ -100,11 +100,11 @@ CallOutcome = Completion | CallFailed
 
 
 class FailureGate:
-    """Limit on the failure rate of the calls of one pipeline step, for all threads.
+    """Limit on the failure rate of the calls of one pipeline step, shared by all threads.
 
     A call fails if there is no readable reply, even if a fallback is used. The run stops after more
-    than `limit * max(calls, after)` failures, or after `OUTAGE_FAILURES` consecutive server
-    failures.
+    than `limit * max(calls, after)` failures. If `limit` is below 1, it also stops after
+    `OUTAGE_FAILURES` consecutive server failures.
     """
 
     def __init__(self, step: str, limit: float = 0.2, after: int = 50) -> None:

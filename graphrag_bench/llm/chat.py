@@ -33,9 +33,9 @@ Completed = Generator[tuple[int, CallOutcome], None, None]
 Log = Callable[[CallOutcome, str], None]
 TOKENS_PER_MESSAGE = 8
 ESTIMATE_RATIO = 1.2
-"""For the cost of a call, each cl100k token counts as this many tokens of the model."""
+"""Assumed number of model tokens per cl100k token, to estimate the cost of a call."""
 TOKENIZER_RATIO = 1.15
-"""For the length of a prompt, each cl100k token counts as this many tokens of the model."""
+"""Assumed number of model tokens per cl100k token, to estimate the length of a prompt."""
 MIN_REPLY = 512
 _MIN_SHARE, _STEP = 16, 256
 
@@ -44,7 +44,7 @@ class ChatModel(ABC):
     """Base class of language models. A subclass defines `identity` and `call`."""
 
     window: int | None = None
-    """Context window in tokens, shared by prompt and reply. If it is unknown, it is None."""
+    """Context window in tokens, shared by prompt and reply, or None if the window is unknown."""
     concurrency: int = 1
     """Maximum number of calls that run at the same time, each in a thread."""
     prices: Prices = Prices()
@@ -53,8 +53,8 @@ class ChatModel(ABC):
     budget: Budget | None = None
     log: Log | None = None
     batch: "Callable[[ChatModel, Sequence[Request]], None] | None" = None
-    """Function that writes the requests without a stored reply to a batch file. If there are any,
-    it raises RequestsWritten."""
+    """Function that writes the requests without a stored reply to a batch file. It raises
+    RequestsWritten if it has written a request."""
     gate: FailureGate | None = None
     stop_on_outage: bool = False
     _original: "ChatModel | None" = None
@@ -93,11 +93,11 @@ class ChatModel(ABC):
     ) -> Self:
         """Return a copy of the model with the given cache, budget, log or other parts.
 
-        Parts that are not given are kept, but the copy has a new meter. `trial` is the number of
-        the repetition. Each repetition has its own cache rows and seed, but the same identity.
-        `log` is called in any thread, with each reply or failure and its item. `gate` limits the
+        The copy keeps all other parts, but has a new meter. `trial` is the number of the
+        repetition. Each repetition has its own cache rows and seed, but the same identity. `log`
+        receives each reply or failure and the item of the call, from any thread. `gate` limits the
         failure rate of a step. If `stop_on_outage` is true and the server failed for a prompt,
-        ServerFailed is raised after the whole list of prompts. Raises UserError if the budget is in
+        ServerFailed is raised when all calls have ended. Raises UserError if the budget is in
         dollars and the model has no prices.
         """
         other = copy.copy(self)
@@ -253,18 +253,18 @@ def reply(llm: ChatModel, prompt: Chat, *, max_tokens: int) -> Completion:
 
 
 def reserved_tokens(most: int, window: int | None) -> int:
-    """Return how many tokens of the context window are reserved for a reply, for any prompt.
+    """Return the number of tokens of the context window that are reserved for a reply.
 
-    It is a sixteenth of the window, but at least 512 and at most `most`. If the window is unknown,
-    it is `most`.
+    This is a sixteenth of the window, but at least 512 and at most `most`. If the window is
+    unknown, `most` tokens are reserved.
     """
     return most if window is None else min(most, max(MIN_REPLY, window // _MIN_SHARE))
 
 
 def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
-    """Return the token limit of a reply. It is `most`, unless the prompt leaves less of the window.
+    """Return the token limit of a reply: `most`, or less if the prompt leaves less of the window.
 
-    The rest of the window is rounded down to a multiple of 256, but is at least `reserved_tokens`.
+    The rest of the window is rounded down to a multiple of 256. The minimum is `reserved_tokens`.
     """
     if (window := llm.window) is None:
         return most

@@ -15,7 +15,7 @@ from graphrag_bench.terminal import is_local, pause
 
 CONNECT_SECONDS = 10.0
 LONGEST_WAIT = 120.0
-"""Longest wait in seconds that a server may ask for. If it asks for more, this is ignored."""
+"""Longest wait in seconds that a server may request. Longer requested waits are ignored."""
 _RETRIED = frozenset({408, 409, 429, *range(500, 600)})
 _BACKOFF, _LONGEST_BACKOFF, _JITTER = 0.5, 8.0, 0.25
 _WAIT = re.compile(
@@ -57,7 +57,7 @@ class Retries(Retry):
         return retries
 
     def get_retry_after(self, response: BaseHTTPResponse) -> float | None:
-        """Return the wait in seconds for which the headers of a response, or a 429, ask."""
+        """Return the wait in seconds that the headers of a response or a 429's text state."""
         for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
             with suppress(KeyError, ValueError):
                 return float(response.headers[name]) * unit

@@ -29,7 +29,7 @@ _FORM = re.compile(
 )
 """Placeholders in a reply that repeats the format of the prompt, e.g. [head, relation, tail]."""
 _MIN_ECHO = 30
-"""Minimum number of characters of an object that counts as repeated from the prompt. A shorter
+"""Minimum number of characters of an object that is removed as an echo of the prompt. A shorter
 object, such as a verdict, may be equal to an example in the prompt by chance."""
 
 
@@ -39,8 +39,8 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
     The whole text is tried first, then the first code fence, then each balanced object. If `repair`
     is true, the result of json-repair is tried last. Numbers become text if `model` requires text,
     and invalid items in lists of texts are dropped. A text that ends inside a string is never
-    repaired, because the last name may be incomplete, and no truncated reply should be. Raises
-    UnreadableReply if no object fits.
+    repaired, because the last name may be incomplete. `repair` should be false for truncated
+    replies. Raises UnreadableReply if no object fits.
 
     >>> class City(BaseModel):
     ...     name: str
@@ -153,9 +153,9 @@ def _merged(first: ModelT, other: ModelT) -> ModelT:
 def _fitting(
     candidate: Any, model: type[ModelT], *, texts_only: bool = False
 ) -> tuple[ModelT, int] | str:
-    """Return (candidate as a `model`, number of dropped items), or a text if it does not fit.
+    """Return (candidate as a `model`, number of dropped items), or the problem as a text.
 
-    If `texts_only` is true, only items of lists of texts are dropped, as positions may matter.
+    If `texts_only` is true, only lists of texts lose items. In other lists, positions may matter.
     """
     n_left_out = 0
     for _ in range(3):  # the first pass converts numbers, the second drops rows

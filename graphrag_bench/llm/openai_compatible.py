@@ -17,7 +17,7 @@ from graphrag_bench.terminal import is_local
 from graphrag_bench.text import count_tokens, encodable
 
 TIMEOUT, RETRIES = 300.0, 10
-"""Timeout of each attempt in seconds, and number of retries. All waits take about a minute."""
+"""Timeout of each attempt in seconds, and number of retries, which wait about a minute in all."""
 LOCAL_CONCURRENCY = 256
 _MIN_CUT = 256
 _SCHEMA = Prompt("graphrag_bench.llm:prompts/schema.j2")
@@ -40,7 +40,7 @@ _CHANNEL = re.compile(
 )
 _FINAL = re.compile(r"(?s:.*)(?:<\|channel\|>\s*final[^<\n]*(?:<\|constrain\|>\w+\s*)?<\|message\|>"
                     r"|assistantfinal)")  # fmt: skip
-"""Text of gpt-oss before its final answer. Some servers omit the tags of channels."""
+"""Everything that gpt-oss writes before the final answer. Some servers omit the channel tags."""
 _OUTER = re.compile(
     r"\A\s*<\|begin_of_solution\|>|(?:\s*<\|(?:return|end|im_end|eot_id|end_of_solution)\|>)+\s*\Z"
 )
@@ -61,7 +61,7 @@ class OpenAICompatible(ChatModel):
     """Model on a server with `/chat/completions`, such as OpenAI, vLLM, Ollama or llama.cpp.
 
     All threads that use the object share its `limits`. If the server does not support a field of
-    the request, the run stops. `dialect` can leave such fields out of the request.
+    the request, the run stops. Some fields can be left out with `dialect`.
     """
 
     def __init__(

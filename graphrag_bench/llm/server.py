@@ -56,7 +56,7 @@ class RateLimiter:
     """Limiter of requests and tokens per minute."""
 
     minute = 61.2
-    """Seconds of a minute, with an allowance for delays."""
+    """Length of a minute in seconds, plus a margin for delays."""
 
     def __init__(self, requests: int | None, tokens: int | None) -> None:
         self.requests, self.tokens = requests or math.inf, tokens or math.inf
@@ -64,7 +64,7 @@ class RateLimiter:
         self._admitted: deque[tuple[float, int]] = deque()
 
     def admit(self, n_tokens: int) -> None:
-        """Wait until a request of `n_tokens` fits the limits. Raises CallFailed if it never can."""
+        """Wait until a request of `n_tokens` is allowed. Raises CallFailed if it never will be."""
         if n_tokens > self.tokens:
             problem = f"{n_tokens} tokens are more than limits.tokens_per_minute={self.tokens}."
             raise CallFailed("refused", f"Prompt and max_tokens: {problem}")
@@ -94,7 +94,7 @@ class Server:
     timeout: float
     retries: int
     group: str = "llm"
-    """Group of settings that error messages name."""
+    """Group of settings that is named in error messages."""
     windows_file: Path | None = None
     """File with the context window that a server reported for each model."""
 
@@ -144,7 +144,7 @@ class Server:
 
     @cached_property
     def window(self) -> int | None:
-        """Context window in tokens, from a list of known models or the server, or else None.
+        """Context window in tokens, from a list of known models or the server. None if unknown.
 
         The window that the server reports is stored in a file, so that cache keys do not change
         when the server is down.
@@ -181,7 +181,7 @@ class Server:
         return (named or rows)[0] if named or len(rows) == 1 else {}
 
     def post(self, path: str, body: Body, *, n_tokens: int = 0) -> tuple[Body, int, float]:
-        """Return the response body, the number of retries, and the last attempt's seconds.
+        """Return the response body, the number of retries, and the seconds of the last attempt.
 
         `n_tokens` is the largest number of tokens that the call may use. Raises CallFailed if the
         request is rejected or the last retry fails. Raises RunStopped if no call can succeed.
@@ -241,7 +241,7 @@ class Server:
         return answer, n, seconds
 
     def _answer(self, status: int, text: str, sent: Body, n_retries: int) -> Body | _Error:
-        """Return the body of a response. If it describes an error, return the error."""
+        """Return the body of a response, or the error that the response describes."""
         if 200 <= status < 300:
             try:
                 parsed: Any = json.loads(text)
@@ -301,10 +301,10 @@ def _no_answer(n: int, problem: str) -> CallFailed:
 
 
 def unsupported_field(message: str, sent: Body) -> str | None:
-    """Return the request field that an error message calls unsupported, or else None.
+    """Return the request field that an error message calls unsupported, or None.
 
-    If the message names several fields, the field after its key `param` comes first, then fields in
-    quotes, then all other fields.
+    If the message names several fields, the field in the key `param` has priority, then the
+    fields in quotes, then all other fields.
 
     >>> unsupported_field("Unsupported value: 'seed' does not stop here", {"seed": 1, "stop": []})
     'seed'

@@ -10,7 +10,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.terminal import is_local
 
 _TOKENS = 1000
-"""Prices are those of a call with this many tokens. Longer prompts may cost more."""
+"""Prices are looked up for a call with this many tokens. Longer prompts may cost more."""
 Count = Annotated[int, Field(gt=0)]
 GroupT = TypeVar("GroupT", bound="_Group")
 
@@ -22,7 +22,7 @@ class _Group(BaseModel):
 class Decoding(_Group):
     """Decoding settings, which are part of the model's identity and of every cache key.
 
-    `seed` is increased in each repetition. `extra` has further fields of the request.
+    `seed` is increased in each repetition. `extra` contains further fields of the request.
     """
 
     temperature: Annotated[float, Field(ge=0)] = 0.0

@@ -1,4 +1,4 @@
-"""Ask a language model, parse its replies into pydantic models, and ask again if this fails."""
+"""Ask a language model, parse the replies into pydantic models, and retry unreadable ones."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -27,8 +27,8 @@ class ReplyFormat(Generic[T]):
 
     `read(text, cut)` returns the parsed value or raises UnreadableReply. `cut` is true if the reply
     reached `max_tokens`. `purpose` names the kind of prompt in error messages, e.g.
-    `extract_triples`. `denies(value, text)` returns whether the value from a corrective retry lacks
-    content of the text of the first reply. The corrective retry then counts as unreadable.
+    `extract_triples`. `denies(value, text)` returns whether the value from a corrective retry has
+    lost the content of the first reply, `text`. The corrective retry then counts as unreadable.
     """
 
     purpose: str
@@ -38,7 +38,7 @@ class ReplyFormat(Generic[T]):
 
 
 def json_format(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
-    """Return the format of replies with a single JSON object, given its pydantic model."""
+    """Return the format of replies that are a single JSON object of the pydantic class `model`."""
 
     def read(text: str, cut: bool) -> ModelT:
         return read_json(text, model, purpose=purpose, repair=not cut)
@@ -48,7 +48,7 @@ def json_format(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
 
 @dataclass(frozen=True)
 class ListReply(Generic[ModelT]):
-    """Parsed lists of items. `cut` is true if one is incomplete. `skipped` counts invalid items."""
+    """Parsed lists. `cut` is true if a list is incomplete. `skipped` counts invalid items."""
 
     value: ModelT
     cut: bool = False
@@ -75,15 +75,15 @@ def ask(
 ) -> ModelT:
     """Send one prompt to a model, and return the reply parsed as an instance of `model`.
 
-    If there is no readable reply, even after a corrective retry, `fallback` is returned. If it is
-    None, UnreadableReply or CallFailed is raised. RunStopped is raised in any case.
+    If there is no readable reply, even after a corrective retry, `fallback` is returned. Without a
+    fallback, UnreadableReply or CallFailed is raised. A fallback does not replace RunStopped.
     """
     (one,) = ask_each(llm, [chat], json_format(model, purpose), max_tokens=max_tokens)
     return or_fallback(llm, one, fallback)
 
 
 def or_fallback(llm: ChatModel, result: T | Failure, fallback: T | None) -> T:
-    """Return a parsed reply. For a failure, count and return `fallback`, or raise if it is None."""
+    """Return a parsed reply. Replace a failure by `fallback`, or raise it if `fallback` is None."""
     if not isinstance(result, Failure):
         return result
     if fallback is None:
@@ -107,7 +107,7 @@ def ask_about(
 
     `chat` returns the prompt for an item, and `fit` converts the parsed reply and the item to a
     result. If the reply is unreadable or `fit` raises UnreadableReply, `fallback` returns the
-    result instead, and the item is counted. Raises CallFailed if there is no reply about an item.
+    result instead, and the meter counts this. Raises CallFailed if there is no reply for an item.
     """
     chats = [chat(item) for item in items]
     results = []

@@ -147,7 +147,7 @@ class Vllm(ChatModel):
         raise UserError(self._failure)
 
     def _serves(self, address: str) -> bool:
-        """Start the server. Return whether this server, not another program, responds."""
+        """Start the server. Return whether it responds. Other programs on its port do not count."""
         _end(self._process)
         port = address.rpartition(":")[2]
         proof = f"child-of-{os.getpid()}-at-{port}"

@@ -25,9 +25,9 @@ ParquetRow = Mapping[str, Any]
 def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
     """Import the text units of a Microsoft GraphRAG index as chunks, in order and without titles.
 
-    A chunk belongs to the document of the corpus with the same text as the imported document,
-    ignoring spaces, or else to the document whose id or title is the title of the imported
-    document. If there is none, this title becomes the document id.
+    Imported documents are matched to the corpus by text, ignoring spaces. Without such a match, the
+    imported title is compared with the ids and titles of the corpus. If no document matches, the
+    imported title becomes the document id.
     """
     units = read_parquet(import_from, "text_units", ("id", "text"))
     if all(unit.get("human_readable_id") is not None for unit in units):
@@ -91,8 +91,8 @@ def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
 def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> Communities:
     """Import the communities of a Microsoft GraphRAG index, sorted by level and number.
 
-    If none of a community's text units is a chunk, it gets the chunks of its nodes. Raises
-    UserError if none of the entities is in the graph.
+    If no chunk matches a text unit of a community, the community gets the chunks of its nodes.
+    Raises UserError if the graph contains none of the entities.
     """
     rows = _communities(import_from)
     entities = read_parquet(import_from, "entities", ("id", "title"))
@@ -104,7 +104,7 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
     ]
     if rows and not any(members):
         hint = "Set build.graph=msgraphrag."
-        raise UserError(f"The graph has none of the entities of {import_from}. {hint}")
+        raise UserError(f"The graph contains none of the entities of {import_from}. {hint}")
     units = _unit_chunks(import_from, chunk_table)
     place = {int(row["community"]): number for number, row in enumerate(rows)}
     return Communities(

@@ -60,7 +60,7 @@ def imported_graph(
 ) -> Graph:
     """Return the graph of imported nodes and relationships. `where` names the source in errors.
 
-    If the source lists no chunk of the corpus, a node belongs to the chunks that contain its name,
+    If the import lists no chunk of the corpus, a node belongs to the chunks that contain its name,
     and a relationship to the chunks that contain the names of both its nodes. Raises UserError if
     there are no nodes.
     """
@@ -85,15 +85,15 @@ def imported_graph(
 
 
 def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
-    """Return the distinct chunks of imported text units. `units` has the chunks of each unit."""
+    """Return the distinct chunks of imported text units. `units` maps text units to chunks."""
     return tuple(dict.fromkeys(row for one in ids for row in units.get(one, ())))
 
 
 def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return the chunks that correspond to each imported text unit, by the id of the unit.
+    """Map the id of each imported text unit to the corresponding chunks of the corpus.
 
-    These are the chunks with the same text, or else the chunks whose text contains the text of the
-    unit or is part of it. White space is ignored.
+    These are the chunks with the same text. If there are none, they are the chunks that contain the
+    text of the unit or are part of this text. White space is ignored.
     """
     squashed = [without_spaces(text) for text in chunk_table.texts]
     same = chunks_by_id(squashed)
@@ -117,7 +117,7 @@ def chunk_id(text: str) -> str:
 
 
 def chunks_by_id(ids: Iterable[str]) -> dict[str, Chunks]:
-    """Map each id to the chunks that have it, given the id of each chunk. Ids may be repeated."""
+    """Map each id to its rows in the chunk table. `ids` lists the id of each row in order."""
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for row, one in enumerate(ids):
         rows[one].append(row)
