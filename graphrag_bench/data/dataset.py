@@ -315,7 +315,7 @@ class Dataset:
         """Return the data set with the given answer form, e.g. `short`, for all questions.
 
         If `form` is None, a question with options has the form `choice`, and any other question has
-        the form that the card gives for its type. The form `free` only replaces the form `short`.
+        the form that the card gives for its type. The form `free` replaces only the form `short`.
         `open_tokens` limits the tokens of answers in open forms, or in all forms if `published` is
         true. If `open_tokens` is None, each form has its own limit.
         """

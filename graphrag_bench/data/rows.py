@@ -150,8 +150,8 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
 def objects(path: Path) -> Iterator[tuple[Place, object]]:
     """Yield the place and the content of each row of a file, or of all files that match a pattern.
 
-    The suffix, apart from .gz, determines the format: .parquet, .tsv with a header, .json with a
-    list, an object or JSON lines, and JSON lines for any other suffix.
+    The suffix, apart from .gz, determines the format: .parquet, .tsv with a header, or .json (a
+    list, an object or JSON lines). Files with any other suffix are read as JSON lines.
     """
     readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):
@@ -172,8 +172,8 @@ def n_records(path: Path) -> int:
 def files_of(path: Path, *, required: bool = True) -> list[Path]:
     """Return the file or folder at a path, or the sorted files that match the path as a pattern.
 
-    If nothing matches `test.json`, the compressed file `test.json.gz` is returned, or else
-    `test.parquet` or the shards `test-00000-of-00002-...`. Parquet files are also searched in the
+    If nothing matches `test.json`, then `test.json.gz`, `test.parquet` and the parquet shards
+    `test-00000-of-00002-...` are tried in this order. Parquet files are also searched in the
     subfolder `data`. Raises UserError if a required file is not found.
     """
     if path.exists():
@@ -286,7 +286,7 @@ def _table_rows(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
-    """Yield place and content of each row of a parquet file. Raises UserError if it is invalid."""
+    """Yield place and content of the rows of a parquet file. Raises UserError for other files."""
     with extra_needed("interchange"):
         from pyarrow import parquet
     try:

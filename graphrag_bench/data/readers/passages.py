@@ -31,7 +31,7 @@ class _Passage(FileRow):
 
 @dataclass
 class _PassageRows(Rows):
-    """Rows of numbered documents. `ids` maps the title and text of a passage to the number."""
+    """Rows of numbered documents. `ids` maps the title and text of a passage to its number."""
 
     ids: dict[tuple[str, str], str] = field(default_factory=dict)
 
