@@ -32,10 +32,10 @@ class Mixture:
     Vectors are first reduced to `dimension` dimensions by the method `reduction`. A row joins each
     component whose posterior is above `threshold` (0..1), or its most probable component. Clusters
     of more than `max_tokens` tokens are split again. Mixtures of 1, 2, ... up to min(50, n) - 1
-    components are fitted to n rows, until `patience` of them in a row have not lowered the BIC. The
-    mixture with the lowest BIC is used. Ties are broken by fewer components. If there are more than
-    `max_swept_rows` rows, only the mixture of max(n // 100 - 1, 1) components is fitted. If one of
-    the last two settings is None, it has no effect.
+    components are fitted to n rows, until `patience` successive mixtures have not lowered the BIC.
+    The mixture with the lowest BIC is used. Ties are broken by fewer components. If there are more
+    than `max_swept_rows` rows, only the mixture of max(n // 100 - 1, 1) components is fitted. The
+    value None turns off `patience` or `max_swept_rows`.
     """
 
     dimension: int
@@ -64,8 +64,8 @@ def mixture_clusters(
 ) -> Clusters:
     """Return soft clusters of the rows of `vectors` (n, d). Each row is in at least one cluster.
 
-    First all rows are clustered, and then the rows of each cluster, each time with newly reduced
-    vectors. A cluster is clustered again if it has more than dimension + 1 rows and more than
+    All rows are clustered, and then the rows within each cluster. Each clustering first reduces the
+    vectors anew. A cluster is clustered again if it has more than dimension + 1 rows and more than
     `max_tokens` tokens. `n_tokens`, int64 (n,), is the number of tokens of each row. If UMAP
     reduces the vectors, a cluster that no mixture splits is kept, as in RAPTOR.
     Source: RAPTOR (Sarthi et al. 2024), section 3, and its code; the authors' code of Zhou et al.

@@ -29,7 +29,7 @@ class Communities(Columns):
 
     @cached_property
     def occurrence(self) -> FloatArray:
-        """Number of chunks of each community, divided by the maximum, float64 (n,)."""
+        """Number of chunks of each community relative to the largest number, float64 (n,)."""
         counts = np.asarray(self.chunks.sum(axis=1), np.float64).ravel()
         return np.asarray(counts / max(counts.max(initial=0.0), 1.0), np.float64)
 
@@ -40,7 +40,7 @@ class Reports(Columns):
 
     A community without a report has an empty text. `fallback`, bool (n,), marks the reports whose
     text is a model's reply that could not be parsed. `chunks`, bool CSR (n, n_chunks), marks the
-    chunks that each report quotes. It is None if a model wrote the reports.
+    chunks that each report quotes. For reports by a model, `chunks` is None.
     """
 
     titles: Texts
@@ -53,7 +53,7 @@ class Reports(Columns):
         return len(self.texts)
 
     def chunks_of(self, community: int) -> tuple[int, ...]:
-        """Return the chunks that a report quotes, ascending. If a model wrote it, return ()."""
+        """Return the chunks that a report quotes, ascending. For a report by a model, return ()."""
         return () if self.chunks is None else tuple(row_ids(self.chunks, community).tolist())
 
     @property

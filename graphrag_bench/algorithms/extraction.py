@@ -13,8 +13,8 @@ RowT = TypeVar("RowT")
 class Extracted(Generic[RowT]):
     """Extraction from all chunks, with statistics.
 
-    `rows` has an object of the class `kind` for each chunk, in chunk order. `counted` maps the
-    names of statistics to fields of these objects, whose items are counted over all chunks.
+    `rows` has an object of the class `kind` for each chunk, in chunk order. `counted` maps a
+    statistic to the field of these objects whose items it counts.
     """
 
     kind: ClassVar[type[Any]]

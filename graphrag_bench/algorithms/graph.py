@@ -98,7 +98,7 @@ class Graph(Columns):
         """Return a graph of the given relationships, without synonymy edges.
 
         Weights are 1 by default. `node_chunk` and `relationship_chunk` are CSR matrices or dense
-        arrays. `relations` names all relationships, or each of them.
+        arrays. `relations` is one name for all relationships, or one name for each.
         """
         from scipy.sparse import csr_matrix, issparse
 
@@ -143,13 +143,13 @@ class Graph(Columns):
 
     @cached_property
     def type_numbers(self) -> Mapping[str, int]:
-        """Maps node types in lower case to numbers. Types are numbered by first appearance."""
+        """Maps each node type, in lower case, to its index in the order of first appearance."""
         names = dict.fromkeys(map(str.casefold, self.types or ()))
         return {name: number for number, name in enumerate(names)}
 
     @cached_property
     def type_of_node(self) -> IntArray:
-        """Number of each node's type, int64 (n_nodes,). Empty if the graph has no types."""
+        """Index of each node's type, int64 (n_nodes,). Empty if the graph has no types."""
         return np.array([self.type_numbers[name.casefold()] for name in self.types or ()], np.int64)
 
     @cached_property
@@ -232,7 +232,7 @@ class Graph(Columns):
 
     @cached_property
     def pair_chunk(self) -> Any:
-        """For each of the `pairs`, the chunks that state its relationships, bool CSR."""
+        """Chunks that state a relationship of each pair, bool CSR (n_pairs, n_chunks)."""
         rows = np.arange(self.n_relationships)
         group = bool_csr(self.pairs.of, rows, (len(self.pairs.source), len(rows)))
         summed = group.astype(np.int64) @ self.relationship_chunk.astype(np.int64)
@@ -240,7 +240,7 @@ class Graph(Columns):
 
     @cached_property
     def chunks_per_node(self) -> IntArray:
-        """For each node, the number of chunks that state its relationships, int64 (n_nodes,)."""
+        """Number of chunks that state relationships of each node, int64 (n_nodes,)."""
         n_pairs = len(self.pairs.source)
         ends = np.concatenate([self.pairs.source, self.pairs.target])
         incident = bool_csr(ends, np.tile(np.arange(n_pairs), 2), (self.n_nodes, n_pairs))
@@ -269,8 +269,8 @@ class Graph(Columns):
     def chunks_of_node(self, node: int) -> tuple[int, ...]:
         """Return the chunks that the description of a node comes from, in ascending order.
 
-        They are known if the graph has `node_fragments`, or if the node has a single chunk.
-        Otherwise, or if there is no description, the result is ().
+        These chunks are known if the graph has `node_fragments`, or if the node has a single chunk.
+        If they are unknown, or if the node has no description, the result is ().
         """
         described = self.descriptions[node] if self.descriptions else ""
         return _quoted(self.node_fragments, node, described, self.node_chunk)
@@ -324,7 +324,7 @@ show_briefly(Graph)
 
 
 def nodes_of_types(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
-    """Return a mask of the nodes that have one of the types, bool (n_nodes,), or None for no types.
+    """Return a mask of the nodes of these types, bool (n_nodes,). If `types` is empty, return None.
 
     Case is ignored. Raises UserError if the graph has no types, or for an unknown type.
     """
@@ -351,8 +351,8 @@ def drop_edges(
     """Return a copy of the graph without a random fraction `edge_drop` of its edges.
 
     An edge is a pair of nodes that relationships join. Of n edges, round(edge_drop * n) lose all
-    their relationships. Nodes and their chunks stay. A larger `edge_drop` with the same seed drops
-    more.
+    their relationships. Nodes and their chunks stay. With the same seed, a larger `edge_drop` drops
+    additional edges.
     Source: PathRAG (Chen et al. 2025), robustness to sparse graphs.
     """
     n_pairs = len(graph.pairs.source)
@@ -406,7 +406,7 @@ def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
 
 
 def hubs(graph: Graph) -> list[tuple[str, int]]:
-    """Return the five nodes with the most links, with their numbers of links. Ties: lower row."""
+    """Return (name, number of links) of the five nodes with the most links. Lower rows win ties."""
     n_links = _links(graph)
     order = np.argsort(-n_links, kind="stable")[:5].tolist()
     return [(graph.names[node], int(n_links[node])) for node in order]

@@ -18,9 +18,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 def kernel(function: F) -> F:
     """Return a function that numba compiles on its first call and caches on disk if possible.
 
-    The cache is beside the source, in NUMBA_CACHE_DIR, or in the user's cache folder. It refers to
-    the class of an argument by name and module, so do not rename or move such a class. The results
-    have the same bits as in plain Python, because sums are not reordered.
+    The cache is beside the source, in NUMBA_CACHE_DIR, or in the user's cache folder. The cache
+    refers to the classes of arguments by name and module, so do not rename or move these classes.
+    The results have the same bits as in plain Python, because sums are not reordered.
     """
     compiled: F
     try:
@@ -94,9 +94,9 @@ def node_masses(
     """Return the nodes that forward push reached (int64), their masses (float64), and a flow rate.
 
     The flow rate is `damping * share * total`, where total is the sum of all residuals. The mass of
-    a node is the mass that forward push moved to it, plus its residual times `1 - damping`, plus
-    its strength times the flow rate. The third part estimates what flows to the node in further
-    steps. The residuals in `state` are multiplied by the strengths in place, which is faster.
+    a node is the sum of the mass that forward push moved to it, its residual times `1 - damping`,
+    and its strength times the flow rate. The last term estimates the mass that further steps would
+    move to the node. The residuals in `state` are multiplied by the strengths in place.
     """
     n, flat = len(touched), state.reshape(-1)
     nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)
@@ -140,11 +140,11 @@ def push(
 ) -> tuple[Int32Array, int]:  # fmt: skip
     """Return the nodes that forward push reaches, and the number of its steps.
 
-    It stops when no residual is above `border`. A step passes mass along one edge. `starts`,
-    `nodes` and `chances` are as in `walk_step`. `state`, float64 (n, 2), has the residual and the
-    mass of each node, both divided by the strength of the node. At first only the distinct nodes
-    `seeds` have residuals. Because residuals are divided by strength, a residual that passes from a
-    node to a neighbour is multiplied by the probability of the step back.
+    Forward push stops when no residual is above `border`. A step passes mass along one edge.
+    `starts`, `nodes` and `chances` are as in `walk_step`. `state`, float64 (n, 2), has the residual
+    and the mass of each node, both divided by the strength of the node. At first only the distinct
+    nodes `seeds` have residuals. Because residuals are divided by strength, a residual that passes
+    from a node to a neighbour is multiplied by the probability of the step back.
     """
     size, flat = len(state) + 1, state.reshape(-1)
     waiting = np.empty(size, np.int32)  # ring buffer of nodes with residuals above the border

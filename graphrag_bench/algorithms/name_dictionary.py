@@ -71,7 +71,7 @@ def key_of(name: str) -> str:
 
 
 def title_key(title: str) -> str:
-    """Return the lookup key of a title without brackets, or "" for function and short words."""
+    """Return the lookup key of a title without brackets. Function words and short words give ""."""
     key = key_of(_BRACKETS.sub(" ", title)) or key_of(title)
     return key if _is_name(key) else ""
 
@@ -80,8 +80,8 @@ def title_key(title: str) -> str:
 class NameDictionary:
     """Dictionary that looks up names and finds names in texts.
 
-    `row_of` maps lookup keys to rows of the node table. `longest` maps the first word of keys to
-    the largest number of words of such a key.
+    `row_of` maps lookup keys to rows of the node table. `longest` maps a word to the number of
+    words in the longest key that begins with it.
     """
 
     row_of: Mapping[str, int]
@@ -91,12 +91,12 @@ class NameDictionary:
     def of(
         cls, names: Iterable[str], aliases: Mapping[str, int] = MappingProxyType({})
     ) -> "NameDictionary":
-        """Return a dictionary of names and aliases. Equal names lead to the first of their rows.
+        """Return a dictionary of names and aliases. Of rows with equal names, the first is found.
 
         A name with a leading article is also found without the article. If the name without the
-        article is the name of another row, both names lead to that other row, unless it is a
-        function word (`the who`) or has fewer than three letters and digits. The method `row` finds
-        function words and such short names, but the method `matches` does not.
+        article is the name of another row, both names find that other row. This does not apply if
+        the name without the article is a function word (`the who`) or has fewer than three letters
+        and digits. The method `row` finds function words and short names, but `matches` does not.
         """
         row_of: dict[str, int] = {}
         further: dict[str, int] = {}

@@ -121,7 +121,7 @@ class Reset(NamedTuple):
 
 
 class Mass(NamedTuple):
-    """PageRank of distinct rows of a walk (0 for other rows), or of all rows if `rows` is None."""
+    """PageRank of the distinct rows in `rows`, or of all rows if `rows` is None. Others have 0."""
 
     rows: IntArray | None
     values: FloatArray
@@ -132,10 +132,10 @@ def masses(
 ) -> Iterator[Mass]:
     """Yield the personalised PageRank of each restart distribution in `resets`.
 
-    It is exact for up to `EXACT_UP_TO` nodes. For larger graphs, it is approximated by forward
-    push, most precisely for the `top_k` rows from row `first` on with the highest PageRank. If all
-    weights of a restart distribution are 0, the uniform distribution is used instead, and its
-    PageRank is always exact. `damping` is the probability that the walk continues.
+    PageRank is exact for up to `EXACT_UP_TO` nodes. For larger graphs, it is approximated by
+    forward push. The `top_k` best rows from row `first` on are the most precise. If all weights of
+    a restart distribution are 0, it is replaced by the uniform distribution, whose PageRank is
+    always exact. `damping` is the probability that the walk continues.
     """
 
     @cache
@@ -197,7 +197,7 @@ def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> Floa
 
 
 _IN_CACHE = 2**17
-"""Size up to which scipy is as fast as the compiled loop. Both return the same bits."""
+"""Number of masses up to which scipy is as fast as the compiled loop, with equal results."""
 
 
 def _step(
@@ -227,12 +227,12 @@ def pushed_pagerank(
 
     At first, the residual of a node is its reset weight. A push moves the fraction `1 - damping` of
     a node's residual to the node's mass, and the rest to the residuals of its neighbours. Pushes
-    end when no residual is above the border. The mass of isolated nodes returns to the reset. The
-    mass that node v still lacks is s times the mean of residual / strength over the nodes at which
-    walks from v end, because edges are undirected. This project estimates the mean from the
-    residual of v and, for walks that continue, from the mean residual of the graph. For the best
-    `REFINE_FACTOR * top_k + 100` rows, not counting rows before row `first`, the residuals of the
-    neighbours are used too. The estimate and the true mean lie between 0 and the border.
+    end when no residual is above the border. The mass of isolated nodes returns to the reset.
+    Because edges are undirected, the missing mass of node v is s times the mean of residual /
+    strength over the nodes at which walks from v end. This project estimates the mean from the
+    residual of v and, for walks that continue, from the mean residual of the graph. The residuals
+    of neighbours are used only for the best `REFINE_FACTOR * top_k + 100` rows from row `first` on.
+    The estimate and the true mean lie between 0 and the border.
     Source: Andersen, Chung and Lang, FOCS 2006, section 3.
     """
     from graphrag_bench.algorithms.kernels import inflow, node_masses, push

@@ -12,7 +12,7 @@ from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 Kernel = tuple[int, ...]
 """A path, given as the positions of its triples in the first ranking, in their direction."""
 Ways = Mapping[int, Sequence[tuple[int, int]]]
-"""For each node, its triples as positions in the first ranking, each with the node at its end."""
+"""For each node, pairs of a triple (its position in the first ranking) and the node it leads to."""
 Search = Literal["dijkstra", "bfs", "random_walk"]
 Sources = Literal["set", "per_entity"]
 
@@ -38,14 +38,14 @@ def pool_scores(
     Triples lead from `source` to `target` (node ids, (n,)) and have non-negative `scores`. They are
     sorted by a first ranking. A kernel is a path along triples from an entity to a node, or from a
     node to an entity. If `search` is `dijkstra`, the kernels are shortest paths between each node
-    and the nearest entity (sources="set") or each entity ("per_entity"). Of several equally short
-    paths, the one with the larger sum of scores is used. If these sums are equal to six decimals,
-    the path whose triples come first in the first ranking is used. If `search` is `bfs`, the
-    kernels are all simple paths of at most four triples. If it is `random_walk`, they are the paths
-    of 256 random walks. The i-th triple of a kernel gets the score `centre + lowest / (i * a)`.
-    Here centre is the mean or the maximum of the kernel's scores (`pooling`), and lowest is the
-    minimum of all scores. The pooled score of a triple is its highest score in any kernel. A triple
-    that is in no kernel forms its own kernel.
+    and the nearest entity (sources="set") or each entity ("per_entity"). Of equally short paths,
+    the path with the largest sum of scores is used. Sums are compared to six decimals. Ties are
+    broken by the positions of the triples in the first ranking. If `search` is `bfs`, the kernels
+    are all simple paths of at most four triples. If `search` is `random_walk`, the kernels are the
+    paths of 256 random walks. The i-th triple of a kernel gets the score `centre + lowest / (i *
+    a)`. Here centre is the mean or the maximum of the kernel's scores (`pooling`), and lowest is
+    the minimum of all scores. The pooled score of a triple is its highest score in any kernel. A
+    triple that is in no kernel forms its own kernel.
     Source: path pooling (Wang et al. 2025), section 3.3.
     """
     base: FloatArray = np.asarray(scores, np.float64)
@@ -116,7 +116,7 @@ def random_walks(
 ) -> list[Kernel]:
     """Return the distinct paths of 256 random walks, in the order in which they first occur.
 
-    A walk starts at a random entity and follows up to four random triples. Every second walk goes
+    A walk starts at a random entity and follows up to four random triples, in every second walk
     against their direction. A walk stops where it would return to a visited node.
     Source: path pooling (Wang et al. 2025), section 4.3.1.
     """

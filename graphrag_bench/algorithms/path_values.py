@@ -19,7 +19,7 @@ class RankedPaths:
 
 @dataclass(frozen=True)
 class ChosenRelation:
-    """Relation to follow from the node `topic`, which is its subject if `forward` is true."""
+    """Relation to follow from the node `topic`. If `forward` is true, the topic is its subject."""
 
     topic: int
     relation: str
@@ -80,8 +80,8 @@ class StepNodes:
     """Distinct nodes, each assigned to one reasoning step.
 
     `ids` and `steps` are int64 (n,), and steps are numbered from 1. `scores`, float64 (n,), is the
-    highest cosine of each node with the queries of its step. `n_steps` counts all steps, also those
-    without nodes.
+    highest cosine of each node with the queries of its step. `n_steps` is the number of all steps,
+    including steps without nodes.
     """
 
     ids: IntArray

@@ -60,8 +60,8 @@ class Pairs(Columns):
     """Pairs of nodes that are joined by relationships in either direction.
 
     `source` and `target` are int64 (n_pairs,), and `source` <= `target`. `weight`, float64
-    (n_pairs,), is the summed weight of the relationships, and `first`, int64 (n_pairs,), is the
-    first of them. `of`, int64 (n_relationships,), is the pair of each relationship.
+    (n_pairs,), is the summed weight of the relationships of a pair. `first`, int64 (n_pairs,), is
+    the first relationship. `of`, int64 (n_relationships,), is the pair of each relationship.
     """
 
     source: IntArray
@@ -99,7 +99,7 @@ def inverse(sums: ArrayLike) -> FloatArray:
 class Views(Columns):
     """Computed properties of a graph that are stored on disk.
 
-    `transition` has only the values of `Graph.transition`, whose nonzeros are those of `adjacency`.
+    `transition` holds only the values of `Graph.transition`. Their positions are as in `adjacency`.
     `name_sums` and `name_order` are arrays of `Graph.row_of`. `keys` and `first_words` belong to
     `Graph.dictionary`.
     """

@@ -44,7 +44,7 @@ class Extractor:
         return self.max_tokens or reply_tokens(self.llm, chat, MOST_TOKENS)
 
     def fits(self, chat: Chat) -> bool:
-        """Return whether prompt and reply fit the context window. If it is unknown, return True."""
+        """Return whether prompt and reply fit the context window, or True for an unknown window."""
         n_tokens = sum(count_tokens(one.content) for one in chat)
         return (window := self.llm.window) is None or n_tokens + self.limit(chat) <= window
 
@@ -127,10 +127,10 @@ def chunk_faults(
 def list_faults(
     n_chunks: int, *readings: Mapping[int, ListReply[Any]], malformed: Set[int] = frozenset()
 ) -> dict[str, float]:
-    """Return the statistics of `chunk_faults` for mappings from chunks to lists of items.
+    """Return the statistics of `chunk_faults`, given mappings from chunks to parsed replies.
 
-    A chunk has failed if one of the mappings lacks it. It is malformed if an item of its replies
-    was skipped, or if it is in `malformed`.
+    A chunk that is missing in one of the mappings has failed. A chunk is malformed if an item of
+    its replies was skipped, or if the chunk is in `malformed`.
     """
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
     failed = {row for reading in readings for row in range(n_chunks) if row not in reading}
@@ -159,7 +159,7 @@ def require_any_success(step: str, failures: Sequence[object], n_replies: int, a
 
 
 def text_budget(llm: ChatModel, prompt: Prompt, max_tokens: int) -> int:
-    """Return how many tokens of text fit the context window with the prompt and its reply."""
+    """Return the number of tokens that prompt and reply leave for texts in the context window."""
     if (window := llm.window) is None:
         return _MOST_OF_TEXTS
     reserve = count_tokens(prompt.text) + max_tokens + _BESIDE_TEXTS

@@ -63,7 +63,7 @@ def separator(
     """Split each document at separators into chunks of up to `size` tokens.
 
     Separators are spaces, newlines, and the punctuation marks that end sentences in Latin and CJK
-    scripts. A chunk starts with the last `overlap` tokens of the previous chunk. It may exceed
+    scripts. A chunk starts with the last `overlap` tokens of the previous chunk. A chunk may exceed
     `size` by a token or two, because parts between separators are counted separately. Raises
     UserError if `overlap` is not below `size`.
     """

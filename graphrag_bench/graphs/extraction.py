@@ -30,7 +30,7 @@ ADVICE = (
 CO_OCCURS = "occurs with"
 
 _REPLY_SHARE = 0.75
-"""Estimated number of tokens in both replies for each token of a chunk."""
+"""Estimated length of both replies together, in tokens per token of the chunk."""
 _PLACES = (
     ("head", "subject", "source"),
     ("relation", "predicate", "relationship"),
@@ -117,11 +117,11 @@ def _triple(item: Any) -> Triple | None:
 def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> Extraction:
     """Extract entities, noun phrases and triples from each sentence with spaCy.
 
-    A triple is the subject, verb and object of a clause. If a sentence has at most 8 distinct named
-    entities, every two of them without such a triple are joined by a co-occurrence triple. The
-    title of a passage replaces he, she, it and they as a subject. If a sentence does not contain
-    the title, co-occurrence triples join the title with the named entities of the sentence.
-    `statistics["relation_share"]` is the fraction (0..1) of sentences with such a triple.
+    A triple is the subject, verb and object of a clause. The title of a passage replaces he, she,
+    it and they as a subject. In a sentence of at most 8 named entities, co-occurrence triples join
+    every two of these that no clause joins. The title, if it is not one of them, is also joined
+    with each named entity. `statistics["relation_share"]` is the fraction (0..1) of sentences with
+    a subject, a verb and an object.
     """
     rows, n_sentences, n_related = [], 0, 0
     for title, tagged in sentences.read_chunks(chunk_table, nlp, progress):

@@ -42,12 +42,12 @@ def hypergraph(
 
     The entities are distinct normalised names, and the hyperedges are distinct facts. Each fact is
     joined to its entities. Facts without entities are left out. All entities come before all
-    hyperedges, both in order of first mention. A hyperedge is described by the text of its fact. An
-    entity is described by its name and by as many extracted descriptions as fit into
-    `description_tokens` tokens. The first description is used even if it is longer. If
-    `description_tokens` is None, all descriptions are used. If it is 0, only the name is used. The
-    weight of an edge is the sum of the completeness scores (0..10) of all mentions of its fact,
-    divided by 10. The lowest weight is 0.1. Raises UserError if there are no facts.
+    hyperedges, both in order of first mention. The description of a hyperedge is the text of its
+    fact. The description of an entity is its name and as many extracted descriptions as fit into
+    `description_tokens` tokens, but at least the first. If `description_tokens` is None, all
+    descriptions are used. If it is 0, only the name is used. The weight of an edge is the sum of
+    the completeness scores (0..10) of all mentions of its fact, divided by 10. The lowest weight is
+    0.1. Raises UserError if there are no facts.
     Source: HyperGraphRAG (Luo et al. 2025), and the authors' code.
     """
     return _merged(fact_extraction, len(chunk_table), description_tokens)
@@ -66,7 +66,7 @@ def hypergraph_synonymy(
 ) -> Graph:
     """Build a hypergraph with synonymy edges between entities that have similar names.
 
-    It is built as `graph.hypergraph`, and its synonymy edges as in `graph.kg_synonymy`.
+    The builder combines `graph.hypergraph` with the synonymy edges of `graph.kg_synonymy`.
     Source: PropRAG (Wang and Han 2025), and the authors' code.
     """
     graph = _merged(fact_extraction, len(chunk_table), description_tokens)

@@ -42,9 +42,9 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
     The nodes are the distinct normalised names of entities, including heads and tails of triples,
     in order of first appearance. Each distinct triple (head, relation, tail) is a relationship, and
     its weight is the number of times it was extracted. Triples with an empty part, and triples with
-    equal head and tail, are dropped. If `titles` is "about", the title of each passage becomes its
-    first entity, and a new triple joins it with each other entity of the passage that no extracted
-    triple joins with it. This project added the option. Raises UserError if nothing was extracted.
+    equal head and tail, are dropped. If `titles` is "about" (an option of this project), the title
+    of a passage becomes its first entity. New triples join the title with the entities of the
+    passage that no extracted triple joins with it. Raises UserError if nothing was extracted.
     Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2.
     """
     return _merged(extraction, chunk_table, titles).graph(len(chunk_table))
@@ -96,7 +96,7 @@ def name_index(
     titles: Titles = "off",
     signs: bool = True,
 ) -> VectorIndex:
-    """Embed the node names of the graph that is built from an extraction, in node order."""
+    """Embed the names of the nodes that a graph of this extraction has, in node order."""
     names = list(_merged(extraction, chunk_table, titles, signs=signs).nodes)
     return index_texts(names, embedder, progress, "node names")
 
@@ -120,7 +120,7 @@ def kg_synonymy(
     Each node is compared with the `synonyms_per_node` nodes whose names are nearest by the cosine
     of their embeddings. If the cosine is at least `synonymy_threshold`, a synonymy edge joins the
     two nodes. Its weight is the cosine, and it belongs to no chunk. If a fact already joins the two
-    nodes, `synonymy` decides: `skip` adds no edge, `add` adds it, and `overwrite` adds it and sets
+    nodes, `synonymy="skip"` adds no edge, "add" adds an edge, and "overwrite" adds an edge and sets
     the weights of the facts to 0. If `counted` is "chunk", the weight of a fact is its number of
     chunks instead of its number of extractions. If `signs` is false, only letters and digits of
     names are kept, as in the authors' code, so that C++ becomes C. `titles` is as in `graph.kg`.
@@ -148,9 +148,9 @@ def synonym_pairs(
 ) -> tuple[IntArray, FloatArray]:
     """Return the pairs of vectors whose cosine is at least `threshold`, and the cosines.
 
-    Each vector has length 1. It is compared only with the `per_node` vectors that have the highest
-    cosine to it. Ties are broken by the lower row. The pair of rows i < j is returned as the number
-    `i * n + j`, where n is the number of vectors. They ascend. Cosines have six decimals.
+    Vectors have length 1. Each vector is paired only with the `per_node` vectors of highest cosine.
+    Ties are broken by the lower row. The pair of rows i < j is returned as the number `i * n + j`,
+    where n is the number of vectors. The numbers ascend. Cosines have six decimals.
     """
     import faiss
 
@@ -190,7 +190,7 @@ def synonym_pairs(
 _SLACK = 1e-5
 """A number larger than the rounding error of a cosine."""
 _FEW = 100
-"""Cosines are computed one by one if there are at most this many candidate pairs per vector."""
+"""If there are more candidate pairs per vector, faiss searches for the nearest vectors instead."""
 
 
 def _at_once(n: int) -> int:
@@ -246,10 +246,10 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
     """Build a knowledge graph of the triples that the data set contains for its documents.
 
     The nodes are the distinct names, and the relationships are the distinct triples (head,
-    relation, tail). Both are in order of first appearance. Names and relations are not normalised.
-    A relationship belongs to the chunks of all documents with this triple, and its weight is the
-    number of these chunks. Triples with a blank part are left out. Raises UserError if there are no
-    triples, or if a document does not have exactly one chunk.
+    relation, tail), in order of first appearance. Names and relations are not normalised. A
+    relationship belongs to the chunks of all documents with its triple. Its weight is the number of
+    these chunks. Triples with a blank part are left out. Raises UserError if there are no triples,
+    or if a document does not have exactly one chunk.
     """
     import pandas
 
@@ -283,7 +283,7 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
 
 @artifact("extraction.subgraphs")
 def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extraction:
-    """Return the triples that the data set contains for its documents as an extraction.
+    """Return an extraction of the triples that the data set contains for its documents.
 
     Raises UserError if there are no triples, or if a document does not have exactly one chunk.
     """

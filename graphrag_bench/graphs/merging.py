@@ -22,11 +22,11 @@ NO_ENTITIES = (
 class Merger:
     """Builder of a graph from mentions of entities and relationships.
 
-    All entities with the same normalised name become one node. `normalised` returns this name. If
-    `signs` is false, only its letters and digits are kept. If `named` is true, equal triples (head,
-    relation, tail) become one relationship. Otherwise, all mentions that relate the same two nodes
-    become one relationship, whatever its direction. `nodes` and `relationships` map names, and
-    triples or pairs, to rows. `keywords` has pairs (relationship, keyword).
+    All entities with the same normalised name become one node. `normalised` normalises a name. If
+    `signs` is false, it keeps only letters and digits. If `named` is true, equal triples (head,
+    relation, tail) become one relationship. Otherwise, all mentions of the same two nodes become
+    one relationship, whatever their direction. `nodes` maps names to rows, `relationships` maps
+    triples to rows, and `keywords` contains pairs (relationship, keyword).
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:
@@ -107,10 +107,10 @@ class Merger:
         If `keywords` is true, relationships have keywords. If `attributes` is true, nodes have
         types and attributes. If the merger is not `named`, nodes have types, and nodes and
         relationships have descriptions. The type of a node is its most frequent type. Ties are
-        broken by the first mention. A description joins the distinct descriptions of all mentions
-        in alphabetical order, or of the first mentions that fit `most_tokens`, but at least one.
-        Keywords are joined by ", " in order of first mention. Weights are added. The direction of a
-        relationship is that of its first mention.
+        broken by the first mention. The distinct descriptions of all mentions are joined in
+        alphabetical order. If `most_tokens` is given, only the first descriptions that fit are
+        joined, but at least one. Keywords are joined by ", " in order of first mention. Weights are
+        added. The first mention of a relationship determines its direction.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         source, target = np.array(self._ends, np.int64).reshape(-1, 2).T
@@ -139,7 +139,7 @@ class Merger:
 
 
 def group_by_row(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
-    """Group texts by row: return a list of the texts of each row, given pairs (row, text)."""
+    """Return a list of the texts of each row, given pairs (row, text)."""
     groups: list[list[str]] = [[] for _ in range(n_rows)]
     for row, text in notes:
         groups[row].append(text)
@@ -158,7 +158,7 @@ def _joined(
 def first_fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
     """Return the first distinct texts that together have at most `most_tokens` tokens.
 
-    The first text is returned even if it is too long. If `most_tokens` is None, all are returned.
+    The first text is returned even if it is too long. If `most_tokens` is None, there is no limit.
     """
     distinct = list(dict.fromkeys(texts))
     if most_tokens is None:

@@ -33,8 +33,8 @@ def passage(
     Entities are equal if their normalised names are equal. The name of an edge lists the shared
     entities in order of first appearance, and its weight is the number of these entities. Entities
     in more than `max_df` passages are ignored, because an entity in m passages joins m (m - 1) / 2
-    pairs of passages. If `max_df` is None, no entity is ignored. The statistics have the number of
-    all entities and the number of ignored entities.
+    pairs of passages. If `max_df` is None, no entity is ignored. The statistics count all entities
+    and ignored entities.
     Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 4, and their report, section B.8.
     Deviation: entities are found by spaCy and linked if their names are equal. The authors' code
     asks the web service WAT for Wikipedia titles with a prior probability above 0.8.
@@ -71,7 +71,7 @@ def passage(
 def chunks_as_nodes(n: int, ends: IntArray, weight: ArrayLike, relations: Texts) -> Graph:
     """Return a graph whose nodes are chunks, given the pairs of chunks that edges join.
 
-    Node i is chunk i. `ends`, (2, n_edges), has the chunks that each edge joins and belongs to.
+    Node i is chunk i. `ends`, (2, n_edges), has the two chunks of each edge.
     """
     every, m = np.arange(n), ends.shape[1]
     of_edges = bool_csr(np.repeat(np.arange(m), 2), ends.T.ravel(), (m, n))

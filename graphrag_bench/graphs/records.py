@@ -28,7 +28,7 @@ _FIELD = (
 )
 """The delimiter `<|>` and its common variants: `<||>`, `<|#|>`, `< | >`, `＜｜＞`, `&lt;|&gt;`."""
 _WEAK = {"|": r"(?<!\\)[|｜│¦]", "\t": r"\t", r"\t": r"\\t", ",": r","}
-"""Other delimiters. A record is split at one of them only if it also follows the record's kind."""
+"""Other delimiters. A record is split at such a delimiter only if it also comes after the kind."""
 _END = re.compile(
     rf"{_OPEN}{_S}{_BAR}*{_S}complet\w*{_S}{_BAR}*{_S}{_CLOSE}|\{{completion_delimiter\}}"
     r"|(?m:^[\s*(]*completed?[\s*).]*$)",
@@ -59,8 +59,8 @@ Record = EntityRecord | RelationshipRecord | FactRecord
 class RecordReply:
     """Records that were parsed from a model's reply.
 
-    `text` is the whole reply. `malformed` counts records that cannot be parsed, and `negative`
-    relationships with a strength below 0. `cut` is true if the reply ended at its token limit.
+    `text` is the reply. `malformed` counts records that cannot be parsed. `negative` counts
+    strengths below 0. `cut` is true if the reply ended at its token limit.
     """
 
     text: str
@@ -78,8 +78,8 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
     kind, name, type and description. The fields of a relationship are kind, source, target,
     description and strength. If `keywords` is true, a field with keywords may precede the strength.
     A strength that is not a decimal number becomes 1, and a negative strength becomes 0. Entities
-    named "NONE" or "N/A" are ignored. So is an unfinished last record of a `cut` reply. Raises
-    UnreadableReply if the reply has no valid record, unless it says that there are none.
+    named "NONE" or "N/A", and an unfinished last record of a `cut` reply, are ignored. Raises
+    UnreadableReply if the reply has no valid record and does not say that there are no records.
     Source: the authors' code of Zhou et al. 2025 (4e87938), and nano-graphrag.
     """
     records: list[Record] = []
@@ -115,10 +115,10 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
 def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
     """Parse the records of facts, and of the entities of each fact, in a model's reply.
 
-    The format of the records is described in `read_records`. A fact has a text and a completeness
-    score. The score is the last field, clipped to 0..10, or 10 if this field is not a number. An
-    entity has a name and a description, and belongs to the last fact before it. An entity before
-    the first fact is counted as malformed. Raises UnreadableReply as `read_records`.
+    Format and errors are described in `read_records`. The fields of a fact are its text and its
+    completeness score, which is clipped to 0..10. A score that is missing or not a number becomes
+    10. The fields of an entity are its name and its description. An entity belongs to the last fact
+    before the entity. Entities before the first fact are counted as malformed.
     Source: the authors' code of HyperGraphRAG (Luo et al. 2025), extraction prompt.
     """
     facts: list[FactRecord] = []
@@ -144,14 +144,14 @@ def drops_records(reply: RecordReply, earlier: str) -> bool:
 
 
 def resembles_no_record(text: str) -> bool:
-    """Return whether a text is a single line without anything that looks like a record."""
+    """Return whether a text is a single line in which nothing looks like a record."""
     words = _END.sub("", text).strip()
     like = r"[|｜{}\t]|&lt;|\\t|[(\[\"'“]\s*(entity|relation|fact)"
     return "\n" not in words and not re.search(like, words, re.IGNORECASE)
 
 
 def _checked(reply: RecordReply, purpose: str, *, says_none: bool) -> RecordReply:
-    """Return the reply if it has records or says that it has none. Raises UnreadableReply."""
+    """Return the reply. Raises UnreadableReply if it has no records and does not say so."""
     if reply.records or (says_none and not reply.malformed):
         return reply
     rest, n_ends = _END.subn("", reply.text)
@@ -162,7 +162,7 @@ def _checked(reply: RecordReply, purpose: str, *, says_none: bool) -> RecordRepl
 
 
 def _records(text: str, cut: bool) -> Iterator[list[str]]:
-    """Yield the kind and the fields of each record. The kind of a stray delimiter is ""."""
+    """Yield the kind and the fields of each record. A stray delimiter yields the kind ""."""
     heads = [head for head in _HEAD.finditer(text) if _begins(text, head)]
     starts = [head.start() for head in heads] + [len(text)]
     if re.search(_FIELD, text[: starts[0]], re.IGNORECASE):

@@ -30,7 +30,7 @@ SUMMARY_TOKENS = 150
 FINDING_TOKENS = 80
 FINDINGS = 5
 MAX_SENTENCES = 20
-"""Maximum number of candidate sentences for a report that no model writes."""
+"""Maximum number of candidate sentences for an extractive report."""
 WINDOW_SHARE = 0.6
 MAX_INPUT_TOKENS = 12_000
 """Maximum number of tokens of the tables in a prompt. Source: Zhou et al. 2025, code 4e87938."""
@@ -54,13 +54,13 @@ def extractive(
 ) -> Reports:
     """Make a report of each community from the most central sentences about its members.
 
-    The title has the names of the three members with the most neighbours. At most 20 candidate
-    sentences come from the descriptions of the members, those with more neighbours first, and of
-    the relationships between them, or else from "head relation tail". The summary has the most
-    central candidates, up to 150 tokens. A finding for each of the five members with the most
-    neighbours has the most central candidates about the member, up to 80 tokens. The rating (0..10)
-    of a community is `5 * c + 5 * m`, where c is its number of chunks and m is the logarithm of 1
-    plus its number of members, both divided by their maxima over all communities.
+    The title lists the three members with the most neighbours. At most 20 candidate sentences come
+    from the descriptions of members (most neighbours first) and of relationships between members.
+    The default description of a relationship is "head relation tail". The summary consists of the
+    most central candidates, up to 150 tokens. Each of the five members with the most neighbours
+    gets a finding, which consists of the most central candidates about it, up to 80 tokens. The
+    rating (0..10) of a community is `5 * c + 5 * m`, where c is its number of chunks and m is the
+    logarithm of 1 plus its number of members, both divided by their maxima over all communities.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Erkan and Radev 2004.
     Deviation: no model writes and rates the reports. For such reports, use `reports.llm`.
     """
@@ -160,10 +160,10 @@ def llm_reports(
     The prompt has tables of the members of the community and of their relationships. The tables
     have at most 12,000 tokens, and at most 0.6 of the model's context window. An unknown window is
     assumed to have 8,192 tokens. Small communities come first, so that their reports can replace
-    rows in the prompts of larger communities that contain them. A community that does not change
-    with the corpus keeps its cached reply. If a reply cannot be parsed after a second call, it
-    becomes the summary of a report with rating 0, and `fallback` marks the report. If a call fails,
-    there is no report. Both cases are counted. Raises UserError if all replies are unusable.
+    rows in the prompts of larger communities that contain them. If the corpus changes, unchanged
+    communities keep their cached replies. A reply that cannot be parsed after a second call becomes
+    the summary of a report with rating 0, which is marked in `fallback`. If a call fails, there is
+    no report. Both cases are counted. Raises UserError if all replies are unusable.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.
     """
     window = _UNKNOWN_WINDOW if llm_build.window is None else llm_build.window
@@ -211,8 +211,8 @@ def _batches(communities: Communities) -> Iterator[list[int]]:
 class Contents:
     """Members, relationships and texts of communities, from which reports are made.
 
-    `facts` has the description of each relationship, or else "head relation tail". `parts` maps
-    each community to its child communities, in ascending order.
+    `facts` contains the description of each relationship, by default "head relation tail". `parts`
+    maps each community to its child communities, in ascending order.
     """
 
     def __init__(self, graph: Graph, communities: Communities) -> None:
@@ -257,8 +257,8 @@ class Contents:
     def sentences(self, community: int, most: int) -> list[tuple[int, str]]:
         """Return at most `most` sentences about a community, as pairs (member, sentence).
 
-        In each turn, the next sentence of every member's description is taken, and then the next
-        sentence about a relationship between members.
+        Sentences are taken in turns. A turn takes the next sentence from the description of every
+        member, and then the next sentence about a relationship between members.
         """
         members, split = self.members(community), sentences.split_sentences
         described = [
@@ -278,14 +278,14 @@ def report_tables(
     """Return the tables of entities and relationships for the prompt that asks for a report.
 
     Entities are sorted by degree, and relationships by rank. Each of the two tables gets half of
-    the token budget, and has only whole rows. If some rows do not fit, as many reports of child
-    communities as fit the budget form a third table. The first two tables then share the rest of
-    the budget, and their rows about the reported communities come last. Reports are sorted by
-    importance, which is the community's number of chunks divided by that of its parent. Ties are
+    the token budget, and has only whole rows. If some rows do not fit, a third table has as many
+    reports of child communities as fit the budget. The first two tables then share the rest of the
+    budget, and their rows about these child communities come last. Reports are sorted by
+    importance, i.e. by the fraction of the parent's chunks that the child community has. Ties are
     broken by text. `texts` and `ratings` are the reports of all communities.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; nano-graphrag.
-    Deviation: nano-graphrag numbers reports by community, divides the number of chunks by the
-    largest number of all communities, and counts neighbours outside the community in a rank.
+    Deviation: nano-graphrag numbers reports by community. Its importance is relative to the
+    community with the most chunks. Its ranks also count the degrees of nodes outside the community.
     """
     nodes, rows = contents.members(community), contents.relationships(community)
     members, types = set(nodes), contents.graph.types

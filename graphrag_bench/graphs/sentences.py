@@ -41,8 +41,8 @@ def named_entities(sentence: Sentence) -> list[str]:
 def co_occurring(names: Collection[str], title: str) -> list[tuple[str, str]]:
     """Return the pairs of entities that are related because they occur in the same sentence.
 
-    `names` are the distinct entities of the sentence. If there are at most 8, every two of them
-    form a pair. If the sentence does not contain `title`, it is also paired with each entity.
+    `names` are the distinct entities of the sentence. If there are at most 8 entities, all pairs of
+    them are returned. A `title` that is not one of the entities is also paired with each entity.
     """
     pairs = list(combinations(names, 2)) if len(names) <= _MOST_TOGETHER else []
     if title and title not in names:
@@ -80,13 +80,13 @@ def vectors_of(texts: Sequence[str], embedder: Embedder, progress: Progress, lab
 def central_sentences(
     groups: Sequence[tuple[Sequence[str], int]], embedder: Embedder, progress: Progress
 ) -> list[list[str]]:
-    """Return the most central sentences of each group, which is a pair (sentences, max_tokens).
+    """Return the most central sentences of each group. A group is a pair (sentences, max_tokens).
 
-    If all sentences of a group fit its maximum number of tokens, all are returned. Otherwise at
-    least one is returned. Their order is kept. The centrality of a sentence is its mean cosine to
-    all sentences of the group, by the embeddings of their first 48 words. Ties are broken by order.
-    Sentences of fewer than four words are skipped, unless all sentences are that short. A sentence
-    is also skipped if its cosine to a more central selected sentence is 0.9 or more.
+    All sentences are returned if they fit `max_tokens`, and otherwise at least one, in the given
+    order. The centrality of a sentence is its mean cosine to all sentences of the group. Embeddings
+    use only the first 48 words. Ties are broken by order. Sentences of fewer than four words are
+    skipped, unless all sentences are that short. A sentence is also skipped if its cosine to a more
+    central selected sentence is 0.9 or more.
     Source: Erkan and Radev 2004 (LexRank), section 3.
     """
     central = [list(dict.fromkeys(texts)) for texts, _ in groups]
@@ -136,7 +136,7 @@ def sentence_chunks(read: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
 
 
 def chunks_of(text: str, known: Mapping[str, Collection[int]]) -> list[int]:
-    """Return the chunks of a text's sentences, ascending, given the chunks of each sentence."""
+    """Return the chunks of the sentences of a text, ascending. `known` maps sentences to chunks."""
     return sorted({chunk for one in split_sentences(text) for chunk in known.get(one, ())})
 
 

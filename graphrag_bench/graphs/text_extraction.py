@@ -50,8 +50,8 @@ def nlp_text_extraction(
     Relationships are found as in `extraction.nlp`. Dates, amounts and counts are not entities. The
     description of an entity or relationship is its sentence, and the type of an entity is its NER
     label. The keywords of a relationship are the lemmas of its sentence, and its strength is 1. The
-    title of a passage is an entity too, of the type "" unless it is also a named entity. It is
-    described by the sentences that contain it, or else by the first sentence.
+    title of a passage is also an entity. Its type is "" unless spaCy finds the title as a named
+    entity. Its description is the sentences that contain the title, or else the first sentence.
     """
     rows = []
     for title, tagged in sentences.read_chunks(chunk_table, nlp, progress):
@@ -107,10 +107,10 @@ def llm_text_extraction(
     """Extract the entities and relationships of each chunk with the build model.
 
     After the first reply, the model is asked up to `max_gleaning` times for missed records, in the
-    same conversation. From the second time on, the model is first asked whether records are
-    missing, and the conversation ends unless it says yes. A chunk thus needs 1 call, or at most
-    2 `max_gleaning` calls. If `keywords` is true, the model is also asked for the themes of each
-    relationship. Raises UserError if no chunk has a readable reply.
+    same conversation. Before the second and each later request, the model is asked whether records
+    are missing, and only "yes" continues the conversation. A chunk needs at most 2 `max_gleaning`
+    calls, or 1 call if `max_gleaning` is 0. If `keywords` is true, the model is also asked for the
+    themes of each relationship. Raises UserError if no chunk has a readable reply.
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; nano-graphrag.
     """
     read = partial(records.read_records, keywords=keywords, purpose=STEP)
@@ -196,9 +196,9 @@ def _glean(
 ) -> tuple[list[list[RecordReply]], dict[str, float]]:  # fmt: skip
     """Return the replies about each chunk, and their statistics.
 
-    The `prompts` ask for records, for missed records, and whether records are missing. A
-    conversation ends after a reply without records, or if the context window is full. Rounds that
-    fail or do not fit the window are counted as `failed_gleanings`.
+    The three `prompts` ask for records, then for missed records, then whether records are missing.
+    A conversation ends after a reply without records or when the context window is full. Failed
+    rounds and rounds that do not fit the window are counted as `failed_gleanings`.
     """
     (extract, missed, more), items = prompts, build_calls.chunk_names(table)
     asking = Extractor(extractor.llm, _YES_TOKENS, extractor.progress)

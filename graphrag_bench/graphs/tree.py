@@ -90,10 +90,10 @@ def tree(
     by Gaussian mixtures of vectors that `reduction` reduces to 10 dimensions (`gmm`). The summary
     of a cluster is the parent of its nodes in the next layer. In a mixture, a node joins each
     component whose posterior probability is above `threshold`. Mixtures of 1, 2, ... components are
-    tried until `bic_patience` of them in a row have not lowered the BIC. If there are more than
-    `bic_rows` nodes, the number of components is fixed. If one of these two settings is None, it
-    has no effect. A cluster of fewer than `min_cluster_size` nodes gets no parent, and its nodes
-    are clustered again in the next layer. The tree ends after 5 layers of summaries, or when 11 or
+    tried until `bic_patience` successive mixtures have not lowered the BIC. If there are more than
+    `bic_rows` nodes, the number of components is fixed. The value None turns off `bic_patience` or
+    `bic_rows`. A cluster of fewer than `min_cluster_size` nodes gets no parent, and its nodes are
+    clustered again in the next layer. The tree ends after 5 layers of summaries, or when 11 or
     fewer nodes have no parent. A summary has at most 100 tokens. `tree_llm` makes one call for each
     cluster. Texts that do not fit the context window are cut to equal lengths. If a call fails, or
     if the reply shares too few words with the chunks, the first words of each text are the summary.

@@ -11,10 +11,10 @@ from graphrag_bench.values import slot_names
 class Checker:
     """State of the check at a step of a pipeline: the slots so far, and the problems found.
 
-    `written` has the slots that earlier steps always write. `maybe` has the slots that they write
-    only sometimes, which only combinators may read. `unread` maps each slot that was written but
-    not yet read to the step that wrote it. `resources` are those that the method can use, and
-    `attributes` are those of its graph. What is None is not checked.
+    `written` contains the slots that earlier steps always write. `maybe` contains the slots that
+    they write only sometimes. Only combinators may read these. `unread` maps each slot that was not
+    read since it was written to the step that wrote it. `resources` are the resources of the
+    method, and `attributes` are the attributes of its graph. The value None turns off the check.
     """
 
     resources: frozenset[str] | None = None
@@ -29,13 +29,13 @@ class Checker:
         return replace(self, written={*self.written}, maybe={*self.maybe}, unread={**self.unread})
 
     def unread_of(self, arm: "Checker") -> set[str]:
-        """Return the slots that a branch wrote but did not read, after `arm` checked the branch."""
+        """Return the slots that an arm wrote but did not read, given its checker."""
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
     def join(self, arms: "Sequence[Checker]") -> None:
-        """Add the slots that several branches wrote, given the copy that checked each branch.
+        """Add the slots that the arms of a combinator wrote, given the checker of each arm.
 
-        A slot is unread if a branch wrote it and did not read it.
+        A slot is unread if one of the arms wrote it and did not read it.
         """
         before = {s: w for s, w in self.unread.items() if all(a.unread.get(s) == w for a in arms)}
         after = {s: w for arm in arms for s, w in arm.unread.items() if self.unread.get(s) != w}

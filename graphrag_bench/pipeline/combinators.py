@@ -79,7 +79,7 @@ class Branch(Nested):
 class Each(Nested):
     """Step that runs its inner steps for each item of a slot, e.g. for each ranked node.
 
-    They run on a copy of the state whose slot has only this item. Then all results are merged.
+    The steps run on copies of the state, each with one item in the slot. The results are merged.
     """
 
     slot: str
@@ -90,8 +90,8 @@ class Each(Nested):
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Run the steps on each item, and return each state with the merged results.
 
-        Only the first `at_most` items are used. If the slot has no items, slots without a value
-        that the steps would write get empty values. If an item fails, the question fails.
+        Only the first `at_most` items are used. Without items, unset slots that the steps would
+        have written get empty values. If an item fails, the question fails.
         """
         values = [state.get(self.slot) for state in states]
         items = [[] if value is None else split(value)[: self.at_most] for value in values]
@@ -117,8 +117,8 @@ class Each(Nested):
     def check(self, checker: Checker) -> None:
         """Check the inner steps. Check that the slot has items, and that results can be merged.
 
-        If there are no items, the inner steps do not run. A slot that they write therefore counts
-        as written only if it has an empty value for this case.
+        Without items, the inner steps do not run, and slots get empty values. A slot that can be
+        merged but has no empty value therefore does not count as written.
         """
         checker.read(self.label, self.slot)
         if self.slot not in SPLITTABLE:
@@ -196,10 +196,10 @@ class Repeat(Nested):
 class Switch(Nested):
     """Step that runs one of several lists of steps (cases), selected by the value of a slot.
 
-    If the slot has no value or a value of length 0, the case `empty` is selected. Otherwise, the
-    case with the name of the value is selected, or the case `some` if there is none. If `cases`
-    lacks the selected case, the case `otherwise` runs. If it lacks this case too, no step runs.
-    `fallback` maps cases to reasons. If such a case runs, its reason is recorded as a fallback.
+    If the slot has no value or a value of length 0, the case `empty` is selected. For other values,
+    the case that is named like the value is selected, or else the case `some`. If the selected case
+    does not exist, the case `otherwise` runs, or else no step. `fallback` maps cases to reasons. If
+    such a case runs, its reason is recorded as a fallback.
     """
 
     slot: str
@@ -209,7 +209,7 @@ class Switch(Nested):
     )
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state after the steps of its case. A case runs all its states together."""
+        """Return each state after the steps of its case. States with the same case run together."""
         names = []
         for state in states:
             value = state.get(self.slot)
@@ -258,11 +258,11 @@ INPUTS = ("dependencies", "question_kind")
 class Resolve(Nested):
     """Step that runs its inner steps for the sub-questions of a plan, and then for the question.
 
-    Sub-questions run in dependency order, independent sub-questions together, each on a copy of the
-    state. In this copy, `question` is the sub-question, `question_kind` is its kind, and
+    Sub-questions run in dependency order. Independent sub-questions run together. Each runs on a
+    copy of the state, in which `question` is the sub-question, `question_kind` is its kind, and
     `dependencies` are the answered sub-questions that it depends on. The steps of `answer` run only
-    for sub-questions, because later steps answer the final question. The ranked rows of all
-    sub-questions are merged, and the rows of the final question come last.
+    for sub-questions, because later steps answer the final question. The ranked rows are merged in
+    the order of the sub-questions, with the final question last.
     Source: PankRAG (2025), sections 2.2 and 2.3.
     """
 
@@ -276,7 +276,7 @@ class Resolve(Nested):
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return each state with the merged results of all sub-questions.
 
-        Uses the first `at_most` in dependency order. If a sub-question fails, the question fails.
+        Only the first `at_most` sub-questions run. If a sub-question fails, the question fails.
         """
         runs = []
         for state in states:

@@ -41,15 +41,15 @@ class Pipeline:
     generate: Steps = ()
 
     def steps(self, answering: bool = True) -> Steps:
-        """Return all steps in order. If not `answering`, they end when the context is packed."""
+        """Return all steps in order. If not `answering`, `packing` replaces `generate`."""
         return (*self.convert, *self.retrieve, *(self.generate if answering else self.packing))
 
     @property
     def packing(self) -> Steps:
         """The first steps of the stage `generate`, which pack the context into the prompt.
 
-        They end before the first step that writes the answer or may call a model. Path pooling is
-        included even if it may call a model.
+        All steps before the first step that writes the answer or may call a model are included.
+        Path pooling is included even if it may call a model.
         """
 
         def packs(step: Step) -> bool:
@@ -127,7 +127,7 @@ class _Builder:
     options: StepOptions
     problems: list[str] = field(default_factory=list)
     lists: dict[str, str] = field(default_factory=dict)
-    """The slot of each list that a step has named with `as` so far."""
+    """Maps each list name that an earlier step set with `as` to the slot of the list."""
 
     def steps(self, items: Any, path: str) -> Steps:
         if not isinstance(items, Sequence) or isinstance(items, str):
@@ -296,9 +296,9 @@ def run(
     """Run the pipeline and yield the result of each question, in the given order.
 
     `start` returns the first state of a question. If `answering` is false, the run ends when the
-    context is packed. Retrieval steps process up to `BLOCK` questions at once. The steps of
-    `generate` process `execution.workers` questions at once, so that few results are lost if the
-    process is killed. If retrieval calls a model, its steps do the same.
+    context is packed. The steps of `generate` process `execution.workers` questions at once, so
+    that few results are lost if the process is killed. Retrieval steps do the same if one of them
+    calls a model. Otherwise, they process up to `BLOCK` questions at once.
     """
     early = (*pipeline.convert, *pipeline.retrieve)
     late = pipeline.generate if answering else pipeline.packing

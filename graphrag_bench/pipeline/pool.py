@@ -5,11 +5,11 @@ A step that packs relationships into the prompt allows path pooling with the key
     {op: context.relationships, share: 0.2, path_pooling: {entities: nlp}}
 
 If `pooling=rerank`, the relationships that fit the prompt are reordered. If `pooling=reselect`, the
-steps of `search` first find more relationships, with a `top_k` of at least `coarse_k`, and the best
-`keep` of them stay. Paths start at the entities that `question.entities.KIND` finds in the question
-and `node.link` links to nodes. KIND is the value of the key `entities`. Without this key, the
-method's mentions are linked. With the key `linked`, paths start at the nodes that the method
-ranked. `scores` is a setting of the operator `path.pool`.
+steps of `search` first find relationships, with a `top_k` of at least `coarse_k`, and path pooling
+then keeps the best `keep`. Paths start at entities of the question, which `question.entities.KIND`
+finds and `node.link` links to nodes. KIND is the value of the key `entities`. Without this key, the
+mentions that the method found are linked. With the key `linked`, paths start at ranked nodes.
+`scores` is a setting of the operator `path.pool`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

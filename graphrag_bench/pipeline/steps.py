@@ -108,7 +108,7 @@ class Execution:
 class Step(ABC):
     """Step of a pipeline: an operator, or a combinator that contains lists of steps (`parts`).
 
-    `max_calls` assumes that each of these lists runs at most once. Other combinators override it.
+    `max_calls` assumes that each list runs at most once. Override it in any other combinator.
     """
 
     label: str
@@ -148,7 +148,7 @@ Steps = tuple[Step, ...]
 
 
 def check_steps(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
-    """Check steps with a copy of the checker and return it. Steps may also read `written` slots."""
+    """Check steps that may also read the slots `written`. Return the copy of the checker used."""
     arm = checker.copy()
     arm.written.update(written)
     for step in steps:
@@ -173,7 +173,7 @@ class OperatorStep(Step):
 
     @property
     def reads(self) -> list[tuple[Read, str]]:
-        """The inputs that get a value, each with the slot or named list that has the value."""
+        """The inputs that get a value, as pairs (input, slot or named list with the value)."""
         sources = [(read, self._source(read)) for read in self.operator.reads]
         return [(read, source) for read, source in sources if source is not None]
 

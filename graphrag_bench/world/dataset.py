@@ -12,7 +12,7 @@ from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.generator import make_world
 
 OTHER_SEED = 1_000_003
-"""Number that is added to the seed for the training world, and twice for the validation world."""
+"""Training seeds are higher by this number, and validation seeds by twice this number."""
 MOST_TRAINING, MOST_VALIDATION = 300, 100
 """The maximum numbers of training questions and of validation questions."""
 
@@ -47,8 +47,8 @@ def world_dataset(card: Card, world: World) -> Dataset:
     """Return a data set of the passages of a world, with a question for each chain of facts.
 
     The gold answers are the name and the alias of the last entity in the chain. The evidence is the
-    passages of its facts. If a fact was removed from the corpus, the id `removed-N`, which no
-    document has, stands for its passage. The type of a question is its number of hops.
+    passages of its facts. If fact N was removed from the corpus, its passage is replaced by the id
+    `removed-N`, which no document has. The type of a question is its number of hops.
     """
     gold = {}
     for chain in world.chains:
@@ -68,9 +68,9 @@ def world_dataset(card: Card, world: World) -> Dataset:
 
 
 def training_worlds(dataset: Dataset) -> TrainingSet:
-    """Return training questions about a world that differs from the world of `dataset` in its seed.
+    """Return training questions about a world with another seed than the world of `dataset`.
 
-    There are up to `MOST_TRAINING` questions. The validation questions are about a third world.
+    There are up to `MOST_TRAINING` questions. The validation questions use a third seed.
     """
     settings = WorldSettings.model_validate(dict(dataset.settings))
 

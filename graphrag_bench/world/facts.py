@@ -18,7 +18,7 @@ class WorldSettings(BaseModel):
     """Settings of a synthetic world. They determine its texts and questions.
 
     If `noise`, `alias_rate` or `removed` is changed, entities, facts and questions stay the same.
-    Increasing one of these rates only affects additional items. Each rate is met up to rounding.
+    Increasing one of these rates only affects additional items. Numbers of items are rounded.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -56,7 +56,7 @@ class WorldEntity:
 
 @dataclass(frozen=True)
 class Fact:
-    """A relation between two entities. `names` are head and tail as written in its sentence.
+    """A relation between two entities. `names` are the written names of head and tail.
 
     `passage` is the id of the passage that states the fact. If the fact was removed, it is None.
     """
@@ -105,7 +105,7 @@ class World:
     def evidence(self, chain: Chain) -> tuple[str, ...]:
         """Return the ids of the passages that state the facts of a chain, in order.
 
-        The passage of a fact N that was removed from the corpus has the id `removed-N`.
+        If fact N was removed from the corpus, the id `removed-N` replaces its passage.
         """
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)

@@ -31,8 +31,8 @@ _OF_HEAD = {kind: [one for one in grammar.RELATIONS if one.head == kind] for kin
 def make_world(settings: WorldSettings) -> World:
     """Generate the synthetic world with the given settings. Equal settings give equal worlds.
 
-    Every entity has a passage whose title is its name. The passage introduces the entity, and its
-    alias if a fact uses it, and then states `facts_per_passage` facts about the entity. Noise
+    Every entity has a passage whose title is its name. The passage introduces the entity (and its
+    alias, if facts use the alias), and then states `facts_per_passage` facts about it. Noise
     passages imitate or contradict facts in random order, beginning with the facts that questions
     need. Raises UserError if the world is too small for `n_questions` different questions.
     """

@@ -124,8 +124,8 @@ def kinds(text: str) -> Iterator[tuple[str, str, str]]:
 def statements(text: str) -> Iterator[Statement]:
     """Yield the statements in a text, in order. Case and punctuation are ignored.
 
-    A statement is a sentence "HEAD PHRASE TAIL", a triple "(HEAD, PHRASE, TAIL)", or a path "HEAD
-    -> PHRASE -> TAIL". It may also be a CSV row "...,HEAD,TAIL,PHRASE,...", or be in its cells.
+    A statement is a sentence "HEAD PHRASE TAIL", a triple "(HEAD, PHRASE, TAIL)", a path "HEAD ->
+    PHRASE -> TAIL", a CSV row "...,HEAD,TAIL,PHRASE,...", or a sentence in a CSV cell.
 
     >>> [one.sentence for one in statements("(Ada Marsh, worked for, Nor Guild)")]
     ['Ada Marsh worked for Nor Guild.']

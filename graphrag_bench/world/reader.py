@@ -60,7 +60,7 @@ class WorldPrompt:
 
     @cached_property
     def question(self) -> grammar.ParsedQuestion:
-        """The question in the last `Question:` line. Raises RunStopped for a foreign one."""
+        """The question in the last `Question:` line. Raises RunStopped if it cannot be parsed."""
         text = self.line("Question:")
         if (parsed := grammar.parse_question(text)) is None:
             raise RunStopped(
@@ -177,7 +177,7 @@ _TASKS: list[tuple[Literal["system", "end"], str, Callable[[WorldPrompt], str]]]
     ("end", "nswer:", _short),
     ("end", "Summary:", _short),
 ]
-"""The reply to a prompt, chosen by a text in its instructions ("system") or at its end.
+"""Replies to the prompts whose instructions ("system") or end contain a given text.
 
-It must be a list, because the code fingerprint of a list covers the functions in it.
+Keep this a list, because the code fingerprint of a list covers the functions in it.
 """
