@@ -1,7 +1,7 @@
 """Import and export of graphs as GraphML, the format of LightRAG and other tools."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,11 @@ SEPARATOR = "<SEP>"
 Fields = Mapping[str, str]
 _Node = tuple[str, Fields]
 _Edge = tuple[str, str, Fields]
+Columns = Mapping[str, Texts | Sequence[str] | None]
+_ROOTS = {
+    "graphml": {"xmlns": "http://graphml.graphdrawing.org/xmlns"},
+    "graph": {"id": "G", "edgedefault": "directed"},
+}
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -149,23 +154,32 @@ def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
     The attribute `source_id` lists chunk ids, as in LightRAG's files. The node attributes of an
     attributed graph are left out. Characters that XML does not allow are removed.
     """
-    import networkx
+    from xml.etree import ElementTree as Xml
 
-    exported = networkx.MultiDiGraph()
+    root, body = (Xml.Element(tag, of) for tag, of in _ROOTS.items())
+    keys: dict[str, Xml.Element] = {}
     chunks = [imported.chunk_id(text) for text in chunk_table.texts]
 
-    def fields(row: int, columns: Mapping[str, Texts | None], in_chunks: Any) -> Fields:
+    def add(element: Xml.Element, row: int, columns: Columns, in_chunks: Any) -> None:
         texts = {name: "" if column is None else column[row] for name, column in columns.items()}
         ids = dict.fromkeys(chunks[one] for one in row_ids(in_chunks, row).tolist())
-        texts["source_id"] = SEPARATOR.join(ids)
-        return {name: _NOT_XML.sub("", text) for name, text in texts.items() if text}
+        for name, text in {**texts, "source_id": SEPARATOR.join(ids)}.items():
+            if text:
+                kind, key = "double" if name == "weight" else "string", f"{element.tag}_{name}"
+                of = {"id": key, "for": element.tag, "attr.name": name, "attr.type": kind}
+                keys.setdefault(key, Xml.Element("key", of))
+                Xml.SubElement(element, "data", key=key).text = _NOT_XML.sub("", text)
 
-    columns = {"name": graph.names, "type": graph.types, "description": graph.descriptions}
+    columns: Columns = {"name": graph.names, "type": graph.types, "description": graph.descriptions}
     for row in range(graph.n_nodes):
-        exported.add_node(f"n{row}", **fields(row, columns, graph.node_chunk))
-    columns = {"relation": graph.relations, "description": graph.facts, "keywords": graph.keywords}
-    numbers = zip(graph.source.tolist(), graph.target.tolist(), graph.weight.tolist(), strict=True)
-    for row, (source, target, weight) in enumerate(numbers):
-        cells = fields(row, columns, graph.relationship_chunk)
-        exported.add_edge(f"n{source}", f"n{target}", f"e{row}", weight=weight, **cells)
-    networkx.write_graphml(exported, path)
+        add(Xml.SubElement(body, "node", id=f"n{row}"), row, columns, graph.node_chunk)
+    columns = {
+        "relation": graph.relations, "weight": [repr(one) for one in graph.weight.tolist()],
+        "description": graph.facts, "keywords": graph.keywords,
+    }  # fmt: skip
+    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    for row, (source, target) in enumerate(ends):  # the import numbers edges in this order
+        of = {"id": f"e{row}", "source": f"n{source}", "target": f"n{target}"}
+        add(Xml.SubElement(body, "edge", of), row, columns, graph.relationship_chunk)
+    root.extend([*keys.values(), body])
+    Xml.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)

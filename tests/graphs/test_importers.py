@@ -147,6 +147,14 @@ def test_a_graph_survives_export_to_graphml_and_networkx_reads_it(tmp_path):
     assert read.edges["n0", "n1"]["weight"] == 2.5
 
 
+def test_an_exported_graph_keeps_the_order_of_its_relationships(tmp_path):
+    graph = Graph.from_arrays([1, 0, 2, 0], [2, 1, 1, 2], names=["ada", "norvik", "velia"])
+    export_graphml(graph, CHUNKS, tmp_path / "g.graphml")
+    again = graphml(columns=(), import_from=tmp_path / "g.graphml", chunk_table=CHUNKS)
+    assert again.source.tolist() == [1, 0, 2, 0]
+    assert again.target.tolist() == [2, 1, 1, 2]
+
+
 INDEX = {
     "text_units": [
         {"id": "t2", "human_readable_id": 2, "text": "Otto Brandt taught Mira Holt in Norvik.",
