@@ -80,9 +80,9 @@ class Parser(argparse.ArgumentParser):
         """Accept positional words, called `shown` in the help. `n` is argparse's `nargs`."""
         self.add_argument(name, metavar=shown, help=meaning, nargs=n)
 
-    def add_flag(self, name: str, meaning: str) -> None:
+    def add_flag(self, name: str, meaning: str, *synonyms: str) -> None:
         """Accept an option without a value."""
-        self.add_argument(name, action="store_true", help=meaning)
+        self.add_argument(name, *synonyms, action="store_true", help=meaning)
         self._names.append(name)
 
     def add_option(

@@ -111,7 +111,7 @@ def declare(parser: Parser) -> None:
     scoring.add_section("settings (default: those of the last scoring)", settings)
     checking.add_word("conditions", '"METRIC>=VALUE"', "a condition in quotes, >= or <=", "+")
     meaning = "compare the worse end of the 95 %% interval with the limit, not the mean"
-    checking.add_argument("--interval", "--lower", action="store_true", help=meaning)
+    checking.add_flag("--interval", meaning, "--lower")
     removing.add_flag("--yes", "remove the runs, which are only listed otherwise")
     collecting.add_flag("--delete", "remove the listed files")
     importing.set_usage("FILE dataset=NAME name=TITLE [reference=URL] [OPTIONS]")

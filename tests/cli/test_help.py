@@ -45,6 +45,7 @@ def test_a_plan_is_printed_as_json() -> None:
     ("name", "words", "named"),
     [
         ("show", "0a1b --hom", "'--home'"), ("runs", "rm 0a1b --yess", "'--yes'"),
+        ("runs", "check 0a1b f1>=1 --intervl", "'--interval'"),
         ("runs", "import x datset=toy name=y", "dataset=NAME"), ("runs", "lst", "'ls'"),
         ("run", "--limit 5", "'limit='"), ("plan", "--jsn", "'--json'"),
         ("doctor", "limit=5 reference_rows=off", "'limit'; 'reference_rows'"),
