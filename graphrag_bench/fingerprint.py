@@ -235,8 +235,8 @@ def _module(name: str) -> _ModuleCode | None:
     if (spec := _spec(name)) is None:
         return None
     objects: list[object] = []  # a reload or an edit replaces the spec, a value or its code
-    if name in sys.modules:
-        own = [*vars(sys.modules[name]).values()]
+    if (loaded := sys.modules.get(name)) is not None:  # None blocks an import
+        own = [*vars(loaded).values()]
         kinds = [one for one in own if isinstance(one, type) and one.__module__ == name]
         own += [one for kind in kinds for one in vars(kind).values()]
         objects = [getattr(one, "__code__", one) for one in own]
@@ -252,7 +252,7 @@ def _module(name: str) -> _ModuleCode | None:
     if is_core(name):
         names = [one for one in names if is_core(one) and _file(one)]
     elif computed:
-        names += _package_modules(name, file)
+        names += _package_modules(name, Path(str(spec.origin)))  # not the target of a link
     module = content, list(dict.fromkeys(names))
     if objects:
         _loaded[name] = objects, module

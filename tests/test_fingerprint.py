@@ -161,6 +161,23 @@ def test_notebook_code_counts_with_its_globals():
     assert defined(same) == first == defined(CELL, unread=2)
 
 
+def test_a_linked_module_depends_on_its_neighbours_and_may_block_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "away").mkdir()
+    source = (
+        "from importlib import import_module\ntry:\n    import blocked_\nexcept ImportError: ...\n"
+    )
+    (tmp_path / "away" / "linked_.py").write_text(source + "def op(x): return import_module(x)\n")
+    (tmp_path / "linked_.py").symlink_to(tmp_path / "away" / "linked_.py")
+    for name in ("blocked_", "beside_"):
+        (tmp_path / f"{name}.py").write_text("X = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "blocked_", None)
+    reached = fingerprint.ReachedCode.of(importlib.import_module("linked_").op).modules
+    assert {"linked_", "blocked_", "beside_"} <= reached.keys()
+
+
 def test_a_digest_is_twelve_hex_digits_of_canonical_json():
     assert digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
     assert digest(1) != digest("1")
