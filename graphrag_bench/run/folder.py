@@ -103,9 +103,10 @@ class RunFolder:
             [self.file(name)] if self.shard else self.files(name)
             for name in ("records", "contexts", "journal")
         )
-        mine = {row.get("question") for path in (*files, *journals) for row in read_lines(path)}
+        lines = (row for path in (*files, *journals) for row in read_lines(path))
+        mine = {str(row.get("question")) for row in lines}
         write_rows(records, [rows[name] for name in order if name in mine and name in rows])
-        texts = {row.get("question"): row for path in with_texts for row in read_lines(path)}
+        texts = {str(row.get("question")): row for path in with_texts for row in read_lines(path)}
         if texts:
             write_rows(contexts, [texts[name] for name in order if name in texts])
         for path in {*files, *with_texts, *journals} - {records, contexts}:
@@ -193,13 +194,15 @@ def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, An
 
 def read_json(path: Path) -> dict[str, Any]:
     """Return the mapping in a JSON file, or {} if there is no file. Raises DamagedRun."""
-    return _mapping(path, json.loads) if path.exists() else {}
+    return _mapping(path, json.loads, optional=True)
 
 
-def _mapping(path: Path, parse: Callable[[bytes], Any]) -> Row:
+def _mapping(path: Path, parse: Callable[[bytes], Any], *, optional: bool = False) -> Row:
     try:
         values: object = parse(path.read_bytes())
     except (OSError, ValueError, RecursionError, UserError) as error:
+        if optional and isinstance(error, FileNotFoundError):
+            return {}
         raise DamagedRun(path, str(error)) from None
     if not isinstance(values, dict):
         raise DamagedRun(path, "not a mapping")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.run.folder import RunFolder, is_narrower, read_lines
+from graphrag_bench.run.folder import RunFolder, is_narrower, read_json, read_lines
 
 Row = dict[str, Any]
 
@@ -103,3 +103,26 @@ def test_contexts_of_shards_are_merged_in_question_order(folder: RunFolder) -> N
     assert [file.name for file in sorted(folder.path.glob("contexts*"))] == ["contexts.jsonl"]
     stored = list(read_lines(folder.file("contexts")))
     assert [(one["question"], *one["texts"]) for one in stored] == [*zip("abc", "ABC", strict=True)]
+
+
+def test_rows_with_odd_ids_are_dropped(folder: RunFolder) -> None:
+    append(folder, row("a"))
+    odd: Row = {"question": ["a"], "texts": []}
+    folder.append(odd | {"status": "answered"}, [], [odd])
+    folder.finish(["a"])
+    assert names(folder.file("records")) == ["a"]
+
+
+def test_a_file_that_another_process_removes_counts_as_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "metrics.json"
+    path.write_text("{}")
+    read = Path.read_bytes
+
+    def removed_before(self: Path) -> bytes:
+        self.unlink()
+        return read(self)
+
+    monkeypatch.setattr(Path, "read_bytes", removed_before)
+    assert read_json(path) == {}
