@@ -35,8 +35,10 @@ def commit() -> str:
         ).splitlines()  # fmt: skip
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    name = next(line.split()[-1][:10] for line in status if line.startswith("# branch.oid "))
-    return name + "+" * any(not line.startswith("#") for line in status)
+    name = next(line.split()[-1] for line in status if line.startswith("# branch.oid "))
+    if name == "(initial)":  # a repository without commits
+        return "unknown"
+    return name[:10] + "+" * any(not line.startswith("#") for line in status)
 
 
 @cache
