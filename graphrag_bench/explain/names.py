@@ -228,7 +228,8 @@ class LocatedDocument:
                             rows.append((document, rank, one["score"]))
                 elif slot in self.rows and has_keys(value, "ids", "scores"):
                     n, own = len(value["ids"]), {*self.rows[slot].tolist()}
-                    for rank, (one, score) in enumerate(scores_of(value).items(), 1):
+                    pairs = zip(value["ids"], value["scores"], strict=True)
+                    for rank, (one, score) in enumerate(pairs, 1):  # ids may be repeated
                         if one in own:
                             rows.append((row_text(names.row(slot, one)), rank, score))
                 else:

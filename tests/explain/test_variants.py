@@ -7,6 +7,7 @@ from toy_runs import TOY, WEIGHTLESS, command, command_error, run_folder, write_
 
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.ablation import (
     Change,
@@ -16,7 +17,7 @@ from graphrag_bench.explain.ablation import (
     parse_change,
     step_places,
 )
-from graphrag_bench.explain.names import lost_step
+from graphrag_bench.explain.names import LocatedDocument, lost_step
 from graphrag_bench.explain.question import RunQuestions
 from graphrag_bench.run.stored import StoredRun, find_run
 
@@ -101,6 +102,14 @@ def test_ranks_of_a_passage_agree_with_each_step(home: Path) -> None:
             place = packed.index(document) + 1 if document in packed else None
             assert (result[-1].slot, result[-1].rank) == ("context", place)
             assert (lost_step(result) is None) == (place is not None)
+
+
+def test_a_row_that_a_step_returns_twice_keeps_both_ranks() -> None:
+    table = ChunkTable.of([("a", "", "Ada."), ("b", "", "Bo.")])
+    trace = [{"step": "retrieve.0 x", "wrote": {"chunks": {"ids": [0, 0, 1], "scores": [3, 2, 1]}}}]
+    first, second = (LocatedDocument(name, table, None).ranks({"trace": trace})[0] for name in "ab")
+    assert [row[1] for row in first.rows] == [1, 2]
+    assert (second.rank, second.n) == (3, 3)
 
 
 def test_show_prints_ranks_of_a_passage_and_the_step_that_lost_it(home: Path) -> None:
