@@ -246,8 +246,8 @@ def _lengths(rows: Sequence[Row], gold: Mapping[str, Gold], scoring: Scoring) ->
         parts = [max(aliases, key=len) for aliases in of_question.sub_answers if aliases]
         together = bool(parts) or KGQA in scoring.metrics
         wanted = gold_words(parts or of_question.answers, together=together)
-        if "answer" in row and wanted:
-            answers.append(answer_words(row["answer"]))
+        if wanted and (answer := row.get("answer")) is not None:
+            answers.append(answer_words(answer))
             golds.append(wanted)
     means = {"answer_words": answers, "gold_words": golds}
     return {name: round(fmean(words), 2) for name, words in means.items() if words}

@@ -47,6 +47,14 @@ def rows(folder: str | Path = "s") -> list[str]:
     return [line.split("|")[1].strip() for line in lines if line.startswith("| ")][1:]
 
 
+def test_a_cell_may_have_fewer_answers_than_the_run_that_it_shares() -> None:
+    words = [*TOY, "reference_rows=off", "limit=3", "method=vanilla", "answer=1,on"]
+    ended = command("run", "-m", *words, "hydra.sweep.dir=s")
+    assert (ended.code, cells("s")) == (0, ["done", "done"]), ended.err
+    own = [cell.stored({})[0].metrics for cell in cells_below(Path("s"))]
+    assert [one["answered"] for one in own] == [1, 3]
+
+
 def test_a_cell_that_fails_is_a_row_and_ends_only_that_cell(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
