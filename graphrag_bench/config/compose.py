@@ -131,8 +131,8 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
     """Return the settings of a configuration that Hydra composed. `hydra` is its `hydra` node.
 
     Interpolations that cannot be resolved are kept, and reported when the method is checked. Two
-    fields are added. `given` lists the method's settings that an override sets, and those whose
-    values differ from the method's file. `row` is the chosen row of a paper's table.
+    fields are added. `given` lists the method's settings that are overridden or differ from the
+    method's file. `row` is the chosen row of a paper's table.
     """
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)

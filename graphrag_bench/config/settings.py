@@ -116,7 +116,7 @@ class EvaluationSettings(_Settings):
     metrics: list[str] = []
     """Answer metrics in addition to the metrics on the data set's card, e.g. [rouge_l,meteor]."""
     evidence_tokens: list[PositiveInt] = [500, 1000, 2000]
-    """Numbers of context tokens B for the metric evidence_at_tokens@B."""
+    """Context sizes B (in tokens) for the metric evidence_at_tokens@B."""
     normaliser: Literal["unicode", "squad"] = "unicode"
     """Punctuation that is removed before texts are compared: `unicode` (any script) or `squad`
     (ASCII)."""

@@ -50,7 +50,7 @@ FILE = "file"
 KEYS = ("profiles", "fidelity", "pooled")
 """Keys of a method's file with the changes for profiles, `fidelity=paper` and path pooling."""
 _POINTS = {"max_characters": None, "max_tokens": 2048}
-"""Defaults of `points.map` under a profile, because no source limits the length of the points."""
+"""Defaults of `points.map` under a profile. No source limits the length of the points."""
 _GLOBAL = ("profile", "fidelity", "experiment", "row")
 """Groups whose files contain full paths of settings."""
 _OF_PAPERS = ("dataset", "llm", "embedder", "row", "experiment")
@@ -247,7 +247,7 @@ def profiled_method(name: str, profile: str, fidelity: str, pooling: str) -> dic
 
 
 class _Choices(ConfigSource):
-    """Hydra's configuration source. Its path lists the config folders for workers."""
+    """Hydra's configuration source. Its path tells worker processes the config folders."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = state

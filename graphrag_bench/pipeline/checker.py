@@ -12,8 +12,8 @@ class Checker:
     """State of the check at a step of a pipeline: the slots so far, and the problems found.
 
     `written` contains the slots that earlier steps always write. `maybe` contains the slots that
-    they write only sometimes. Only combinators may read these. `unread` maps each slot that was not
-    read since it was written to the step that wrote it. `resources` are the resources of the
+    they write only sometimes. Only combinators may read these. `unread` contains the slots whose
+    value no step has read, each with the step that wrote it. `resources` are the resources of the
     method, and `attributes` are the attributes of its graph. The value None turns off the check.
     """
 
@@ -29,13 +29,13 @@ class Checker:
         return replace(self, written={*self.written}, maybe={*self.maybe}, unread={**self.unread})
 
     def unread_of(self, arm: "Checker") -> set[str]:
-        """Return the slots that an arm wrote but did not read, given its checker."""
+        """Return the slots that an arm wrote but did not read. `arm` is its checker."""
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
     def join(self, arms: "Sequence[Checker]") -> None:
-        """Add the slots that the arms of a combinator wrote, given the checker of each arm.
+        """Add the slots that the arms of a combinator wrote. `arms` are their checkers.
 
-        A slot is unread if one of the arms wrote it and did not read it.
+        A slot counts as unread if any arm wrote it without reading it.
         """
         before = {s: w for s, w in self.unread.items() if all(a.unread.get(s) == w for a in arms)}
         after = {s: w for arm in arms for s, w in arm.unread.items() if self.unread.get(s) != w}

@@ -24,7 +24,7 @@ Arms = Mapping[str, Steps]
 class Nested(Step):
     """Base class of combinators, i.e. of steps that contain lists of steps.
 
-    In a method file, the name of the combinator is the key of the first field after `label`. For
+    In a method file, the name of the combinator stands for the first field after `label`. For
     example, `each: chunks` sets the field `slot` to `chunks`. Fields with `compare=False`, such as
     the label, do not affect results and are not part of the run key.
     """
@@ -131,7 +131,7 @@ def read_combinator(
 
 
 def _settings(form: str) -> dict[str, Setting]:
-    """Map the fields of a combinator to their settings. The key of the first field is `form`."""
+    """Map the fields of combinator `form` to settings. The first is named like the combinator."""
     _, *own = signature_of(registered[form]).parameters.values()
     return {
         one.name: Setting(one.name if place else form, one.annotation, one.default)

@@ -90,8 +90,8 @@ class Each(Nested):
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Run the steps on each item, and return each state with the merged results.
 
-        Only the first `at_most` items are used. Without items, unset slots that the steps would
-        have written get empty values. If an item fails, the question fails.
+        Only the first `at_most` items are used. Without items, the steps do not run, and their
+        unset output slots get empty values. If an item fails, the question fails.
         """
         values = [state.get(self.slot) for state in states]
         items = [[] if value is None else split(value)[: self.at_most] for value in values]
@@ -117,8 +117,8 @@ class Each(Nested):
     def check(self, checker: Checker) -> None:
         """Check the inner steps. Check that the slot has items, and that results can be merged.
 
-        Without items, the inner steps do not run, and slots get empty values. A slot that can be
-        merged but has no empty value therefore does not count as written.
+        Without items, the inner steps do not run, and their output slots get empty values. Output
+        slots of a type without an empty value stay unset, so they do not count as written.
         """
         checker.read(self.label, self.slot)
         if self.slot not in SPLITTABLE:
@@ -142,8 +142,8 @@ class Each(Nested):
 class Repeat(Nested):
     """Step that runs its inner steps until the slot `until` is true, but at most `times` times.
 
-    `keep` selects the ranked rows: those of the last round (`last`), or of all rounds, in order of
-    first appearance (`union`) or sorted by their best scores (`max`).
+    `keep=last` keeps the ranked rows of the last round. `union` keeps the rows of all rounds in
+    order of first appearance, and `max` sorts them by their best scores.
     """
 
     times: PositiveInt
@@ -196,10 +196,10 @@ class Repeat(Nested):
 class Switch(Nested):
     """Step that runs one of several lists of steps (cases), selected by the value of a slot.
 
-    If the slot has no value or a value of length 0, the case `empty` is selected. For other values,
-    the case that is named like the value is selected, or else the case `some`. If the selected case
-    does not exist, the case `otherwise` runs, or else no step. `fallback` maps cases to reasons. If
-    such a case runs, its reason is recorded as a fallback.
+    If the slot has no value or a value of length 0, the case `empty` is selected. Any other value
+    selects the case of the same name, or else the case `some`. If the selected case does not exist,
+    the case `otherwise` runs. If there is no `otherwise`, no step runs. `fallback` maps cases to
+    reasons, which are recorded as fallbacks if the cases run.
     """
 
     slot: str

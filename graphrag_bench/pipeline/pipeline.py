@@ -112,8 +112,8 @@ class StepOptions:
 
     Files in the folder `prompts` replace prompts with the same file name. `pooling` has the
     settings of path pooling. `regime` selects the answering prompt (see `reader_prompts`). If it is
-    None, the method's prompt is kept. If `all_rows` is true, path pooling keeps all relationships
-    of a method that does not limit their number.
+    None, the method's prompt is kept. If `all_rows` is true and the method does not limit the
+    number of relationships, path pooling keeps all of them.
     """
 
     prompts: str | None = None
@@ -127,7 +127,7 @@ class _Builder:
     options: StepOptions
     problems: list[str] = field(default_factory=list)
     lists: dict[str, str] = field(default_factory=dict)
-    """Maps each list name that an earlier step set with `as` to the slot of the list."""
+    """The slot of each named list. Earlier steps named these lists with `as`."""
 
     def steps(self, items: Any, path: str) -> Steps:
         if not isinstance(items, Sequence) or isinstance(items, str):
@@ -296,9 +296,9 @@ def run(
     """Run the pipeline and yield the result of each question, in the given order.
 
     `start` returns the first state of a question. If `answering` is false, the run ends when the
-    context is packed. The steps of `generate` process `execution.workers` questions at once, so
-    that few results are lost if the process is killed. Retrieval steps do the same if one of them
-    calls a model. Otherwise, they process up to `BLOCK` questions at once.
+    context is packed. The stage `generate` handles `execution.workers` questions at once, so that
+    few results are lost if the process is killed. Earlier stages handle up to `BLOCK` questions at
+    once, or `execution.workers` if a step in these stages calls a model.
     """
     early = (*pipeline.convert, *pipeline.retrieve)
     late = pipeline.generate if answering else pipeline.packing

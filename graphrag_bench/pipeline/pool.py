@@ -5,11 +5,11 @@ A step that packs relationships into the prompt allows path pooling with the key
     {op: context.relationships, share: 0.2, path_pooling: {entities: nlp}}
 
 If `pooling=rerank`, the relationships that fit the prompt are reordered. If `pooling=reselect`, the
-steps of `search` first find relationships, with a `top_k` of at least `coarse_k`, and path pooling
-then keeps the best `keep`. Paths start at entities of the question, which `question.entities.KIND`
-finds and `node.link` links to nodes. KIND is the value of the key `entities`. Without this key, the
-mentions that the method found are linked. With the key `linked`, paths start at ranked nodes.
-`scores` is a setting of the operator `path.pool`.
+steps of `search` first find relationships. Their `top_k` is raised to `coarse_k` if it is lower.
+Path pooling then keeps the `keep` relationships with the highest scores. Paths start at entities of
+the question, which `question.entities.KIND` finds and `node.link` links to nodes. KIND is the value
+of the key `entities`. Without this key, the mentions that the method found are linked. With the key
+`linked`, paths start at ranked nodes. `scores` is a setting of the operator `path.pool`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -60,9 +60,9 @@ def with_pooling(
     """Return a step that applies path pooling and then packs the relationships into the prompt.
 
     `item` is the packing step in the method file, and `packer` is the parsed packing step. `read`
-    parses a list of steps, given the list and its path in the file. If `all_rows` is true, pooling
-    keeps all relationships of a method that does not limit their number. Raises UserError for an
-    unknown mode or an unknown key of `path_pooling`.
+    parses a list of steps, given the list and its path in the file. If `all_rows` is true and
+    the method does not limit the number of relationships, pooling keeps all of them. Raises
+    UserError for an unknown mode or an unknown key of `path_pooling`.
     """
     path, pool = packer.label.partition(" ")[0], item["path_pooling"] or {}
     for key in pool:

@@ -1,9 +1,9 @@
 """Select the prompt that asks for the answer, depending on the setting `regime`.
 
 A licence is a clause that tells the model what to reply if the context does not contain the answer.
-If `regime` is `house`, prompts with the variable `licence` get the licence, and in the stage
-`generate` all methods have the same prompt for prose answers. If it is `published`, no licence is
-added, and the method's own prompt asks for all answers.
+If `regime` is `house`, the licence is added to prompts with the variable `licence`. All methods
+then use the same prompt for prose answers in the stage `generate`. If `regime` is `published`, no
+licence is added, and each method uses only its own prompt.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ READERS: Mapping[Regime, str] = {
 
 @dataclass(frozen=True)
 class ReaderPrompt(Prompt):
-    """Answering prompt of a method. `prose` is the name of another prompt for prose answers.
+    """Answering prompt of a method. `prose` names the prompt that replaces it for prose answers.
 
     If `licensed` is false, the prompt gets no licence (see `reader_prompts`).
     """
@@ -60,8 +60,8 @@ class ReaderPrompt(Prompt):
 def reader_prompt(prompt: Prompt, operator: Operator, stage: str, regime: Regime) -> Prompt:
     """Return the answering prompt of an operator under the given regime.
 
-    If the regime is `house`, the common prompt asks for prose answers in the stage `generate`. The
-    operator must supply all variables of this prompt.
+    If the regime is `house`, the common prompt is used for prose answers in the stage `generate`,
+    provided that the operator supplies all variables of the common prompt.
     """
     if regime == "published":
         return ReaderPrompt(prompt.name, prompt.folder, licensed=False)

@@ -148,7 +148,7 @@ Steps = tuple[Step, ...]
 
 
 def check_steps(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
-    """Check steps that may also read the slots `written`. Return the copy of the checker used."""
+    """Check steps with a copy of the checker, and return it. Slots in `written` may be read too."""
     arm = checker.copy()
     arm.written.update(written)
     for step in steps:
@@ -173,12 +173,12 @@ class OperatorStep(Step):
 
     @property
     def reads(self) -> list[tuple[Read, str]]:
-        """The inputs that get a value, as pairs (input, slot or named list with the value)."""
+        """Pairs of an input and its source, which is a slot or a named list."""
         sources = [(read, self._source(read)) for read in self.operator.reads]
         return [(read, source) for read, source in sources if source is not None]
 
     def writes(self, slot: str) -> str:
-        """Return the slot or named list that gets the operator's value for `slot`."""
+        """Return the slot or named list that stores the operator's output `slot`."""
         return self.list_name if self.list_name and slot == self.operator.main else slot
 
     def _source(self, read: Read) -> str | None:

@@ -182,7 +182,7 @@ def own_budget(settings: RunSettings) -> int | None:
 def reported_budget(
     settings: RunSettings, pipeline: Pipeline, budget: ContextBudget
 ) -> int | Literal["auto", "native"]:
-    """Return `budget_context`. `auto` becomes `native`, or a number if a step packs a context."""
+    """Return `budget_context`. `auto` is resolved to `native`, or to a number if one is needed."""
     wish = settings.budget_context
     if is_native(settings):
         return "native" if wish == "auto" else wish
@@ -208,11 +208,11 @@ def with_budget(
 ) -> Pipeline:
     """Return the pipeline with the step settings that follow from the context budget.
 
-    If chunks fill the budget, the block of chunks in the prompt has no top-k, and the steps that
-    rank chunks return enough chunks to fill the block. The same holds for nodes. Under a profile, a
-    block with `top_k=auto` includes every item that fits. A `share` above 1 is a number of tokens
-    within the method's own budget. This number is scaled to the given budget. If a step sends
-    groups of items to the model, each group is limited to the model's window.
+    If chunks or nodes fill the budget, their block in the prompt has no top-k, and the steps that
+    rank these items return enough of them to fill the block. Under a profile, a block with
+    `top_k=auto` includes every item that fits. A `share` above 1 is a number of tokens, which is
+    multiplied by the ratio of the given budget to the method's own budget. If a step sends groups
+    of items to the model, each group is limited to the model's window.
     """
     blocks, lists, least = {id(op) for op in packers(pipeline)}, set[int](), 0
     slot, whole = _SLOTS[budget.filling] if budget.filling else "", own_budget(settings)
@@ -243,8 +243,8 @@ def with_budget(
 def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
     """Return the ranking steps whose `top_k` may be raised to fill the budget with items of `slot`.
 
-    No step reads any other slot that they write. Steps before the last model call that reads `slot`
-    are excluded, because longer lists would cost more calls. Steps inside `branch`, `each`,
+    Steps whose other outputs are read are excluded. Steps before the last model call that reads
+    `slot` are excluded, because longer lists would cost more calls. Steps inside `branch`, `each`,
     `repeat` or `resolve` are excluded too.
     """
     steps = pipeline.steps()
@@ -328,7 +328,7 @@ def empty_blocks(
 ) -> str:
     """Return a message that suggests a larger budget if no chunk fits into any prompt, else "".
 
-    If the user set the budget (`asked`), a prompt with items other than chunks needs no message.
+    There is no message if the user set the budget (`asked`) and a prompt has blocks of other items.
     """
     every = context_blocks(pipeline, budget, window.median_chunk)
     chunks = [block for block in every if block.whole is not None]

@@ -55,8 +55,8 @@ def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
 class Command:
     """The experiments of one command. Each experiment is prepared only once.
 
-    If `sized` is true and a paper's data set is not on disk, a stand-in has the size that papers
-    state. Pickling drops the experiments, because each worker of a launcher prepares its own.
+    If `sized` is true, a stand-in replaces a paper's data set that is not on disk. Pickling drops
+    the experiments, because each worker of a launcher prepares its own.
     """
 
     shared: ProcessCache = field(default_factory=process_cache)

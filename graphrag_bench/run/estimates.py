@@ -1,7 +1,7 @@
 """Expected and maximum cost of a run, estimated before any model is loaded.
 
-For the maximum, every step makes all its calls, prompts fill the context budget or the window,
-replies reach their limit, and each call of a build is repeated once.
+The maximum assumes that every step makes all its calls, that prompts fill the context budget or
+the window, that replies reach their limit, and that each call of a build is repeated once.
 """
 
 import math
@@ -30,7 +30,7 @@ from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question
 
 SHORT_ANSWER_TOKENS = {"short": 16, "choice": 24, "list": 64}
-"""Usual number of tokens of an answer, by answer form. It is `PROSE_TOKENS` for other forms."""
+"""Usual number of tokens of an answer, by answer form. For other forms, it is `PROSE_TOKENS`."""
 PROSE_TOKENS = 300
 REPLY_TOKENS = 150
 """Usual number of tokens of a reply during retrieval, such as keywords, a choice or a thought."""
@@ -60,7 +60,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Expected and maximum (`most`) cost of a step. Building an artifact has `stage` "build"."""
+    """Expected and maximum (`most`) cost of a step. For an artifact, `stage` is "build"."""
 
     stage: str
     step: str
@@ -262,8 +262,8 @@ _QUESTION = 20 * _WORD
 def stand_in(values: Mapping[str, Any]) -> Dataset | None:
     """Return a stand-in for a paper's data set that is not on disk, or None if it is on disk.
 
-    Its numbers of documents and tokens are stated by the paper in the setting `row`, or else by
-    another paper. Raises UserError if no paper states them.
+    Its numbers of documents and tokens come from papers, preferably from the paper of the setting
+    `row`. Raises UserError if no paper states them.
     """
     source = values["dataset"]
     card = load_card(str(source["name"]))

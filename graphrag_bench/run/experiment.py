@@ -305,7 +305,7 @@ def forms_of(questions: Sequence[Question]) -> dict[FormName, int]:
 
 
 def _forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any]:
-    """Return the answer forms for the key of a run, or [] if no answer depends on them."""
+    """Return the answer forms for the key of a run, or [] if no answer depends on its form."""
     follow_form = (
         op.settings.get("max_tokens") is None
         or any(_FORM & one.variables for one in op.settings.values() if isinstance(one, Prompt))

@@ -85,7 +85,7 @@ class RunFolder:
         return rows
 
     def finished_questions(self, answering: bool) -> set[str]:
-        """Return the ids of questions that are answered, or retrieved if `answering` is false."""
+        """Return the ids of answered questions. If not `answering`, add retrieved questions."""
         enough = {"answered"} if answering else {"answered", "retrieved"}
         return {name for name, row in self.rows().items() if row["status"] in enough}
 
@@ -97,7 +97,7 @@ class RunFolder:
         append_lines(self.file("journal"), [row])
 
     def finish(self, order: Sequence[str]) -> None:
-        """Merge journals into records in question `order`. An unsharded run merges all shards."""
+        """Merge journals into records, sorted by `order`. An unsharded run merges all shards."""
         rows, records, contexts = self.rows(), self.file("records"), self.file("contexts")
         files, with_texts, journals = (
             [self.file(name)] if self.shard else self.files(name)
@@ -140,7 +140,7 @@ class RunFolder:
         return read_json(self.path / METRICS)
 
     def write_metrics(self, metrics: Row, *, keep_wider: bool = False) -> Row:
-        """Add the stored selections by sweeps to metrics, and write and return the metrics.
+        """Add the selections in the stored metrics to `metrics`. Write and return the result.
 
         If `keep_wider` is true, a stored file that covers more questions is not overwritten.
         """
@@ -219,7 +219,7 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 
 
 def append_lines(path: Path, rows: Iterable[Row]) -> None:
-    """Append rows to a JSON-lines file in one write, after a newline if the last line has none."""
+    """Append rows to a JSON-lines file in one write. First end an incomplete last line."""
     if not (text := _lines(rows)):
         return
     with path.open("a+b") as file:

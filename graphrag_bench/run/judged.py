@@ -9,8 +9,8 @@ from graphrag_bench.run.folder import Row, RunFolder, read_lines
 
 JUDGED = "judged.jsonl"
 """File with a row for each question, metric and judge. `value` is a number from 0 to 1, or null
-with the fields `missing` and `reason`. `judge` is the identity of the model. `how` is a digest of
-the prompts, and `of` is a digest of the judged texts."""
+with the fields `missing` and `reason`. `judge` is the identity of the model. The fields
+`how` and `of` are digests of the prompts and of the judged texts."""
 
 
 def judged_rows(folder: Path) -> list[Row]:

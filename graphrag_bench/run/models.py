@@ -41,7 +41,7 @@ MOST_BYTES = 2**30
 LEAST_BYTES = MOST_BYTES // 64
 """Smaller artifacts count as this size. This limits the number of open memory maps."""
 _OWN = ("corpus", "openie", "training")
-"""Resources that differ between the corpora of scopes."""
+"""Resources that depend on the corpus, so that each scope has its own."""
 _CHARGED = ("embedder", "llm", "llm_build", "ledger", "budget")
 """Resources that count the model calls of a run."""
 _RELEASED = (*_CHARGED, "nlp", "llm_judge", "replies")
@@ -282,7 +282,7 @@ class ProcessCache:
         return self._get(kind, settings, make, lambda model: 1 + isinstance(model, Vllm))
 
     def load(self, produces: Any, folder: Path) -> Any:
-        """Return the artifact in a folder, from the cache unless the artifact was built again."""
+        """Return the artifact in a folder. A cached artifact is loaded again if it was rebuilt."""
         stat = (folder / RECIPE).stat()
         key = produces, folder.absolute(), stat.st_ino, stat.st_mtime_ns
 

@@ -53,7 +53,7 @@ def scoring_of(
 
 
 def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = True) -> Dataset:
-    """Read the data set that the settings name. Unless `scored`, allow errors in the gold."""
+    """Read the data set of these settings. If `scored` is false, allow errors in the gold."""
     return read_dataset(
         settings.card or settings.name, settings.root, settings.openie, settings.own,
         home=home, questions=settings.questions, scored=scored,
@@ -72,7 +72,7 @@ def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:
     """Return the answer metrics of a data set: the metrics on its card, or the default metrics.
 
-    If the gold has options or sub-answers, their metrics are added. `evaluation.metrics` come last.
+    Metrics of options and sub-answers are added if gold has any. `evaluation.metrics` come last.
     """
     named = dataset.card.metrics or answer_metrics.DEFAULT_METRICS
     golds = dataset.gold.values()
@@ -89,7 +89,7 @@ def check_scoring(dataset: Dataset, evaluation: EvaluationSettings, answering: b
 
 
 def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str, float]:
-    """Return the readable judged values of a stored result, and all metrics that its gold allows.
+    """Return the metrics that the gold allows for a stored result, and the readable judged values.
 
     >>> row = {"question": "q1", "documents": ["isk", "ada"], "answer": "Ada Marsh."}
     >>> scores = question_scores(row, Gold(answers=("Ada Marsh",), evidence=("ada",)))
@@ -223,8 +223,8 @@ def score(
 def contexts(rows: Iterable[Row]) -> dict[str, Any]:
     """Return a digest of all contexts and the numbers of texts that fit, or {} if all are empty.
 
-    `digest` covers the kind, id and tokens of each text. `room` contains the mean number of texts
-    of each kind, over the contexts from which a text of this kind was dropped.
+    `digest` covers the kind, id and tokens of each text. `room` contains, for each kind, the mean
+    number of texts in the contexts that had no room for another text of this kind.
     """
     identities: dict[str, list[tuple[str, str, int]]] = {}
     room: dict[str, list[int]] = {}
@@ -287,7 +287,7 @@ USAGE = (
     "calls", "prompt_tokens", "completion_tokens", "context_tokens_per_question",
     "chunks_per_context", "contexts_without_chunks", "tokens_per_question", "seconds_per_question",
 )  # fmt: skip
-"""Names of the usage of a run in `metrics.json`. The first three are sums over questions."""
+"""Keys of the usage values in `metrics.json`. The first three values are sums over questions."""
 
 
 def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> Mapping[str, float | None]:

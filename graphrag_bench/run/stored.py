@@ -39,7 +39,7 @@ class StoredRun:
     `loaded` is the run's data set if it is in memory. `read` caches the data sets of several runs.
     Cells of a sweep that differ only in the settings in `EXTENT`, such as `limit`, share a folder.
     `extent` contains the values of these settings for one cell. `varied` lists its overrides (None
-    for a single run). If another rule of scoring is applied, `scored_as` names the stored rule.
+    for a single run). `scored_as` lists the stored settings of scoring that are replaced.
     """
 
     folder: RunFolder
@@ -249,7 +249,7 @@ def repeats_of(
 ) -> dict[str, Any]:
     """Return the scores of a run's repeats for `metrics.json`, or {} without repeats.
 
-    The scores cover the `answered` questions that failed in no repeat. `changed` is the number of
+    The scores cover the questions in `answered` without a failed repeat. `changed` is the number of
     questions with different answers. Each metric has a `mean` with a 95 % interval over questions,
     the `values` of the repeats, and their standard deviation `spread`. A metric of evidence is
     omitted if all repeats have the same values. `cost` does not include the first repeat.
@@ -343,7 +343,7 @@ def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
-    """Return the differences between runs and the baseline that the first run's settings name."""
+    """Compare runs with a baseline. The settings of the first run select baseline and metrics."""
     first, scored = runs[0].evaluation, []
     for run in runs:
         rule = run.evaluation.model_dump(include=set(RULE))

@@ -19,8 +19,8 @@ _ASIDE = re.compile(
     r"\.(_target_|base_url|api_key_env|limits|timeout|retries|parallel|threads|n_gpu_layers)(\..*)?"
     r"|(?!method\.(convert|retrieve|generate)\.).*\.\d+(\..*)?"
 )
-"""Settings that are not compared: settings without effect on results, columns of every table, and
-items of lists other than steps."""
+"""Settings that are not compared: settings without effect on results, settings that every table
+shows, and items of lists (except steps)."""
 
 
 def settings_of(run: StoredRun) -> dict[str, Any]:
@@ -39,8 +39,8 @@ def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     """Return the settings that differ between runs, with the value in each run (None if unset).
 
     Parameters of methods and names of models are compared between the runs that have them. A step's
-    setting is included if it differs between runs of one method. It is left out if it always has
-    the value of a setting outside of the steps, such as a parameter.
+    setting is included if it differs between runs of one method. It is left out if a parameter, or
+    another setting outside of the steps, has the same values.
     """
     every = [settings_of(run) for run in runs]
 

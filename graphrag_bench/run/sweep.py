@@ -37,7 +37,7 @@ class Sweep:
 
     `command` is the time and the process id of the command. `varied` lists the settings that differ
     between cells, and `methods` lists the methods of each data set. `cells` contains the overrides
-    of each cell, or nothing if the sweeper chooses each cell by the results of earlier cells.
+    of each cell. It is empty if the sweeper chooses each cell by the results of earlier cells.
     """
 
     command: str = ""
@@ -162,7 +162,7 @@ def _cells(folder: Path) -> list[Cell]:
 
 
 def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
-    """Return the runs of finished cells, then other runs of reference methods."""
+    """Return the runs of finished cells, then the remaining runs of reference methods."""
     every = [cell.stored(datasets) for cell in cells if not cell.error]
     own = [runs[0] for runs in every]
     references = {run.folder.path: run for runs in every for run in runs[1:]}
@@ -193,8 +193,8 @@ def cell_tables(
 ) -> tuple[list[StoredRun], list[Table], list[Table]]:
     """Return the runs of a sweep, the tables to show, and the tables with all columns.
 
-    `datasets` caches data sets. `columns` is by default a setting of the first run. The main metric
-    is the first metric in this run's `evaluation.compared`, or else its objective.
+    `datasets` caches data sets. The settings of the first run determine the main metric
+    (`evaluation.compared`, or else `objective`) and the default of `columns`.
     """
     runs = table_runs(every, datasets)
     if not runs:

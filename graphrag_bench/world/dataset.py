@@ -12,7 +12,7 @@ from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.generator import make_world
 
 OTHER_SEED = 1_000_003
-"""Training seeds are higher by this number, and validation seeds by twice this number."""
+"""Added to a world's seed for training questions, and added twice for validation questions."""
 MOST_TRAINING, MOST_VALIDATION = 300, 100
 """The maximum numbers of training questions and of validation questions."""
 
@@ -68,7 +68,7 @@ def world_dataset(card: Card, world: World) -> Dataset:
 
 
 def training_worlds(dataset: Dataset) -> TrainingSet:
-    """Return training questions about a world with another seed than the world of `dataset`.
+    """Return training questions about a world like that of `dataset` but with another seed.
 
     There are up to `MOST_TRAINING` questions. The validation questions use a third seed.
     """

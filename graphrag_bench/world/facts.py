@@ -18,7 +18,7 @@ class WorldSettings(BaseModel):
     """Settings of a synthetic world. They determine its texts and questions.
 
     If `noise`, `alias_rate` or `removed` is changed, entities, facts and questions stay the same.
-    Increasing one of these rates only affects additional items. Numbers of items are rounded.
+    A higher rate affects the same items as a lower rate, and more. Numbers of items are rounded.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)

@@ -33,8 +33,8 @@ def make_world(settings: WorldSettings) -> World:
 
     Every entity has a passage whose title is its name. The passage introduces the entity (and its
     alias, if facts use the alias), and then states `facts_per_passage` facts about it. Noise
-    passages imitate or contradict facts in random order, beginning with the facts that questions
-    need. Raises UserError if the world is too small for `n_questions` different questions.
+    passages imitate or contradict facts: first the facts that questions need, then others, both in
+    random order. Raises UserError if the world is too small for `n_questions` different questions.
     """
     entities = _entities(settings)
     facts = _facts(settings, entities)

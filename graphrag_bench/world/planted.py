@@ -34,7 +34,7 @@ def planted_extraction(
     By default every fact is extracted, and aliases are replaced by names. If `aliases` is
     "as_written", aliases stay separate names, and the statement that introduces an alias becomes a
     triple. From a rumour, i.e. a false statement, only the entities are extracted. `drop` is the
-    fraction of the facts that are left out. Increasing `drop` only leaves out additional facts.
+    fraction of the facts that are left out. A higher `drop` leaves out the same facts and more.
     Raises UserError if no chunk states a fact of a synthetic world.
     """
     rows, counts = _read(chunk_table, aliases, drop, "extraction.planted")

@@ -132,7 +132,7 @@ def _keywords(prompt: WorldPrompt) -> str:
 def _points(prompt: WorldPrompt) -> list[dict[str, Any]]:
     """Return all facts with a relation of the question, and the aliases of their entities.
 
-    All of these facts are needed, because the chain may begin in another part of the context.
+    The facts need not be connected. Other prompts may state the facts between them.
     """
     start = normalise_name(prompt.question.start)
     facts = [one for one in prompt.statements if one.phrase in prompt.question.phrases]
@@ -177,7 +177,7 @@ _TASKS: list[tuple[Literal["system", "end"], str, Callable[[WorldPrompt], str]]]
     ("end", "nswer:", _short),
     ("end", "Summary:", _short),
 ]
-"""Replies to the prompts whose instructions ("system") or end contain a given text.
+"""Replies to prompts, recognised by a text in the instructions ("system") or at the end.
 
 Keep this a list, because the code fingerprint of a list covers the functions in it.
 """
