@@ -35,7 +35,7 @@ _LINE_FORMS = (
 Scored = tuple[tuple[str, float], ...]
 """Relation names with scores, in the order of the model's reply."""
 Relations = dict[str, tuple[bool, float]]
-"""For each relation name: true if the node is the source of the relation, and the summed weight."""
+"""Maps a relation name to a pair: whether the node is the source, and the summed weight."""
 
 
 @operator("node.topics", order="the order of the nodes")

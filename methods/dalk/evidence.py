@@ -58,7 +58,7 @@ def stepwise(
 ) -> Answer:
     """Answer the question in two calls: reason step by step over the evidence, then answer.
 
-    The second prompt gets the reasoning as the variable `reasoning` and as the last of `blocks`.
+    The second prompt gets the reasoning in the variable `reasoning` and as the last block.
     Source: DALK (Li et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.2.
     """
     first = {**reader_values(question, context.pieces), "reasoning": ""}

@@ -62,10 +62,9 @@ class Trail:
         return Query((self.current.text,) if self.current else ())
 
     def searched(self, findings: Sequence[DriftAnswer], new: Sequence[str], depth: int) -> "Trail":
-        """Return the state after the search for the current follow-up, with its answers `findings`.
+        """Return the state after the search for the current follow-up has returned `findings`.
 
-        The follow-up questions `new`, which are one level deeper, are also added, unless they are
-        known or deeper than `depth`.
+        New questions in `new` become follow-ups at the next depth, unless it exceeds `depth`.
         """
         below = 1 + (self.current.depth if self.current else 0)
         known = {one.text for one in self.follow_ups}
@@ -222,9 +221,9 @@ def answer(
 
     The answer is added to the trail, i.e. the state of the search, and the next follow-up is the
     query. The model scores how well its answer serves the question (1..100). Up to `max_follow_ups`
-    new follow-ups, one level deeper than the current one, are added unless they are deeper than
-    `max_depth`. The token limit of a reply is the paragraph limit. A missing or unreadable reply
-    adds nothing and counts as a fallback. The search ends after the last follow-up.
+    new follow-ups are added at the next depth, unless it exceeds `max_depth`. The token limit of a
+    reply is the paragraph limit. A missing or unreadable reply adds nothing and counts as a
+    fallback. The search ends after the last follow-up.
     Source: Microsoft GraphRAG, DRIFT search, actions and their local search.
     """
     current = trail.current.text if trail.current else question.text

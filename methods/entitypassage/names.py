@@ -1,4 +1,4 @@
-"""Graph without relationships, whose nodes are names and titles linked to passages."""
+"""Graph of names and titles that are linked to passages, but not to each other."""
 
 import re
 from collections import Counter
@@ -69,10 +69,10 @@ def entity_passage(
     title without its bracketed part is also an entity. Names lose a leading article and a
     possessive ending. Names that differ only in case and accents are the same node, which is
     written as in the first mention. Redirects, and acronyms that a text defines, are merged into
-    the full name and listed in `merges` of the graph. `node_chunk` (int64) is `title_weight` for
-    the title of a chunk and 1 for other names. With `title_weight=0` titles are not used. Nodes are
-    in order of first mention, and the title of a chunk comes before the names in its text. Raises
-    UserError if no name is found.
+    the full name and listed in `merges` of the graph. The weights in `node_chunk` are
+    `title_weight` for the title of a chunk and 1 for other names. With `title_weight=0` titles are
+    not used. Nodes are in order of first mention, and the title of a chunk comes before the names
+    in its text. Raises UserError if no name is found.
     Source: this project; LinearRAG (Zhuang et al. 2025), for a graph without relationships.
     """
     titles = _read_titles(chunk_table, nlp) if title_weight else {}
@@ -152,7 +152,7 @@ def merged_names(
 ) -> tuple[dict[str, Name], list[Merge]]:
     """Return a mapping from each alias to the full name that replaces it, and the list of merges.
 
-    `redirects` lists aliases of the title of each document. Redirects are merged before acronyms.
+    For each document, `redirects` lists aliases of its title. Redirects are merged before acronyms.
     An alias that stands for several names is not merged, and a title is never an alias.
     """
     title_of = {row.document: row.title for row in chunks if row.title}

@@ -1,4 +1,4 @@
-"""GFM-RAG: rank the entities of a graph with a graph neural network, and passages by entities."""
+"""GFM-RAG: rank entities with a graph neural network, and rank passages by their entities."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -173,8 +173,8 @@ def by_entities(
 
     The weight of a node is 1 / (number of chunks that contain it), or 1 if `inverse` is false. If
     `scored` is true, it is multiplied by the score of the node, which may be negative. Chunks
-    without a given node are left out. The default settings give the default of GFM-RAG's four
-    document rankers, which uses the 20 best entities.
+    without a given node are left out. The default settings are those of GFM-RAG's default document
+    ranker, which uses the 20 best entities.
     Source: GFM-RAG (Luo et al. 2025), code.
     """
     weight = mention_weights(graph)[nodes.ids] if inverse else np.ones(len(nodes))

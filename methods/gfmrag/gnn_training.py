@@ -91,10 +91,10 @@ def loss_of(scores: "Tensor", targets: "Tensor") -> "Tensor":
 class TrainingGraph(NamedTuple):
     """A graph and the questions on which a network is trained.
 
-    `relations` float32 (n_kinds, d) and `questions` float32 (n, d) are text vectors. `start`
-    float32 (n, n_nodes) contains the initial weights of the nodes for each question. `targets`
-    float32 (n, n_nodes) is 1 at the nodes in the question's evidence and 0 elsewhere. `is_dev` bool
-    (n,) marks development questions.
+    The text vectors are `relations` (n_kinds, d) and `questions` (n, d). The matrix `start` (n,
+    n_nodes) contains the initial weights of the nodes for each question. `targets` (n, n_nodes) is
+    1 at the nodes in the question's evidence and 0 elsewhere. These arrays are float32. `is_dev`
+    (bool, n) marks development questions.
     """
 
     edges: KindedEdges

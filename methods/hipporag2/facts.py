@@ -29,10 +29,10 @@ def link(
     embedder: Embedder,
     top_k: PositiveInt = 5,
 ) -> list[Ranked[Relationship]]:
-    """Rank facts, i.e. relationships, by the cosine similarity of their vectors to the question.
+    """Rank facts by the cosine similarity of their vectors to the question.
 
-    The cosines of all facts, i.e. all relationships except synonymy edges, are scaled to 0..1. If
-    all are equal, all are 1. If the step uses a query, facts are compared with the query.
+    Facts are all relationships except synonymy edges. Their cosines are scaled to 0..1. If all
+    cosines are equal, they become 1. If the step uses a query, facts are compared with the query.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.3, query to triple, top 5.
     """
     facts = ~np.asarray(graph.synonym, bool)

@@ -40,8 +40,8 @@ SEPARATOR = "; "
 class PseudoQuestions(Columns):
     """Pseudo-questions, i.e. questions that chunks answer or raise, in chunk order.
 
-    `chunk`, int64 (n_questions,), is the chunk of each question. `answered`, bool (n_questions,),
-    is true if the chunk answers the question, and false if the chunk raises it. `names` are the
+    `chunk` (int64, n_questions) is the chunk of each question. `answered` (bool, n_questions) is
+    true if the chunk answers the question, and false if the chunk raises it. `names` are the
     distinct normalised names in all questions. `question_name` is a bool CSR matrix (n_questions,
     n_names). `statistics` counts the model's replies and their faults.
     """
@@ -72,10 +72,10 @@ class ListedQuestions(BaseModel):
 def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> PseudoQuestions:
     """Make pseudo-questions, i.e. questions that chunks answer or raise, without a model.
 
-    Each sentence is stored in place of a question that it answers. The title of the chunk is put
-    before the sentence and counts as a name in the sentence. Sentences without a name are skipped.
-    For each name in the chunk, except the title, numbers and dates, the chunk raises the question
-    "What is NAME?". Raises UserError if no name is found.
+    Each sentence serves as an answered question. The title of the chunk is put before the sentence
+    and counts as a name in the sentence. Sentences without a name are skipped. For each name in the
+    chunk, except the title, numbers and dates, the chunk raises the question "What is NAME?".
+    Raises UserError if no name is found.
     Source: this project.
     """
     rows: list[QuestionRow] = []

@@ -44,7 +44,7 @@ def hybrid(
     n_candidates: PositiveInt = 200,
     top_k: PositiveInt = 20,
 ) -> list[Ranked[Relationship]]:
-    """Rank relationships by vector similarity to the question and by overlap with its names.
+    """Rank relationships by vector similarity and by overlap of names with the question.
 
     The score (-0.5..1) is the mean of two values: the cosine between question and relationship, and
     the Jaccard index between the names in the question and the keywords of the relationship. Only
@@ -98,7 +98,7 @@ CHOOSING, JUDGING = "choose a follow-up question", "judge a passage"
 REPLY_TOKENS = 8
 """The token limit of a reply, which is a number, "yes" or "no"."""
 LEAST_COSINE = 0.7
-"""Without a model, cosines above this count as helpful, as in the authors' code a6e425b."""
+"""Without a model, a passage with a higher cosine is helpful, as in the authors' code a6e425b."""
 NONE = -1
 Choose = Callable[[Sequence[IntArray]], list[int]]
 """Function that chooses one of the outgoing relationships of each passage, or `NONE`."""
@@ -260,8 +260,8 @@ def judged_llm(
     `width` neighbours of the passages of this hop, along edges in both directions. The search ends
     after `n_hops` hops, or after a hop without a new passage.
     The score is the Jaccard index (0..1) of the names in the question and in the passage's
-    pseudo-questions, plus the visits of a helpful passage. A reply that is neither yes nor no
-    counts as no, and also as a fallback.
+    pseudo-questions. If the passage is helpful, its visits are added. A reply that is neither yes
+    nor no counts as no, and also as a fallback.
     Source: HopRAG (Liu et al. 2025), authors' code a6e425b, `HopRetriever.py`, lines 439-467.
     """
 

@@ -81,7 +81,7 @@ def think(
 def first_sentence(text: str) -> str:
     """Return the first sentence of a text, or "" if the text has no word.
 
-    Lines without a word are skipped, and a sentence ends at the latest at the end of its line.
+    Lines without a word are skipped. A sentence does not continue on the next line.
 
     >>> first_sentence("Dr. Marsh founded Norvik. She left.")
     'Dr. Marsh founded Norvik.'

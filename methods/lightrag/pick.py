@@ -14,7 +14,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import Chunk, Node, Question, Ranked, Relationship, interleave
 
 PER_ROW, MIN_COSINE = 5, 0.2
-"""Twice the number of chunks per node or relationship, and the minimum cosine, as in LightRAG."""
+"""LightRAG's settings: 5 / 2 chunks per node or relationship, and the minimum cosine."""
 
 
 @operator("chunk.pick.none", order="the order given")
@@ -40,12 +40,12 @@ def similar(
 ) -> list[Ranked[Chunk]]:
     """Rank the chunks of the given nodes and relationships by similarity to the question.
 
-    The first of two lists contains the chunks of nodes that are most similar to the question. If n
-    of the given nodes have chunks, its length is 5 n / 2 (rounded down). The second list contains
-    the most similar chunks of relationships, without chunks of the first list. Here n is the number
-    of relationships that add a new chunk. The two lists are interleaved, starting with the nodes,
-    and the first `top_k` chunks are returned. If both lists are empty, the first `top_k` given
-    chunks are returned. The score is the cosine (-1..1).
+    The first list contains the most similar chunks of the nodes. The second list contains the most
+    similar chunks of the relationships, without chunks of the first list. A list has at most
+    5 n / 2 chunks (rounded down). Here n is the number of nodes with chunks, or the number of
+    relationships with new chunks. The lists are interleaved, starting with the first list, and the
+    first `top_k` chunks are returned. If both lists are empty, the first `top_k` given chunks are
+    returned. The score is the cosine (-1..1).
     Source: LightRAG's code, version 1.5.7, `kg_chunk_pick_method` VECTOR (the default).
     """
     rankings = (nodes, relationships, chunks)

@@ -331,9 +331,9 @@ def leaf_or_theme(
 ) -> Ranked[Community]:
     """Choose communities, coarse or fine, depending on which reports fit the question better.
 
-    The choice starts at the coarsest level. A community is replaced by its children if any
-    descendant, down to `level`, has a report more similar to the question than the report of the
-    community. The similarity is the cosine, to six decimals. The chosen communities do not overlap.
+    The choice starts at the coarsest level. A community is replaced by its children if the report
+    of a descendant, down to `level`, is more similar to the question than the report of the
+    community. The similarity is the cosine, to six decimals. Chosen communities do not overlap.
     With `levels="all"`, all communities down to `level` are chosen. Scores are as in
     `community.layer`. Communities are left out if they have no report or a rating below 0.
     Source: PankRAG (2025), Section 2.3, leaf-level and high-level summaries.
@@ -395,7 +395,7 @@ def rerank_points(
     rerank: Literal["on", "off"] = "on",
     alpha: Weight = 0.75,
 ) -> Points:
-    """Rerank statements by relevance and by similarity to the answers that the question needs.
+    """Rerank statements by relevance and similarity to the answers that the question depends on.
 
     Statements are sorted by the score of `chunk.dependency_rerank`, with R as the statement's score
     / 100. The statements keep their own scores. Ties are broken by the given order.

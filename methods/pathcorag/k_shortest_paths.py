@@ -13,7 +13,7 @@ from graphrag_bench.algorithms.views import Int32Array
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
 
 MOST_HOPS = 4
-"""Ties between longer paths are broken by node ids only, not by similarity to the question."""
+"""Ties between paths with more hops are broken by node ids, not by similarity."""
 MILLION = 1_000_000
 """Similarities are compared as whole multiples of one millionth, i.e. to six decimals."""
 NodePath = tuple[int, ...]
@@ -22,8 +22,8 @@ NodePath = tuple[int, ...]
 class Likeness(NamedTuple):
     """For each pair of adjacent nodes, the relationship most similar to the question.
 
-    `row` int64 (n_pairs,) is the row of this relationship. `ways` is an int64 CSR matrix (n_nodes,
-    n_nodes) of the similarities times a million. Zeros are stored explicitly.
+    `row` (int64, n_pairs) is the row of this relationship. The int64 CSR matrix `ways` (n_nodes,
+    n_nodes) contains the similarities times a million. Zeros are stored explicitly.
     """
 
     row: IntArray
@@ -65,7 +65,7 @@ class _PartialPaths(NamedTuple):
     def joined_with(self, others: "_PartialPaths") -> "_PartialPaths":
         """Extend each path by the reverse of each path in `others` that ends at the same node.
 
-        `others` are sorted by their last node. Joined paths with a repeated node are left out.
+        The paths in `others` are sorted by last node. Joined paths that repeat a node are left out.
         """
         ends = others.nodes[:, -1]
         first, last = (np.searchsorted(ends, self.nodes[:, -1], side) for side in ("left", "right"))

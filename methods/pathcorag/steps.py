@@ -113,9 +113,9 @@ def reasoning_steps_nlp(
 
 @operator("relationship.among", order="by the better-ranked end, then by id")
 def among(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Relationship]:
-    """Rank the relationships that join two given nodes by the rank of the higher-ranked node.
+    """Rank the relationships between given nodes by the higher-ranked of their two nodes.
 
-    The score is the score of this node. This project also uses the operator if no path is found.
+    The score is the score of that node. This project also uses the operator if no path is found.
     Source: PathCoRAG, Section 4.4.
     """
     ids, places = np.unique(nodes.ids, return_index=True)

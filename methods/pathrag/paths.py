@@ -58,7 +58,7 @@ def _alive_paths(
 ) -> _PathRows:
     """Return all paths between two of the given nodes, in both directions, that are not pruned.
 
-    Each pair of start and end has its own flow. Ends that send nothing share the flow of a start.
+    Each pair of start and end has its own flow. Flows that are equal are computed only once.
     """
     from scipy.sparse import csr_matrix
 

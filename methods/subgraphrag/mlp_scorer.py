@@ -48,8 +48,8 @@ class MlpWeights(Columns):
 class MlpTripleScorer(Columns):
     """Trained weights together with the vectors of node names and relation names of one graph.
 
-    `names` is float32 (n_nodes, d), and `readable` bool (n_nodes,) marks names with readable text.
-    `relations` is float32 (n_relation_names, d). `relation` int64 (n_relationships,) is the row in
+    `names` is float32 (n_nodes, d), and `readable` (bool, n_nodes) marks names with readable text.
+    `relations` is float32 (n_relation_names, d). `relation` (int64, n_relationships) is the row in
     `relations` of each relationship.
     """
 

@@ -98,7 +98,7 @@ def _vectors(
     names: Iterable[str], relations: Iterable[str], embedder: Embedder, progress: Progress,
     label: str,
 ) -> tuple[Vectors, NDArray[np.bool_], Vectors]:  # fmt: skip
-    """Return vectors of readable names, a mask of readable names, and vectors of relations."""
+    """Return vectors of readable names, the mask of readable names, and vectors of relations."""
     shown = [triple_text(name, "", "") for name in names]
     readable = np.array(shown, object).astype(bool)
     texts = [*filter(None, shown), *(triple_text("", name, "") for name in relations)]
@@ -179,9 +179,9 @@ def triple_weights(
 class Example(NamedTuple):
     """A training question: the triples of its graph and their labels.
 
-    `nodes` int32 (n_nodes,) are row numbers of names. `head` and `tail` int32 (n,) are positions in
-    `nodes`, and `relation` int32 (n,) are row numbers of relations. `near` float32 (n_nodes, 10)
-    are the features that `distances` returns. `label` bool (n,) marks triples on a shortest path.
+    `nodes` (int32, n_nodes) are row numbers of names. `head` and `tail` (int32, n) are positions in
+    `nodes`, and `relation` (int32, n) are row numbers of relations. `near` (float32, n_nodes x 10)
+    are the features that `distances` returns. `label` (bool, n) marks triples on a shortest path.
     Questions of a synthetic world share all arrays except `near` and `label`.
     """
 
@@ -219,8 +219,8 @@ class Examples:
     """Training questions with the vectors of their texts.
 
     `vectors`, `names` and `relations` are the float32 unit vectors of the questions, the readable
-    names and the relations. `place` int32 (n_names,) is 1 + the row of each name in `names`, or 0
-    for names that are not readable.
+    names and the relations. `place` (int32, n_names) is 1 + the row of each name in `names`, or 0
+    for unreadable names.
     """
 
     questions: Sequence[Example]

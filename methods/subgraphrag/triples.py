@@ -32,7 +32,7 @@ from methods.subgraphrag.mlp_scorer import MlpTripleScorer
 from operators.answer.direct import READER_VARIABLES, answer_of, reader_values
 
 TripleScorer = VectorIndex | MlpTripleScorer
-"""A vector index of triple texts, which are scored by cosine, or a trained scorer."""
+"""A trained scorer, or a vector index of triple texts that scores triples by cosine."""
 
 
 @operator("relationship.triple_scores", batched=True)
@@ -74,8 +74,8 @@ def triple_scores(
 def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ranked[Relationship]:
     """Return the relationships of the document to which the question is restricted (its scope).
 
-    They are sorted by id and have the score 1. If the question has no scope or no document has the
-    name of the scope, all relationships are returned.
+    The relationships are sorted by id and have the score 1. If the question has no scope or no
+    document has the name of the scope, all relationships are returned.
     Source: RoG (Luo et al. 2024), data, one subgraph per question of CWQ and WebQSP.
     """
     chunks = [] if question.scope is None else chunk_table.chunks_of(question.scope)

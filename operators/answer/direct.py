@@ -31,7 +31,7 @@ def reader_values(
     holds consecutive pieces of the same kind. The `rows` of a block are the texts of these pieces,
     and `head` is the CSV header of this kind. `table` is true if the rows are numbered CSV rows
     with this header. `form`, `manner`, `cue` and `licence` describe the answer form. The licence is
-    empty if there are no context and no dependencies.
+    empty if there is neither a context nor a dependency.
     """
     form, dependencies = question.answer_form, tuple(dependencies)
     closed = pieces is None and not dependencies

@@ -45,7 +45,7 @@ def rerank(
     window: PositiveInt = 20,
     max_tokens: PositiveInt = 160,
 ) -> Ranked[Chunk]:
-    """Rerank the first `depth` chunks in the order of relevance given by a language model.
+    """Let a language model rerank the first `depth` chunks by their relevance to the question.
 
     The model sees the first 300 words of each chunk and replies with the numbers of the chunks,
     best first. Chunks that it does not list follow in their former order, which counts as a

@@ -18,7 +18,7 @@ from graphrag_bench.values import BoolArray, Chunk, FloatArray, Question, Ranked
 AT_ONCE = 64
 """The number of questions whose texts are embedded together."""
 TYPICAL = 50
-"""The number of chunks whose median cosine is subtracted from the cosine of a sentence."""
+"""The number of chunks whose median cosine is the baseline for the cosines of sentences."""
 
 
 @operator("chunk.route", batched=True)
@@ -37,10 +37,10 @@ def route(
 ) -> list[tuple[Ranked[Chunk], Routes]]:
     """Rerank chunks by former score and by routes, i.e. sentences with the title of another chunk.
 
-    A route leads from the chunk of the sentence, the parent, to the chunk with the title, the
-    child. Parents are the first `n_parents` chunks, and all given chunks can be children. The title
-    must occur as whole words. Brackets in the title, case and accents are ignored. There are no
-    routes between chunks with the same title.
+    A route leads from the parent (the chunk of the sentence) to the child (the chunk with the
+    title). Only the first `n_parents` chunks are parents. All given chunks can be children. The
+    title must occur as whole words. Brackets in the title, case and accents are ignored. There are
+    no routes between chunks with the same title.
     The score of a route is `max(0, cosine(question, sentence) - m) * share ** parent_weight`. The
     sentence is embedded together with the title of the parent. m is the median cosine of the first
     50 chunks. The share of a chunk is its former score divided by the best former score (0..1).

@@ -1,4 +1,4 @@
-"""Operators that rank communities by how many given nodes or how many chunks they contain."""
+"""Operators that rank communities by their number of chunks or of given nodes."""
 
 from typing import Literal
 

@@ -47,8 +47,8 @@ def with_block(
     """Add a block of pieces to the context, in order, up to the first piece that does not fit.
 
     `share` is the fraction of the token budget that the block may use, in addition to the tokens
-    that earlier blocks left unused. A share above 1 is a number of tokens, which limits the block
-    even if there is no budget. The context's `cut` lists the pieces that are not added.
+    that earlier blocks left unused. If `share` is above 1, it is the maximum number of tokens, even
+    if there is no budget. The context's `cut` lists the pieces that are not added.
     """
     before = context or Context(())
     n_tokens = [piece.n_tokens for piece in pieces]
@@ -267,10 +267,10 @@ def nodes_fitting(
     tokens: NonNegativeInt | None = None,
     types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
-    """Return the highest-ranked nodes, as many as fit into `tokens` tokens with their descriptions.
+    """Return the highest-ranked nodes whose descriptions together fit into `tokens` tokens.
 
-    If a node has no description, its name is counted. If `types` is not empty, the limit applies
-    only to nodes of these types, and all other nodes are kept.
+    The name replaces a missing description. If `types` is not empty, the limit applies only to
+    nodes of these types, and all other nodes are kept.
     Source: HyperGraphRAG (Luo et al. 2025), code.
     """
     if tokens is None:
@@ -316,9 +316,9 @@ def fitting(
     share: Share = 1.0,
     form: Form = "table",
 ) -> Ranked[Relationship]:
-    """Return the relationships that fit the context, without adding them to the context.
+    """Return the relationships that `context.relationships` would add to the context.
 
-    `context.relationships` would add the same relationships. A later operator can reorder them.
+    The context does not change. A later operator can reorder the relationships.
     Source: this project.
     """
     limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k

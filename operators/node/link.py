@@ -43,9 +43,9 @@ def match(
 ) -> Ranked[Node]:
     """Return the nodes whose names occur in the question, found without embeddings.
 
-    Every node has the score 1. `parts` lists the matchers in the order in which they are applied.
-    `dictionary` reads the question from left to right and finds the longest node names that do not
-    overlap. `mentions` looks up the extracted mentions, except mentions inside a name found before.
+    Every node has the score 1. The matchers in `parts` are applied in order. The part `dictionary`
+    reads the question from left to right and finds the longest node names that do not overlap. The
+    part `mentions` looks up the extracted mentions, except mentions inside a name already found.
     `single_words` selects which one-word names can match: titles of passages (`titles`), words that
     have a capital letter or a digit in the question (`proper`), all words (`any`) or no words
     (`none`). A one-word mention also matches if it has a capital letter or a digit in the question.

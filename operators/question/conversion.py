@@ -1,6 +1,6 @@
 """Operators that find the entities and keywords of a question, and make queries from keywords.
 
-Names of entities are normalised. Entities and keywords are distinct.
+Names of entities are normalised. Duplicate entities and keywords are removed.
 """
 
 from typing import Literal
@@ -29,7 +29,7 @@ class NamedEntities(BaseModel):
 def entities_given(question: Question) -> Mentions:
     """Return the topic entities that the data set stores with the question, without duplicates.
 
-    Their names are not normalised. They are not the gold answers of the question.
+    The names are not normalised. Topic entities are not the gold answers of the question.
     Source: RoG (Luo et al. 2024), field `q_entity`; SubgraphRAG (Li et al. 2025), Section 2.
     """
     return Mentions(unique(question.entities))

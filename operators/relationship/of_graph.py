@@ -29,9 +29,9 @@ def degrees_of_ends(graph: Graph, rows: IntArray) -> IntArray:
 
 
 def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArray:
-    """Return the positions of `rows`, highest summed degree of head and tail first.
+    """Sort relationships by summed degree of head and tail, and return their positions in `rows`.
 
-    Ties are broken by higher weight, then by lower values in `ties`.
+    The highest sum is first. Ties are broken by higher weight, then by lower values in `ties`.
     """
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((ties, -weight, -degrees_of_ends(graph, rows)))
@@ -92,7 +92,7 @@ def aggregator(
     """Rank all relationships by the score of the source node plus the score of the target node.
 
     With `unit="pair"`, only the first of several relationships between the same two nodes is
-    ranked. The scores of all relationships are also returned. They are computed on each access.
+    ranked. The scores of all relationships are also returned, and computed only when they are read.
     With `keep_scores="best"`, relationships with score 0 are not ranked, and every relationship
     that is not ranked gets the score 0.
     Source: Zhou et al. (2025), Section 6.1, relationship "Aggregator".
