@@ -120,7 +120,7 @@ def _make_questions(
     options: Namespace, hops: tuple[int, ...], experiment: Experiment
 ) -> tuple[list[QA], int]:
     models, failures, llm = experiment.models, experiment.settings.failures, None
-    texts = [document.passage for document in experiment.dataset.documents]
+    texts = (document.passage for document in experiment.dataset.documents)
     if options.kind == "specific" and not is_english(texts):
         raise UserError(
             "kind=specific needs an English corpus. Use kind=abstract with a model that writes the "

@@ -2,11 +2,14 @@
 
 import json
 import re
+from argparse import Namespace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from toy_runs import WEIGHTLESS, command, command_error, metrics, records, run_folder
 
+from graphrag_bench.cli.questions import _make_questions
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import Chat
@@ -35,6 +38,14 @@ def folder_of(*arguments: str) -> Path:
     assert ended.code == 0, ended.err
     lines = [line for line in ended.out.splitlines() if line.startswith("set: ")]
     return Path(lines[0].removeprefix("set: "))
+
+
+def test_only_the_first_texts_are_read_to_detect_the_language() -> None:
+    documents = [Mock(passage="Ada baute eine Mühle in der Stadt.") for _ in range(200)]
+    corpus = iter([*documents, None])  # the last has no passage
+    experiment = Mock(dataset=Mock(documents=corpus))
+    with pytest.raises(UserError, match="English"):
+        _make_questions(Namespace(kind="specific"), (1,), experiment)
 
 
 def rows(folder: Path) -> list[dict[str, object]]:
