@@ -63,7 +63,7 @@ show_briefly(NodeAttributes)
 
 
 WHOLE = ""
-"""Text of a fragment that is the entire description, so that it is not stored a second time."""
+"""Placeholder for a fragment that is the entire description, to avoid storing it twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +71,8 @@ class Fragments(Columns):
     """Texts from which the descriptions of nodes (or relationships) were merged, with their chunks.
 
     A fragment is a text of one chunk that became part of a description. `texts` are the distinct
-    texts. `text` and `chunk`, int64 (n,), are the position in `texts` and the chunk of each
-    fragment. The fragments of the description in row i are `starts[i]:starts[i + 1]`.
+    texts. Fragment k has the text `texts[text[k]]` and comes from chunk `chunk[k]` (int64 arrays).
+    The fragments of the description in row i are `starts[i]:starts[i + 1]`.
     """
 
     texts: Texts

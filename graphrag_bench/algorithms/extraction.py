@@ -13,8 +13,8 @@ RowT = TypeVar("RowT")
 class Extracted(Generic[RowT]):
     """Extraction from all chunks, with statistics.
 
-    `rows` has an object of the class `kind` for each chunk, in chunk order. `counted` maps a
-    statistic to the field of these objects whose items it counts.
+    `rows` has an object of the class `kind` for each chunk, in chunk order. `counted` maps the name
+    of a statistic to a field of these objects. The statistic is the number of items in this field.
     """
 
     kind: ClassVar[type[Any]]

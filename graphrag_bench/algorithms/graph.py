@@ -276,7 +276,7 @@ class Graph(Columns):
         return _quoted(self.node_fragments, node, described, self.node_chunk)
 
     def chunks_of_relationship(self, row: int) -> tuple[int, ...]:
-        """Return the chunks that the description of a relationship comes from, as `chunks_of_node`.
+        """Return the chunks of the description of a relationship, as in `chunks_of_node`.
 
         If the relationship has a name but no description, all its chunks are returned.
         """

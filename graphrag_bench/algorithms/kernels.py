@@ -59,10 +59,10 @@ def walk_step(
     """Compute one step of a random walk with restarts, and return the change of all masses (L1).
 
     The mass of a node is the probability that the walk is there. `mass` has the masses before the
-    step, `step` gets the masses after it, and `restart` has the restart probabilities. All three
-    are float64 (n, k), and the change is returned for each column. The walk reaches node v from the
-    nodes `nodes[starts[v]:starts[v + 1]]` with the probabilities in the same slice of `chances`.
-    The mass of `isolated` nodes is distributed in proportion to `restart`.
+    step, and the array `step` is filled with the masses after the step. `restart` has the restart
+    probabilities. These arrays are float64 (n, k). The change is returned for each column. Node v
+    is reached from `nodes[starts[v]:starts[v + 1]]` with the probabilities in the same slice of
+    `chances`. The mass of `isolated` nodes is distributed in proportion to `restart`.
     """
     k, flat, n_ways = mass.shape[1], mass.reshape(-1), len(nodes)
     lost, change, own = np.zeros(k), np.zeros(k), np.zeros(k)

@@ -38,7 +38,7 @@ _ABOVE_AND_BELOW = 200
 def bare_name(name: str) -> str:
     """Return a name without bracketed text, leading article and possessive ending.
 
-    A part without which nothing would remain is kept, as in `(1985)`.
+    A part is kept if nothing else would remain, as in `(1985)`.
 
     >>> bare_name("The Kraus House (novel)")
     'Kraus House'

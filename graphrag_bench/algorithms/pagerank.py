@@ -121,7 +121,7 @@ class Reset(NamedTuple):
 
 
 class Mass(NamedTuple):
-    """PageRank of the distinct rows in `rows`, or of all rows if `rows` is None. Others have 0."""
+    """PageRank of the distinct rows in `rows` (None: all rows). All other rows have PageRank 0."""
 
     rows: IntArray | None
     values: FloatArray
@@ -197,7 +197,7 @@ def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> Floa
 
 
 _IN_CACHE = 2**17
-"""Number of masses up to which scipy is as fast as the compiled loop, with equal results."""
+"""Up to this number of masses, scipy is as fast as the compiled loop. The results are equal."""
 
 
 def _step(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 Kernel = tuple[int, ...]
-"""A path, given as the positions of its triples in the first ranking, in their direction."""
+"""Triples of a path from its start to its end, as positions in the first ranking."""
 Ways = Mapping[int, Sequence[tuple[int, int]]]
 """For each node, pairs of a triple (its position in the first ranking) and the node it leads to."""
 Search = Literal["dijkstra", "bfs", "random_walk"]

@@ -100,7 +100,7 @@ class StepNodes:
 
 @dataclass(frozen=True)
 class Route:
-    """Link from the chunk `parent` to the chunk `child`, which a sentence of `parent` names.
+    """Link from the chunk `parent` to the chunk `child`. The `sentence` of `parent` names `child`.
 
     `score` is added to the score of `child`.
     """

@@ -59,9 +59,9 @@ FOLDER = "views"
 class Pairs(Columns):
     """Pairs of nodes that are joined by relationships in either direction.
 
-    `source` and `target` are int64 (n_pairs,), and `source` <= `target`. `weight`, float64
-    (n_pairs,), is the summed weight of the relationships of a pair. `first`, int64 (n_pairs,), is
-    the first relationship. `of`, int64 (n_relationships,), is the pair of each relationship.
+    `source` and `target` (int64, n_pairs) are the nodes, with `source` <= `target`. For each pair,
+    `weight` (float64) is the summed weight, and `first` (int64) is the first relationship. The
+    array `of` (int64, n_relationships) maps each relationship to its pair.
     """
 
     source: IntArray

@@ -25,7 +25,7 @@ UNKNOWN = "unknown"
 ABSTRACT = "abstract"
 """Type of questions about a whole corpus. `graphrag-bench questions` can generate them."""
 COLLECTIONS = {"beir": ("name", "split"), "ir_datasets": ("name",)}
-"""Settings that choose a data set from a collection, by the card of the collection."""
+"""For the card of each collection, the settings that select one of its data sets."""
 Split = Literal["all", "dev", "test"]
 DEV_SHARE = 0.5
 """The default fraction of the questions that belong to the development split."""
@@ -38,8 +38,8 @@ class _Part(BaseModel):
 class Download(_Part):
     """A file to download, given as `path` in a data set on the Hugging Face hub or as `url`.
 
-    `path` may be a pattern. `hub` overrides `Source.hub`. `to` is the file name on disk (by
-    default the published name), or a folder with a slash at the end. `size` (in bytes) and `sha256`
+    `path` may be a pattern. `hub` overrides `Source.hub`. The file name on disk is `to`, by default
+    the published name. If `to` ends with a slash, it is a folder. `size` (in bytes) and `sha256`
     are checked. For an archive, `members` maps patterns of member names to file names on disk. An
     empty file name stands for the last part of the member's name.
     """
@@ -84,8 +84,8 @@ class Card(_Part):
     says whether the layout was checked against the original files, and `checked` names these files.
     `counts` are the expected numbers of documents and questions, and `counts_from` is their source.
     `answers` is the answer form of all questions, or maps question types and `default` to answer
-    forms. `abstract` says whether the questions are about the whole corpus. If `abstract` is None
-    and `answers` is a single form, the questions are abstract if the form is prose.
+    forms. `abstract` says whether the questions are about the whole corpus. By default, a single
+    form in `answers` decides: questions with answers in prose are abstract.
     """
 
     name: str
@@ -124,7 +124,7 @@ class Card(_Part):
         return by_type.get(question_type, by_type["default"])
 
     def abstract_type(self, question_type: str) -> bool | None:
-        """Return whether a question type is abstract. None means that the answer form decides."""
+        """Return whether a question type is abstract, or None if its answer form decides."""
         if question_type == ABSTRACT:
             return True
         if self.abstract is None and isinstance(self.answers, str):
@@ -250,7 +250,7 @@ class Dataset:
 
     @property
     def question_set(self) -> str:
-        """Name of the split or questions file, or of the folder of `questions.jsonl`."""
+        """Name of the split or questions file. `questions.jsonl` is named after its folder."""
         file = self.questions_file
         if file is None:
             return str(self.settings.get("split", ""))

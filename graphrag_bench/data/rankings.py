@@ -30,7 +30,7 @@ _JSON = (
 RankGroups = Sequence[Sequence[str]]
 """The passages at each rank. Passages with equal scores share a rank."""
 RankingRow = tuple[str, str, RankGroups, object]
-"""A place in the file for error messages, a question, its passages at each rank, and its answer."""
+"""Position in the file (for errors), question, passages at each rank, and answer."""
 
 
 class _Row(FileRow):
@@ -186,7 +186,7 @@ class _Matcher:
             self._questions[without_spaces(question.text)].append(question.id)
 
     def documents(self, passage: str) -> Sequence[str]:
-        """Return the ids of the documents that match a passage, or a made-up id without a match."""
+        """Return the ids of the documents that match a passage. If none matches, make up an id."""
         self.n_passages += 1
         if passage in self.ids:
             return [passage]

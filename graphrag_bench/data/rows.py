@@ -51,8 +51,8 @@ class Rows:
 
     `places` maps each question to its position in the files. The evidence items in `absent` may be
     missing from the corpus and then count as not retrieved. `subgraphs` holds the triples of the
-    documents. `files` maps a name of several documents, such as a file that was split, to the ids
-    of these documents. Evidence may be such a name. `notes` are shown with the results.
+    documents. Evidence may be a name for several documents, e.g. the name of a file that was split.
+    `files` maps such names to document ids. `notes` are shown with the results.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -160,7 +160,7 @@ def objects(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def n_records(path: Path) -> int:
-    """Return the number of rows in a parquet or JSON lines file, or in all files of a pattern."""
+    """Return the number of rows in parquet or JSON lines files. `path` may be a pattern."""
     files = files_of(path)
     if files[0].suffix != ".parquet":
         return sum(bool(line.strip()) for file in files for _, line in _lines(file))
@@ -205,7 +205,7 @@ def json_file(path: Path) -> object:
 
 
 def json_by_id(path: Path) -> Iterator[tuple[str, object]]:
-    """Yield the items of an object with their keys, or of a list with QIDs or positions from 1."""
+    """Yield (id, item) pairs. The id is the key, or in a list the QID or the position from 1."""
     content = json_file(path)
     if isinstance(content, Mapping):
         yield from content.items()
@@ -215,7 +215,7 @@ def json_by_id(path: Path) -> Iterator[tuple[str, object]]:
 
 
 def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield place and content of each item of a JSON list, a JSON object, or each JSON line."""
+    """Yield place and content of each JSON line, of each item of a JSON list, or of one object."""
     lines = list(filter(bytes.strip, _content(path).split(b"\n", 2)))
     with suppress(ValueError):
         if len(lines) > 1 and json.loads(lines[0]) is not None:

@@ -144,8 +144,8 @@ def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
     """Split a text into overlapping windows of at most `room` tokens.
 
     Yield (start, end) of each window, counted in tokens. `begins` marks the tokens that begin a
-    word. If possible, a window ends at a word boundary in its second half. Consecutive windows
-    share an eighth of `room`, or up to a quarter to begin the second window with a word.
+    word. If possible, a window ends at a word boundary in its second half. Windows overlap by an
+    eighth of `room`, or by up to a quarter if a window can then begin with a word.
     """
     overlap = room // OVERLAP
     start = 0

@@ -24,14 +24,14 @@ _OFFSET_BY_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet", "longforme
 
 
 def dimension_in_files(folder: Path) -> int | None:
-    """Return the vector dimension that the files of a model state. If no file does, return None."""
+    """Read the vector dimension from the files of a model. If it is missing, return None."""
     pooled = _json(folder / "1_Pooling/config.json").get("word_embedding_dimension")
     stated = (pooled, _json(folder / _CONFIG).get("hidden_size"))
     return next((one for one in stated if isinstance(one, int)), None)
 
 
 def window_in_files(folder: Path) -> int | None:
-    """Return the smallest window, including special tokens, that the files state, or None."""
+    """Read the smallest window (with special tokens) from the files. If missing, return None."""
     stated = [n_positions(folder)]
     for part in _parts(folder):
         files = part.glob("sentence_*_config.json")
@@ -41,7 +41,7 @@ def window_in_files(folder: Path) -> int | None:
 
 
 def n_positions(folder: Path) -> int | None:
-    """Return the number of position embeddings of a model. If no file states it, return None."""
+    """Read the number of position embeddings from a model's files. If missing, return None."""
     for part in _parts(folder):
         config = _json(part / _CONFIG)
         if (stated := finite(config.get("max_position_embeddings"))) is not None:
@@ -131,7 +131,7 @@ def _parts(folder: Path) -> Iterator[Path]:
 
 
 def _json(path: Path, kind: type[Any] = dict) -> Any:
-    """Return the content of a JSON file. Without content of the type `kind`, return `kind()`."""
+    """Read a JSON file. If it is missing or has a content of another type, return `kind()`."""
     try:
         content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
     except ValueError as error:

@@ -58,7 +58,7 @@ class SentenceEmbedder(Embedder):
         """Identifier that covers everything that affects a vector, e.g. revision and precision.
 
         A model folder is identified by name and content. A hub model is identified by name and
-        revision. `hub` stands for its dimension, and for its window unless `window` is set.
+        revision. Its dimension, and its window if `window` is not set, are written as `hub`.
         """
         if self.model == PACKAGED:
             try:
@@ -197,7 +197,7 @@ class SentenceEmbedder(Embedder):
 
 
 def written(model_kwargs: Mapping[str, Any] | None) -> str:
-    """Return the end of an identity: `:` and the arguments as JSON, or "" without arguments."""
+    """Return `:` and the arguments as JSON, for an identity. Without arguments, return ""."""
     return f":{json.dumps(model_kwargs, sort_keys=True)}" if model_kwargs else ""
 
 

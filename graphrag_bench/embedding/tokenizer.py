@@ -47,7 +47,7 @@ class OpenAIEncoding:
 
 
 class FastTokenizer:
-    """Fast tokenizer. `read`, called on first use, returns the content of `tokenizer.json`."""
+    """Fast tokenizer. On first use, it calls `read` for the content of `tokenizer.json`."""
 
     is_estimate = False
 

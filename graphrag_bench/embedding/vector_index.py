@@ -51,7 +51,7 @@ class DeviceRows:
         return best.cpu().numpy(), ids.cpu().numpy()
 
     def at_least(self, queries: Vectors, least: float, most: int) -> tuple[IntArray, ...] | None:
-        """Find (query, row) pairs with a product >= `least`. Beyond `most` pairs, return None."""
+        """Find (query, row) pairs with a product >= `least`. Over `most` pairs give None."""
         import torch
 
         wanted = torch.tensor(queries, dtype=torch.float32, device=self._rows.device)

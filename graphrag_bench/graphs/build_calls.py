@@ -159,7 +159,7 @@ def require_any_success(step: str, failures: Sequence[object], n_replies: int, a
 
 
 def text_budget(llm: ChatModel, prompt: Prompt, max_tokens: int) -> int:
-    """Return the number of tokens that prompt and reply leave for texts in the context window."""
+    """Return how many tokens of the context window are left for texts, after prompt and reply."""
     if (window := llm.window) is None:
         return _MOST_OF_TEXTS
     reserve = count_tokens(prompt.text) + max_tokens + _BESIDE_TEXTS

@@ -30,7 +30,7 @@ ADVICE = (
 CO_OCCURS = "occurs with"
 
 _REPLY_SHARE = 0.75
-"""Estimated length of both replies together, in tokens per token of the chunk."""
+"""Estimated tokens of the two replies about a chunk, divided by the tokens of the chunk."""
 _PLACES = (
     ("head", "subject", "source"),
     ("relation", "predicate", "relationship"),
@@ -118,10 +118,10 @@ def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> 
     """Extract entities, noun phrases and triples from each sentence with spaCy.
 
     A triple is the subject, verb and object of a clause. The title of a passage replaces he, she,
-    it and they as a subject. In a sentence of at most 8 named entities, co-occurrence triples join
-    every two of these that no clause joins. The title, if it is not one of them, is also joined
-    with each named entity. `statistics["relation_share"]` is the fraction (0..1) of sentences with
-    a subject, a verb and an object.
+    it and they as a subject. Two named entities without such a triple get a co-occurrence triple,
+    unless their sentence has more than 8 named entities. The same holds for the title and a named
+    entity, but in any sentence. `statistics["relation_share"]` is the fraction (0..1) of sentences
+    with a subject, a verb and an object.
     """
     rows, n_sentences, n_related = [], 0, 0
     for title, tagged in sentences.read_chunks(chunk_table, nlp, progress):

@@ -30,7 +30,7 @@ from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 FactCount = Literal["read", "chunk"]
 """The weight of a fact: its number of extractions (`read`) or its number of chunks (`chunk`)."""
 Titles = Literal["off", "about"]
-"""If `about`, the title of a passage is an entity joined with the passage's other entities."""
+"""If "about", a passage's title is an entity that is joined with its other entities."""
 KG_ATTRIBUTES = frozenset({"node.name", "relationship.name", "relationship.weight"})
 SYNONYM = "synonym of"
 
@@ -43,8 +43,8 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
     in order of first appearance. Each distinct triple (head, relation, tail) is a relationship, and
     its weight is the number of times it was extracted. Triples with an empty part, and triples with
     equal head and tail, are dropped. If `titles` is "about" (an option of this project), the title
-    of a passage becomes its first entity. New triples join the title with the entities of the
-    passage that no extracted triple joins with it. Raises UserError if nothing was extracted.
+    of a passage becomes its first entity. If an entity of the passage shares no extracted triple
+    with the title, a new triple joins the two. Raises UserError if nothing was extracted.
     Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2.
     """
     return _merged(extraction, chunk_table, titles).graph(len(chunk_table))
@@ -190,7 +190,7 @@ def synonym_pairs(
 _SLACK = 1e-5
 """A number larger than the rounding error of a cosine."""
 _FEW = 100
-"""If there are more candidate pairs per vector, faiss searches for the nearest vectors instead."""
+"""With more candidate pairs per vector than this, faiss searches for the nearest vectors."""
 
 
 def _at_once(n: int) -> int:
@@ -201,7 +201,7 @@ def _at_once(n: int) -> int:
 def _shortened(vectors: Vectors) -> Vectors:
     """Return shorter vectors whose inner products are upper bounds of the original inner products.
 
-    A shorter vector has a quarter of the dimensions, and the length of the omitted part at its end.
+    A vector is projected to a quarter of its dimensions. The norm of the rest is appended.
     """
     inside = vectors @ np.linalg.eigh(vectors.T @ vectors)[1][:, -(vectors.shape[1] // 4) :]
     left = (vectors**2).sum(axis=1) - (inside**2).sum(axis=1)

@@ -22,8 +22,8 @@ NO_ENTITIES = (
 class Merger:
     """Builder of a graph from mentions of entities and relationships.
 
-    All entities with the same normalised name become one node. `normalised` normalises a name. If
-    `signs` is false, it keeps only letters and digits. If `named` is true, equal triples (head,
+    All entities with the same normalised name become one node. If `signs` is false, `normalised`
+    keeps only the letters and digits of a name. If `named` is true, equal triples (head,
     relation, tail) become one relationship. Otherwise, all mentions of the same two nodes become
     one relationship, whatever their direction. `nodes` maps names to rows, `relationships` maps
     triples to rows, and `keywords` contains pairs (relationship, keyword).

@@ -28,7 +28,7 @@ _FIELD = (
 )
 """The delimiter `<|>` and its common variants: `<||>`, `<|#|>`, `< | >`, `＜｜＞`, `&lt;|&gt;`."""
 _WEAK = {"|": r"(?<!\\)[|｜│¦]", "\t": r"\t", r"\t": r"\\t", ",": r","}
-"""Other delimiters. A record is split at such a delimiter only if it also comes after the kind."""
+"""Other delimiters. They split only records in which such a delimiter follows the kind."""
 _END = re.compile(
     rf"{_OPEN}{_S}{_BAR}*{_S}complet\w*{_S}{_BAR}*{_S}{_CLOSE}|\{{completion_delimiter\}}"
     r"|(?m:^[\s*(]*completed?[\s*).]*$)",

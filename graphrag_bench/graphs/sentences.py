@@ -82,11 +82,11 @@ def central_sentences(
 ) -> list[list[str]]:
     """Return the most central sentences of each group. A group is a pair (sentences, max_tokens).
 
-    All sentences are returned if they fit `max_tokens`, and otherwise at least one, in the given
-    order. The centrality of a sentence is its mean cosine to all sentences of the group. Embeddings
-    use only the first 48 words. Ties are broken by order. Sentences of fewer than four words are
-    skipped, unless all sentences are that short. A sentence is also skipped if its cosine to a more
-    central selected sentence is 0.9 or more.
+    The order of sentences is kept. If all sentences fit `max_tokens`, all are returned. Otherwise,
+    at least one is returned. The centrality of a sentence is its mean cosine to all sentences of
+    the group. Embeddings use only the first 48 words. Ties are broken by order. Sentences of fewer
+    than four words are skipped, unless all are that short. A sentence is also skipped if its cosine
+    to a more central selected sentence is 0.9 or more.
     Source: Erkan and Radev 2004 (LexRank), section 3.
     """
     central = [list(dict.fromkeys(texts)) for texts, _ in groups]

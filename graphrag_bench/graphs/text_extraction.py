@@ -136,8 +136,8 @@ def nlp_facts(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> FactE
     """Make a fact of each sentence. Its entities are the named entities that spaCy finds.
 
     The sentence is also the description of its entities. Dates, amounts and counts are not
-    entities. The title of the passage is the first entity of every fact, and precedes sentences
-    that do not contain it. Sentences without entities are left out.
+    entities. The title of the passage is the first entity of every fact. If a sentence does not
+    contain the title, the title is prepended. Sentences without entities are left out.
     Source: this project.
     """
     rows = []
@@ -196,7 +196,7 @@ def _glean(
 ) -> tuple[list[list[RecordReply]], dict[str, float]]:  # fmt: skip
     """Return the replies about each chunk, and their statistics.
 
-    The three `prompts` ask for records, then for missed records, then whether records are missing.
+    The three `prompts` ask for records, for missed records, and whether records are missing.
     A conversation ends after a reply without records or when the context window is full. Failed
     rounds and rounds that do not fit the window are counted as `failed_gleanings`.
     """

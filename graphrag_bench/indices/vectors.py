@@ -58,7 +58,7 @@ def named_text(name: str, described: str) -> str:
 
 
 def node_texts(graph: Graph, *, named: bool = False) -> list[str]:
-    """Return node descriptions, after the names if `named`. Names replace empty descriptions."""
+    """Return each node's description, or else its name. If `named`, the name comes first."""
     described = list(graph.descriptions) if graph.descriptions else [""] * graph.n_nodes
     rows = zip(graph.names, described, strict=True)
     return [named_text(name, text) if named else text or name for name, text in rows]

@@ -20,9 +20,9 @@ class _Entry(BaseModel):
 class PrintedMethod(_Entry):
     """Settings that correspond to a method in a paper's table.
 
-    A run must have the settings `run`. `also` lists the paper's values of other settings. `seeds`
-    (`NAME=0..9`) is a setting and its values in the runs over which the paper averages. `ignores`
-    lists prefixes of settings that do not affect the method. `source` is the section of the paper.
+    A run must have the settings `run`. `also` lists the paper's values of other settings. The paper
+    averages over the values of a setting in `seeds` (`NAME=0..9`). `ignores` lists prefixes of
+    settings that do not affect the method. `source` is the section of the paper.
     """
 
     run: list[str]
@@ -83,7 +83,7 @@ class PrintedSet(_Entry):
         return f"questions/{self.run_card}/abstract"
 
     def words(self, *, corpus: bool = False) -> list[str]:
-        """Return the overrides that select the data set. `corpus` drops generated questions."""
+        """Return overrides that select the data set. If `corpus`, leave out generated questions."""
         generated = self.abstract and not corpus
         questions = [f"dataset.questions={self.questions_folder}"] if generated else []
         return [f"dataset={self.run_card}", *questions, *self.run]

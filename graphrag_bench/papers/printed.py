@@ -160,7 +160,7 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Settings of a run that measures a cell. `extra` has the settings of its level and seed."""
+    """Settings of a run that measures a cell. `extra` sets the level and seed."""
 
     table: PaperTable
     cell: PrintedCell
@@ -192,7 +192,7 @@ class Recipe:
         return self.table.metric(self.cell)
 
     def on(self, *extra: str) -> "Recipe":
-        """Return the recipe of a run with the settings in `extra` that affect the method."""
+        """Return the recipe with the settings `extra`, except those that the method ignores."""
         return replace(self, extra=self.relevant(extra))
 
     @property
@@ -212,7 +212,7 @@ class Recipe:
     def row_words(self) -> tuple[str, ...] | None:
         """The overrides of the run except the data set, or None if the data set has no card.
 
-        Settings of the row override settings of the method, then of the table, then of the paper.
+        Settings have this order of precedence: row, method, table, paper.
         """
         own, table, paper = self.required, self.table, self.table.paper
         if self.place.run_card is None:
@@ -235,7 +235,7 @@ class Recipe:
 
     @property
     def model(self) -> str:
-        """The printed name of the model. If a model has two names, the name in this table."""
+        """The printed name of the model. If it has two names, this table's name is used."""
         name, known = self.cell.llm or self.table.paper.llm, self.table.paper.llms
         listed = self.table.llms if name in known else ()
         return next((one for one in listed if known[one].run == known[name].run), name)
@@ -253,7 +253,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Part:
-    """Run that measures a cell at one level (see `PrintedSetting`), or a pair for a win rate."""
+    """Run (two for a win rate) that measures a cell at one level (see `PrintedSetting`)."""
 
     level: str
     own: Recipe

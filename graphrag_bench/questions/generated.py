@@ -46,7 +46,7 @@ def distinct(questions: Iterable[QA]) -> list[QA]:
 
 
 def write_set(folder: Path, dataset: Dataset, questions: Sequence[QA]) -> None:
-    """Write corpus and questions to a folder. Raises UserError if the folder has others."""
+    """Write corpus and questions to a folder. Raises UserError if it has other questions."""
     rows = [
         {"id": f"{one.type}-{number:04d}"} | {k: v for k, v in asdict(one).items() if v is not None}
         for number, one in enumerate(questions, 1)

@@ -17,7 +17,7 @@ from graphrag_bench.text import safe_name
 
 _SETTINGS = ("name", "root", "openie", "questions")
 _OWN = ("jsonl", "folder", "beir")
-"""Cards for the user's own files. The name of the folder is part of the data set's name."""
+"""Cards for the user's own files. Such a data set is named after its card and its folder."""
 FOLDER, PACKAGE = "folder", "ir_datasets"
 """Names of two readers: for a folder of texts, and for data sets in the package ir_datasets."""
 _MODULES = {
@@ -72,7 +72,7 @@ def read_dataset(
     files: dict[str, Path | None] = {}
     if card.reader == PACKAGE:
         if root or openie or not own:
-            raise UserError(f"dataset={name} needs dataset.name=NAME, but no root or openie.")
+            raise UserError(f"dataset={name}: set dataset.name, but not dataset.root or openie.")
         corpus, rows = Path(own), ir_datasets(own)
     else:
         folder = _folder(card, root, Path(home), own)

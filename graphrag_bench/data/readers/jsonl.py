@@ -158,8 +158,8 @@ def _evidence_id(item: Any, rows: Rows, named: Callable[[], dict[str, list[str]]
 
     The item may be the id, the title or the text of a document, an object with such a field, or a
     list that begins with an id, title or text (as in HotpotQA). A list of alternative ids (as in
-    AutoRAG) becomes one evidence item. A title or text of several documents is returned unchanged.
-    An unknown item is also returned unchanged, and `Rows.gold_error` reports it.
+    AutoRAG) becomes one evidence item. A title or text that several documents share is returned
+    unchanged. An unknown item is also returned unchanged, and `Rows.gold_error` reports it.
     """
     ids = [*map(str, item)] if isinstance(item, list) else []
     if len(ids) > 1 and rows.documents.keys() >= {*ids}:
