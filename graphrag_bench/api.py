@@ -48,7 +48,7 @@ def dataset(
     questions: str | Path | None = None,
     **settings: object,
 ) -> Dataset:
-    """Read a data set from `root`. The default is `home`/data or the folder of its card.
+    """Read a data set from `root`, by default the folder of its card or `home`/data/<name>.
 
     `questions` is a file or folder of generated questions, which replace the questions of the data
     set. `settings` are the settings of a synthetic data set, or the `name` and the `split` of a
@@ -137,9 +137,9 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
 class EditablePipeline:
     """A method whose steps can be read and edited. It is made by `gb.method`.
 
-    A run may change settings so that the context fills its budget. It keeps the settings that the
-    user has chosen. These are the parameters in `given`, the step settings that use them (with the
-    paths in `readers`), and all settings of steps that differ from `original`.
+    A run may change settings so that the context fills its budget, except settings that the user
+    has chosen. `given` lists the chosen parameters, and `readers` lists the paths of step settings
+    that use them. If a step differs from `original`, all its settings count as chosen.
     """
 
     method: dict[str, Any]

@@ -80,7 +80,7 @@ class Texts:
         return [self[int(row)] for row in np.asarray(rows)]
 
     def join_rows(self, matrix: Any, separator: str) -> "Texts":
-        """Return a text per row of a CSR matrix. It joins the texts at the columns of the row."""
+        """For each row of a CSR matrix, join the texts at the columns of the row."""
         texts, columns = list(self), matrix.indices.tolist()
         rows = pairwise(matrix.indptr.tolist())
         return Texts.of([separator.join([texts[c] for c in columns[a:b]]) for a, b in rows])
@@ -137,9 +137,8 @@ def _stored(columns: Any) -> dict[str, Any]:
 class TextRows(Columns, Mapping[str, int]):
     """A mapping from texts to numbers on disk. Keys are found by their check sums.
 
-    `texts` are the distinct keys, and `numbers`, int64 (n,), are their values. `sums`, uint32 (n,),
-    are the CRC-32 check sums of the texts, ascending. `order`, int64 (n,), maps each check sum to
-    its position in `texts`.
+    `texts` are the distinct keys, and `numbers` (int64) are their values. `sums` (uint32) are the
+    CRC-32 check sums of the texts, ascending, and `order` (int64) are their positions in `texts`.
     """
 
     texts: Texts

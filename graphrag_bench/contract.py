@@ -39,7 +39,7 @@ TokensOf = Callable[[Mapping[str, Any], "Sizes"], tuple[float, float]]
 CallsOf = Callable[[Mapping[str, Any], "Sizes"], int]
 """Function of settings and sizes. It returns the number of calls to build an artifact."""
 _ROWS = {"nodes": "n_nodes", "relationships": "n_relationships", "chunks": "__len__"}
-"""The attribute of the graph or the chunk table that counts the rows of each table."""
+"""For each table, the attribute of the graph or chunk table with the number of rows."""
 
 
 @dataclass(frozen=True)
@@ -352,8 +352,8 @@ def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> di
     """Map each slot to the value that an operator returned for it. None values are left out.
 
     Raises WrongReturn for a value of the wrong type, an id that is not in the graph or the chunk
-    table, and scores that are not finite or of the wrong length. Ids and lengths are not checked if
-    the operator needs another graph instead of `graph`. Lazy scores are not checked.
+    table, and scores that are not finite or of the wrong length. Ids and lengths for other graphs
+    than `graph` and values of lazy scores are not checked.
     """
     values = result if isinstance(result, tuple) else (result,)
     if len(values) != len(operator.returns):

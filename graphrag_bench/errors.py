@@ -154,8 +154,8 @@ def by_prefix(
 ) -> T:
     """Return the value of the key `name`, or of the only key that starts with `name`.
 
-    Raises UserError if no key or more than one key starts with `name`. The message lists keys.
-    `shown` returns the note on a key, given the value of the key.
+    Raises UserError if no key or more than one key starts with `name`. The message lists keys, each
+    with the note that `shown` returns for the value of the key.
 
     >>> by_prefix("3f", {"3f9a": 1, "77b0": 2}, "run", "runs")
     1

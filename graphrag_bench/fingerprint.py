@@ -35,14 +35,14 @@ _IMPORT_FUNCTIONS = _LOADERS | {
     "spec_from_file_location", "SourceFileLoader", "run_path", "run_module", "iter_modules",
     "walk_packages", "resolve_name",
 }  # fmt: skip
-"""Functions that import computed names. A plug-in that calls one depends on its whole package."""
+"""Functions that import computed names. A plug-in that uses them depends on its whole package."""
 _IGNORED_ATTRIBUTES = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__"}
 _LITERALS = (str, int, float, complex, bool, bytes, type(None), type(...))
 _ModuleCode = tuple[str, Sequence[str]]
 """The digest of a module, and the names of the modules that it imports."""
 _Parsed = tuple[str, Sequence[tuple[str, Sequence[str]]], Sequence[str], bool]
-"""The digest of a module, the names that it imports from each module (with leading dots), the names
-in `__all__`, and whether it imports modules by computed names."""
+"""The digest of a module, its imports as (module, names), the names in `__all__`, and whether names
+of imported modules are computed. Relative imports keep their leading dots."""
 _loaded: dict[str, tuple[list[object], _ModuleCode]] = {}
 _stored_parses = lru_cache(read_cache)
 
@@ -76,7 +76,7 @@ def file_digest(path: Path) -> str:
 
 
 def stored_digest(path: Path) -> str:
-    """Return the `file_digest` of a file from a cache, unless the size or times have changed."""
+    """Return the `file_digest` of a file. It is cached until the size or a time stamp changes."""
     stat = path.stat()
     return _cached_digest(path.resolve(), (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
 
@@ -260,7 +260,7 @@ def _module(name: str) -> _ModuleCode | None:
 
 
 def _imported_names(base: str, names: Sequence[str], spec: ModuleSpec) -> Iterator[str]:
-    """Yield the names in an import that may be modules, and the packages that contain them."""
+    """Yield the names of possible modules in an import, and the packages that contain them."""
     try:
         base = resolve_name(base, spec.parent)
     except ImportError:  # beyond the top-level package

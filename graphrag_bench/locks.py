@@ -1,4 +1,4 @@
-"""Lock files that work on network drives, where locks of the operating system do not."""
+"""Lock files that work on network drives, unlike the locks of the operating system."""
 
 import fcntl
 import time
@@ -14,7 +14,7 @@ LEASE_SECONDS = 300.0
 because a compiled function such as Leiden can stop the heartbeat thread."""
 _HEARTBEAT_SECONDS = 15.0
 _SECONDS_EMPTY = 600.0
-"""Empty lock files of this age in seconds are removed. flock or a killed process may leave one."""
+"""Age in seconds at which empty lock files, left by flock or killed processes, are removed."""
 _LOCAL = frozenset(
     {"apfs", "bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "hfs", "jfs", "overlay", "ramfs"}
     | {"tmpfs", "xfs", "zfs"}

@@ -15,7 +15,7 @@ _SECONDS_TO_FIRST_LINE, _SECONDS_BETWEEN_LINES = 3.0, 30.0
 _SLOW = 0.1
 """If fewer items than this are finished per second, the seconds per item are shown."""
 _LEAST_SECONDS, _LEAST_SHARE, _LEAST_ITEMS = 10.0, 0.05, 200
-"""The remaining time is shown after 10 seconds, once 5 % of the items or 200 items are done."""
+"""The remaining time is shown after 10 seconds, if 5 % of the items or 200 items are done."""
 
 
 def no_advance(n: int) -> None:

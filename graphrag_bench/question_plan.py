@@ -14,7 +14,7 @@ FINAL = "final"
 
 
 def kind_of(question: Question) -> QuestionKind:
-    """Return the kind in the data set. An unknown kind is `abstract` if the answer is prose."""
+    """Return the kind of a question. By default, only questions with prose answers are abstract."""
     prose = answer_form(question.form).prose
     return "abstract" if (prose if question.abstract is None else question.abstract) else "specific"
 
@@ -102,7 +102,7 @@ def checked_plan(
 
     A dependency is invalid if it is on an unknown sub-question or on itself. In a cycle, the
     dependency on the last sub-question (in the given order) is removed. A final question without
-    dependencies is made to depend on all sub-questions that no other sub-question needs.
+    dependencies gets a dependency on every sub-question that no sub-question depends on.
     Source: methods/pankrag/README.md, rules 4, 6 and 8 of the plan normalisation.
 
     >>> plan = checked_plan(
@@ -135,7 +135,7 @@ def checked_plan(
 
 
 def _circle(needs: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """Return a cycle of ids, each needed by the next, or (). The first id is also the last."""
+    """Return a cycle of ids (a, b, ..., a), where b depends on a, or () if there is no cycle."""
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:

@@ -40,7 +40,7 @@ _NAME_SIGNS = re.compile(
     r"|(?<![^\s(\[/])[-+<>~\u2264\u2265\u00b1\u2248$\u00a3\u00a5\u20a0-\u20bf]+(?=\.?\d)"  # -5, <5
     r"|(?<![^\s(\[/])\.(?=[a-z]))"  # .NET
 )
-"""Symbols in lower-case names. A final hyphen or star includes the letters before it (AB-, A*)."""
+"""Symbols in lower-case names. In AB- and A*, the match also includes the letters."""
 _SIGNED = re.compile(
     rf"((?<![^\W{_OF_UNSPACED}])[a-z][a-z0-9]*+(?:\+\+|[+#](?![a-z0-9_]))"
     rf"|(?<![^\s(\[/{_OF_UNSPACED}])\.[a-z][a-z0-9]*)"
@@ -53,7 +53,7 @@ _TOKEN_END = re.compile(r"[^\W\d_](?=[\s.,;:!?\u3001\u3002\uff0c])")
 """A letter before a space or punctuation mark. A token always ends after this letter."""
 _AT_ONCE = 50_000
 """Number of characters that are encoded at a time, because `bpe_openai` accepts 200,000 tokens.
-Only a longer word is cut."""
+Texts are split after words, so only words longer than this are cut."""
 
 
 def normalise_name(name: str) -> str:
@@ -109,10 +109,10 @@ def drop_invisible(text: str) -> str:
 def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]:
     """Return the words of a text in lower case: runs of letters, marks and digits of any script.
 
-    In scripts without spaces, each character with its marks is a word. If `bigrams` is true, which
-    is meant for retrieval, each pair of adjacent characters is a word instead. If `signs` is true,
-    the symbols of names such as C++, C# and .NET are kept. Otherwise, the words of ASCII text are
-    the same as in the `rouge-score` package.
+    In scripts without spaces, words are single characters with their marks. If `bigrams` is true
+    (for retrieval), they are pairs of adjacent characters. If `signs` is true, the symbols of names
+    such as C++, C# and .NET are kept. Otherwise, the words of ASCII text are the same as in the
+    `rouge-score` package.
 
     >>> words("Who wrote C++?"), words("Who wrote C++?", signs=True)
     (['who', 'wrote', 'c'], ['who', 'wrote', 'c++'])

@@ -27,8 +27,8 @@ class Question:
 
     `scope` names the part of the corpus (e.g. a book) that the question is about, if any.
     `entities` are given in the data set. `open_tokens` replaces the token limit of open forms, such
-    as "paragraph". If `published` is true, it replaces the limit of all forms. `abstract` is true
-    if the question is about the whole corpus, and None if this is unknown.
+    as "paragraph", and of all forms if `published` is true. `abstract` is true if the question is
+    about the whole corpus, and None if this is unknown.
     """
 
     id: str
@@ -405,7 +405,7 @@ def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
 def best_score_by_id(
     ids: IntArray, scores: FloatArray, least: float = -np.inf
 ) -> tuple[IntArray, FloatArray]:
-    """Return the distinct ids, ascending, and the best score of each, which is at least `least`."""
+    """Return the distinct ids, sorted, and their best scores. Scores are raised to `least`."""
     rows, places = np.unique(ids, return_inverse=True)
     best: FloatArray = np.full(len(rows), least)
     np.maximum.at(best, places, scores)

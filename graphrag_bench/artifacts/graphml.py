@@ -99,7 +99,7 @@ def graphml_variant(path: Path) -> str:
 
 
 def _read(path: Path) -> tuple[set[tuple[str, str]], list[_Node], list[_Edge]]:
-    """Return the keys of a GraphML file as (element, name), and the nodes and edges of the file."""
+    """Return a GraphML file's declared attributes as (element, name), its nodes and its edges."""
     from xml.etree import ElementTree
 
     try:

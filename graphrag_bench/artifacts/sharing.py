@@ -58,7 +58,7 @@ def find(artifacts: Path, key: str) -> StoredArtifact:
 
 
 def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
-    """Return an artifact after its stored inputs, their inputs, and so on."""
+    """Return an artifact and its direct and indirect stored inputs, in dependency order."""
     every = {item.path: item for item in stored_artifacts(artifacts)}
     ordered: dict[str, StoredArtifact] = {}
 

@@ -24,15 +24,15 @@ from graphrag_bench.prompts import Message
 _AGAIN = (WAITING, "retries_exhausted", "malformed")
 """Failed requests with these reasons are always written to the file again."""
 _HEAD = 100
-"""`is_batch` looks for the first JSON object in this many lines at the start of a file."""
+"""Number of lines at the start of a file in which `is_batch` looks for a JSON object."""
 
 
 class BatchFile:
     """Batch file to which the requests without a stored reply are written.
 
     An existing file of requests is overwritten. Any other file that is not empty raises UserError.
-    A command that finds no new requests leaves an empty file. If the file is empty, requests with a
-    failed or unreadable reply are written again. `n` is the number of requests in the file.
+    A command without new requests leaves an empty file. If the next command starts with this file,
+    it also writes requests with a failed or unreadable reply. `n` counts the written requests.
     """
 
     def __init__(self, path: str) -> None:
@@ -90,12 +90,11 @@ def is_batch(file: str | Path, field: str = "custom_id") -> bool:
 
 
 def import_replies(file: str | Path, cache: str | Path) -> str:
-    """Store the replies of a batch, and describe how many lines of each kind the file has.
+    """Store the replies of a batch, and return the numbers of lines of each kind as a text.
 
-    `failed` lines have an error or an unusable reply, and can be replaced by a later import.
-    `known` lines were already imported. `foreign` lines do not belong to a request in this cache.
-    `unreadable` lines are not valid JSON replies. Raises UserError if the file has requests instead
-    of replies.
+    The kinds are `replies`, `failed` (an unusable reply or an error, replaced by a later import),
+    `known` (imported before), `foreign` (no such request in this cache) and `unreadable` (not a
+    valid JSON reply). Raises UserError if the file has requests instead of replies.
     """
     counts = dict.fromkeys(("replies", "failed", "known", "foreign", "unreadable"), 0)
     with (

@@ -327,7 +327,7 @@ def rows_in(path: str | Path) -> Iterator[CacheRow]:
     """Yield the rows of a cache or an exported file. Raises UserError for any other file."""
     file = Path(path)
     if not file.is_file():
-        raise UserError(f"There is no cache and no export '{file}'.")
+        raise UserError(f"There is no file '{file}'. Choose a cache or an exported file.")
     if file.suffix not in _EXPORTS:
         with closing(Cache(file, reading=True)) as cache:
             yield from cache.rows()
@@ -338,7 +338,7 @@ def rows_in(path: str | Path) -> Iterator[CacheRow]:
             if next(lines, "").strip() != json.dumps(FORMAT):
                 raise UserError(
                     f"{file} is not an exported cache, because its first line is not "
-                    f"{json.dumps(FORMAT)}. It is not a file of batch replies (with custom_id)."
+                    f"{json.dumps(FORMAT)}. A file of batch replies needs the field custom_id."
                 )
             for number, line in enumerate(lines, 2):  # noqa: B007 - named in the error
                 yield _ROW.validate_json(line)

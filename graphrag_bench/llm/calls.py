@@ -102,9 +102,9 @@ CallOutcome = Completion | CallFailed
 class FailureGate:
     """Limit on the failure rate of the calls of one pipeline step, shared by all threads.
 
-    A call fails if there is no readable reply, even if a fallback is used. The run stops after more
-    than `limit * max(calls, after)` failures. If `limit` is below 1, it also stops after
-    `OUTAGE_FAILURES` consecutive server failures.
+    A call without a readable reply has failed, even if a fallback is used. The run stops if
+    failures exceed the fraction `limit` of the calls, where at least `after` calls are assumed. If
+    `limit` is below 1, the run also stops after `OUTAGE_FAILURES` consecutive server failures.
     """
 
     def __init__(self, step: str, limit: float = 0.2, after: int = 50) -> None:
@@ -143,7 +143,7 @@ class FailureGate:
 class Usage:
     """Numbers of calls, tokens and failures, including calls that were answered from the cache.
 
-    `failed` calls have no reply. `truncated` replies reached `max_tokens` or the end of the window.
+    `failed` counts calls without a reply, and `truncated` counts replies cut at a token limit.
     """
 
     calls: int = 0

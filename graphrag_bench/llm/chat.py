@@ -95,10 +95,10 @@ class ChatModel(ABC):
 
         The copy keeps all other parts, but has a new meter. `trial` is the number of the
         repetition. Each repetition has its own cache rows and seed, but the same identity. `log`
-        receives each reply or failure and the item of the call, from any thread. `gate` limits the
-        failure rate of a step. If `stop_on_outage` is true and the server failed for a prompt,
-        ServerFailed is raised when all calls have ended. Raises UserError if the budget is in
-        dollars and the model has no prices.
+        receives each reply or failure and the item of the call. It may be called in any thread.
+        `gate` limits the failure rate of a step. If `stop_on_outage` is true and the server failed
+        for a prompt, ServerFailed is raised when all calls have ended. Raises UserError if the
+        budget is in dollars and the model has no prices.
         """
         other = copy.copy(self)
         other._original, other.meter = self._root, Meter()
@@ -199,7 +199,7 @@ class ChatModel(ABC):
 
         If the request has a schema, the reply is stored with the verdict `new`, and its parser sets
         the verdict later. An unreadable reply is requested again in the next run. A truncated reply
-        is not requested again, because the same request would be truncated again.
+        is not requested again, because the new reply would also be truncated.
         """
         if (store := self.cache) is None:
             return self._within_budget(request)
@@ -255,14 +255,14 @@ def reply(llm: ChatModel, prompt: Chat, *, max_tokens: int) -> Completion:
 def reserved_tokens(most: int, window: int | None) -> int:
     """Return the number of tokens of the context window that are reserved for a reply.
 
-    This is a sixteenth of the window, but at least 512 and at most `most`. If the window is
-    unknown, `most` tokens are reserved.
+    This is a sixteenth of the window, but at least 512 tokens and never more than `most`. If the
+    window is unknown, `most` tokens are reserved.
     """
     return most if window is None else min(most, max(MIN_REPLY, window // _MIN_SHARE))
 
 
 def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
-    """Return the token limit of a reply: `most`, or less if the prompt leaves less of the window.
+    """Return the token limit of a reply: `most`, or the window minus the prompt if that is less.
 
     The rest of the window is rounded down to a multiple of 256. The minimum is `reserved_tokens`.
     """

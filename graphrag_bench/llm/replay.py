@@ -48,7 +48,7 @@ class Replay(ChatModel):
         return self._identity or there[0]
 
     def call(self, request: Request) -> Completion:
-        """Return the stored reply, or raise the stored failure. Otherwise, raise NotAccepted."""
+        """Return the stored reply, or raise the stored failure. Raises NotAccepted otherwise."""
         key, _ = reply_key(self.identity, request)
         if (row := self._rows.get(key)) is None:
             shown = request.prompt[-1].content[:200] if request.prompt else ""

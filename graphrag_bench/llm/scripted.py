@@ -18,8 +18,8 @@ class Scripted(ChatModel):
 
     `replies` maps patterns to replies. A pattern is a substring, or a regular expression if it
     begins with `re:`. The first pattern that matches the last user message determines the reply.
-    A CallFailed is raised instead of returned. If no pattern matches, `answer(chat)` returns the
-    reply or None. `prompts` lists all prompts in order of arrival.
+    If this is a CallFailed, it is raised. If no pattern matches, `answer(chat)` returns the reply
+    or None. `prompts` lists all prompts in order of arrival.
 
     >>> from graphrag_bench.llm.chat import reply
 

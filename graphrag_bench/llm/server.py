@@ -64,7 +64,7 @@ class RateLimiter:
         self._admitted: deque[tuple[float, int]] = deque()
 
     def admit(self, n_tokens: int) -> None:
-        """Wait until a request of `n_tokens` is allowed. Raises CallFailed if it never will be."""
+        """Wait until a request of `n_tokens` is allowed. Raises CallFailed for too many tokens."""
         if n_tokens > self.tokens:
             problem = f"{n_tokens} tokens are more than limits.tokens_per_minute={self.tokens}."
             raise CallFailed("refused", f"Prompt and max_tokens: {problem}")

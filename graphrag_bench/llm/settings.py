@@ -49,7 +49,7 @@ class Dialect(_Group):
 class Limits(_Group):
     """Rate limits of a server. They are not part of cache keys.
 
-    `concurrency` limits the calls at the same time. The tokens of a prompt and its `max_tokens`
+    `concurrency` limits the number of running calls. The tokens of a prompt and its `max_tokens`
     count toward `tokens_per_minute` when the call starts.
     """
 

@@ -27,8 +27,8 @@ class ReplyFormat(Generic[T]):
 
     `read(text, cut)` returns the parsed value or raises UnreadableReply. `cut` is true if the reply
     reached `max_tokens`. `purpose` names the kind of prompt in error messages, e.g.
-    `extract_triples`. `denies(value, text)` returns whether the value from a corrective retry has
-    lost the content of the first reply, `text`. The corrective retry then counts as unreadable.
+    `extract_triples`. `denies(value, text)` returns whether the value from a corrective retry lacks
+    the content of `text`, the first reply. The corrective retry then counts as unreadable.
     """
 
     purpose: str

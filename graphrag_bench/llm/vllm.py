@@ -189,7 +189,7 @@ class Vllm(ChatModel):
 
 
 def _get(address: str) -> str:
-    """Return the status and the body of a response. If there is no response, return ""."""
+    """Return a text with the status and the body of a response, or "" if there is no response."""
     from http.client import HTTPException
     from urllib.request import ProxyHandler, build_opener
 

@@ -91,7 +91,7 @@ def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
 def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> Communities:
     """Import the communities of a Microsoft GraphRAG index, sorted by level and number.
 
-    If no chunk matches a text unit of a community, the community gets the chunks of its nodes.
+    If a community has no text unit that matches a chunk, the chunks of its nodes are used.
     Raises UserError if the graph contains none of the entities.
     """
     rows = _communities(import_from)

@@ -17,7 +17,7 @@ _READ = ("entities", "relationships", "communities", "community_reports", "text_
 
 
 def variants_for(path: Path) -> dict[str, str]:
-    """Map each resource in a path to its builder. Raises UserError if there is none."""
+    """Map the resources that `path` provides to their variants. Raises UserError without any."""
     if (path / "entities.parquet").is_file():
         return {
             resource: "msgraphrag"

@@ -60,9 +60,9 @@ def imported_graph(
 ) -> Graph:
     """Return the graph of imported nodes and relationships. `where` names the source in errors.
 
-    If the import lists no chunk of the corpus, a node belongs to the chunks that contain its name,
-    and a relationship to the chunks that contain the names of both its nodes. Raises UserError if
-    there are no nodes.
+    If no imported row lists a chunk of the corpus, nodes belong to the chunks that contain their
+    names, and relationships belong to the chunks that contain the names of both nodes. Raises
+    UserError if there are no nodes.
     """
     if not (any(row.chunks for row in nodes) or any(row.chunks for row in relationships)):
         ends = dict.fromkeys(name for row in relationships for name in (row.source, row.target))
@@ -92,8 +92,8 @@ def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
 def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[str, Chunks]:
     """Map the id of each imported text unit to the corresponding chunks of the corpus.
 
-    These are the chunks with the same text. If there are none, they are the chunks that contain the
-    text of the unit or are part of this text. White space is ignored.
+    These are the chunks with the same text. If no chunk has the same text, they are the chunks that
+    contain the text or are part of it. White space is ignored.
     """
     squashed = [without_spaces(text) for text in chunk_table.texts]
     same = chunks_by_id(squashed)
