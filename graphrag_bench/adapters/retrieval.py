@@ -38,8 +38,8 @@ def retrieved(
 def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float]:
     """Return the score of each document as a 32-bit float, highest score first.
 
-    A document has the score of its highest-ranked chunk. Documents of one chunk share a score. If
-    two chunks have equal scores, the second is lowered to the next smaller float to keep the order.
+    A document has the score of its highest-ranked chunk. If two chunks have equal scores, the
+    score of the lower-ranked one is reduced to the next smaller float, to keep the order.
     """
     scores: dict[str, float] = {}
     lowest = np.float32(np.inf)

@@ -1,8 +1,8 @@
 """List, export, import and verify graphs, indices and other artifacts.
 
 An artifact is built once and stored in HOME/artifacts under a key, which is a digest of its code,
-settings and inputs. Export a graph that was expensive to build in order to share it. The import
-verifies every sha256. With paths.shared_artifacts=FOLDER, a run also uses artifacts in FOLDER.
+settings and inputs. To share a graph that was expensive to build, export it. The import verifies
+every sha256. With paths.shared_artifacts=FOLDER, a run also uses artifacts in FOLDER.
 
 examples
   graphrag-bench artifacts ls

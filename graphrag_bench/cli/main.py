@@ -60,9 +60,9 @@ start here
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    The code is 0 if everything succeeded, 1 if a part failed or was stopped, 2 for wrong input, 130
-    after SIGINT and 143 after SIGTERM. The first signal stops the command as soon as pending
-    replies are stored. A second signal stops it at once.
+    The code is 0 if everything succeeded, 1 if some of the work failed or was stopped, 2 for wrong
+    input, 130 after SIGINT and 143 after SIGTERM. The first signal stops the command as soon as
+    pending replies are stored. A second signal stops it at once.
     """
     gc.set_threshold(50_000)  # imports allocate many objects and few cycles
     atexit.register(gc.freeze)  # skip the collection at exit

@@ -70,7 +70,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument_group(title, "\n".join(lines))
 
     def add_settings(self, rows: Sequence[tuple[str, str, str | None, str]]) -> None:
-        """Accept settings. A row is a name, the value in the help, a default and a meaning."""
+        """Accept settings. A row has a name, the value in the help, a default and a meaning."""
         shown = [(f"{name}={value}", meaning) for name, value, _, meaning in rows]
         self.add_section("settings", shown)
         self.set_defaults(**{name: default for name, _, default, _ in rows})
@@ -93,7 +93,7 @@ class Parser(argparse.ArgumentParser):
         self._names.append(name)
 
     def add_home(self, default: str | None = ".", meaning: str = HOME) -> None:
-        """Accept `--home` and its synonym `paths.home=`; if there are actions, in each action."""
+        """Accept `--home` and its synonym `paths.home=` in the command or in all its actions."""
         for action in self._actions_of.values() or [self]:
             action.add_option("--home", "HOME", meaning, default)
             action._settings["paths.home"] = "home"
@@ -147,7 +147,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def integer(name: str, text: str, most: int | None = None) -> int:
-    """Parse an integer from 1 to `most`. Raises UserError with the text after `name`."""
+    """Parse an integer from 1 to `most`. The UserError begins with `name` and the text."""
     if not text.strip().isdecimal() or not 1 <= int(text) <= (most or int(text)):
         bound = f" to {most}" if most else ""
         raise UserError(f"{name}{text} is not an integer from 1{bound}.")
@@ -168,14 +168,14 @@ def add_settings_help(parser: Parser, usage: str, *, without: Collection[str] = 
 
 
 def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[str, str]]:
-    """Yield `NAME=DEFAULT` and the meaning of each run setting whose name begins with `of`."""
+    """Yield `NAME=DEFAULT` and the meaning of each run setting with the prefix `of` in its name."""
     for name, default, meaning in described_settings():
         if name not in GROUPS and name.startswith(of) and not _within(name, without):
             yield f"{name}={default}", meaning
 
 
 def register_folders(words: Sequence[str]) -> list[str]:
-    """Add the config folders that the words name; return the words without --config-dir."""
+    """Add config folders from words; return the words without --config-dir and hydra.searchpath."""
     rest, places, plugins = list[str](), list[str](), list[str]()
     every = iter(words)
     for word in every:
@@ -215,7 +215,7 @@ def runs_and_settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def refuse_other_settings(
     command: str, words: Sequence[str], settings: Sequence[str], own: Sequence[str] = ()
 ) -> None:
-    """Raise a UserError with all settings outside these groups. Its hints also consider `own`."""
+    """Raise a UserError for settings outside the groups `settings`. Hints may suggest `own`."""
     problems = []
     for name in map(setting_name, filter(is_setting, words)):
         if not _within(name, settings):

@@ -75,7 +75,7 @@ def declare(parser: Parser) -> None:
 
 
 def run(arguments: Sequence[str], *callback: str) -> int:
-    """Run the Hydra application. The overrides `callback` replace the callback `Results`."""
+    """Run the Hydra application. Overrides in `callback` select another callback than `Results`."""
     for name in (word.partition("=")[0] for word in arguments if word.startswith("--")):
         if name not in _OPTIONS:
             own = [f"{one}=" for one, *_ in described_settings()] + ["--json"] * bool(callback)
@@ -103,9 +103,9 @@ _SWEEP_SIGN = re.compile(r"[,*(]")
 def _with_cell_settings(words: list[str]) -> list[str]:
     """Move parameters of methods into the cells of a sweep over methods.
 
-    Hydra composes shared settings with the default method, which may not have `method.alpha`. As
-    a sweep over one value, `method.alpha=choice(0.8)` is composed in each cell instead. A null
-    cannot be a choice. It remains a shared setting, and the check of the cells rejects it.
+    Hydra composes shared settings with the default method, which may not have `method.alpha`.
+    Therefore `method.alpha=0.8` becomes `method.alpha=choice(0.8)`, which is composed in each cell.
+    A null cannot be a choice. It remains a shared setting, and the check of the cells rejects it.
     """
     chosen = [word for word in words if re.match("(method|row|experiment)=", word)]
     own = [i for i, word in enumerate(words) if re.match(r"method\.[^=]+=.", word)]

@@ -49,7 +49,7 @@ def main(options: Namespace) -> None:
 
 
 def newest_runs(home: Path, n: int) -> list[StoredRun]:
-    """Return the `n` newest runs below `home`, the oldest of them first."""
+    """Return the `n` newest runs below `home`, from oldest to newest."""
     runs = stored_runs(home)
     if not runs:
         raise UserError(f"{home}/runs has no finished run. Run a method first, or set --home.")

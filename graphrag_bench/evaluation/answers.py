@@ -48,8 +48,8 @@ def normalise(text: str, form: NormalForm = "unicode") -> str:
     `squad` converts the text to lower case, and deletes ASCII punctuation ("well-known" becomes
     "wellknown") and English articles. `unicode` gives the same result for ASCII text. It also
     applies NFKC and case folding, deletes punctuation and symbols of all scripts, and treats each
-    character of a script without spaces as a word. Accents are kept. `raw`, for texts that are
-    empty in the other forms, only strips punctuation around words.
+    character of a script without spaces as a word. Accents are kept. `raw` is for texts that are
+    empty in the other forms. It keeps articles, and strips punctuation only around words.
     Source: the SQuAD evaluation script (Rajpurkar et al. 2016); Zhou et al. 2025, section 7.1; MLQA
     (Lewis et al. 2020).
 
@@ -103,7 +103,7 @@ class Matching:
 
 
 def raw_words(text: str) -> list[str]:
-    """Return the words of a text. Unlike other forms, keep articles and words made of symbols."""
+    """Return the words of a text, including articles and words that consist of symbols only."""
     return split_unspaced(normalise(text, "raw").split())
 
 
@@ -117,7 +117,7 @@ DEFAULT = Matching()
 def accuracy(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
     """Return 1.0 if the normalised answer contains a normalised gold answer, else 0.0.
 
-    Long answers tend to score higher: compare `answer_words`, too.
+    Long answers tend to score higher, so look at `answer_words`, too.
 
     >>> accuracy("It flows into the Grey Sea, I think.", ["grey sea", "Norvik"])
     1.0

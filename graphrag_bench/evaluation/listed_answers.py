@@ -61,7 +61,7 @@ _TEXTS = 0xE000
 def answer_lines(answer: str) -> tuple[str, ...]:
     r"""Return the distinct lines of an answer that contain `ans:`, in order.
 
-    Lines that contain "none" in any case (also "Nonesuch") or say "not available" are left out.
+    Lines with "none" or "not available", in upper or lower case, are left out (even "Nonesuch").
 
     >>> answer_lines("The team won:\nans: 2012\nans: 2014\nans: None of them")
     ('ans: 2012', 'ans: 2014')
@@ -121,7 +121,7 @@ def read_option(answer: str, options: Sequence[str], matching: Matching = DEFAUL
     """Return the index of the option that an answer chooses, or None.
 
     These rules are tried in order, until one finds exactly one option: (1) the answer is only a
-    letter, in any case; (2) it contains a phrase such as "the answer is B" or "Option B"; (3) it
+    letter, capital or not; (2) it contains a phrase such as "the answer is B" or "Option B"; (3) it
     begins with "B." or "B)"; (4) it has a letter in brackets; (5) it contains the text of an
     option, normalised; (6) it has a letter before "." or at the end; (7) it has a capital letter.
     The following letters are ignored: "A" and "I" before a word, letters in the text of an option,

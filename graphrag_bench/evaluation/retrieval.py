@@ -45,7 +45,7 @@ def reciprocal_rank(
 ) -> float:
     """Return 1 / rank of the first gold document, or 0 if no gold document is ranked.
 
-    If documents share ranks, `ranks` must have the ascending rank of each document, from 1.
+    If documents share ranks, give the rank of each document in `ranks` (ascending, from 1).
 
     >>> reciprocal_rank(["x", "a", "y", "b"], ["a", "b"])
     0.5
@@ -96,7 +96,7 @@ class ContextItem:
 
 
 def within(items: Sequence[ContextItem], n_tokens: int | None) -> Sequence[ContextItem]:
-    """Return the first items, as many as fit into `n_tokens` tokens (None: all items)."""
+    """Return as many of the first items as fit into `n_tokens` tokens (None: all items)."""
     total, first = 0, []
     for item in items:
         total += item.n_tokens

@@ -155,7 +155,7 @@ class MethodVariants:
         return self.prepare({**budget, "method": apply_changes(self.method, changes)})
 
     def retrieve(self, experiment: Experiment) -> tuple[Scores, list[str]]:
-        """Return the scores of an experiment that `make` prepared, and its distinct step errors."""
+        """Return the scores of an experiment from `make`, and the distinct errors of its steps."""
         try:
             results = retrieve(experiment, self.questions, Progress())
         except RunStopped as stop:

@@ -44,7 +44,7 @@ _OF_THE_GRAPH = frozenset({
     "nodes", "relationships", "communities", "node_scores", "relationship_scores", "chunk_scores",
     "chunks", "step_nodes", "subgraph", "paths", "exploration", "context",
 })  # fmt: skip
-"""Outputs of retrieval. A step without these inputs starts from the question."""
+"""Outputs of retrieval steps. A step that reads none of them starts from the question."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class FunnelArtifacts:
 
     @cached_property
     def states_relationships(self) -> bool:
-        """Whether chunks state the relationships. No chunk states an edge between two chunks."""
+        """Whether chunks state the relationships; false if the nodes of the graph are chunks."""
         if self.graph is None or not self.graph.relationship_chunk.nnz:
             return False
         chunks = self.graph.node_chunk
@@ -248,8 +248,8 @@ def evidence_documents(
     the first steps found one of its nodes, or a node that is connected to one of its nodes by
     synonymy edges and by edges between nodes of the question's gold documents. It is *in the
     prompt* if the context has a text from it. It is *retrieved* if it is in the prompt, if one of
-    its chunks is ranked, or if it states a retrieved relationship. If a file was split, it
-    passes a stage if any part passes. If the question failed, only earlier stages are known.
+    its chunks is ranked, or if it states a retrieved relationship. A file that was split passes the
+    stages that any of its parts passes. If the question failed, only stages before that are known.
     """
     parts = {name: item_documents(gold, name) for name in gold.evidence}
     chunks = ChunkTable.of([]) if artifacts.chunks is None else artifacts.chunks
@@ -269,7 +269,7 @@ def evidence_documents(
 
 
 def _any(states: Iterable[bool | None]) -> bool | None:
-    """Return whether any state is true, or None if that depends on unknown states."""
+    """Return True if any state is true, else None if any state is unknown, else False."""
     known = [*states]
     return True if True in known else None if None in known else False
 
@@ -314,7 +314,7 @@ class _StoredRow:
         return passed
 
     def _names(self, passage: LocatedDocument, stated: set[int]) -> set[tuple[str, str]]:
-        """Return the (kind, id) of context items made from a document; a path's id is its rank."""
+        """Return (kind, id) of context items made from a document; the id of a path is its rank."""
         names = {("chunk", passage.document)}
         graph = self.artifacts.graph
         if graph is None or self.artifacts.chunks is None:

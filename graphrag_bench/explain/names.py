@@ -137,7 +137,7 @@ def has_keys(value: Any, *keys: str) -> TypeGuard[dict[str, Any]]:
 
 
 def relationships_in(value: Any) -> dict[int, float | None]:
-    """Map each relationship in a recorded ranking, subgraph or paths to its score or None."""
+    """Map the relationships in a recorded ranking, subgraph or path list to scores or None."""
     if isinstance(value, list):
         return {row: None for path in value for row in path["relationships"]}
     if has_keys(value, "rounds"):
@@ -200,7 +200,7 @@ class LocatedDocument:
 
     @cached_property
     def rows(self) -> dict[str, IntArray]:
-        """The `chunks` of the document, their `relationships`, and the `nodes` of both."""
+        """The `chunks` of the document, and the `relationships` and `nodes` in these chunks."""
         chunks = np.array(self.chunks.chunks_of(self.document), np.int64)
         if self.graph is None:
             return {"chunks": chunks}

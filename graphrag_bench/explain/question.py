@@ -33,7 +33,7 @@ _USAGE = ("calls", "prompt_tokens", "completion_tokens")
 
 
 class RunQuestions:
-    """The questions of a run. `home` has the artifacts of a run outside of a runs/ folder."""
+    """The questions of a run. If the run is in no runs/ folder, its artifacts are in `home`."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self.run, self.home = run, run.home or home
@@ -135,7 +135,7 @@ def explanation(
 
 
 def evidence_places(row: Row, gold: Gold) -> dict[str, list[str]]:
-    """Group the gold documents: in the context, retrieved, or missed. Imports have no context."""
+    """Group the gold documents: in the context (unless the run is imported), retrieved, missed."""
     outside = RETRIEVED if "imported" in row else OUTSIDE
     pieces = (row.get("context") or {}).get("pieces", [])
     packed = [str(name) for piece in pieces for name in documents_in(piece) or ()]

@@ -34,7 +34,7 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class Measure:
-    """Judged metric and the texts that it needs. If `named`, it is only selected by its name."""
+    """Judged metric and the texts that it needs. A `named` metric is only selected by name."""
 
     metric: JudgedMetric
     prompts: tuple[Prompt, ...]

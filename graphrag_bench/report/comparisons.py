@@ -37,8 +37,8 @@ class Comparison:
 
     `place` is the position of the method's run among the compared runs. `baseline` is the unique
     title of the baseline's run. `baseline_title` leaves out the settings that distinguish
-    the `n_baselines` runs of the baseline on the data set. The two means have up to `n` questions.
-    `p` is corrected by Holm's method for `n_tests` tests of the metric.
+    the `n_baselines` runs of the baseline on the data set. `n` is the larger of the two runs'
+    numbers of questions with the metric. `p` is corrected by Holm's method for `n_tests` tests.
     """
 
     place: int
@@ -58,7 +58,7 @@ def comparisons(
 ) -> list[Comparison]:
     """Return the difference between each run and the baseline on each metric, in table order.
 
-    `baseline` is the name of a method, and `baseline_of` selects one of its runs. Floor and ceiling
+    `baseline` is the name of a method, whose run is selected by `baseline_of`. Floor and ceiling
     methods and runs that were scored by a different rule are left out. The default metrics
     are those of `usual_metrics`. The p-values are corrected within each metric.
     """
@@ -115,9 +115,9 @@ def comparison_table(compared: Sequence[Comparison]) -> Table | None:
 
 
 def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
-    """Return the baseline's run with the settings most similar to a run on the same corpus.
+    """Return the baseline's run on the same corpus with the settings most similar to `run`.
 
-    Returns None if there is no such run, or if it is the given run itself.
+    Returns None if there is no such run, or if it is `run` itself.
     """
     names = [*_MATCHED_FIELDS, *["varied"] * (run["method"] != baseline)]
 

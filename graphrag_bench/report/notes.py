@@ -217,7 +217,7 @@ def resampling_units(clusters: Iterable[int]) -> str:
 
 
 def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield warnings about runs that were scored again, with changed gold or by another rule."""
+    """Yield warnings about runs scored again due to changed gold answers or a different rule."""
     if titles := _titles(run for run in runs if run.get("regraded")):
         yield _warning("gold", f"scored again for this table, as gold answers changed: {titles}")
     for words, group in group_by(runs, lambda run: run.get("scored_as", "")).items():

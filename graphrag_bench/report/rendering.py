@@ -50,7 +50,7 @@ class Table:
 
 
 def format_n(run: Mapping[str, Any]) -> str:
-    """Return the number of questions with results; `n of m` if m questions were selected."""
+    """Return the number n of questions with results, or `n of m` if more (m) were selected."""
     return str(run["n"]) if run["n"] == run["selected"] else f"{run['n']} of {run['selected']}"
 
 
@@ -143,9 +143,9 @@ def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
 def _column_groups(
     widths: Sequence[int], texts: Sequence[int], room: int
 ) -> Iterator[tuple[Sequence[int], bool]]:
-    """Yield the columns of each part of a table, and whether its numbers fit on one line.
+    """Yield the columns of each part of a table, and whether the part's numbers fit on one line.
 
-    Each part repeats the text columns, or only the first if they fill more than half the width.
+    Each part repeats the text columns; if these fill over half the width, only the first one.
     """
     every = range(len(widths))
     folded = [min(width, 3 + _FOLDED) if at in texts else width for at, width in enumerate(widths)]

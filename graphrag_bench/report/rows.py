@@ -80,9 +80,9 @@ def different_corpora(first: RunMetrics, second: RunMetrics) -> bool:
 def runs_by_corpus(
     runs: Sequence[RunMetrics], *, of_each_set: bool = True
 ) -> dict[str, dict[str, list[RunMetrics]]]:
-    """Group the runs by data set and corpus, and keep the data sets with several corpora.
+    """Group the runs by data set and corpus; leave out data sets with only one corpus.
 
-    Runs with an unknown corpus are left out. Without `of_each_set`, all runs form one data set "".
+    Runs with an unknown corpus are left out. If `of_each_set` is false, the only data set is "".
     """
     known = [run for run in runs if run.get("corpus")]
     sets = group_by(known, lambda run: str(run["dataset"]) * of_each_set)
@@ -95,7 +95,7 @@ def _corpus(run: RunMetrics) -> str:
 
 
 def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) -> None:
-    """Raise UserError if runs differ in corpus. `of_each_set` checks each data set separately."""
+    """Raise UserError if runs differ in corpus; if `of_each_set`, only within a data set."""
     for corpora in runs_by_corpus(runs, of_each_set=of_each_set).values():
         groups = []
         for name, (one, *others) in corpora.items():
@@ -150,9 +150,9 @@ def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
 
     The runs of a sweep come first, and their titles have the settings that the sweep varies. All
     other runs are sorted by data set, context budget, and role from floor to ceiling. In the table
-    of a sweep, these runs are marked as references. Titles name the data set if there are several.
-    Runs with the same title also get the settings in which they differ, or else their keys. `(?)`
-    marks a method that is not fully verified.
+    of a sweep, these other runs are marked as references. Titles name the data set if there are
+    several. Equal titles are extended by the settings that differ, or by the keys of the runs.
+    `(?)` marks a method that is not fully verified.
     """
     cells = [run for run in runs if "varied" in run]
     others = [run for run in runs if "varied" not in run]
@@ -218,7 +218,7 @@ def _by_group(
 
 
 def _details(runs: Sequence[RunMetrics]) -> list[str]:
-    """Add sources, parameters, settings of steps and finally keys until all titles differ."""
+    """Return details that make titles unique: parameters, then settings of steps, then keys."""
     settings = [
         {
             **recorded_settings(run),

@@ -1,6 +1,6 @@
 """Export a stored run as an entry of the results board, and check such an entry.
 
-It is a JSON file, without texts, paths and API keys, and a CSV file with metrics of each question.
+An entry is a JSON file without texts, paths or API keys, and a CSV file of question metrics.
 """
 
 import csv
@@ -211,7 +211,7 @@ def _overrides(run: StoredRun, home: Path) -> list[str]:
 
 
 def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]:
-    """Return a run's settings that overrides miss. Steps are compared if all else agrees."""
+    """Return settings that the overrides miss; settings of steps only if no others are missed."""
     values = compose_settings([*words, f"paths.home={_text(str(home))}"])
     experiment = Experiment.prepare(values, run.dataset, swept=True)
     settings = experiment.settings.model_dump()

@@ -1,7 +1,7 @@
 """Select a stored run with the method and settings of each row of a paper's table.
 
-Runs on the paper's data with the paper's model are preferred. For all other rows of a model, runs
-with the same data set, model, number of questions and judge are selected, to keep rows comparable.
+Runs on the paper's data with the paper's model are preferred. Rows without such runs get runs that
+share one data set, model, number of questions and judge, so that these rows are comparable.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ from graphrag_bench.tables import grading
 from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
 
 GradedRow = tuple[TableRow, str]
-"""Row of a paper's table, and the kind of metric that has its own run, or "" for all others."""
+"""Row of a paper's table and kind of metric, which is "" for metrics that depend on answers."""
 RunGroup = tuple[str, str, int, str, str]
 
 
@@ -31,7 +31,7 @@ def qualifying(recipe: Recipe, conditions: Sequence[RunConditions]) -> list[RunC
     others = {table.paper.datasets[name].card for name in table.datasets} - {place.card}
 
     def of_row(llm: str) -> bool:
-        """Return whether the row is for this model. The first model stands for unknown models."""
+        """Return whether the row is for this model. Unlisted models count as the first one."""
         if len(listed) < 2 or not own or grading.is_model(llm, known[own]):
             return True
         return own == listed[0] and not any(grading.is_model(llm, known[name]) for name in listed)
@@ -152,7 +152,7 @@ def stored_of(part: Part, conditions: Sequence[RunConditions]) -> list[tuple[Run
 def selected_runs(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
     """Select for each row the candidate nearest to the paper.
 
-    A candidate of grade C must belong to the group that has such candidates for the most rows.
+    For each model, all selected runs of grade C belong to the group that covers the most rows.
     """
     by_llm = group_by(rows, lambda row: row[0][2])
     groups = {llm: _largest_group([rows[row] for row in of]) for llm, of in by_llm.items()}

@@ -128,7 +128,7 @@ class FigureSource:
         return sizes
 
     def figure(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """Return the value that a candidate gives for a cell; None if its runs do not have it."""
+        """Return a cell's value from the runs of a candidate, or None if they lack the metric."""
         metric = table.metric(cell)
         run, metrics, what = one.run, one.run.metrics, metric.value
         match metric.kind:
@@ -168,7 +168,7 @@ class FigureSource:
         return None
 
     def _win_rate(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """Return the mean win rate over seeds. For several levels, return the lowest or highest."""
+        """Return the mean win rate over seeds; of several levels, use the lowest or highest."""
         levels: dict[str, list[VerdictKey]] = {}
         for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
             if run is not None and run.other is not None:
@@ -314,7 +314,7 @@ class _Collection:
     def lacking(self, recipe: Recipe, gaps: Sequence[tuple[Part, Candidate | None]]) -> CellEntry:
         """Return what a value needs: new runs, or scores, timings or verdicts of stored runs.
 
-        `gaps` lists each missing part of the value and its run without the metric, or None.
+        A gap is a missing part of the value, and the run that lacks its metric (None: no run).
         """
         metric = recipe.metric
         unscored = [run.run.folder.path for _, run in gaps if run]

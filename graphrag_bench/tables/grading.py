@@ -34,8 +34,8 @@ class RunConditions:
     """Stored run and the properties that grading compares.
 
     `sizes` has the numbers of documents and tokens of the corpus, if they are known.
-    `papers_prompts` is true if the user says that the prompts are the paper's and no prompt comes
-    from this project. `verified` tells whether the format of the data set was checked against
+    `papers_prompts` is true if no prompt comes from this project and the user says that the prompts
+    are the paper's. `verified` tells whether the format of the data set was checked against
     original files, and `abstract` whether the questions are about the whole corpus.
     """
 
@@ -113,7 +113,7 @@ def grade(one: RunConditions, recipe: Recipe, judge: str = "", protocol: str = "
     The grade is C if the data set, corpus size, answering model, judge, judging protocol or choice
     of questions differs, if the corpus size of the run is unknown, or if the regime is not
     `published`. It is A if the data, models, settings and prompts are equal, and otherwise B. A
-    count is graded by corpus size only. For graphs and builds, other questions never give grade C.
+    count is graded by corpus size only. For graphs and builds, different questions never give C.
     """
     if recipe.metric.kind == "count":
         return Grade.of(_corpus(one, recipe, silent=True))
@@ -193,7 +193,7 @@ def is_model(identity: str, model: PrintedModel | None) -> bool:
 
 
 def _models(one: RunConditions, recipe: Recipe, judge: str) -> Iterator[Mismatch]:
-    """Yield mismatches in the models; only the answering model and the judge are major."""
+    """Yield mismatches in the models, major for the answering model and the judge only."""
     llm, build, embedder = (one.run.metrics[name] for name in ("llm", "llm_build", "embedder"))
     paper, cell = recipe.table.paper, recipe.cell
     theirs = cell.llm or (paper.llm if cell.method else "")
@@ -213,7 +213,7 @@ def _models(one: RunConditions, recipe: Recipe, judge: str) -> Iterator[Mismatch
 def different_settings(
     ours: Mapping[str, object], theirs: Mapping[str, object]
 ) -> Iterator[Mismatch]:
-    """Yield a mismatch for each different setting. Steps are compared if all else agrees."""
+    """Yield a mismatch for each differing setting, for steps only if no other setting differs."""
     undecided = {"method.title", REGIME}
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
         undecided |= {"chunking.variant", "chunking.size"}

@@ -30,7 +30,7 @@ def comparison_notes(
     filled: Cells,
     named: Mapping[TableRow, str],
 ) -> tuple[str, ...]:
-    """Return the notes under the table of one data set; `named` has the titles of its rows."""
+    """Return the notes under the table of one data set; `named` maps its rows to their titles."""
 
     def by_words(what: str, texts: Iterable[tuple[PrintedCell, str]]) -> list[str]:
         notes = []
@@ -212,7 +212,7 @@ def long_table(table: PaperTable, filled: Cells) -> Table:
 
 
 def commands(table: PaperTable, filled: Cells, home: Path) -> list[str]:
-    """Return the commands, each once, that generate questions, run methods and judge answers."""
+    """Return the distinct commands that generate questions, run methods and judge answers."""
     missing, paper = {cell.dataset for cell, one in filled.items() if one.runs}, table.paper
     of_sets = [[cell for cell in table.cells if cell.dataset == name] for name in table.datasets]
     below = "" if home == Path() else f" --home {home}"
@@ -238,7 +238,7 @@ def _compare(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> 
 
 
 def whole_groups(pairs: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return all keys as one group if `pairs` has every pair of keys; otherwise the pairs."""
+    """Return all keys as one group if `pairs` has every pair of keys, else return `pairs`."""
     keys = tuple(dict.fromkeys(key for pair in pairs for key in pair))
     whole = bool(keys) and len(pairs) == len(keys) * (len(keys) - 1) // 2
     return [keys] if whole else list(pairs)

@@ -127,7 +127,7 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
 
 
 class _Drawing:
-    """What the steps of a question found, and the part of it to draw."""
+    """The nodes, chunks and paths that the steps of a question found, and those to draw."""
 
     def __init__(self, trace: Sequence[Plain], gold: Gold, names: ArtifactNames) -> None:
         self.names, self.graph = names, names.graph
