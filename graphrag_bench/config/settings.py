@@ -317,7 +317,7 @@ def _checked(kind: type[T], values: Mapping[str, Any], *above: str) -> T:
 
 
 def default_settings() -> dict[str, Any]:
-    """Return every setting with its default as nested mappings, without the models' settings."""
+    """Return nested mappings of settings to defaults. The settings of models are left out."""
     values: dict[str, Any] = {}
     for name, field in RunSettings.model_fields.items():
         if name not in NO_SETTINGS:

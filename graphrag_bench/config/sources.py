@@ -109,7 +109,7 @@ def papers() -> ModuleType:
 
 
 def file_of(group: str, name: str) -> Path | None:
-    """Return the YAML file of a choice from the first folder that has it. A name may be a path."""
+    """Return the YAML file of a choice, searched in all config folders. `name` may be a path."""
     if name.startswith(("./", "../", "/", "~")):
         path = Path(f"{name.removesuffix('.yaml')}.yaml").expanduser()
         return path.resolve() if path.is_file() else None

@@ -103,7 +103,7 @@ def read_combinator(
 ) -> Step | None:
     """Return the combinator that a mapping of a method file describes, or None if it is invalid.
 
-    `read` parses a list of steps, given the list and its path. `note` gets each problem.
+    `read` parses a list of steps, given the list and its path. `note` is called with each problem.
     """
     form = combinator_key(item) or ""
     settings = _settings(form)

@@ -48,8 +48,8 @@ class Pipeline:
     def packing(self) -> Steps:
         """The first steps of the stage `generate`, which pack the context into the prompt.
 
-        All steps before the first step that writes the answer or may call a model are included.
-        Path pooling is included even if it may call a model.
+        They end before the first step that writes the answer or may call a model. Path pooling is
+        included even if it may call a model.
         """
 
         def packs(step: Step) -> bool:

@@ -27,7 +27,7 @@ KEYS = frozenset({"entities", "linked", "search", "scores", "keep"})
 _OWN = ("conversion", "linking")
 """Settings of `pooling` that are not settings of the operator `path.pool`."""
 _FITTING = {"context.relationships": "relationship.fitting"}
-"""For each packing operator, the operator that returns the relationships that fit the prompt."""
+"""For each packing operator, the operator that selects relationships that fit the prompt."""
 _LINKING = ("dictionary", "mentions", "vectors")
 _COARSE_K, _DEFAULT_KEEP = 500, 200
 """Default values of `coarse_k` and `keep`."""

@@ -21,7 +21,7 @@ READERS: Mapping[Regime, str] = {
     "house": "the method's own, with one clause for all methods",
     "published": "the method's own, with its source's clause or none",
 }
-"""Text about the answering prompt under each regime, which the command `plan` shows."""
+"""Description of the answering prompt under each regime, for the command `plan`."""
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ Outcome = RetrievalState | Failure
 
 @dataclass(frozen=True)
 class StepTrace:
-    """Trace of a step for one question. `wrote` maps the slots that the step wrote to values."""
+    """Trace of a step for one question. `wrote` contains the written slots with their values."""
 
     step: str
     operator: str

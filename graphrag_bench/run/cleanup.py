@@ -74,8 +74,8 @@ def _remove(path: Path) -> None:
 def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     """Return the unused files below HOME/artifacts and HOME/runs, and notes on kept artifacts.
 
-    These are artifacts and unfinished builds that no stored run needs, and other unfinished files
-    older than an hour. If a run's artifacts are unknown, all artifacts of its data set are kept.
+    Artifacts and unfinished builds are unused if no stored run needs them. Other unfinished files
+    must be older than an hour. If a run's artifacts are unknown, its data set's artifacts are kept.
     """
     used: set[tuple[str, str]] = set()
     whole_sets: dict[str, str] = {}

@@ -139,7 +139,7 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The embedder with its cache of vectors. An embedding API is charged to the budget."""
+        """The embedder with its cache of vectors. The budget counts calls of an embedding API."""
         model: Embedder = self.unwrapped("embedder")
         if isinstance(model, OpenAIEmbedder):
             log = self.ledger.logger("embedding", "embedder", kind="embedding")

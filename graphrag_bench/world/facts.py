@@ -58,7 +58,7 @@ class WorldEntity:
 class Fact:
     """A relation between two entities. `names` are the written names of head and tail.
 
-    `passage` is the id of the passage that states the fact. If the fact was removed, it is None.
+    `passage` is the id of the passage that states the fact, or None for a removed fact.
     """
 
     id: int
