@@ -82,7 +82,7 @@ def most_similar(
 ) -> list[Ranked[Any]]:
     """For each query or question, return the `top_k` most similar rows of a vector index.
 
-    `among` is a mask of the rows to search, bool (n_rows,).
+    Only rows where `among` (bool, n_rows) is true are searched.
     """
     groups = vectors_of(question, query, embedder)
     return [best_hits(hits, top_k) for hits in search_each(groups, index, top_k, among)]
@@ -93,8 +93,9 @@ def scaled_similarity(
 ) -> FloatArray:
     """Return the highest cosine of each row of an index with the given vectors, float64 (n_rows,).
 
-    Without vectors, all values are 0. `scale="min_max"` maps the lowest and the highest cosine of
-    the rows where `among` is true to 0 and 1. If these cosines are equal, all values are 1.
+    Without vectors, all values are 0. With `scale="min_max"`, cosines are scaled so that the lowest
+    cosine of the rows in `among` becomes 0 and the highest becomes 1. If these cosines are equal,
+    all values are 1.
     """
     if not len(vectors) or not len(index):
         return np.zeros(len(index))
@@ -191,8 +192,7 @@ def community_vdb(
 ) -> list[Ranked[Community]]:
     """Return the communities whose reports are most similar to the question or query.
 
-    Communities without a report are left out. `level` is the finest level that is searched, and
-    level 0 is the coarsest.
+    Communities without a report are left out. Levels from 0 (the coarsest) to `level` are searched.
     Source: Zhou et al. (2025), technical report, B.1, community "VDB".
     """
     among = np.isin(np.arange(len(communities)), with_report(communities, reports, level))

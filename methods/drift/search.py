@@ -21,7 +21,7 @@ from operators.answer.map_reduce import Importance, Points
 
 @dataclass(frozen=True)
 class FollowUp:
-    """A follow-up question and its depth, which is 1 if it comes from the community reports."""
+    """A follow-up question and its depth. Questions from the community reports have depth 1."""
 
     text: str
     depth: int

@@ -50,7 +50,7 @@ N_BEST = 20
 
 
 def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
-    """Initialise all parameters except those of layer norms at random, as torch does.
+    """Initialise all parameters at random as torch does, except the parameters of layer norms.
 
     The parameters of a layer with n inputs are uniform between -1 / sqrt(n) and 1 / sqrt(n).
     """

@@ -111,8 +111,8 @@ def edges_of(graph: Graph) -> tuple[KindedEdges, tuple[str, ...]]:
     """Return the edges of a graph, including inverse edges, and the names of their relations.
 
     Each relationship becomes an edge and an inverse edge. As in GFM-RAG's code, a synonymy edge
-    becomes two edges, one in each direction, each with an inverse edge. The first half of the
-    returned names are relations, the second half their inverses ("inverse_NAME") in this order.
+    becomes two edges, one in each direction, each with an inverse edge. The first half of the names
+    are relations. The second half are their inverses ("inverse_NAME") in the same order.
     """
     synonym = np.asarray(graph.synonym, bool)
     kinds: dict[str, int] = {}

@@ -66,9 +66,8 @@ def similar_and_dense(
 ) -> list[Ranked[Chunk]]:
     """Interleave lists of the most similar chunks: of all chunks, of nodes, and of relationships.
 
-    The first list contains the `top_k` chunks with the highest cosine to the question, without
-    chunks with a cosine below 0.2. The other two lists, and everything else, are as in
-    `chunk.pick.similar`.
+    The first list contains the `top_k` chunks with the highest cosine to the question. Chunks with
+    a cosine below 0.2 are left out. Everything else is as in `chunk.pick.similar`.
     Source: LightRAG's code, version 1.5.7, mode `mix`.
     """
     rankings = (nodes, relationships, chunks)

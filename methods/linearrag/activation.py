@@ -139,7 +139,7 @@ def activate(
     twice, its best start score counts. Negative start scores count as 0. The activation of a node
     is the maximum of its start score and its received scores, where a score received in round r is
     divided by 1 + r. Only nodes with a positive sum are returned. Raises UserError if the graph
-    does not belong to the sentences. Two rounds are `max_iterations=3` in the authors' code.
+    does not belong to the sentences. Two rounds equal `max_iterations=3` in the authors' code.
     Source: LinearRAG (Zhuang et al. 2025), semantic propagation, and its code.
     Deviation: The result does not depend on the order of the nodes. Sentences are marked as
     selected at the end of a round, and the highest of several received scores is passed on. The

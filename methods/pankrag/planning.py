@@ -180,8 +180,8 @@ def plan_of(
 ) -> Plan:
     """Convert a reply of the model to a normalised plan, which may have no sub-questions.
 
-    The text of the final question is `original`, or the text in the reply if `rewritten` is true.
-    The final question has the kind `kind`, unless the reply states a kind. The rules are in
+    The text of the final question is `original`. If `rewritten` is true, it is the text in the
+    reply. The final question has the kind `kind`, unless the reply states a kind. The rules are in
     methods/pankrag/README.md, and every change is listed in the plan's `fixes`.
     Source: PankRAG (2025), Section 2.2.
     """
@@ -255,7 +255,7 @@ def plan(
     kind (specific or abstract) as the question. The same plan is used after two unreadable replies
     or no reply, which counts as a fallback. The final question is the question itself. With
     `final_text="plan"`, it is in the words of the model. The reply schema limits a plan to
-    `max_sequences` sequences of `max_hops` sub-questions, because a small model may not end its
+    `max_sequences` sequences of `max_hops` sub-questions. Otherwise a small model may not end its
     plan, and a plan that is truncated at 2,200 tokens is unreadable.
     Source: PankRAG (2025), Section 2.2, globally aware planning, and ablation "-Pank".
     """
@@ -288,8 +288,8 @@ def rephrase(
     """Rewrite a sub-question to be self-contained, given the answers that it depends on.
 
     With `when="placeholders_only"`, questions with a placeholder such as `<A1-1>` are rewritten.
-    With `when="always"`, every sub-question is rewritten, but a final question without a
-    placeholder is not. A sub-question without dependencies is never rewritten. If the reply is
+    With `when="always"`, every sub-question is rewritten. A final question is still rewritten only
+    if it has a placeholder. A sub-question without dependencies is never rewritten. If the reply is
     missing or empty, each placeholder is replaced by the first sentence of its answer, up to 30
     words. This counts as a fallback.
     Source: PankRAG (2025), Section 2.2, top-down phase.
@@ -414,7 +414,7 @@ def rerank_points(
 
 
 def mean_similarity(candidates: Vectors, answers: Dependencies, embedder: Embedder) -> FloatArray:
-    """Return the mean cosine of each candidate (n, d) with the answers, clipped at 0, (n,)."""
+    """Return for each candidate (n, d) the mean cosine with the answers, at least 0, as (n,)."""
     vectors = np.asarray(embedder.encode(answers.answers, kind="passage"), np.float64)
     means = (np.asarray(candidates, np.float64) @ vectors.T).mean(axis=1)
     return np.asarray(np.maximum(means, 0))

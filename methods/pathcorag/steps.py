@@ -139,12 +139,12 @@ def by_step(
 ) -> StepNodes:
     """Find the nodes most similar to each query of the reasoning steps, and assign them to steps.
 
-    `per_query` nodes are found for each query. A node belongs to the step of its most similar
-    query. Ties are broken by the order of the steps. Similarities are compared to six decimals. The
-    score is the highest cosine of the node with a query of its step (-1..1). With `assign="rank"`,
-    a node belongs to the step of the query in whose results it ranks highest. Its score then
-    ignores queries that did not find the node. Results below `min_score` are dropped. The authors'
-    code uses `rank` and `min_score`.
+    Each query finds `per_query` nodes. A node belongs to the step of its most similar query. Ties
+    are broken by the order of the steps. Similarities are compared to six decimals. The score is
+    the highest cosine of the node with a query of its step (-1..1). With `assign="rank"`, a node
+    belongs to the step of the query in whose results it ranks highest. Its score then ignores
+    queries that did not find the node. Results below `min_score` are dropped. The authors' code
+    uses `rank` and `min_score`.
     Source: PathCoRAG, Section 4.2, Equations 3 and 4.
     """
     queries = reasoning_steps.queries
@@ -196,13 +196,13 @@ def k_shortest(
     relationships count only if they lead from the alphabetically lower name (in capitals) to the
     higher name. If `min_score` is set, relationships count only if their cosine is higher. A path
     is dropped if none of its relationships count. Paths are sorted by score, then by fewer
-    relationships, by transition (i.e. step i), and by the tuple of node ids. `top_k` paths are kept
-    in total. With `top_k_of="transition"`, `top_k` paths are kept for each transition.
+    relationships, by transition (i.e. step i), and by the tuple of node ids. In total, `top_k`
+    paths are kept. With `top_k_of="transition"`, this is the number per transition.
     Only the `max_pairs_per_transition` pairs with the highest product of node scores are searched.
     If more than `k` paths are equally short, the paths with the highest mean similarity are found.
     Remaining ties, and ties of paths with more than four relationships, are broken by the tuple of
     node ids. `build.relationship_index.text` chooses the text of a relationship, and the paper uses
-    `description`. `sorted`, `min_score` and `transition` are from the authors' code.
+    `description`. The options `sorted`, `min_score` and `transition` are from the authors' code.
     Source: PathCoRAG, Section 4.3, Equation 5 and Appendix B.
     Deviation: Paths of up to four relationships are found from both ends, with the same result.
     """

@@ -243,8 +243,8 @@ def flow_prune(
     is pruned, and the score is the mean flow (`edge_flow`) along its hops. Ties are broken by fewer
     hops, then by the tuple of node ids. A path and its reversal count once. With
     `dedup="node_set"`, all paths with the same nodes count once. If `at_most_half` is true and
-    there are n_l paths of length l, `top_k` is at most the sum of all n_l // 2. `select` keeps the
-    best paths, the shortest paths (`hop_first`, with ties at random) or random paths.
+    there are n_l paths of length l, `top_k` is at most the sum of all n_l // 2. The setting
+    `select` keeps the best, the shortest (`hop_first`, with ties at random) or random paths.
     Source: PathRAG (Chen et al. 2025), "Path Retrieval", Equations 2 to 4; arXiv v1, 5.1.3 and
     Appendix D.1; `find_paths_and_edges_with_stats` (`edge_flow`, `node_set`, `at_most_half`).
     Deviation: theta is 0.01. In v1 and with profile=paper, it is 0.05. The bound `max_hops` is only

@@ -76,7 +76,7 @@ def direct(
 ) -> Answer:
     """Answer the question with one prompt. If there is a context, the prompt contains it.
 
-    `reader_values` defines the variables of the prompt, and `answer_of` the token limit.
+    For the variables of the prompt, see `reader_values`. For the token limit, see `answer_of`.
     Source: Zhou et al. (2025), Section 6.2, direct generation.
     """
     pieces = context.pieces if context else None

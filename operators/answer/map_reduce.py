@@ -111,7 +111,7 @@ def map_points(
     of up to `group_tokens` tokens. With `group="single"`, each piece is a group. With
     `order="shuffled"`, the pieces are shuffled beforehand with `seed`, in the same way for every
     question. Only the first `max_groups` groups are sent to the model. The returned context
-    contains the pieces of these groups. All other pieces are listed in `cut`.
+    contains the pieces of these groups. All other pieces are in its `cut`.
     The reply schema allows 5 statements per group and `max_characters` per statement, because a
     small model may otherwise repeat itself. If `max_characters` is None, the prompt asks for
     comprehensive descriptions, as in the paper. Statements with score 0 are dropped. Ties are

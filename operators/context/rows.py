@@ -46,9 +46,9 @@ def with_block(
 ) -> Context:
     """Add a block of pieces to the context, in order, up to the first piece that does not fit.
 
-    `share` is the fraction of the token budget that the block may use, in addition to the tokens
-    that earlier blocks left unused. If `share` is above 1, it is the maximum number of tokens, even
-    if there is no budget. The context's `cut` lists the pieces that are not added.
+    The block may use the fraction `share` of the token budget, and the tokens that earlier blocks
+    left unused. If `share` is above 1, it is the maximum number of tokens, even if there is no
+    budget. The context's `cut` lists the pieces that are not added.
     """
     before = context or Context(())
     n_tokens = [piece.n_tokens for piece in pieces]

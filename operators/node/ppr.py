@@ -33,11 +33,11 @@ def ppr(
     code of Zhou et al. uses 0.1. If no nodes are given, the walk restarts at all nodes with equal
     probability. The walk follows edges, including synonymy edges, in proportion to their weights.
     If `weighted` is false, all edges have the same weight.
-    `reset` sets the restart weight of a given node. With `specificity`, as in HippoRAG, it is 1
-    divided by the number of chunks that state a relationship of the node. With `uniform` it is 1.
-    With `similarity`, as in FastGraphRAG, it is the node's score, at least 0. A node that is given
-    twice counts once. Nodes with a PageRank below `min_mass` are not returned. With
-    `keep_scores="best"`, the PageRank of every node that is not returned is set to 0.
+    The setting `reset` selects the restart weight of a given node. With `specificity`, as in
+    HippoRAG, it is 1 divided by the number of chunks that state a relationship of the node. With
+    `uniform` it is 1. With `similarity`, as in FastGraphRAG, it is the node's score, at least 0. A
+    node that is given twice counts once. Nodes with a PageRank below `min_mass` are not returned.
+    With `keep_scores="best"`, the PageRank of every node that is not returned is set to 0.
     The PageRank is exact if the graph has at most 200,000 nodes or the walk restarts at all nodes.
     Otherwise it is approximated by a push algorithm. If s is the summed weight of the edges of a
     node, the error of its PageRank is then at most 2e-6 * s / mean(s). Unreachable nodes get 0.
