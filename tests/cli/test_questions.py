@@ -41,7 +41,7 @@ def folder_of(*arguments: str) -> Path:
 
 
 def test_only_the_first_texts_are_read_to_detect_the_language() -> None:
-    documents = [Mock(passage="Ada baute eine Mühle in der Stadt.") for _ in range(200)]
+    documents = [Mock(passage="Ada baute eine Mühle am Fluss.") for _ in range(200)]
     corpus = iter([*documents, None])  # the last has no passage
     experiment = Mock(dataset=Mock(documents=corpus))
     with pytest.raises(UserError, match="English"):
