@@ -64,9 +64,9 @@ def mixture_clusters(
 ) -> Clusters:
     """Return soft clusters of the rows of `vectors` (n, d). Each row is in at least one cluster.
 
-    All rows are clustered, and then the rows within each cluster. Each clustering first reduces the
-    vectors anew. A cluster is clustered again if it has more than dimension + 1 rows and more than
-    `max_tokens` tokens. `n_tokens`, int64 (n,), is the number of tokens of each row. If UMAP
+    All rows are clustered, and then the rows within each cluster. The vectors are reduced anew for
+    each clustering. A cluster is clustered again if it has more than dimension + 1 rows and more
+    than `max_tokens` tokens. `n_tokens` (int64, n) is the number of tokens of each row. If UMAP
     reduces the vectors, a cluster that no mixture splits is kept, as in RAPTOR.
     Source: RAPTOR (Sarthi et al. 2024), section 3, and its code; the authors' code of Zhou et al.
     2025.
@@ -192,10 +192,10 @@ def balanced_clusters(vectors: NDArray[Any], cluster_size: int, rng: Generator) 
     """Return clusters of about `cluster_size` rows of `vectors` (n, d). Each row is in one cluster.
 
     k-means starts with k = max(1, n // cluster_size) random rows as centres. After each assignment,
-    a cluster of more than 1.2 n / k rows is reduced to this size. Its rows that are farthest from
-    its centre move to the cluster with the nearest centre among the clusters of fewer than n / k
-    rows. Ties are broken by the lower row. k-means stops after ten iterations, if the centres move
-    by at most 1e-4 (Frobenius norm), or if a cluster is empty.
+    a cluster of more than 1.2 n / k rows is reduced to this size. The rows that are farthest from
+    its centre move to the nearest centre of a cluster with fewer than n / k rows. Ties are broken
+    by the lower row. k-means stops after ten iterations, if the centres move by at most 1e-4
+    (Frobenius norm), or if a cluster is empty.
     Source: Zhou et al. 2025, section 7.1 (RAPTOR-K), and the authors' code.
     """
     points = np.asarray(np.round(vectors, DECIMALS), np.float64)

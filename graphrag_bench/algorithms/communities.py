@@ -38,8 +38,8 @@ class Communities(Columns):
 class Reports(Columns):
     """Reports of communities, each with a title, a text and a rating (0..10, float64).
 
-    A community without a report has an empty text. `fallback`, bool (n,), marks the reports whose
-    text is a model's reply that could not be parsed. `chunks`, bool CSR (n, n_chunks), marks the
+    A community without a report has an empty text. `fallback` (bool, n) marks the reports whose
+    text is a model's reply that could not be parsed. `chunks` (bool CSR, n x n_chunks) marks the
     chunks that each report quotes. For reports by a model, `chunks` is None.
     """
 

@@ -141,7 +141,7 @@ def push(
     """Return the nodes that forward push reaches, and the number of its steps.
 
     Forward push stops when no residual is above `border`. A step passes mass along one edge.
-    `starts`, `nodes` and `chances` are as in `walk_step`. `state`, float64 (n, 2), has the residual
+    `starts`, `nodes` and `chances` are as in `walk_step`. `state` (float64, n x 2) has the residual
     and the mass of each node, both divided by the strength of the node. At first only the distinct
     nodes `seeds` have residuals. Because residuals are divided by strength, a residual that passes
     from a node to a neighbour is multiplied by the probability of the step back.

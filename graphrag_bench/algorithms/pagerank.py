@@ -21,9 +21,9 @@ Contains = Literal["one", "share"]
 class Walk:
     """Random walk on a graph with undirected weighted edges.
 
-    `transition`, float64 CSR (n, n), is the transposed transition matrix P^T. Its row v has the
-    probabilities of steps to node v, and the columns of isolated nodes are 0. `strength`, float64
-    (n,), is the summed weight of each node's edges.
+    `transition` (float64 CSR, n x n) is the transposed transition matrix P^T. Its row v has the
+    probabilities of steps to node v, and the columns of isolated nodes are 0. `strength` (float64,
+    n) is the summed weight of each node's edges.
     """
 
     transition: Any
@@ -108,7 +108,7 @@ EXACT_UP_TO = 200_000
 ERROR = 2e-6
 """Error bound of forward push for a node whose strength is the mean strength of all nodes."""
 AT_ONCE = 16
-"""Number of questions whose exact PageRank is computed together. It takes 768 bytes per node."""
+"""Number of questions for which exact PageRank runs at once. They need 768 bytes per node."""
 REFINE_FACTOR = 4
 """Forward push refines the masses of the `REFINE_FACTOR * top_k + 100` best nodes."""
 

@@ -79,7 +79,7 @@ class ReasoningSteps:
 class StepNodes:
     """Distinct nodes, each assigned to one reasoning step.
 
-    `ids` and `steps` are int64 (n,), and steps are numbered from 1. `scores`, float64 (n,), is the
+    `ids` and `steps` are int64 (n,), and steps are numbered from 1. `scores` (float64, n) is the
     highest cosine of each node with the queries of its step. `n_steps` is the number of all steps,
     including steps without nodes.
     """

@@ -17,7 +17,7 @@ class ChunkTable(Columns):
     """Table of all chunks of a corpus. A chunk is identified by its row number.
 
     `titles` and `texts` have one row for each chunk. `documents` holds the ids of all documents.
-    `chunk_document`, boolean CSR (n_chunks, n_documents), marks the documents of each chunk.
+    `chunk_document` (boolean CSR, n_chunks x n_documents) marks the documents of each chunk.
 
     >>> rows = [("d1", "Isk", "A river."), ("d2", "Isk", "A river."), ("d3", "", "The sea.")]
     >>> table = ChunkTable.of(rows)

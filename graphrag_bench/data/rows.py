@@ -87,9 +87,9 @@ class Rows:
     def gold_error(self, corpus: Path) -> str:
         """Return a description of the first error in the gold evidence, or "" without errors.
 
-        Evidence must be in the corpus and in the scope of its question. Messages name `corpus`, the
-        corpus file or folder. Files that are named as evidence are added to the gold as
-        `Gold.parts`. Raises UserError if the corpus has no text.
+        Evidence must be in the corpus and in the scope of its question. Messages contain the
+        path `corpus`. Files that are named as evidence are added to the gold as `Gold.parts`.
+        Raises UserError if the corpus has no text.
         """
         corpus = next(iter(files_of(corpus, required=False)), corpus)
         if not self.documents:

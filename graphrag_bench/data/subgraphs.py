@@ -18,7 +18,7 @@ NO_TRIPLES = "(no triples)"
 class Subgraphs:
     """The triples of each document, in file order and with unchanged names and relations.
 
-    A triple is one row of the columns `head`, `relation` and `tail`, int32 arrays (n_triples,).
+    A triple is one row of the columns `head`, `relation` and `tail` (int32, n_triples). The columns
     `head` and `tail` are indices into `names`, and `relation` is an index into `relations`. The
     triples of document i are the rows `starts[i]:starts[i + 1]`, and `place` maps the document's id
     to i.

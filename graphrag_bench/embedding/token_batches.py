@@ -42,7 +42,7 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
 
     A batch is a tuple (padded length, whether no text is padded, positions of the texts). It has at
     most `n_tokens` tokens, including padding. A longer text is a batch of its own. Padded texts
-    have their own batches, because models ignore an attention mask that contains only ones.
+    have their own batches, because models compute unpadded batches without an attention mask.
     """
     groups: dict[tuple[int, bool], list[int]] = {}
     for row, length in enumerate(lengths):

@@ -72,8 +72,8 @@ def bm25(*, chunk_table: ChunkTable) -> Bm25:
 class Tfidf(Columns):
     """TF-IDF index of texts, computed as in scikit-learn.
 
-    `rows`, float64 CSR (n, n_words), has one unit vector per text. `words` is the vocabulary in
-    column order. `idf`, float64 (n_words,), is `1 + ln((1 + n) / (1 + df))` for each word, where df
+    `rows` (float64 CSR, n x n_words) has one unit vector per text. `words` is the vocabulary in
+    column order. `idf` (float64, n_words) is `1 + ln((1 + n) / (1 + df))` for each word, where df
     is the number of texts with the word. The weight of a word in a text is its count in the text
     times its `idf`. Stop words are kept.
 
