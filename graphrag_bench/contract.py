@@ -89,9 +89,8 @@ class Setting:
 class Operator(Registered):
     """Registered operator with its contract. The decorator `operator` describes the other fields.
 
-    `returns` maps each slot that the operator may write to the type of its value, in the order of
-    the return type. The slots in `writes` are always written. Values of slots in `may_write` may be
-    None.
+    `returns` maps slots to the types of their values, in the order of the return type. The slots in
+    `writes` are always written. Values of slots in `may_write` may be None.
     """
 
     reads: tuple[Read, ...]

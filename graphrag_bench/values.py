@@ -241,8 +241,8 @@ class Query:
 class Path:
     """A path in the graph: its nodes in order, and the relationship row of each hop.
 
-    `score` is the score of the path in the search. A path from step i to step i + 1 of a reasoning
-    chain has the `transition` i, counted from 1. Any other path has the transition 0.
+    `score` is the score of the path in the search. `transition` is i for a path from step i
+    (counted from 1) to step i + 1 of a reasoning chain, and 0 for any other path.
     """
 
     nodes: tuple[int, ...]
@@ -289,9 +289,9 @@ class Piece:
 class Context:
     """The context of a prompt: its texts, in order.
 
-    `cut` lists the (kind, id) of each text that was left out because of the token budget or by a
-    map step. A chunk is listed once for each of its documents. `share` is the fraction of the token
-    budget, from 0 to 1, that has been assigned to texts so far.
+    `cut` lists the (kind, id) of each text that the token budget or a map step left out. A chunk is
+    listed once for each of its documents. `share` is the fraction of the token budget, from 0 to 1,
+    that has been assigned to texts so far.
     """
 
     pieces: tuple[Piece, ...]

@@ -27,7 +27,7 @@ Identities = Mapping[str, Callable[[], str]]
 class PlannedArtifact:
     """Artifact, e.g. a graph or an index, that a run will build or load.
 
-    `inputs` maps the name of each resource that the builder needs to the key of the resource.
+    `inputs` maps the names of the resources that the builder reads to their keys.
     `thinning` contains the settings of `drop_edges`, or nothing if no edges are removed.
     """
 
@@ -71,12 +71,11 @@ class PlannedArtifact:
 def plan(
     wanted: Iterable[str], choices: Mapping[str, Choice], identities: Identities
 ) -> list[PlannedArtifact]:
-    """Return the artifacts that provide the wanted resources, and the artifacts they need.
+    """Return all artifacts needed for the wanted resources, in dependency order.
 
-    Each artifact comes after the artifacts that it needs. `choices` maps a resource to its variant
-    (`"kg"`), or to a mapping with `variant` and settings. `identities` maps each resource that is
-    not built, such as the corpus or a model, to a function that returns its identity. Raises a
-    UserError that lists all problems.
+    `choices` maps a resource to its variant (`"kg"`), or to a mapping with `variant` and settings.
+    `identities` maps each resource that is not built, such as the corpus or a model, to a function
+    that returns its identity. Raises a UserError that lists all problems.
     """
     planner = _Planner(choices, identities)
     for resource in sorted(set(wanted)):

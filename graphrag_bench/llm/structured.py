@@ -76,7 +76,7 @@ def ask(
     """Send one prompt to a model, and return the reply parsed as an instance of `model`.
 
     If there is no readable reply, even after a corrective retry, `fallback` is returned. Without a
-    fallback, UnreadableReply or CallFailed is raised. A fallback does not replace RunStopped.
+    fallback, UnreadableReply or CallFailed is raised. RunStopped is raised despite a fallback.
     """
     (one,) = ask_each(llm, [chat], json_format(model, purpose), max_tokens=max_tokens)
     return or_fallback(llm, one, fallback)
@@ -107,7 +107,7 @@ def ask_about(
 
     `chat` returns the prompt for an item, and `fit` converts the parsed reply and the item to a
     result. If the reply is unreadable or `fit` raises UnreadableReply, `fallback` returns the
-    result instead, and the meter counts this. Raises CallFailed if there is no reply for an item.
+    result instead, and the meter counts it. Raises CallFailed if there is no reply for an item.
     """
     chats = [chat(item) for item in items]
     results = []

@@ -17,7 +17,7 @@ _READ = ("entities", "relationships", "communities", "community_reports", "text_
 
 
 def variants_for(path: Path) -> dict[str, str]:
-    """Map the resources that `path` provides to their variants. Raises UserError without any."""
+    """Return {resource: variant} of the resources in `path`. Raises UserError without resources."""
     if (path / "entities.parquet").is_file():
         return {
             resource: "msgraphrag"
