@@ -3,7 +3,7 @@
 The method is changed in one place at a time: a step is left out, a setting between 0 and 1 is set
 to 0, a switch is fixed to one of its cases, or one list of steps of a branch is removed. Each row
 of the table shows the metric after one change, its paired difference from the full method, the
-interval and the p-value. --set and --drop make the given changes at once and compare all metrics.
+interval and the p-value. --set and --drop make all given changes together and compare all metrics.
 
 Give a stored run or the settings of a run. The retrieval of its questions is repeated without
 answers. Stored artifacts, vectors and replies are reused, and no model is called unless you add

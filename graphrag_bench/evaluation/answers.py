@@ -83,7 +83,7 @@ class Matching:
         return tokens if self.form == "squad" else split_unspaced(tokens)
 
     def finder(self, text: str) -> Callable[[str], bool]:
-        """Return a function that tells whether the text contains a gold answer, both normalised.
+        """Return a function that tells if the normalised text contains a normalised gold answer.
 
         `substring` compares characters, as the papers do, so that "know" contains "no".
         `token_boundary` compares whole words. If the normalised gold answer is empty, the `raw`

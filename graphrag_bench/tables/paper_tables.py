@@ -92,7 +92,7 @@ def _about(table: PaperTable, dataset: str, cells: Sequence[PrintedCell]) -> lis
 
 
 def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
-    """Return notes on mismatches that all grades share, and the other mismatches of each grade."""
+    """Return notes on shared mismatches, and other mismatches of each grade (C: major ones)."""
     if not grades:
         return [], []
     every = set.intersection(*({*one.mismatches} for one in grades))

@@ -87,8 +87,8 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     Nodes and chunks have the flags `found` (by a step) and `gold` (a gold chunk, or a node of a
     gold chunk). Nodes also have the flags `seed` and `answer` (the name is a gold answer). Edges
     have the flags `found`, `synonym`, `walk` (part of the walk from a seed to a node or chunk) and
-    `route` (a sentence of one chunk names the other chunk). `size` is the operator whose scores set
-    node sizes.
+    `route` (a sentence of one chunk names the other chunk). Node sizes show the
+    scores of the operator `size`.
 
     At most `MAX_NODES` nodes and chunks are drawn, in this order: the first paths, gold chunks,
     retrieved chunks, parents of routes, scored and other found nodes (if there are no paths), nodes
