@@ -26,7 +26,7 @@ from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import RunFolder, paths_of, write_rows
 from graphrag_bench.run.method import RESERVED, references
 from graphrag_bench.run.models import ProcessCache
-from graphrag_bench.run.stored_settings import differing_settings
+from graphrag_bench.run.stored import differing_settings
 from graphrag_bench.text import short
 from graphrag_bench.view.page import full_question, question_tables
 

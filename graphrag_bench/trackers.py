@@ -18,8 +18,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.report.rendering import markdown
 from graphrag_bench.report.tables import interval, run_table, spending
 from graphrag_bench.run.folder import TABLE, RunFolder
-from graphrag_bench.run.stored import StoredRun
-from graphrag_bench.run.stored_settings import settings_of
+from graphrag_bench.run.stored import StoredRun, settings_of
 from graphrag_bench.run.sweep import CELL, cell_in
 from graphrag_bench.view.page import write_page
 

@@ -68,7 +68,7 @@ from graphrag_bench.report.rendering import FEW, Table, csv_text, show, show_tab
 from graphrag_bench.run import cleanup, imported, stored
 from graphrag_bench.run.command import NONE
 from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
-from graphrag_bench.run.stored_settings import differing_settings
+from graphrag_bench.run.stored import differing_settings
 from graphrag_bench.run.sweep import find_runs
 from graphrag_bench.tables.board import BOARD, write_result
 from graphrag_bench.tables.hub import pull_runs, push_runs

@@ -3,11 +3,17 @@
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, PositiveInt
+from pydantic import AfterValidator, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import operator
 from graphrag_bench.values import Node, Ranked, Relationship, best_first, best_score_by_id
+
+
+def _not_zero(a: float) -> float:
+    if not a:
+        raise ValueError("must not be 0")
+    return a
 
 
 @operator("path.pool", order="pooled score, lowest first; lost_in_middle: highest at both ends")
@@ -18,7 +24,7 @@ def pool(
     graph: Graph,
     search: Literal["dijkstra", "bfs", "random_walk"] = "dijkstra",
     pooling: Literal["mean", "max"] = "mean",
-    a: Annotated[float, Field(gt=0)] | Annotated[float, Field(lt=0)] = 1.0,
+    a: Annotated[float, AfterValidator(_not_zero)] = 1.0,
     sources: Literal["set", "per_entity"] = "set",
     mode: Literal["rerank", "reselect"] = "rerank",
     order: Literal["recency", "lost_in_middle", "best_first"] = "recency",

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from graphrag_bench.run.folder import RunFolder
-from graphrag_bench.run.stored import StoredRun
-from graphrag_bench.run.stored_settings import differing_settings
+from graphrag_bench.run.stored import StoredRun, differing_settings
 
 
 def run(method: str = "walk", step: int = 2, evaluation: Any = None, **config: Any) -> StoredRun:
