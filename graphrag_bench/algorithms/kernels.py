@@ -94,9 +94,9 @@ def node_masses(
     """Return the nodes that forward push reached (int64), their masses (float64), and a flow rate.
 
     The flow rate is `damping * share * total`, where total is the sum of all residuals. The mass of
-    a node is the sum of the mass that forward push moved to it, its residual times `1 - damping`,
-    and its strength times the flow rate. The last term estimates the mass that further steps would
-    move to the node. The residuals in `state` are multiplied by the strengths in place.
+    a node has three terms: the mass that forward push moved to it, `1 - damping` times its
+    residual, and the flow rate times its strength. The last term estimates the mass that further
+    steps would move to the node. The residuals in `state` are multiplied by the strengths in place.
     """
     n, flat = len(touched), state.reshape(-1)
     nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)

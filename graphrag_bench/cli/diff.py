@@ -51,7 +51,7 @@ def main(options: Namespace) -> None:
 
 
 def diff_lines(first: StoredRun, second: StoredRun) -> Iterator[str | Table]:
-    """Yield the lines and tables that compare two runs on the questions that both scored."""
+    """Yield lines and tables that compare two runs on the questions for which both have scores."""
     settings = comparisons.settings_that_differ(first.metrics, second.metrics)
     first, second, before, after = _compared(first, second)
     yield f"A: {first.folder.path}\nB: {second.folder.path}\n"

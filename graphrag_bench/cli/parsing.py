@@ -88,7 +88,7 @@ class Parser(argparse.ArgumentParser):
     def add_option(
         self, name: str, shown: str | tuple[str, ...], about: str, default: Any = None, **more: Any
     ) -> None:
-        """Accept an option; the help calls its value `shown`. `more` is passed to argparse."""
+        """Add an option; `shown` stands for its value in the help. argparse gets `more`."""
         self.add_argument(name, metavar=shown, help=about, default=default, **more)
         self._names.append(name)
 
@@ -215,7 +215,7 @@ def runs_and_settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def refuse_other_settings(
     command: str, words: Sequence[str], settings: Sequence[str], own: Sequence[str] = ()
 ) -> None:
-    """Raise a UserError for settings outside the groups `settings`. Hints may suggest `own`."""
+    """Raise a UserError for a setting of a group that is not in `settings`."""
     problems = []
     for name in map(setting_name, filter(is_setting, words)):
         if not _within(name, settings):

@@ -75,7 +75,7 @@ def declare(parser: Parser) -> None:
 
 
 def run(arguments: Sequence[str], *callback: str) -> int:
-    """Run the Hydra application. Overrides in `callback` select another callback than `Results`."""
+    """Run the Hydra application. The overrides in `callback` replace the callback `Results`."""
     for name in (word.partition("=")[0] for word in arguments if word.startswith("--")):
         if name not in _OPTIONS:
             own = [f"{one}=" for one, *_ in described_settings()] + ["--json"] * bool(callback)

@@ -58,7 +58,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Rankings:
-    """Rankings of a file, keyed by question id, and the passages that are not in the corpus."""
+    """Rankings read from a file, by question id, and their passages that the corpus lacks."""
 
     of: Mapping[str, Ranking]
     n_passages: int

@@ -145,7 +145,7 @@ def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
 
     Yield (start, end) of each window, counted in tokens. `begins` marks the tokens that begin a
     word. If possible, a window ends at a word boundary in its second half. Windows overlap by an
-    eighth of `room`, or by up to a quarter if a window can then begin with a word.
+    eighth of `room`. The overlap is larger, up to a quarter, if a window then begins with a word.
     """
     overlap = room // OVERLAP
     start = 0

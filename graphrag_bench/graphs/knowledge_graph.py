@@ -96,7 +96,7 @@ def name_index(
     titles: Titles = "off",
     signs: bool = True,
 ) -> VectorIndex:
-    """Embed the names of the nodes that a graph of this extraction has, in node order."""
+    """Embed the node names of the graph that is built from this extraction, in node order."""
     names = list(_merged(extraction, chunk_table, titles, signs=signs).nodes)
     return index_texts(names, embedder, progress, "node names")
 

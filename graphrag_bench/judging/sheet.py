@@ -33,8 +33,8 @@ _DRAWS, _ENDS = 9999, (2.5, 97.5)
 def write_sheet(judging: PairJudging, n: int, file: Path, seed: int) -> int:
     """Write a spreadsheet with up to `n` pairs of answers; return the number of pairs.
 
-    Pairs that need a judge are sampled by question type. Only the folder of the comparison stores
-    which run is A in each pair.
+    Pairs that need a judge are sampled by question type. The sheet does not tell
+    which run is A; the folder of the comparison stores it.
     """
     duels, rng = _duels(judging, seed), np.random.default_rng(seed)
     gold = judging.pairs.runs[0].require_dataset().gold

@@ -256,7 +256,7 @@ def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield a warning that names settings without effect, if runs have equal contexts."""
+    """Yield a warning that lists the settings without effect, if runs have equal contexts."""
     known = [run for run in runs if run.get("contexts", {}).get("digest")]
     groups = group_by(known, lambda run: (run["dataset"], run["contexts"]["digest"]))
     for group in groups.values():

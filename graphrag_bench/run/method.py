@@ -162,7 +162,7 @@ def check_prompts(folder: Path, pipeline: Pipeline) -> None:
         there = ", ".join(sorted(path.name for path in folder.iterdir())) or "none"
         wanted = ", ".join(sorted(names)) or "none"
         raise UserError(
-            f"method.prompts: no file in '{folder}' is named like a prompt of the method. Files: "
+            f"method.prompts: no file in '{folder}' has the name of a prompt of the method. Files: "
             f"{there}. Prompts: {wanted}."
         )
 

@@ -46,7 +46,7 @@ def link(
 
 @operator("relationship.filter.none", order="the order given")
 def filter_none(relationships: Ranked[Relationship]) -> Ranked[Relationship]:
-    """Keep all relationships, as in the ablation of HippoRAG 2 without a filter.
+    """Keep all relationships: the ablation of HippoRAG 2 that has no filter.
 
     Source: HippoRAG 2 (Gutierrez et al. 2025), Table 5.
     """

@@ -41,11 +41,11 @@ def similar(
     """Rank the chunks of the given nodes and relationships by similarity to the question.
 
     The first list contains the most similar chunks of the nodes. The second list contains the most
-    similar chunks of the relationships, without chunks of the first list. A list has at most
-    5 n / 2 chunks (rounded down). Here n is the number of nodes with chunks, or the number of
-    relationships with new chunks. The lists are interleaved, starting with the first list, and the
-    first `top_k` chunks are returned. If both lists are empty, the first `top_k` given chunks are
-    returned. The score is the cosine (-1..1).
+    similar chunks of the relationships, without chunks of the first list. The length of the
+    first list is at most 5/2 of the number of nodes with chunks, rounded down. That of the second
+    list is at most 5/2 of the number of relationships with new chunks. The lists are interleaved,
+    starting with the first list, and the first `top_k` chunks are returned. If both lists are
+    empty, the first `top_k` given chunks are returned. The score is the cosine (-1..1).
     Source: LightRAG's code, version 1.5.7, `kg_chunk_pick_method` VECTOR (the default).
     """
     rankings = (nodes, relationships, chunks)

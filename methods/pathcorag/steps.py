@@ -28,7 +28,7 @@ REPLY_TOKENS = 800
 class StepsReply(BaseModel):
     """Reply to the prompt for reasoning steps, with a list of extended queries for each step.
 
-    Field names may have spaces or another case, and queries may be keyed by the text of their step.
+    Field names may contain spaces and capitals. The text of a step may be the key of its queries.
     """
 
     reasoning_steps: list[str]

@@ -49,8 +49,8 @@ class MlpTripleScorer(Columns):
     """Trained weights together with the vectors of node names and relation names of one graph.
 
     `names` is float32 (n_nodes, d), and `readable` (bool, n_nodes) marks names with readable text.
-    `relations` is float32 (n_relation_names, d). `relation` (int64, n_relationships) is the row in
-    `relations` of each relationship.
+    `relations` is float32 (n_relation_names, d). For each relationship, `relation` (int64) holds
+    the row of its name in `relations`.
     """
 
     weights: MlpWeights
