@@ -48,7 +48,7 @@ def dataset(
     questions: str | Path | None = None,
     **settings: object,
 ) -> Dataset:
-    """Read a data set from `root`, by default the folder of its card or `home`/data/<name>.
+    """Read a data set from `root`. The default is its card's folder, else `home`/data/<name>.
 
     `questions` is a file or folder of generated questions, which replace the questions of the data
     set. `settings` are the settings of a synthetic data set, or the `name` and the `split` of a

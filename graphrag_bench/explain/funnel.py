@@ -66,7 +66,7 @@ class EvidenceDocument:
         """Return the state of the document at a stage.
 
         It is "absent" if an earlier stage lost the document, and "recovered" if only a later stage
-        found it. A stage without data is "unknown", but "passed" if the question failed.
+        found it. A stage without data is "unknown", or "passed" if the question failed.
         """
         end = STAGES.index(self.lost) if self.lost else len(STAGES)
         if STAGES.index(stage) >= end:
@@ -115,7 +115,7 @@ class Funnel:
         return {name: min(stages, key=STAGES.index, default=None) for name, stages in lost.items()}
 
     def counts(self) -> tuple[StageCount, ...]:
-        """Return the counts of each stage. The last `rest` plus all `lost` is the total."""
+        """Return the counts of each stage. The `rest` of the last stage and all `lost` add up."""
         rest, rows = len(self.documents), []
         for stage in self.stages:
             n = Counter(one.state(stage) for one in self.documents)

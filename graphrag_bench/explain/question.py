@@ -113,7 +113,7 @@ def explanation(
     seconds: Mapping[str, float],
     names: ArtifactNames,
 ) -> Plain:
-    """Return the answer, fallbacks, context, usage and steps of a question, with names for ids.
+    """Return the answer, fallbacks, context, usage and steps of a question, with names, not ids.
 
     `head` has the first fields of the result. `texts` are the known texts of the context items.
     `cut` in the result lists the items that exceed the budget.

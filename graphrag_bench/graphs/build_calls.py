@@ -153,7 +153,7 @@ def require_any_success(step: str, failures: Sequence[object], n_replies: int, a
     """Raise UserError with the last failure and some advice if all replies of a step failed."""
     if n_replies and len(failures) == n_replies:
         raise UserError(
-            f"Step '{step}': none of {n_replies} replies (0%) could be used. Last failure: "
+            f"Step '{step}': none of the {n_replies} replies could be used. Last failure: "
             f"{str(failures[-1])[:300]}. {advice}"
         )
 

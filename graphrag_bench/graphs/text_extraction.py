@@ -168,7 +168,7 @@ def llm_facts(
     continue_prompt: Prompt = CONTINUE_FACTS,
     more_prompt: Prompt = MORE_FACTS,
 ) -> FactExtraction:
-    """Extract the facts of each chunk, and the entities that each fact links, with the build model.
+    """Use the build model to extract the facts of each chunk, and the entities of each fact.
 
     The model is called as in `text_extraction.llm`. It rates the completeness of each fact from 0
     to 10. Facts without entities are dropped and counted. This project wrote the prompts.

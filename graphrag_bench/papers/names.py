@@ -74,7 +74,7 @@ class PrintedSet(_Entry):
 
     @property
     def run_card(self) -> str | None:
-        """The card that runs use, or None."""
+        """The card of the data set for runs, or None."""
         return self.card or self.stand_in
 
     @property

@@ -328,7 +328,7 @@ def empty_blocks(
 ) -> str:
     """Return a message that suggests a larger budget if no chunk fits into any prompt, else "".
 
-    There is no message if the user set the budget (`asked`) and a prompt has blocks of other items.
+    If the user set the budget (`asked`), items other than chunks in a prompt suffice for "".
     """
     every = context_blocks(pipeline, budget, window.median_chunk)
     chunks = [block for block in every if block.whole is not None]

@@ -213,7 +213,7 @@ def _models(one: RunConditions, recipe: Recipe, judge: str) -> Iterator[Mismatch
 def different_settings(
     ours: Mapping[str, object], theirs: Mapping[str, object]
 ) -> Iterator[Mismatch]:
-    """Yield a mismatch for each differing setting, for steps only if no other setting differs."""
+    """Yield a mismatch for each setting that differs. Steps count only if no other one does."""
     undecided = {"method.title", REGIME}
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
         undecided |= {"chunking.variant", "chunking.size"}

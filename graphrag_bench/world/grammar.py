@@ -116,7 +116,7 @@ def parse_question(text: str) -> ParsedQuestion | None:
 
 
 def kinds(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each entity that a text introduces, as its name, its type and the sentence."""
+    """Yield the name, the type and the sentence of each entity that a text introduces."""
     for name, kind in _KIND.findall(text):
         yield name.strip(), _KIND_WORDS[kind], kind_sentence(name.strip(), kind)
 

@@ -178,7 +178,7 @@ def hop(
     progress: Progress,
     max_df: PositiveInt | None = MAX_DF,
 ) -> Graph:
-    """Build a graph with edges from passages that raise questions to passages that answer them.
+    """Build a graph with an edge from each passage to the passages that answer its questions.
 
     Node i is chunk i, and its description is the passage. Each question that a passage raises is
     matched with the most similar question that another passage answers. An edge leads from the

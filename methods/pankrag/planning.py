@@ -216,7 +216,7 @@ def plan_of(
 
 
 def placeholders(text: str) -> list[tuple[str, str]]:
-    """Return the placeholders for earlier answers in a text, with the sub-question ids in them."""
+    """Return each placeholder of a text that stands for answers, with its sub-question ids."""
     return [
         (match[0], "-".join(str(int(part)) for part in match.groups() if part is not None))
         for match in _BRACKETED.finditer(text)
@@ -252,11 +252,11 @@ def plan(
     """Ask the language model for a plan of sub-questions that depend on each other.
 
     The plan is normalised. With `planning="off"`, the plan has only a final question of the same
-    kind (specific or abstract) as the question. The same plan is used after two unreadable replies
-    or no reply, which counts as a fallback. The final question is the question itself. With
-    `final_text="plan"`, it is in the words of the model. The reply schema limits a plan to
-    `max_sequences` sequences of `max_hops` sub-questions. Otherwise a small model may not end its
-    plan, and a plan that is truncated at 2,200 tokens is unreadable.
+    kind (specific or abstract) as the question. The same plan is the fallback after two unreadable
+    replies or no reply. The final question is the question itself. With `final_text="plan"`, it is
+    in the words of the model. The reply schema limits a plan to `max_sequences` sequences of
+    `max_hops` sub-questions. Without the limit, a small model might never end its plan, and a plan
+    that is truncated at 2,200 tokens is unreadable.
     Source: PankRAG (2025), Section 2.2, globally aware planning, and ablation "-Pank".
     """
     nothing = PlanReply(path=PathReply.model_validate({}))

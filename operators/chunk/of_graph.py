@@ -124,7 +124,7 @@ def aggregator(
     """
     if by == "nodes":
         if node_scores is None:
-            raise UserError("by='nodes' needs node scores: add use: [node_scores] to the step.")
+            raise UserError("by='nodes' needs node scores. Add `use: [node_scores]` to the step.")
         scores = graph.node_chunk.T @ node_scores.values
     elif unit == "fact":
         scores = graph.relationship_chunk.T @ relationship_scores.values

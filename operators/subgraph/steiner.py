@@ -86,9 +86,9 @@ def prized_subgraph(
     """Return the nodes and relationships of the prize-collecting Steiner tree, both ascending.
 
     `node_prizes` has the shape (n_nodes,) and `prizes` the shape (n_relationships,). Each
-    relationship costs `cost`. If any relationship has a prize, the cost is at most 0.995 times the
-    highest such prize. If the prize of a relationship is at most its cost, the prize is subtracted
-    from the cost. If the prize is higher, the relationship costs nothing and is split by a virtual
+    relationship costs `cost`, which is capped at 0.995 times the highest prize of a relationship if
+    any has one. If the prize of a relationship is at most its cost, the prize is subtracted from
+    the cost. If the prize is higher, the relationship costs nothing and is split by a virtual
     node, which gets the prize minus the cost. Loops are left out.
     The solver `pcst_fast` minimises the cost of the tree plus the prizes outside the tree. Its
     result is at most twice the optimum. Ties are broken by the order of the relationships.

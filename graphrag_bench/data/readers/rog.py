@@ -36,7 +36,8 @@ class _RogQuestion(FileRow):
 def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
     """Read CWQ or WebQSP in RoG's format, where each question comes with triples of a graph.
 
-    Each row of the file becomes a question and a document. Both have the row's id as id and scope.
+    Each row of the file becomes a question and a document. The id and the scope
+    of both are the id of the row.
     The text of a document is generated from its triples when it is needed. `corpus` and `questions`
     are the same file. If `limit` is set, only the first `limit` rows are read.
     Source: RoG (Luo et al., ICLR 2024), rmanluo/RoG-cwq and rmanluo/RoG-webqsp.
