@@ -99,7 +99,7 @@ def graphml_variant(path: Path) -> str:
 
 
 def _read(path: Path) -> tuple[set[tuple[str, str]], list[_Node], list[_Edge]]:
-    """Return a GraphML file's declared attributes as (element, name), its nodes and its edges."""
+    """Return the declared (element, name) pairs of a GraphML file, its nodes and its edges."""
     from xml.etree import ElementTree
 
     try:

@@ -4,8 +4,8 @@ Results are stored in HOME/runs. Repeat the command to resume a run. The command
 application: --cfg, --info, --multirun, --config-dir, and key=value, +key, ++key and ~key work as
 in Hydra's documentation (--hydra-help).
 
-A sweep (-m) runs every combination of the given values, called a cell. Cells share artifacts and
-replies. A failed cell has a row in the table. Repeat the command to retry it.
+A sweep (-m) runs every combination of the given values. Each combination is a cell. Cells share
+artifacts and replies. A failed cell has a row in the table. Repeat the command to retry it.
 
 examples
   graphrag-bench run dataset=sample method=hipporag limit=5
@@ -47,7 +47,14 @@ from graphrag_bench.cli.parsing import Parser, add_settings_help, is_setting
 from graphrag_bench.config import compose
 from graphrag_bench.config.settings import described_settings
 from graphrag_bench.config.words import quote
-from graphrag_bench.errors import MissingPackage, UserError, exit_code_of, message_of, unknown
+from graphrag_bench.errors import (
+    MissingPackage,
+    UserError,
+    exit_code_of,
+    message_of,
+    result_or_error,
+    unknown,
+)  # fmt: skip
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import FORMATS, show
 from graphrag_bench.report.rows import best_run, selection_mark
@@ -133,12 +140,12 @@ def _with_cell_settings(words: list[str]) -> list[str]:
 def _outcome(work: Callable[[], T]) -> T | Exception:
     """Return the result of `work` or its exception. Print the traceback of an unexpected error."""
     try:
-        return work()
-    except (UserError, OSError) as error:
+        result = result_or_error(work)
+    except UserError as error:
         return error
-    except Exception as error:  # noqa: BLE001 - the caller reports the error
-        traceback.print_exception(error)
-        return error
+    if isinstance(result, Exception) and not isinstance(result, OSError):
+        traceback.print_exception(result)
+    return result
 
 
 @dataclass

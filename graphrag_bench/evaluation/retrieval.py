@@ -1,12 +1,12 @@
 """Metrics of ranked documents and of contexts against gold documents and answers.
 
 Contexts can contain passages, relationships or reports. To compare them, only the items in the
-first B tokens of each context are counted. All metrics except `answer_within` need at least one
-gold document or sentence.
+first B tokens of each context are counted. All metrics except `answer_within` raise ValueError if a
+question has no gold document or sentence.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from graphrag_bench.evaluation.answers import TRIVIAL, Matching
@@ -18,7 +18,7 @@ def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int | 
     >>> [evidence_recall(["x", "a", "y", "b"], ["a", "b"], k) for k in (1, 2, 4)]
     [0.0, 0.5, 1.0]
     """
-    gold = {*evidence}
+    gold = _gold(evidence)
     return len(gold.intersection(documents[:k])) / len(gold)
 
 
@@ -28,7 +28,7 @@ def evidence_cut(packed: Sequence[str], cut: Sequence[str], evidence: Sequence[s
     >>> evidence_cut(packed=["a"], cut=["a", "b"], evidence=["a", "b"])
     1.0
     """
-    return float(bool({*evidence}.intersection(cut).difference(packed)))
+    return float(bool(_gold(evidence).intersection(cut).difference(packed)))
 
 
 def all_evidence(documents: Sequence[str], evidence: Sequence[str], k: int) -> float:
@@ -50,8 +50,9 @@ def reciprocal_rank(
     >>> reciprocal_rank(["x", "a", "y", "b"], ["a", "b"])
     0.5
     """
+    gold = _gold(evidence)
     placed = zip(ranks or range(1, len(documents) + 1), documents, strict=True)
-    return next((1 / rank for rank, name in placed if name in evidence), 0.0)
+    return next((1 / rank for rank, name in placed if name in gold), 0.0)
 
 
 def ndcg(
@@ -70,14 +71,21 @@ def ndcg(
     >>> round(ndcg(["x", "a", "y", "b"], {"a": 1, "b": 3}, k=4), 3)
     0.53
     """
+    gold = _gold(evidence)
     placed = zip(ranks or range(1, len(documents) + 1), documents, strict=True)
-    found = ((rank, evidence[name]) for rank, name in placed if rank <= k and name in evidence)
+    found = ((rank, evidence[name]) for rank, name in placed if rank <= k and name in gold)
     ideal = enumerate(sorted(evidence.values(), reverse=True)[:k], start=1)
     gained, most = (
         sum(gain * (1 / math.log2(1 + rank)) for rank, gain in ranking)
         for ranking in (found, ideal)
     )
     return min(gained / most, 1.0)
+
+
+def _gold(evidence: Collection[str]) -> frozenset[str]:
+    if not evidence:
+        raise ValueError("a question without gold evidence cannot be scored")
+    return frozenset(evidence)
 
 
 @dataclass(frozen=True)
@@ -136,7 +144,7 @@ def spans_within(
     0.5
     """
     texts = [matching.normal(item.text) for item in within(items, n_tokens) if item.text]
-    wanted = [matching.normal(span) for span in dict.fromkeys(spans)]
+    wanted = [matching.normal(span) for span in _gold(spans)]
     return sum(any(span and span in text for text in texts) for span in wanted) / len(wanted)
 
 
@@ -153,9 +161,10 @@ def answer_within(
     0.5
     """
     words = replace(matching, containment="token_boundary")
+    left_out = {"", *TRIVIAL}
+    wanted = [[one for one in aliases if words.normal(one) not in left_out] for aliases in answers]
+    if not (wanted := [aliases for aliases in wanted if aliases]):
+        return None
     finders = [words.finder(item.text) for item in items if item.text]
-    hits = []
-    for aliases in answers:
-        if wanted := [one for one in aliases if words.normal(one) not in {"", *TRIVIAL}]:
-            hits.append(any(holds(alias) for holds in finders for alias in wanted))
-    return sum(hits) / len(hits) if hits else None
+    hits = (any(holds(alias) for holds in finders for alias in aliases) for aliases in wanted)
+    return sum(hits) / len(wanted)

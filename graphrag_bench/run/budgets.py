@@ -38,7 +38,7 @@ CHUNKS, SHARE = 4, 0.33
 """With `budget_context=auto`, 4 chunks fit into a third of the context, as some methods fill two
 thirds with nodes and relationships. Source: Zhou et al. (2025), Section 7.1 (4 chunks)."""
 ASSUMED_WINDOW = 8192
-"""Window in tokens if no setting, server or price list states the model's window."""
+"""Default context window in tokens, if no setting, server or price list states a window."""
 RESERVED = 600
 """Tokens of the window that are reserved for the instructions and the question."""
 ROW = 1.05

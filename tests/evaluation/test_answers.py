@@ -33,7 +33,15 @@ from graphrag_bench.evaluation.metrics import (
     check_metrics,
     metric_values,
 )
-from graphrag_bench.evaluation.retrieval import ContextItem, answer_within, spans_within
+from graphrag_bench.evaluation.retrieval import (
+    ContextItem,
+    answer_within,
+    evidence_cut,
+    evidence_recall,
+    ndcg,
+    reciprocal_rank,
+    spans_within,
+)
 from graphrag_bench.text import words
 
 UNICODE, SQUAD = Matching(), Matching("squad")
@@ -213,3 +221,15 @@ def test_the_share_of_answers_in_the_context() -> None:
         ([("No", "the")], None), ([("no",), ("Lund",)], 0.0),
     ):  # fmt: skip
         assert answer_within(items, wanted, Matching()) == (share and pytest.approx(share)), wanted
+
+
+def test_a_question_without_gold_evidence_has_no_score() -> None:
+    for score in (
+        lambda: evidence_recall(["a"], [], 5),
+        lambda: evidence_cut(["a"], ["b"], []),
+        lambda: reciprocal_rank(["a"], []),
+        lambda: ndcg(["a"], {}, k=5),
+        lambda: spans_within([], [], Matching()),
+    ):
+        with pytest.raises(ValueError, match="without gold"):
+            score()

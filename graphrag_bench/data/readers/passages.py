@@ -41,7 +41,7 @@ class _PassageRows(Rows):
     ) -> "_PassageRows":
         """Read the corpus file. If it is also the questions file, use the distinct `passages`.
 
-        If several passages in the corpus file are equal, `ids` has the number of the last passage.
+        If several passages in the corpus file are equal, `ids` contains the last number.
         """
         rows, own = cls(), corpus != questions
         for one in (passage for _, passage in records(corpus, _Passage)) if own else passages:
