@@ -38,7 +38,7 @@ MetricValues = Callable[[AnsweredQuestion], dict[str, float]]
 class Metric:
     """Metric with its name, meaning and direction.
 
-    `values` computes the metric for one answer, perhaps with an optional `package`. Only metrics
+    `values` computes the metric for one answer; some need an optional `package`. Only metrics
     with `values` can be listed in a data set's card (`metrics`) and in `evaluation.metrics`. If a
     metric has several values, `gives` lists their names.
     """

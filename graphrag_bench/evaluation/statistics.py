@@ -61,7 +61,7 @@ def sign_flip_p(
     difference is random, and all differences of a cluster flip together. The test is exact if all
     differences have the same size (sign test) or if at most `permutations` sign flips are possible.
     Otherwise it samples `permutations` random flips. A flip whose sum is as extreme as the observed
-    sum counts half, because p would be too large for scores of 0 and 1. If all are 0, p is 1.
+    sum counts half. Otherwise, p would be too large if scores are 0 and 1. If all are 0, p is 1.
     Source: Efron & Tibshirani 1993, chapter 15; mid-p: Lancaster 1961, Fagerland et al. 2013.
 
     >>> sign_flip_p(np.array([1, 1, 1, 1, 1, 0])).tolist()
