@@ -6,8 +6,9 @@ stored vectors with embedding the texts again.
 
 `llm` calls a local OpenAI-compatible server over HTTP, with cache, ledger, budget, failure gate and
 validation. The reference is the ideal rate for this number of parallel calls and this latency.
-`cpu_ms` is the CPU time of a call without the server. `tenth_mb` and `after_mb` are the peak memory
-after a tenth of the calls and after all calls.
+`cpu_ms` is the CPU time of a call without the server. `served_ms` is the time in which the server
+answered, which is longer than the latency. `tenth_mb` and `after_mb` are the peak memory after a
+tenth of the calls and after all calls.
 
 `gpu` compares a GPU (`ours`) with the CPU (`reference`) on the same inputs.
 """
@@ -125,14 +126,15 @@ def calls(latency: float, concurrency: int) -> Measurement:
         took, cpu = time.perf_counter() - began, time.process_time() - cpu
         cache.close()
         logged = Counter(line.item for line in read_ledger(ledger.path))
-        paid = server.stats(url).answered
+        stats = server.stats(url)
+        paid, served = stats.answered, stats.seconds / (n_calls + 2 * concurrency)
         paid -= Counter(str(n) for n in range(2 * concurrency))
     if [getattr(reply, "answer", None) for reply in replies] != items:
         raise AssertionError("a reply is missing or belongs to another prompt")
     if not logged == paid == Counter(items):
         raise AssertionError("a call is missing in the ledger, or was made twice")
-    more = {"cpu_ms": 1000 * cpu / n_calls, "tenth_mb": peaks[n_calls // 10] / 1024,
-            "after_mb": peaks[-1] / 1024}  # fmt: skip
+    more = {"cpu_ms": 1000 * cpu / n_calls, "served_ms": 1000 * served,
+            "tenth_mb": peaks[n_calls // 10] / 1024, "after_mb": peaks[-1] / 1024}  # fmt: skip
     return n_calls / took, concurrency / latency, "calls/s", more
 
 

@@ -71,7 +71,7 @@ class Scenario:
 
 @dataclass
 class Stats:
-    """Counts of requests, and of the answers that were sent whole."""
+    """Counts of requests and of the answers that were sent whole, and the time they took in all."""
 
     requests: int = 0
     answered: Counter[str] = field(default_factory=Counter)
@@ -80,6 +80,7 @@ class Stats:
     most_requests: int = 0
     most_tokens: int = 0
     most_at_once: int = 0
+    seconds: float = 0.0
     bodies: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -347,15 +348,16 @@ async def api(
         message = scenario.wait_text or "try later"
         return await send(writer, int(fault), {"error": {"message": message}}, wait)
     seconds = scenario.timeout if fault == "timeout" else scenario.latency
+    answer = chat(served, body, broken=fault == "broken") if is_chat else embeddings(served, body)
     await asyncio.sleep(arrived + seconds - time.monotonic())
     if fault == "timeout":
         writer.transport.abort()
         return False
-    answer = chat(served, body, broken=fault == "broken") if is_chat else embeddings(served, body)
     if fault != "cut":
         by_prompt = prompt_digest if scenario.reads else prompt_id
         stats.answered[by_prompt(body) if is_chat else "embeddings"] += 1
         stats.tokens += answer["usage"]["total_tokens"]
+        stats.seconds += time.monotonic() - arrived
     return await send(writer, 200, answer, cut=fault == "cut")
 
 
