@@ -8,6 +8,7 @@ import threading
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ class BatchFile:
 
     An existing file of requests is overwritten. Any other file that is not empty raises UserError.
     A command without new requests leaves an empty file. If the next command starts with this file,
-    it also writes requests with a failed or unreadable reply. `n` counts the written requests.
+    it also writes requests with a failed or unreadable reply.
     """
 
     def __init__(self, path: str) -> None:
@@ -97,11 +98,8 @@ def import_replies(file: str | Path, cache: str | Path) -> str:
     valid JSON reply). Raises UserError if the file has requests instead of replies.
     """
     counts = dict.fromkeys(("replies", "failed", "known", "foreign", "unreadable"), 0)
-    with (
-        closing(Cache(cache)) as store,
-        Path(file).open(encoding="utf-8-sig", errors="replace") as lines,
-    ):
-        for line in filter(str.strip, lines):
+    with closing(Cache(cache)) as store, open(file, encoding="utf-8-sig", errors="replace") as rows:
+        for line in filter(str.strip, rows):
             try:
                 answer = json.loads(line)
                 row = store.get(str(answer["custom_id"]))
@@ -125,13 +123,13 @@ def import_replies(file: str | Path, cache: str | Path) -> str:
     return ", ".join(f"{n} {kind}" for kind, n in counts.items())
 
 
+@dataclass(eq=False)
 class _Answered(ChatModel):
     """Model that returns the reply in a line of a batch file. Prices ignore the batch discount."""
 
-    identity = ""
-
-    def __init__(self, identity: str, error: object, response: Mapping[str, Any]) -> None:
-        self.identity, self.error, self.response = identity, error, response
+    identity: str = ""
+    error: object = None
+    response: Mapping[str, Any] = field(default_factory=dict)
 
     def call(self, request: Request) -> Completion:
         if self.error or self.response.get("status_code") != 200:

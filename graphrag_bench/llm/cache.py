@@ -126,11 +126,7 @@ _KINDS: Mapping[str, type[Any]] = {kind.KIND: kind for kind in get_args(CacheRow
 
 
 class Cache:
-    """Cache file of replies, vectors and tagger outputs.
-
-    If `reading` is true, the file is not changed. Raises UserError if the file cannot be opened or
-    belongs to another program or version.
-    """
+    """Cache file. Raises UserError if it cannot be opened or belongs to another program."""
 
     def __init__(self, path: str | Path, *, reading: bool = False) -> None:
         self.path = Path(path)
@@ -217,11 +213,7 @@ class Cache:
         return self.get_many(StoredReply, [key]).get(key)
 
     def put(self, *rows: CacheRow) -> int:
-        """Store rows in one transaction, and return the number of stored rows.
-
-        Only unreadable and failed replies are overwritten. If `reading` is true, nothing is stored.
-        Raises RunStopped if the file cannot be written.
-        """
+        """Store rows, and return their number. Only unreadable or failed replies are replaced."""
         if self.reading:
             return 0
         n_stored = 0

@@ -1,7 +1,7 @@
 """Requests to language models, their replies, the errors of calls, and counts of calls."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from typing import Any, ClassVar
 
@@ -97,6 +97,8 @@ class RequestsWritten(RunStopped):
 
 
 CallOutcome = Completion | CallFailed
+Log = Callable[[CallOutcome, str], None]
+"""Function that receives the reply or failure of a call, and the item of the call."""
 
 
 class FailureGate:
@@ -113,11 +115,7 @@ class FailureGate:
         self._lock = threading.Lock()
 
     def count(self, ok: bool, outcome: CallOutcome) -> None:
-        """Count one call as successful or failed.
-
-        After too many failures, this raises ServerFailed if the server caused the last failure, and
-        RunStopped otherwise. The message quotes the last reply or failure.
-        """
+        """Count one call. Raises ServerFailed or RunStopped after too many failures."""
         sample = outcome.text if isinstance(outcome, Completion) else str(outcome)
         with self._lock:
             self.calls += 1

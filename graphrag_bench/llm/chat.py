@@ -19,6 +19,7 @@ from graphrag_bench.llm.calls import (
     Chat,
     Completion,
     FailureGate,
+    Log,
     Meter,
     Request,
     Schema,
@@ -30,7 +31,6 @@ from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens
 
 Completed = Generator[tuple[int, CallOutcome], None, None]
-Log = Callable[[CallOutcome, str], None]
 TOKENS_PER_MESSAGE = 8
 ESTIMATE_RATIO = 1.2
 """Assumed number of model tokens per cl100k token, to estimate the cost of a call."""
@@ -82,23 +82,16 @@ class ChatModel(ABC):
         return ThreadPoolExecutor(self.concurrency, "llm-call")
 
     def attached(
-        self,
-        *,
-        store: Cache | None = None,
-        budget: Budget | None = None,
-        trial: int = 0,
-        log: Log | None = None,
-        gate: FailureGate | None = None,
-        stop_on_outage: bool = False,
-    ) -> Self:
-        """Return a copy of the model with the given cache, budget, log or other parts.
+        self, *, store: Cache | None = None, budget: Budget | None = None, trial: int = 0,
+        log: Log | None = None, gate: FailureGate | None = None, stop_on_outage: bool = False,
+    ) -> Self:  # fmt: skip
+        """Return a copy of the model with the given parts. The copy has a new meter.
 
-        The copy keeps all other parts, but has a new meter. `trial` is the number of the
-        repetition. Each repetition has its own cache rows and seed, but the same identity. `log`
-        receives each reply or failure and the item of the call. It may be called in any thread.
-        `gate` limits the failure rate of a step. If `stop_on_outage` is true and the server failed
-        for a prompt, ServerFailed is raised when all calls have ended. Raises UserError if the
-        budget is in dollars and the model has no prices.
+        `trial` is the number of the repetition. Each repetition has its own cache rows and seed,
+        but the same identity. `log` receives each reply or failure and the item of the call, in any
+        thread. If `stop_on_outage` is true and the server failed for a prompt, ServerFailed is
+        raised when all calls have ended. Raises UserError if the budget is in dollars and the model
+        has no prices.
         """
         other = copy.copy(self)
         other._original, other.meter = self._root, Meter()
@@ -111,13 +104,9 @@ class ChatModel(ABC):
         return other
 
     def complete(
-        self,
-        prompts: Sequence[Chat],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        schema: Schema | None = None,
-    ) -> list[Completion | CallFailed]:
+        self, prompts: Sequence[Chat], *,
+        max_tokens: int, stop: Sequence[str] = (), schema: Schema | None = None,
+    ) -> list[Completion | CallFailed]:  # fmt: skip
         """Return the reply or failure for each prompt. Raises RunStopped if no call can succeed."""
         outcomes: dict[int, CallOutcome] = {}
         requests = [Request(prompt, max_tokens, tuple(stop), schema) for prompt in prompts]
@@ -130,9 +119,9 @@ class ChatModel(ABC):
     def as_completed(self, requests: Sequence[Request], items: Sequence[str] = ()) -> Completed:
         """Yield (position of the request, reply or failure) in the order in which replies arrive.
 
-        `items` names the subject of each request in the ledger, e.g. a chunk id. The caller must
-        pass each reply or failure to `report`. If RunStopped is raised or the generator is closed,
-        waiting calls are cancelled. Running calls are completed, and their replies are stored.
+        `items` names the subject of each request in the ledger. The caller must pass each reply or
+        failure to `report`. If the generator is closed or RunStopped is raised, waiting calls are
+        cancelled, and replies to running calls are stored.
         """
         requests = [replace(request, trial=self.trial) for request in requests]
         if self.batch is not None:
@@ -197,9 +186,8 @@ class ChatModel(ABC):
     def _reply(self, request: Request) -> Completion:
         """Return the stored reply to a request. If there is none, request a reply and store it.
 
-        If the request has a schema, the reply is stored with the verdict `new`, and its parser sets
-        the verdict later. An unreadable reply is requested again in the next run. A truncated reply
-        is not requested again, because the new reply would also be truncated.
+        The parser sets the verdict of a `new` reply later. An unreadable reply is requested again
+        in the next run, but not a truncated one, because the new reply would also be truncated.
         """
         if (store := self.cache) is None:
             return self._within_budget(request)
@@ -255,8 +243,7 @@ def reply(llm: ChatModel, prompt: Chat, *, max_tokens: int) -> Completion:
 def reserved_tokens(most: int, window: int | None) -> int:
     """Return the number of tokens of the context window that are reserved for a reply.
 
-    This is a sixteenth of the window, but at least 512 tokens and never more than `most`. If the
-    window is unknown, `most` tokens are reserved.
+    This is a sixteenth of a known window, but at least 512 and never more than `most`.
     """
     return most if window is None else min(most, max(MIN_REPLY, window // _MIN_SHARE))
 
@@ -268,6 +255,6 @@ def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
     """
     if (window := llm.window) is None:
         return most
-    prompt = TOKENIZER_RATIO * sum(count_tokens(message.content) for message in chat)
-    rest = int(window - prompt) // _STEP * _STEP
+    n_prompt = TOKENIZER_RATIO * sum(count_tokens(message.content) for message in chat)
+    rest = int(window - n_prompt) // _STEP * _STEP
     return min(most, max(rest, reserved_tokens(most, window)))

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, reduce
+from itertools import pairwise
 from operator import getitem
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -33,14 +34,21 @@ _MIN_ECHO = 30
 object, such as a verdict, may be equal to an example in the prompt by chance."""
 
 
+class ListReply(NamedTuple, Generic[ModelT]):
+    """Parsed lists. `cut` is true if a list is incomplete. `skipped` counts invalid items."""
+
+    value: ModelT
+    cut: bool = False
+    skipped: int = 0
+
+
 def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool = True) -> ModelT:
     """Parse a reply of a language model, and return the first JSON object that fits `model`.
 
-    The whole text is tried first, then the first code fence, then each balanced object. If `repair`
-    is true, the result of json-repair is tried last. Numbers become text if `model` requires text,
-    and invalid items in lists of texts are dropped. A text that ends inside a string is never
-    repaired, because the last name may be incomplete. `repair` should be false for truncated
-    replies. Raises UnreadableReply if no object fits.
+    The whole text is tried first, then the first code fence, then each balanced object, and last
+    the result of json-repair, if `repair` is true and the text does not end inside a string.
+    `repair` should be false for truncated replies. Numbers become text if `model` requires text,
+    and invalid items in lists of texts are dropped. Raises UnreadableReply if no object fits.
 
     >>> class City(BaseModel):
     ...     name: str
@@ -60,14 +68,13 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
 
 def read_lists(
     text: str, model: type[ModelT], field: str, *, cut: bool, purpose: str
-) -> tuple[ModelT, bool, int]:
+) -> ListReply[ModelT]:
     """Parse a reply that consists of JSON objects with lists, and merge these objects.
 
-    The result is (merged object, whether a list is cut, number of dropped items). Invalid items,
-    objects without valid items, and objects that only repeat placeholders from the prompt are
-    dropped. Numbers become text if `model` requires text. A list outside of any object is read as
-    the value of `field`. If the reply is truncated (`cut`), only complete items are kept.
-    Raises UnreadableReply if no item is valid.
+    Invalid items, objects without valid items, and objects that only repeat placeholders from the
+    prompt are dropped. Numbers become text if `model` requires text. A list outside of any object
+    is read as the value of `field`. If the reply is truncated (`cut`), only complete items are
+    kept. Raises UnreadableReply if no item is valid.
     """
     properties = schema_of(model)["properties"]
     fields = [name for name, part in properties.items() if part.get("type") == "array"]
@@ -77,27 +84,25 @@ def read_lists(
         if isinstance(fitting, str):
             n_skipped += not cut and bool(candidate)
             problem = fitting
-            continue
-        texts = [text for name in fields for text in _texts(getattr(fitting[0], name))]
-        if texts and all(_FORM.fullmatch(text.strip()) for text in texts):
+        elif _is_form([getattr(fitting[0], name) for name in fields]):
             problem = "it repeats the form"
-            continue
-        found.append(fitting[0])
-        n_skipped += fitting[1]
-        end = stop
+        else:
+            found.append(fitting[0])
+            n_skipped += fitting[1]
+            end = stop
     rest = text[end:]
     unread = any(re.search(rf'"{re.escape(name)}"\s*:', rest) for name in fields)
     if cut and (unread or not found):
         blank = {name: list[Any]() for name in fields}
-        for name, item in [(one, item) for one in fields for item in read_cut_list(rest, one)]:
-            fitting = _fitting({**blank, name: [item]}, model)
+        items = [{**blank, name: [item]} for name in fields for item in read_cut_list(rest, name)]
+        for fitting in (_fitting(item, model) for item in items):
             n_skipped += 1 if isinstance(fitting, str) else fitting[1]
             found += [] if isinstance(fitting, str) else [fitting[0]]
     elif found and unread:
         n_skipped += 1
     if not found:
         raise UnreadableReply(purpose, text, problem)
-    return reduce(_merged, found), cut and (unread or not end), n_skipped
+    return ListReply(reduce(_merged, found), cut and (unread or not end), n_skipped)
 
 
 def without_echoes(text: str, prompt: str) -> str:
@@ -131,12 +136,14 @@ def _named(candidate: Any, fields: Sequence[str]) -> Any:
     return named if set(fields) & set(named) or len(inner) != 1 else _named(inner[0], fields)
 
 
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | BaseModel):
-        for part in value if isinstance(value, list) else vars(value).values():
-            yield from _texts(part)
+def _is_form(value: object) -> bool:
+    """Return whether all texts in a value are placeholders, and there is at least one text."""
+    todo, texts = [value], list[str]()
+    for part in todo:  # grows
+        texts += [part] if isinstance(part, str) else []
+        todo += vars(part).values() if isinstance(part, BaseModel) else ()
+        todo += part if isinstance(part, list) else ()
+    return bool(texts) and all(_FORM.fullmatch(text.strip()) for text in texts)
 
 
 def _merged(first: ModelT, other: ModelT) -> ModelT:
@@ -191,15 +198,12 @@ def _valid_part(candidate: Any, error: ValidationError, texts_only: bool) -> tup
             holder[place[-1]] = str(wrong)
             continue
         # the path up to the innermost item of a named list
-        items = [
-            at
-            for at, part in enumerate(place)
-            if isinstance(part, int) and (at == 0 or isinstance(place[at - 1], str))
+        in_list = [isinstance(part, int) for part in place]
+        ends = [
+            at for at, pair in enumerate(pairwise([False, *in_list]), 1) if pair == (False, True)
         ]
-        item = place[: items[-1] + 1] if items else ()
-        of_texts = one["type"] in ("string_type", "list_type") and not any(
-            isinstance(part, str) for part in place[len(item) :]
-        )
+        item = place[: ends[-1]] if ends else ()
+        of_texts = one["type"] in ("string_type", "list_type") and all(in_list[len(item) :])
         if not item or (texts_only and not of_texts):
             return None
         at_fault[item] = None
@@ -212,11 +216,7 @@ def _valid_part(candidate: Any, error: ValidationError, texts_only: bool) -> tup
 
 
 def read_cut_list(text: str, field: str) -> list[Any]:
-    """Return the complete items of the first list named `field` in a truncated reply.
-
-    >>> read_cut_list('{"names": ["Ada", "Nor', "names")
-    ['Ada']
-    """
+    """Return the complete items of the first list named `field` in a truncated reply."""
     opened = re.search(rf'"{re.escape(field)}"\s*:\s*\[', text)
     decoder, items = json.JSONDecoder(), list[Any]()
     place = opened.end() if opened else len(text)
@@ -238,23 +238,22 @@ def schema_of(model: type[BaseModel]) -> Mapping[str, Any]:
     return schema
 
 
-def _closed(part: Any) -> Any:
+def _closed(part: Any, is_named: bool = False) -> Any:
     if isinstance(part, list):
         return [_closed(item) for item in part]
     if not isinstance(part, Mapping):
         return part
+    if is_named:  # by the author of the model, so that no key is a keyword of the schema
+        return {name: _closed(inner) for name, inner in part.items()}
     is_class = isinstance(part.get("properties"), Mapping) and part.get("type") == "object"
+    dropped = ("title", "default", "description") if is_class else ("title", "default")
     closed = {
-        name: {key: _closed(value) for key, value in inner.items()}
-        if name in ("properties", "$defs") and isinstance(inner, Mapping)
-        else _closed(inner)
+        name: _closed(inner, name in ("properties", "$defs"))
         for name, inner in part.items()
-        if name not in ("title", "default") and not (name == "description" and is_class)
+        if name not in dropped
     }
-    if is_class:
-        closed["required"] = list(part["properties"])
-        closed["additionalProperties"] = False
-    return closed
+    strict = {"required": list(part.get("properties", ())), "additionalProperties": False}
+    return closed | strict if is_class else closed
 
 
 def _candidates(text: str, repair: bool) -> Iterator[Any]:

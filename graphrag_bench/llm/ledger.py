@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, ModelCall, RunStopped
+from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, Log, ModelCall, RunStopped
 from graphrag_bench.llm.settings import Prices
 
 
@@ -52,9 +54,7 @@ class Ledger:
             except OSError as error:
                 raise UserError(f"The ledger {self.path} cannot be written: {error}.") from None
 
-    def logger(
-        self, stage: str, step: str, item: str = "", kind: str = "chat"
-    ) -> Callable[[CallOutcome, str], None]:
+    def logger(self, stage: str, step: str, item: str = "", kind: str = "chat") -> Log:
         """Return a function that logs the calls of a step. Calls without an item get `item`."""
 
         def log(outcome: CallOutcome, own_item: str) -> None:
@@ -84,10 +84,8 @@ def _lines(texts: Iterable[str]) -> Iterator[LedgerLine]:
 
 def lines_by(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLine]]:
     """Group lines by the value of a field, sorted by this value."""
-    groups: dict[str, list[LedgerLine]] = {}
-    for line in lines:
-        groups.setdefault(str(getattr(line, field)), []).append(line)
-    return dict(sorted(groups.items()))
+    value = attrgetter(field)
+    return {name: list(own) for name, own in groupby(sorted(lines, key=value), value)}
 
 
 def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
@@ -122,9 +120,6 @@ class Spending:
     def __add__(self, other: "Spending") -> "Spending":
         return Spending(self.tokens + other.tokens, self.usd + other.usd)
 
-    def __sub__(self, other: "Spending") -> "Spending":
-        return Spending(self.tokens - other.tokens, self.usd - other.usd)
-
     @classmethod
     def of(cls, *calls: ModelCall) -> "Spending":
         """Return the total cost of model calls. Cached calls are free."""
@@ -138,8 +133,8 @@ class Budget:
     """Limit on the tokens or US dollars of a run, shared by all models and threads.
 
     `others` returns the ledgers of the run's other processes. The amount spent is the sum of
-    `before`, the cost of this object's calls, and the cost of new lines in these ledgers. The total
-    may exceed the limit, because running calls of the other processes are not counted.
+    `before`, the cost of this object's calls, and the cost of new lines in these ledgers. Running
+    calls of the other processes are not counted.
     """
 
     tokens: int | None = None
@@ -149,9 +144,11 @@ class Budget:
 
     def __post_init__(self) -> None:
         self._ends: dict[Path, int] = {}  # bytes of each ledger that were already read
-        self._of_others = self._reserved = Spending()
-        self._own = self.before - self._spent_by_others()
-        self._n_calls, self._changed = 0, threading.Condition()
+        self._of_others = Spending()
+        self._spent_by_others()  # part of `before`
+        self._own, self._of_others = self.before, Spending()
+        self._reserved: list[Spending] = []  # for each running call
+        self._changed = threading.Condition()
 
     @property
     def limited(self) -> bool:
@@ -183,18 +180,16 @@ class Budget:
     def reserve(self, most: Spending) -> Iterator[Callable[[Completion], None]]:
         """Reserve the maximum cost of a call, and yield a function that records its actual cost.
 
-        If the amount spent and all reserved costs would exceed the limit, this waits for running
-        calls. If no calls are running, it raises RunStopped. If the call raises CallFailed with a
-        reply that was charged, the cost of this reply is recorded.
+        Near the limit, this waits for running calls, or raises RunStopped if there are none. If the
+        call raises CallFailed with a reply that was charged, the cost of this reply is recorded.
         """
         with self._changed:
             while problem := self._problem(most):
-                if self._n_calls == 0:
+                if not self._reserved:
                     advice = "Raise the budget and run the same command again."
                     raise RunStopped(f"{problem}. The results so far are kept. {advice}")
                 self._changed.wait()
-            self._reserved += most
-            self._n_calls += 1
+            self._reserved.append(most)
         try:
             yield self._spend
         except CallFailed as failure:
@@ -203,8 +198,7 @@ class Budget:
             raise
         finally:
             with self._changed:
-                self._reserved -= most
-                self._n_calls -= 1
+                self._reserved.remove(most)
                 self._changed.notify_all()
 
     def _spend(self, call: Completion) -> None:
@@ -214,8 +208,9 @@ class Budget:
     def _problem(self, most: Spending) -> str:
         total = self.spent
         for name, limit in (("tokens", self.tokens), ("usd", self.usd)):
-            now, reserved, more = (getattr(of, name) for of in (total, self._reserved, most))
-            if limit is not None and now + reserved + more > limit + 1e-12:
+            now, more = getattr(total, name), getattr(most, name)
+            whole = now + more + sum(getattr(one, name) for one in self._reserved)
+            if limit is not None and whole > limit + 1e-12:
                 spent = f"{round(now, 4)} {name} are spent"
                 next_call = f"the next call may cost {round(more, 4)}"
                 return f"budget.{name}={limit} could be exceeded: {spent}, and {next_call}"

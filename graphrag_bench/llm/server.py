@@ -24,7 +24,8 @@ from graphrag_bench.text import encodable
 from graphrag_bench.version import __version__
 
 Body = Mapping[str, Any]
-_Error = CallFailed | RunStopped
+Response = tuple[Body, int, float]
+"""Body of a response, number of retries, and seconds of the last attempt."""
 OPENAI = "https://api.openai.com/v1"
 _LIST_SECONDS = 3.0
 """Time limit of the request for a server's list of models."""
@@ -111,17 +112,16 @@ class Server:
     @cached_property
     def key(self) -> SecretStr:
         """API key from the environment, hidden in a repr. Raises UserError if it is not set."""
-        if self.api_key_env is None:
-            return SecretStr("no-key-needed")
-        variable = f"The environment variable {self.api_key_env}"
-        if not (key := os.environ.get(self.api_key_env, "").strip()):
+        name = self.api_key_env or ""
+        key = os.environ.get(name, "").strip() if name else "no-key-needed"
+        if not key:
             raise UserError(
-                f"{variable} is not set. Set it to the API key: export {self.api_key_env}=... If "
-                f"the server needs no key, set {self.group}.api_key_env=null."
+                f"The environment variable {name} is not set. Set it to the API key: export "
+                f"{name}=... If the server needs no key, set {self.group}.api_key_env=null."
             )
         if not (key.isascii() and key.isprintable()):
             problem = "because it contains characters that are not allowed in a header"
-            raise UserError(f"{variable} does not hold an API key, {problem}.")
+            raise UserError(f"The environment variable {name} does not hold an API key, {problem}.")
         return SecretStr(key)
 
     @cached_property
@@ -133,9 +133,10 @@ class Server:
 
     def _request(self, method: str, path: str, body: Body | None = None, **how: Any) -> Any:
         """Return the response to a request. Raises urllib3's HTTPError if there is none."""
-        headers = {"accept": "application/json", "accept-encoding": "gzip, deflate"}
-        agent = f"graphrag-bench/{__version__}"
-        headers |= {"content-type": "application/json", "user-agent": agent}
+        headers = {
+            "accept": "application/json", "accept-encoding": "gzip, deflate",
+            "content-type": "application/json", "user-agent": f"graphrag-bench/{__version__}",
+        }  # fmt: skip
         if self.api_key_env is not None:
             headers["authorization"] = f"Bearer {self.key.get_secret_value()}"
         sent = None if body is None else json.dumps(body, ensure_ascii=False).encode()
@@ -144,11 +145,7 @@ class Server:
 
     @cached_property
     def window(self) -> int | None:
-        """Context window in tokens, from a list of known models or the server. None if unknown.
-
-        The window that the server reports is stored in a file, so that cache keys do not change
-        when the server is down.
-        """
+        """Context window in tokens, from a list of known models or the server. None if unknown."""
         window, _ = provider_facts(self.model, self.address)
         if window is not None or self.address == OPENAI:
             return window
@@ -156,7 +153,7 @@ class Server:
         # fields of vLLM and SGLang, of OpenRouter and Together, and of llama.cpp
         places = ((row, "max_model_len"), (row, "context_length"), (row.get("meta"), "n_ctx"))
         stated = next((n for place in places if (n := token_count(*place))), None)
-        before = read_cache(file).get(self.model) if file else None
+        before = read_cache(file).get(self.model) if file else None  # keys need a constant window
         if file and stated not in (None, before):
             write_cache(file, self.model, stated)
         return stated or before
@@ -180,12 +177,8 @@ class Server:
         named = [row for row in rows if row.get("id") == self.model]
         return (named or rows)[0] if named or len(rows) == 1 else {}
 
-    def post(self, path: str, body: Body, *, n_tokens: int = 0) -> tuple[Body, int, float]:
-        """Return the response body, the number of retries, and the seconds of the last attempt.
-
-        `n_tokens` is the largest number of tokens that the call may use. Raises CallFailed if the
-        request is rejected or the last retry fails. Raises RunStopped if no call can succeed.
-        """
+    def post(self, path: str, body: Body, *, n_tokens: int = 0) -> Response:
+        """Return the response. Raises CallFailed, or RunStopped if no call can succeed."""
         with self._slots:
             if not self._proven:
                 with self._first:
@@ -193,7 +186,7 @@ class Server:
                         return self._first_call(path, body, n_tokens)
             return self._send(path, body, n_tokens, self.retries)
 
-    def _first_call(self, path: str, body: Body, n_tokens: int) -> tuple[Body, int, float]:
+    def _first_call(self, path: str, body: Body, n_tokens: int) -> Response:
         """Send the first request with few retries, so that a missing server is reported soon."""
         if self._stop and time.monotonic() < self._stopped_at + _SECONDS_OF_A_STOP:
             raise type(self._stop)(str(self._stop))
@@ -213,35 +206,30 @@ class Server:
         self._stopped_at = time.monotonic()
         raise self._stop
 
-    def _send(
-        self, path: str, body: Body, n_tokens: int, n_retries: int
-    ) -> tuple[Body, int, float]:
+    def _send(self, path: str, body: Body, n_tokens: int, n_retries: int) -> Response:
         from urllib3.exceptions import HTTPError, MaxRetryError
 
         from graphrag_bench.llm.http import Retries
 
         self.limiter.admit(n_tokens)
         retries = Retries.up_to(n_retries)
-        answer: Body | _Error
+        n = 0
         try:
-            response = self._request("POST", path, body, retries=retries)
-        except HTTPError as error:
-            cause = error.reason if isinstance(error, MaxRetryError) else error
-            n = 0 if cause is error else n_retries
-            answer = _no_answer(n, self._hidden(f"no answer: {type(cause).__name__}: {cause}"))
-        else:
+            try:
+                response = self._request("POST", path, body, retries=retries)
+            except HTTPError as error:
+                cause = error.reason if isinstance(error, MaxRetryError) else error
+                n = 0 if cause is error else n_retries
+                problem = self._hidden(f"no answer: {type(cause).__name__}: {cause}")
+                raise _no_answer(n, problem) from None
             retries = response.retries
             n, text = len(retries.history), response.data.decode("utf-8", "replace")
-            answer = self._answer(response.status, text, body, n)
-        seconds = time.monotonic() - retries.began
-        if isinstance(answer, CallFailed):
-            answer.retries, answer.seconds = n, seconds
-        if isinstance(answer, Exception):
-            raise answer
-        return answer, n, seconds
+            return self._answer(response.status, text, body, n), n, time.monotonic() - retries.began
+        except CallFailed as failure:
+            failure.retries, failure.seconds = n, time.monotonic() - retries.began
+            raise
 
-    def _answer(self, status: int, text: str, sent: Body, n_retries: int) -> Body | _Error:
-        """Return the body of a response, or the error that the response describes."""
+    def _answer(self, status: int, text: str, sent: Body, n_retries: int) -> Body:
         if 200 <= status < 300:
             try:
                 parsed: Any = json.loads(text)
@@ -252,18 +240,17 @@ class Server:
             if not isinstance(parsed, dict):
                 shown = self._hidden(text)[:200]
                 if text.lstrip()[:1] == "<" and not self._proven:
-                    return NotAccepted(
-                        f"{self.address} answers with a web page, so it is not an OpenAI API: "
-                        f"{shown!r}. {self.group}.base_url usually ends in /v1."
-                    )
-                return CallFailed("malformed", f"The response is not a JSON object: {shown!r}")
+                    problem = f"answers with a web page, so it is not an OpenAI API: {shown!r}"
+                    how = f"{self.group}.base_url usually ends in /v1"
+                    raise NotAccepted(f"{self.address} {problem}. {how}.")
+                raise CallFailed("malformed", f"The response is not a JSON object: {shown!r}")
             if not (error := parsed.get("error")):
                 return parsed
             code = error.get("code") if isinstance(error, Mapping) else None
             status = code if isinstance(code, int) else 502
-        return self._error_for(status, self._hidden(text), sent, n_retries)
+        raise self._error_for(status, self._hidden(text), sent, n_retries)
 
-    def _error_for(self, status: int, text: str, sent: Body, n_retries: int) -> _Error:
+    def _error_for(self, status: int, text: str, sent: Body, n_retries: int) -> Exception:
         message = text[:500]
         at_fault = f"{message} (HTTP {status})"
         what = "text" if self.group == "embedder" else "prompt"
@@ -301,14 +288,7 @@ def _no_answer(n: int, problem: str) -> CallFailed:
 
 
 def unsupported_field(message: str, sent: Body) -> str | None:
-    """Return the request field that an error message calls unsupported, or None.
-
-    If the message names several fields, the field in the key `param` has priority, then the
-    fields in quotes, then all other fields.
-
-    >>> unsupported_field("Unsupported value: 'seed' does not stop here", {"seed": 1, "stop": []})
-    'seed'
-    """
+    """Return the field that an error message calls unsupported: by `param`, in quotes, or bare."""
     if not _NOT_SUPPORTED.search(message):
         return None
     names = sorted(set(sent) - {"model", "messages", "input"}, key=len, reverse=True)

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Chat, Completion, Request, Schema
 from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.json_replies import ListReply as ListReply
 from graphrag_bench.llm.json_replies import ModelT, read_json, read_lists, schema_of, without_echoes
 from graphrag_bench.progress import Advance, no_advance
 from graphrag_bench.prompts import Message, Prompt
@@ -46,33 +47,19 @@ def json_format(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
     return ReplyFormat(purpose, read, schema_of(model))
 
 
-@dataclass(frozen=True)
-class ListReply(Generic[ModelT]):
-    """Parsed lists. `cut` is true if a list is incomplete. `skipped` counts invalid items."""
-
-    value: ModelT
-    cut: bool = False
-    skipped: int = 0
-
-
 def list_format(model: type[ModelT], field: str, purpose: str) -> ReplyFormat[ListReply[ModelT]]:
     """Return the format of replies that are JSON objects with lists. `read_lists` parses them."""
 
     def read(text: str, cut: bool) -> ListReply[ModelT]:
-        return ListReply(*read_lists(text, model, field, cut=cut, purpose=purpose))
+        return read_lists(text, model, field, cut=cut, purpose=purpose)
 
     return ReplyFormat(purpose, read, schema_of(model))
 
 
 def ask(
-    llm: ChatModel,
-    chat: Chat,
-    model: type[ModelT],
-    *,
-    max_tokens: int,
-    purpose: str,
-    fallback: ModelT | None = None,
-) -> ModelT:
+    llm: ChatModel, chat: Chat, model: type[ModelT], *,
+    max_tokens: int, purpose: str, fallback: ModelT | None = None,
+) -> ModelT:  # fmt: skip
     """Send one prompt to a model, and return the reply parsed as an instance of `model`.
 
     If there is no readable reply, even after a corrective retry, `fallback` is returned. Without a
@@ -93,16 +80,10 @@ def or_fallback(llm: ChatModel, result: T | Failure, fallback: T | None) -> T:
 
 
 def ask_about(
-    llm: ChatModel,
-    items: Sequence[ItemT],
-    chat: Callable[[ItemT], Chat],
-    reply_format: ReplyFormat[T],
-    fit: Callable[[T, ItemT], R],
-    *,
-    fallback: Callable[[ItemT], R],
-    max_tokens: int,
-    retry: bool = True,
-) -> list[R]:
+    llm: ChatModel, items: Sequence[ItemT], chat: Callable[[ItemT], Chat],
+    reply_format: ReplyFormat[T], fit: Callable[[T, ItemT], R], *,
+    fallback: Callable[[ItemT], R], max_tokens: int, retry: bool = True,
+) -> list[R]:  # fmt: skip
     """Ask a model about each item of a list, and return one result per item.
 
     `chat` returns the prompt for an item, and `fit` converts the parsed reply and the item to a
@@ -124,21 +105,14 @@ def ask_about(
 
 
 def ask_each(
-    llm: ChatModel,
-    chats: Sequence[Chat],
-    reply_format: ReplyFormat[T],
-    *,
-    max_tokens: int,
-    items: Sequence[str] = (),
-    retry: bool = True,
-    advance: Advance = no_advance,
-) -> list[T | Failure]:
+    llm: ChatModel, chats: Sequence[Chat], reply_format: ReplyFormat[T], *,
+    max_tokens: int, items: Sequence[str] = (), retry: bool = True, advance: Advance = no_advance,
+) -> list[T | Failure]:  # fmt: skip
     """Send prompts to a model, and return the parsed reply or the failure for each prompt.
 
-    After all replies have arrived, unreadable replies are requested once more. Replies that remain
-    unreadable count as failures. The cache stores whether a reply was readable. `items` names the
-    subject of each prompt in the ledger, e.g. a chunk id. `advance` is called when the first reply
-    to a prompt arrives.
+    After all replies have arrived, unreadable replies are requested once more. The cache stores
+    whether a reply was readable. `items` names the subject of each prompt in the ledger, e.g. a
+    chunk id. `advance` is called when the first reply to a prompt arrives.
     """
     results: dict[int, T | Failure] = {}
     corrections: dict[int, tuple[Completion, Chat]] = {}
@@ -149,11 +123,11 @@ def ask_each(
             results[at] = result = _read(outcome, reply_format, chats[at])
             advance(1)
             if retry and isinstance(result, UnreadableReply) and isinstance(outcome, Completion):
-                values = {"cut": outcome.finish == "length", "problem": result.problem}
                 shown = json.dumps(schema, ensure_ascii=False) if schema else ""
-                correction = _CORRECTION.render({**values, "schema": shown})
+                cut = outcome.finish == "length"
+                values = {"cut": cut, "problem": result.problem, "schema": shown}
                 own = Message("assistant", outcome.text[:_MAX_ECHOED])
-                corrections[at] = outcome, (*chats[at], own, *correction)
+                corrections[at] = outcome, (*chats[at], own, *_CORRECTION.render(values))
             else:
                 _report(llm, outcome, result)
     again = sorted(corrections)
@@ -182,8 +156,7 @@ def _read(outcome: CallOutcome, reply_format: ReplyFormat[T], chat: Chat) -> T |
     text, cut = outcome.text, outcome.finish == "length"
     if reply_format.schema is not None:
         shown = "\n".join(one.content for one in chat if one.role != "assistant")
-        own = without_echoes(text, shown)
-        if own != text:
+        if (own := without_echoes(text, shown)) != text:
             with suppress(UnreadableReply):
                 return reply_format.read(own, cut)
     try:

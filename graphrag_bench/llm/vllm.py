@@ -12,6 +12,7 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -25,7 +26,7 @@ from graphrag_bench.llm import child
 from graphrag_bench.llm.calls import CallFailed, Completion, Request, ServerFailed
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
-from graphrag_bench.llm.settings import Decoding, Limits, parse_settings
+from graphrag_bench.llm.settings import Decoding, parse_settings
 from graphrag_bench.progress import Progress
 from graphrag_bench.terminal import pause
 from graphrag_bench.text import short
@@ -52,28 +53,30 @@ _CAUSES = {
 """Log lines that explain why the server did not start, with advice for the user."""
 
 
+@dataclass(eq=False)
 class Vllm(ChatModel):
     """Model from a folder or the Hugging Face hub. The first call starts the server `vllm serve`.
 
     The server ends with this process. `window` is in tokens, and `timeout` is in seconds. `args`
     are further flags of the server. If `version` is given, vLLM does not have to be installed to
-    plan a run or to use stored replies.
+    plan a run or to use stored replies. The server's log is in `folder`, or a temporary file.
     """
 
-    folder: Path | None = None
-    """Folder of the server's log. If it is None, the log is a temporary file."""
+    model: str
+    revision: str | None = None
+    dtype: str = "auto"
+    window: PositiveInt = 8192
+    args: Sequence[str] = ()
+    version: str | None = None
+    parallel: PositiveInt = 256
+    _: KW_ONLY
+    timeout: float = 900.0
+    decoding: Decoding | Mapping[str, Any] | None = None
 
-    def __init__(
-        self, model: str, revision: str | None = None, dtype: str = "auto",
-        window: PositiveInt = 8192, args: Sequence[str] = (), version: str | None = None,
-        parallel: PositiveInt = 256, *, timeout: float = 900.0,
-        decoding: Decoding | Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
-        self.model, self.revision, self.dtype, self.args = model, revision, dtype, tuple(args)
-        self.window: int = window
-        self.concurrency, self.timeout = parallel, timeout
-        self.decoding = parse_settings(Decoding, decoding)
-        self._version = version
+    def __post_init__(self) -> None:
+        self.folder: Path | None = None
+        self.concurrency = self.parallel
+        self._decoding = parse_settings(Decoding, self.decoding)
         if any("api-key" in one or not one.startswith("--") for one in self.args):
             raise UserError("llm.args must be a list [--FLAG=VALUE,--FLAG] without --api-key.")
         self._lock = threading.Lock()
@@ -89,8 +92,8 @@ class Vllm(ChatModel):
             files = [one for one in sorted(folder.iterdir()) if one.is_file()]
             name, content = folder.resolve().name, digest([stored_digest(one) for one in files])
         args = [one for one in self.args if not one.startswith(_RESOURCES)]
-        facts = digest(content, self.revision, self.dtype, args, self.decoding.model_dump())
-        return f"{name}:{facts}:vllm-{self._version or self._installed}"
+        facts = digest(content, self.revision, self.dtype, args, self._decoding.model_dump())
+        return f"{name}:{facts}:vllm-{self.version or self._installed}"
 
     @cached_property
     def _installed(self) -> str:
@@ -128,8 +131,8 @@ class Vllm(ChatModel):
     def _start(self) -> OpenAICompatible:
         if time.monotonic() < self._failed_at + _FAILURE_HOLDS:  # a call in another thread failed
             raise UserError(self._failure)
-        if self._version not in (None, self._installed):
-            raise UserError(f"llm.version={self._version}, but {self._installed} is installed.")
+        if self.version not in (None, self._installed):
+            raise UserError(f"llm.version={self.version}, but {self._installed} is installed.")
         self._log = (self.folder or Path(tempfile.mkdtemp())) / "vllm.log"
         for _ in range(_PORTS):  # another program may take the port first
             with socket.socket() as free:
@@ -138,7 +141,7 @@ class Vllm(ChatModel):
             if self._serves(address):
                 return OpenAICompatible(
                     self.model, f"{address}/v1", None, window=self.window, timeout=self.timeout,
-                    decoding=self.decoding, limits=Limits(concurrency=self.concurrency),
+                    decoding=self._decoding, limits={"concurrency": self.parallel},
                 )  # fmt: skip
             self._failure = self._cause()
             if _PORT_TAKEN not in self._failure.lower():
@@ -189,15 +192,12 @@ class Vllm(ChatModel):
 
 
 def _get(address: str) -> str:
-    """Return a text with the status and the body of a response, or "" if there is no response."""
-    from http.client import HTTPException
-    from urllib.request import ProxyHandler, build_opener
+    """Return the status and the body of a response, or "" if there is none without an error."""
+    from urllib3 import exceptions, request
 
-    with (
-        suppress(OSError, HTTPException),
-        build_opener(ProxyHandler({})).open(address, timeout=10) as reply,
-    ):
-        return f"{reply.status} {reply.read()}"
+    with suppress(exceptions.HTTPError):
+        reply = request("GET", address, timeout=10.0, retries=False)
+        return f"{reply.status} {reply.data!r}" if reply.status < 400 else ""
     return ""
 
 
