@@ -64,11 +64,7 @@ class EmbedderWrapper:
 
 @dataclass(eq=False)
 class Hashing(Embedder):
-    """Embedder that hashes words and letter trigrams. It needs no model and is meant for tests.
-
-    >>> Hashing(4).encode(["Ada", "ada"], kind="passage").shape
-    (2, 4)
-    """
+    """Embedder that hashes words and letter trigrams. It needs no model and is meant for tests."""
 
     dimension: PositiveInt = 256
 
@@ -98,9 +94,8 @@ def encode_in_blocks(
 ) -> Vectors:
     """Encode passages as a float32 array (n, dimension), in blocks of texts of similar length.
 
-    Equal passages are encoded once. A cached embedder can store each finished block. If encoding a
-    block took less than 5 s, the next block is twice as large, up to a limit. After each block,
-    `advance` is called with the number of passages in the block.
+    Equal passages are encoded once. A cached embedder can store each finished block. After a block
+    that took less than 5 s, the next block is twice as large, up to a limit.
     """
     row_of = {text: row for row, text in enumerate(sorted({*texts}, key=lambda t: (len(t), t)))}
     rows, distinct = np.array([row_of[text] for text in texts], np.int64), list(row_of)
@@ -126,10 +121,9 @@ def encode_in_blocks(
 def blocks(
     texts: Iterable[str], most: int, weight: Callable[[str], int] = len, n_texts: float = inf
 ) -> Iterator[list[str]]:
-    """Divide texts into blocks of consecutive texts, with at most `n_texts` texts in each block.
+    """Divide texts into blocks of consecutive texts, with weights of at most `most` in total.
 
-    The weights of the texts, by default their lengths, sum up to at most `most` in each block. A
-    text that is heavier than `most` is a block of its own.
+    A text that is heavier than `most` is a block of its own.
 
     >>> list(blocks(["a", "bb", "cccc", "d"], most=3))
     [['a', 'bb'], ['cccc'], ['d']]

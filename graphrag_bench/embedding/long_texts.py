@@ -48,11 +48,7 @@ class TextLengths:
         return f"window of {self.window:,} tokens; longer texts {_TREATMENT[self.long_texts]}"
 
     def message(self, what: str) -> str:
-        """Describe the number of longer texts. Return "" if the window is unknown or unlimited.
-
-        >>> TextLengths(512, "cut", 10, 2, 700).message("chunks")
-        '2 of 10 chunks are longer than the window of 512 tokens (longest: 700) and are cut'
-        """
+        """Describe the number of longer texts. Return "" if the window is unknown or unlimited."""
         if self.window is None or self.long_texts is None or not self.n_texts:
             return ""
         share = f"{self.n_long:,} of {self.n_texts:,} {what}"
@@ -143,9 +139,9 @@ class WindowEncoder:
 def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
     """Split a text into overlapping windows of at most `room` tokens.
 
-    Yield (start, end) of each window, counted in tokens. `begins` marks the tokens that begin a
-    word. If possible, a window ends at a word boundary in its second half. Windows overlap by an
-    eighth of `room`. The overlap is larger, up to a quarter, if a window then begins with a word.
+    Yield (start, end) of each window in tokens. `begins` marks the tokens that begin a word. If
+    possible, a window ends at a word boundary in its second half. Windows overlap by an eighth of
+    `room`, or up to a quarter if a window then begins with a word.
     """
     overlap = room // OVERLAP
     start = 0

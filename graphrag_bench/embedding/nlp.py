@@ -1,14 +1,14 @@
 """Named entities, noun phrases and subject-verb-object relations, found by spaCy."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from itertools import dropwhile, groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from graphrag_bench.errors import UserError
@@ -155,20 +155,15 @@ def _pipeline(model: str, on_gpu: bool) -> Any:
 
 def _sentences(document: Any) -> Iterator[Sentence]:
     # `ents` and `noun_chunks` of a spaCy span scan the whole document
-    entities, chunks = _of_spans(document.ents), _of_spans(document.noun_chunks)
+    entities, chunks = list(document.ents), list(document.noun_chunks)
     for span in document.sents:
-        yield _sentence(span, entities(span), chunks(span))
+        yield _sentence(span, _inside(entities, span), _inside(chunks, span))
 
 
-def _of_spans(parts: Iterable[Any]) -> Callable[[Any], list[Any]]:
-    every = list(parts)
-    starts = [part.start for part in every]
-
-    def inside(span: Any) -> list[Any]:
-        own = every[bisect_left(starts, span.start) : bisect_left(starts, span.end)]
-        return [part for part in own if part.end <= span.end]
-
-    return inside
+def _inside(parts: list[Any], span: Any) -> list[Any]:
+    start = attrgetter("start")
+    own = slice(*(bisect_left(parts, end, key=start) for end in (span.start, span.end)))
+    return [part for part in parts[own] if part.end <= span.end]
 
 
 def _sentence(span: Any, entities: Sequence[Any], chunks: Sequence[Any]) -> Sentence:

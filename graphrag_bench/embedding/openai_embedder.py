@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -15,8 +15,8 @@ from graphrag_bench.embedding.embedder import TextKind, Vectors, blocks
 from graphrag_bench.embedding.long_texts import LongTexts, TextLengths, WindowEncoder
 from graphrag_bench.embedding.tokenizer import tokenizer_of
 from graphrag_bench.llm.cache import Cache, StoredVector, row_key
-from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped
-from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_PER_MESSAGE, Log
+from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, Log, RunStopped
+from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_PER_MESSAGE
 from graphrag_bench.llm.ledger import Budget, Spending
 from graphrag_bench.llm.openai_compatible import RETRIES, TIMEOUT
 from graphrag_bench.llm.server import OPENAI, Body, Server, token_count
@@ -30,75 +30,74 @@ _SAFE_SHARE = 0.75
 """Fraction of the window that is used if the number of tokens is only an estimate."""
 
 
+@dataclass(eq=False)
 class OpenAIEmbedder:
     """Embedder on a server with the endpoint `/embeddings`.
 
     As for chat models, calls are cached, counted toward the budget, logged in a ledger, and limited
     by a rate limit. Passages are sorted by length and sent in batches of `batch_size` texts. Each
     question is sent separately. If `shorten` is true, the server shortens vectors to `dimension`.
-    A text longer than `window` is split into overlapping windows, unless `long_texts` is `cut`.
-    `tokenizer` (cl100k, o200k, or hf:NAME_OR_PATH) counts the tokens of texts.
+    A text longer than `window` is split into overlapping windows, unless `long_texts` is `cut`. By
+    default, the window is known for some models, or reported by the server. `tokenizer` (cl100k,
+    o200k, or hf:NAME_OR_PATH) counts the tokens of texts. An unknown model costs 0.
     """
 
-    def __init__(
-        self,
-        model: str,
-        dimension: int,
-        base_url: str = OPENAI,
-        api_key_env: str | None = "OPENAI_API_KEY",
-        *,
-        shorten: bool = False,
-        question_prefix: str = "",
-        passage_prefix: str = "",
-        batch_size: int = 64,
-        long_texts: LongTexts = "windows",
-        window: PositiveInt | None = None,
-        tokenizer: str | None = None,
-        timeout: float = TIMEOUT,
-        retries: int = RETRIES,
-        limits: Limits | Mapping[str, Any] | None = None,
-        prices: Prices | Mapping[str, Any] | None = None,
-    ) -> None:
-        self.model, self.dimension, self.shorten = model, dimension, shorten
-        self.prefixes = {"question": question_prefix, "passage": passage_prefix}
-        self.batch_size, self.tokenizer = batch_size, tokenizer
-        self.long_texts: LongTexts = long_texts
-        self.limits = parse_settings(Limits, limits)
-        self._window, self._prices = window, prices
+    model: str
+    dimension: int
+    base_url: str = OPENAI
+    api_key_env: str | None = "OPENAI_API_KEY"
+    _: KW_ONLY
+    shorten: bool = False
+    question_prefix: str = ""
+    passage_prefix: str = ""
+    batch_size: int = 64
+    long_texts: LongTexts = "windows"
+    window: PositiveInt | None = None
+    tokenizer: str | None = None
+    timeout: float = TIMEOUT
+    retries: int = RETRIES
+    limits: Limits | Mapping[str, Any] | None = None
+    prices: Prices | Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        limits = parse_settings(Limits, self.limits)
         self.server = Server(
-            model, base_url, api_key_env,
-            limits=self.limits, timeout=timeout, retries=retries, group="embedder",
+            self.model, self.base_url, self.api_key_env,
+            limits=limits, timeout=self.timeout, retries=self.retries, group="embedder",
         )  # fmt: skip
-        self._pool = ThreadPoolExecutor(self.limits.concurrency, "embedding-call")
+        self._pool = ThreadPoolExecutor(limits.concurrency, "embedding-call")
         self._store: Cache | None = None
-        self._budget = Budget()
         self._log: Log = _no_log
+        self._budget = Budget()
 
     @property
     def identity(self) -> str:
         """Identifier that covers everything that affects a vector, except the server."""
-        window = self.window or "not known"
+        window = self._window or "not known"
         how = f"{window}, {self.tokenizer.rpartition('/')[2]}" if self.tokenizer else window
         return self._identity(f":long={self.long_texts}({how})")
 
     def _identity(self, long: str = "") -> str:
-        prefixes = ",".join(self.prefixes.values())
         length = f"{self.dimension}{'(shortened)' if self.shorten else ''}"
+        prefixes = f"{self.question_prefix},{self.passage_prefix}"
         return f"openai:{self.model}:{length}:unit{long}:prefixes={prefixes}"
 
     @property
-    def window(self) -> int | None:
-        """Window in tokens, from the settings, a list of known models, or the server."""
-        return self._window or self.server.window
+    def _window(self) -> int | None:
+        return self.window or self.server.window
+
+    @cached_property
+    def _prices(self) -> Prices:
+        return prices_of(self.model, self.base_url, self.prices)
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
         """Count the passages that are longer than the window."""
-        return self._encoder.text_lengths(texts, self.prefixes["passage"])
+        return self._encoder.text_lengths(texts, self.passage_prefix)
 
     @cached_property
     def _encoder(self) -> WindowEncoder:
         tokens = tokenizer_of(self.tokenizer, self.model, "embedder")
-        size = self.window
+        size = self._window
         if size is not None and tokens.is_estimate and self.long_texts != "cut":
             size = int(size * _SAFE_SHARE)
         return WindowEncoder(size, self.long_texts, tokens)
@@ -113,8 +112,10 @@ class OpenAIEmbedder:
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Return one unit vector per text, float32 (n, dimension). Raises CallFailed on failure."""
-        embed = partial(self._in_blocks, 1 if kind == "question" else self.batch_size)
-        return self._encoder.encode(texts, self.prefixes[kind], embed)
+        if kind == "question":
+            return self._encoder.encode(texts, self.question_prefix, partial(self._in_blocks, 1))
+        embed = partial(self._in_blocks, self.batch_size)
+        return self._encoder.encode(texts, self.passage_prefix, embed)
 
     def _in_blocks(self, size: int, prefixed: list[str]) -> Vectors:
         if not prefixed:
@@ -131,19 +132,14 @@ class OpenAIEmbedder:
             stored |= {row.key: row for row in rows}
         return vectors_of([stored[keys[text]] for text in prefixed])
 
-    @cached_property
-    def prices(self) -> Prices:
-        """Prices from the settings or a list of known models. An unknown model costs 0."""
-        return prices_of(self.model, self.server.address, self._prices)
-
     def _embedded(self, block: list[str]) -> list[StoredVector]:
         check_stop()
         n_tokens = sum(map(count_tokens, block)) + TOKENS_PER_MESSAGE * len(block)
         most = round(n_tokens * ESTIMATE_RATIO)
-        body: dict[str, Any] = {"model": self.model, "input": block}
-        body |= {"dimensions": self.dimension} if self.shorten else {}
+        shortened = {"dimensions": self.dimension} if self.shorten else {}
+        body: Body = {"model": self.model, "input": block, **shortened}
         try:
-            with self._budget.reserve(Spending(most, self.prices.usd(most, 0))) as spend:
+            with self._budget.reserve(Spending(most, self._prices.usd(most, 0))) as spend:
                 answer, retries, seconds = self.server.post("/embeddings", body, n_tokens=most)
                 rows = self._read(answer, block)
                 call = replace(_call(rows), retries=retries, seconds=seconds)
@@ -160,20 +156,29 @@ class OpenAIEmbedder:
         counts = [count_tokens(text) for text in block]
         stated = token_count(answer.get("usage"), "prompt_tokens")
         n_tokens = sum(counts) if stated is None else stated
-        vectors = _rows(answer, len(block))
+        try:
+            found = {int(row["index"]): row["embedding"] for row in answer["data"]}
+            with np.errstate(over="ignore"):  # infinite vectors are refused below
+                vectors = np.asarray([found[place] for place in range(len(block))], np.float32)
+            if vectors.ndim != 2 or len(answer["data"]) != len(block):
+                raise ValueError("there are too many vectors, or their lengths differ")
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+            problem = f"The response does not have a vector for each of {len(block)} texts"
+            shown = f"{problem} ({error!r})"[:200] + f": {str(dict(answer))[:200]}"
+            raise CallFailed("malformed", shown) from None
         if vectors.shape[1] != self.dimension:
             n = vectors.shape[1]
             why = f"returns vectors of dimension {n}, not {self.dimension}"
             raise RunStopped(f"{self.model} {why}. Set embedder.dimension={n}.")
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(norms).all() or not norms.all():
-            paid = Completion("", prompt_tokens=n_tokens, usd=self.prices.usd(n_tokens, 0))
+            paid = Completion("", prompt_tokens=n_tokens, usd=self._prices.usd(n_tokens, 0))
             problem = f"{self.model} returned a vector that is zero or not finite."
             raise CallFailed("unreadable", problem, paid=paid)
         ends = np.cumsum([0, *(count + 1 for count in counts)])
         shares = np.diff(np.rint(ends / ends[-1] * n_tokens).astype(int)).tolist()
         rows = np.asarray(vectors / norms, np.float32)
-        own, model, usd = self._identity(), str(answer.get("model") or ""), self.prices.usd
+        own, model, usd = self._identity(), str(answer.get("model") or ""), self._prices.usd
         return [
             StoredVector(row_key(own, "", text), own, row.tobytes(), model, n, usd(n, 0))
             for text, row, n in zip(block, rows, shares, strict=True)
@@ -186,17 +191,3 @@ def _no_log(outcome: CallOutcome, item: str) -> None: ...
 def _call(rows: Sequence[StoredVector], *, cached: bool = False) -> Completion:
     n, usd = sum(row.prompt_tokens for row in rows), sum(row.usd for row in rows)
     return Completion("", prompt_tokens=n, model=rows[0].model, cached=cached, usd=usd)
-
-
-def _rows(answer: Body, n_texts: int) -> Vectors:
-    try:
-        rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
-        with np.errstate(over="ignore"):  # `_read` refuses infinite vectors
-            vectors = np.asarray([rows[place] for place in range(n_texts)], np.float32)
-        if vectors.ndim != 2 or len(answer["data"]) != n_texts:
-            raise ValueError("there are too many vectors, or their lengths differ")
-    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        problem = f"The response does not have a vector for each of {n_texts} texts ({error!r})"
-        problem = f"{problem[:200]}: {str(dict(answer))[:200]}"
-        raise CallFailed("malformed", problem) from None
-    return vectors

@@ -1,5 +1,6 @@
 """Number formats, GPUs and threads of torch on this machine."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -9,7 +10,7 @@ from typing import Literal
 Device = Literal["auto", "cpu", "cuda", "mps"]
 Precision = Literal["auto", "float32", "bfloat16"]
 NumberFormat = Literal["float32", "bfloat16"]
-_INSTRUCTIONS = frozenset({"avx512_bf16", "amx_bf16"})
+_INSTRUCTIONS = re.compile(r"^flags.*\b(avx512_bf16|amx_bf16)\b", re.MULTILINE)
 
 
 def number_format(precision: Precision, device: Device) -> NumberFormat:
@@ -47,12 +48,8 @@ def has_cuda() -> bool:
 
 @lru_cache
 def _on_processor() -> bool:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return False
-    flags = next((line for line in lines if line.startswith("flags")), "")
-    return not _INSTRUCTIONS.isdisjoint(flags.split())
+    file = Path("/proc/cpuinfo")
+    return file.is_file() and _INSTRUCTIONS.search(file.read_text(encoding="utf-8")) is not None
 
 
 @contextmanager

@@ -29,7 +29,46 @@ _NOT_INSTALLED = f"The packaged {PACKAGED} is not installed: pip install 'graphr
 
 
 @dataclass(eq=False)
-class SentenceEmbedder(Embedder):
+class TransformerModel:
+    """Model of sentence-transformers, in a folder or on the Hugging Face hub.
+
+    `model_kwargs` are passed to `from_pretrained` of transformers, for example `dtype`.
+    """
+
+    model: str = ""
+    revision: str = ""
+    _: KW_ONLY
+    window: PositiveInt | None = None
+    device: Device = "auto"
+    trust_remote_code: bool = False
+    model_kwargs: Mapping[str, Any] | None = None
+
+    def signed(self, name: str, facts: str) -> str:
+        """Return a part of the identity: the name, the facts, and the settings of loading."""
+        remote_code = ":remote code" if self.trust_remote_code else ""
+        arguments = f":{json.dumps(self.model_kwargs, sort_keys=True)}" if self.model_kwargs else ""
+        return f"{name}{remote_code}:{facts}{arguments}"
+
+    def load(self, kind: Callable[..., Any], group: str, name: str, **settings: Any) -> Any:
+        """Load the model. Raises UserError if loading fails."""
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
+        settings |= {"revision": self.revision or None, "device": device_of(self.device, group)}
+        settings |= {"model_kwargs": dict(self.model_kwargs)} if self.model_kwargs else {}
+        try:
+            return kind(name, trust_remote_code=self.trust_remote_code, **settings)
+        except (OSError, ImportError, ValueError, LookupError, TypeError, RuntimeError) as error:
+            what = f"The {group.replace('_', '-')} '{name}'"
+            if "trust_remote_code" in str(error) and not self.trust_remote_code:
+                how = f"{group}.trust_remote_code=true and {group}.revision=COMMIT"
+                raise UserError(f"{what} has its own code. Check it, and then set {how}.") from None
+            reason = model_files.first_line(error)
+            raise UserError(f"{what} could not be loaded: {reason}") from None
+
+
+@dataclass(eq=False)
+class SentenceEmbedder(TransformerModel, Embedder):
     """Embedding model of sentence-transformers. It is loaded on first use.
 
     `model` is the packaged MiniLM, a folder, or a model on the Hugging Face hub. The vector of a
@@ -37,28 +76,22 @@ class SentenceEmbedder(Embedder):
     passages in batches of fixed shapes (see `token_batches`). `long_texts` says whether long texts
     are split into overlapping windows or truncated. `window` overrides the window from the model's
     files. `precision` is the number format of matrix products. `auto` selects bfloat16 if the
-    device is fast in this format. `model_kwargs` are passed to `from_pretrained` of transformers,
-    for example `dtype`.
+    device is fast in this format.
     """
 
     model: str = PACKAGED
-    revision: str = ""
     question_prefix: str = ""
     passage_prefix: str = ""
     _: KW_ONLY
     long_texts: LongTexts = "windows"
-    window: PositiveInt | None = None
-    device: Device = "auto"
     precision: Precision = "auto"
-    trust_remote_code: bool = False
-    model_kwargs: Mapping[str, Any] | None = None
 
     @property
     def identity(self) -> str:
         """Identifier that covers everything that affects a vector, e.g. revision and precision.
 
-        A model folder is identified by name and content. A hub model is identified by name and
-        revision. Its dimension, and its window if `window` is not set, are written as `hub`.
+        A model folder is identified by name and content, and a hub model by name and revision. Its
+        dimension, and its window if `window` is not set, are written as `hub`.
         """
         if self.model == PACKAGED:
             try:
@@ -67,14 +100,11 @@ class SentenceEmbedder(Embedder):
                 raise UserError(_NOT_INSTALLED) from None
         else:
             name = model_files.model_name(self.model, self.revision)
-        remote_code = ":remote code" if self.trust_remote_code else ""
-        length = model_files.dimension_in_files(self._folder) or "hub"
         window = self.window or window_in_files(self._folder) or "hub"
-        return (
-            f"sentence-transformers:{name}{remote_code}:{length}:unit:{self._number_format}:"
-            f"long={self.long_texts}({window}):prefixes={self.question_prefix},"
-            f"{self.passage_prefix}{written(self.model_kwargs)}"
-        )
+        length = model_files.dimension_in_files(self._folder) or "hub"
+        facts = f"{length}:unit:{self._number_format}:long={self.long_texts}({window})"
+        prefixes = f"prefixes={self.question_prefix},{self.passage_prefix}"
+        return self.signed(f"sentence-transformers:{name}", f"{facts}:{prefixes}")
 
     @property
     def _number_format(self) -> NumberFormat:
@@ -108,8 +138,9 @@ class SentenceEmbedder(Embedder):
         model, most = self._loaded, None if single else self._batch_tokens
         plan = [list(range(len(texts)))]
         if most is not None:
-            lengths, window = self._encoder.tokens.counts(texts), self._encoder.size
-            plan = list(token_batches.by_length(lengths, window, most))
+            lengths = self._encoder.tokens.counts(texts)
+            window = self._encoder.size or max(lengths)
+            plan = [places for *_, places in token_batches.batches(lengths, window, most)]
         parts = []
         with token_batches.autocast(model.device.type, self._number_format):
             for places in plan:
@@ -178,15 +209,8 @@ class SentenceEmbedder(Embedder):
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from sentence_transformers import SentenceTransformer
 
-        model = load_model(
-            SentenceTransformer,
-            "embedder",
-            str(self._folder) if self.model == PACKAGED else self.model,
-            revision=self.revision or None,
-            device=device_of(self.device),
-            trust_remote_code=self.trust_remote_code,
-            **({"model_kwargs": dict(self.model_kwargs)} if self.model_kwargs else {}),
-        )
+        name = str(self._folder) if self.model == PACKAGED else self.model
+        model = self.load(SentenceTransformer, "embedder", name)
         stated, reads = window_in_files(self._files), finite(model.max_seq_length)
         if self.window is not None:
             model.max_seq_length = self.window
@@ -194,27 +218,6 @@ class SentenceEmbedder(Embedder):
             why = f"has a window of {reads} tokens, but its files state {stated}"
             raise UserError(f"The embedder '{self.model}' {why}. Set embedder.window={reads}.")
         return model
-
-
-def written(model_kwargs: Mapping[str, Any] | None) -> str:
-    """Return `:` and the arguments as JSON, for an identity. Without arguments, return ""."""
-    return f":{json.dumps(model_kwargs, sort_keys=True)}" if model_kwargs else ""
-
-
-def load_model(kind: Callable[..., Any], group: str, name: str, **settings: Any) -> Any:
-    """Load a model of sentence-transformers. Raises UserError if loading fails."""
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
-    try:
-        return kind(name, **settings)
-    except (OSError, ImportError, ValueError, LookupError, TypeError, RuntimeError) as error:
-        what = f"The {group.replace('_', '-')} '{name}'"
-        if "trust_remote_code" in str(error) and not settings["trust_remote_code"]:
-            how = f"{group}.trust_remote_code=true and {group}.revision=COMMIT"
-            raise UserError(f"{what} has its own code. Check it, and then set {how}.") from None
-        reason = model_files.first_line(error)
-        raise UserError(f"{what} could not be loaded: {reason}") from None
 
 
 def device_of(name: Device, group: str = "embedder") -> str:

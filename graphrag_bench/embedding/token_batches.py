@@ -54,23 +54,6 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
             yield padded, whole, rows[start : start + size]
 
 
-def by_length(lengths: Sequence[int], window: int | None, n_tokens: int) -> Iterator[list[int]]:
-    """Divide texts into batches by length, and yield the positions of the texts in each batch.
-
-    The longest texts come first. A batch has at most `n_tokens` tokens, including padding. A longer
-    text is a batch of its own. Texts are truncated to the window.
-
-    >>> list(by_length([3, 9, 2, 4], window=8, n_tokens=8))
-    [[1], [3, 0], [2]]
-    """
-    cut = [min(length, window or length) for length in lengths]
-    rows = sorted(range(len(cut)), key=lambda row: -cut[row])
-    while rows:
-        size = max(n_tokens // max(cut[rows[0]], 1), 1)
-        yield rows[:size]
-        rows = rows[size:]
-
-
 class TokenBatches:
     """Encoder that tokenises texts with a fast tokenizer and runs the model on batches."""
 

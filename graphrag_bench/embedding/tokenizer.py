@@ -130,9 +130,6 @@ def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
 
     The default for OpenAI's models is o200k or cl100k. For all other models it is cl100k, and token
     counts are estimates. Raises UserError if the setting is unknown.
-
-    >>> tokenizer_of(None, "gpt-4o-mini").identity, tokenizer_of(None, "qwen3:8b").identity
-    ('o200k', 'cl100k (stand-in)')
     """
     if setting is None:
         if _O200K.search(model.lower()):

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphrag_bench.columns import NOT_STORED, Columns
 from graphrag_bench.embedding.embedder import Embedder, Vectors, encode_in_blocks
@@ -89,11 +88,6 @@ class VectorIndex(Columns):
         candidates. Each score is then computed separately, because the rounding of batched products
         depends on the other queries in the batch. If rounding might hide a better row, the query is
         searched again with more candidates.
-
-        >>> index = VectorIndex(np.eye(3, dtype=np.float32))
-        >>> (ranked,) = index.search(np.array([[0.6, 0.8, 0.0]], np.float32), k=2)
-        >>> ranked.ids.tolist()
-        [1, 0]
         """
         results: list[Ranked[Any]] = [Ranked.empty() for _ in range(len(queries))]
         k = min(k, len(self.vectors))
@@ -118,9 +112,7 @@ class VectorIndex(Columns):
     def _on_gpu(self) -> DeviceRows | None:
         return rows_on_gpu(self.vectors)
 
-    def _ranked(
-        self, queries: Vectors, k: int, n_candidates: int
-    ) -> tuple[IntArray, Vectors, NDArray[np.bool_]]:
+    def _ranked(self, queries: Vectors, k: int, n_candidates: int) -> tuple[Any, Any, Any]:
         queries = np.ascontiguousarray(queries, np.float32)
         if queries.size * len(self.vectors) >= LEAST_PRODUCTS and self._on_gpu is not None:
             named, ids = self._on_gpu.nearest(queries, n_candidates)

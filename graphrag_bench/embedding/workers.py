@@ -11,14 +11,7 @@ from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
-from graphrag_bench.embedding.embedder import (
-    FIRST_BLOCK,
-    Embedder,
-    EmbedderWrapper,
-    TextKind,
-    Vectors,
-    blocks,
-)
+from graphrag_bench.embedding.embedder import Embedder, EmbedderWrapper, TextKind, Vectors, blocks
 from graphrag_bench.embedding.model_files import make_model
 from graphrag_bench.embedding.nlp import Nlp, Sentence, Spacy
 from graphrag_bench.errors import UserError, extra_needed
@@ -32,12 +25,13 @@ BLOCKS_PER_WORKER = 16
 """Number of blocks per worker in a batch. With fewer blocks, workers are idle for longer."""
 MIN_CHARACTERS = 20_000
 """Passages with fewer characters in total are embedded without worker processes."""
-_MIN_BLOCK = 10_000
+_MIN_BLOCK, _MAX_BLOCK = 10_000, 50_000
+"""Number of characters in the smallest and the largest block of passages."""
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Pool of `count` worker processes. By default, there is one process for each CPU.
+    """Pool of `count` worker processes, by default one for each CPU.
 
     Ray uses the cluster that the variable RAY_ADDRESS names, or starts a cluster on this machine.
     """
@@ -58,15 +52,15 @@ class Workers:
     def _config(self) -> AbstractContextManager[Any]:
         from joblib import parallel_config
 
-        settings: dict[str, Any] = {"backend": "ray", "n_jobs": self.count or -1}
         if self.backend == "local":
-            settings = {"backend": "loky", "n_jobs": self.size, "inner_max_num_threads": 1}
-            settings["idle_worker_timeout"] = 60
+            settings = {"inner_max_num_threads": 1, "idle_worker_timeout": 60}
+            config: Any = parallel_config("loky", n_jobs=self.size, **settings)
         else:
             with extra_needed("ray"):
                 from ray.util.joblib import register_ray
             register_ray()
-        return cast(AbstractContextManager[Any], parallel_config(**settings))
+            config = parallel_config("ray", n_jobs=self.count or -1)
+        return cast(AbstractContextManager[Any], config)
 
     def map(self, work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
         """Yield `work(block)` for each block, in order. Raises UserError if a worker is killed."""
@@ -134,8 +128,8 @@ class ParallelTagger:
             return
         self.min_texts = min(self.min_texts, TEXTS_PER_BLOCK)
         starts = range(0, len(texts), TEXTS_PER_BLOCK)
-        blocks = (list(texts[start : start + TEXTS_PER_BLOCK]) for start in starts)
-        yield from chain.from_iterable(self.workers.map(partial(_read, self.how), blocks))
+        parts = (list(texts[start : start + TEXTS_PER_BLOCK]) for start in starts)
+        yield from chain.from_iterable(self.workers.map(partial(_read, self.how), parts))
 
     def entities(self, text: str) -> list[str]:
         """Return the named entities of a text, which is tagged without worker processes."""
@@ -161,9 +155,8 @@ class ParallelEmbedder(EmbedderWrapper):
         if kind == "question" or n_characters < MIN_CHARACTERS:
             return self.inner.encode(texts, kind=kind)
         share = n_characters // (BLOCKS_PER_WORKER * self.workers.size)
-        size = min(max(share, _MIN_BLOCK), FIRST_BLOCK)
-        encode = partial(_encode, self.how, kind)
-        return np.concatenate(list(self.workers.map(encode, blocks(texts, size))))
+        parts = blocks(texts, min(max(share, _MIN_BLOCK), _MAX_BLOCK))
+        return np.concatenate(list(self.workers.map(partial(_encode, self.how, kind), parts)))
 
 
 def _encode(how: WorkerModel, kind: TextKind, texts: Sequence[str]) -> Vectors:

@@ -95,7 +95,7 @@ def test_a_model_that_tokenises_has_batches_by_length_on_a_device(exact, monkeyp
     )  # fmt: skip
     device = over(exact, precision="float32", long_texts="cut")
     assert np.abs(device.encode(texts, kind="passage") - rows["passage"]).max() < 1e-6
-    assert sizes == [(1, 1), (2, 2), (2, 2)]
+    assert sizes == [(1, 1), (1, 1), (1, 1), (2, 2)]
     assert np.array_equal(device.encode(texts, kind="question"), rows["question"])
 
 
