@@ -24,8 +24,8 @@ CHUNK_FILE = "kv_store_text_chunks.json"
 SEPARATOR = "<SEP>"
 """Separator between several texts in one field, in LightRAG and nano-graphrag."""
 Fields = Mapping[str, str]
-_Node = tuple[str, Fields]
-_Edge = tuple[str, str, Fields]
+_Elements = list[tuple[Fields, Fields]]
+"""The XML attributes of each node or edge, and its texts by the names of their keys."""
 Columns = Mapping[str, Texts | Sequence[str] | None]
 _ROOTS = {
     "graphml": {"xmlns": "http://graphml.graphdrawing.org/xmlns"},
@@ -53,37 +53,33 @@ def graphml(
     `entity_type`), and merge all relationships between the same two nodes. `graphml_rkg` also reads
     `keywords`, separated by commas. Raises UserError if the file is not GraphML.
     """
-    _, node_fields, edge_fields = _read(import_from)
+    _, node_elements, edge_elements = _read(import_from)
     units = _units(import_from, chunk_table)
-    labels = ("name", "entity_id", "entity_name", "title", "label")
-    names = {node: _first(fields, *labels) or node for node, fields in node_fields}
-    nodes = [
-        imported.ImportedNode(
-            names[node],
-            _first(fields, "type", "entity_type").lower(),
-            " ".join(_parts(fields, "description")),
-            imported.chunks_of(_parts(fields, "source_id"), units),
-        )
-        for node, fields in node_fields
-    ]
-    relationships = []
-    for number, (source, target, fields) in enumerate(edge_fields, 1):
-        for end in (source, target):
-            if end not in names:
-                raise UserError(f"{import_from}, edge {number}: there is no node '{end}'.")
-        unnamed = "" if columns else "related to"
-        keywords = fields.get("keywords", "").replace(SEPARATOR, ",").split(",")
+
+    def texts_and_chunks(fields: Fields) -> dict[str, Any]:
+        chunks = imported.chunks_of(_parts(fields, "source_id"), units)
+        return {"description": " ".join(_parts(fields, "description")), "chunks": chunks}
+
+    names, nodes, relationships = {}, [], []
+    for of, fields in node_elements:
+        name = _first(fields, "name", "entity_id", "entity_name", "title", "label")
+        names[of["id"]] = name = name or of["id"]
+        kind = _first(fields, "type", "entity_type").lower()
+        nodes.append(imported.ImportedNode(name, kind, **texts_and_chunks(fields)))
+    for number, (of, fields) in enumerate(edge_elements, 1):
+        place, ends = f"{import_from}, edge {number}", (of["source"], of["target"])
+        if missing := [end for end in ends if end not in names]:
+            raise UserError(f"{place}: there is no node '{missing[0]}'.")
+        relation = normalise_name(_first(fields, "relation", "name", "label", "type"))
+        words = map(str.strip, fields.get("keywords", "").replace(SEPARATOR, ",").split(","))
         relationships.append(
             imported.ImportedRelationship(
-                names[source],
-                names[target],
-                normalise_name(_first(fields, "relation", "name", "label", "type")) or unnamed,
-                " ".join(_parts(fields, "description")),
-                tuple(dict.fromkeys(word.strip() for word in keywords if word.strip())),
-                imported.weight_of(fields.get("weight"), f"{import_from}, edge {number}"),
-                imported.chunks_of(_parts(fields, "source_id"), units),
+                names[ends[0]], names[ends[1]], relation or ("" if columns else "related to"),
+                keywords=tuple(dict.fromkeys(filter(None, words))),
+                weight=imported.weight_of(fields.get("weight"), place),
+                **texts_and_chunks(fields),
             )
-        )
+        )  # fmt: skip
     graph = imported.imported_graph(import_from, nodes, relationships, chunk_table, columns)
     is_synonym = [name == SYNONYM for name in graph.relations]
     return replace(graph, synonym=np.array(is_synonym, bool)) if not columns else graph
@@ -98,7 +94,7 @@ def graphml_variant(path: Path) -> str:
     return "graphml_rkg" if themes else "graphml_tkg"
 
 
-def _read(path: Path) -> tuple[set[tuple[str, str]], list[_Node], list[_Edge]]:
+def _read(path: Path) -> tuple[set[tuple[str, str]], _Elements, _Elements]:
     """Return the declared (element, name) pairs of a GraphML file, its nodes and its edges."""
     from xml.etree import ElementTree
 
@@ -115,16 +111,15 @@ def _read(path: Path) -> tuple[set[tuple[str, str]], list[_Node], list[_Edge]]:
         for key in root.iterfind("{*}key")
     }
 
-    def fields(element: ElementTree.Element) -> Fields:
-        cells = [(key.get("key", ""), key.text or "") for key in element.iterfind("{*}data")]
-        return {keys[key][1]: text for key, text in cells if key in keys}
+    def elements(tag: str, *of: str) -> _Elements:
+        found: _Elements = []
+        for one in root.iterfind(f".//{{*}}{tag}"):
+            cells = [(cell.get("key", ""), cell.text or "") for cell in one.iterfind("{*}data")]
+            fields = {keys[key][1]: text for key, text in cells if key in keys}
+            found.append(({name: one.get(name, "") for name in of}, fields))
+        return found
 
-    nodes, edges = root.iterfind(".//{*}node"), root.iterfind(".//{*}edge")
-    return (
-        set(keys.values()),
-        [(one.get("id", ""), fields(one)) for one in nodes],
-        [(one.get("source", ""), one.get("target", ""), fields(one)) for one in edges],
-    )
+    return set(keys.values()), elements("node", "id"), elements("edge", "source", "target")
 
 
 def _first(fields: Fields, *names: str) -> str:
@@ -136,23 +131,21 @@ def _parts(fields: Fields, name: str) -> list[str]:
 
 
 def _units(path: Path, chunk_table: ChunkTable) -> dict[str, imported.Chunks]:
-    by_digest = imported.chunks_by_id(map(imported.chunk_id, chunk_table.texts))
     chunk_file = path.parent / CHUNK_FILE
-    if not chunk_file.is_file():
-        return by_digest
-    stored = json_file(chunk_file)
+    stored = json_file(chunk_file) if chunk_file.is_file() else {}
     if not isinstance(stored, dict):
         raise UserError(f"{chunk_file}: expected a JSON object with chunk ids as keys.")
-    chunks = {str(name): chunk for name, chunk in stored.items() if isinstance(chunk, dict)}
-    texts = {name: str(chunk.get("content", "")) for name, chunk in chunks.items()}
-    return {**by_digest, **imported.chunks_of_texts(texts, chunk_table)}
+    chunks = [(name, chunk) for name, chunk in stored.items() if isinstance(chunk, dict)]
+    texts = {name: str(chunk.get("content", "")) for name, chunk in chunks}
+    by_digest = imported.chunks_by_id(map(imported.chunk_id, chunk_table.texts))
+    return by_digest | imported.chunks_of_texts(texts, chunk_table)
 
 
 def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
     """Write a graph to a GraphML file, which the setting `graph.import_from` can import.
 
-    The attribute `source_id` lists chunk ids, as in LightRAG's files. The node attributes of an
-    attributed graph are left out. Characters that XML does not allow are removed.
+    The attribute `source_id` lists chunk ids, as in LightRAG's files. Stated attributes of nodes,
+    and characters that XML does not allow, are left out.
     """
     from xml.etree import ElementTree as Xml
 

@@ -25,10 +25,10 @@ Identities = Mapping[str, Callable[[], str]]
 
 @dataclass(frozen=True)
 class PlannedArtifact:
-    """Artifact, e.g. a graph or an index, that a run will build or load.
+    """Artifact that a run will build or load.
 
-    `inputs` maps the names of the resources that the builder reads to their keys.
-    `thinning` contains the settings of `drop_edges`, or nothing if no edges are removed.
+    `inputs` maps the resources that the builder reads to their keys. `thinning` contains the
+    settings of `drop_edges`, or nothing if no edges are removed.
     """
 
     builder: Builder
@@ -36,10 +36,10 @@ class PlannedArtifact:
     inputs: Mapping[str, str]
     thinning: Mapping[str, Any] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def key(self) -> str:
         """The digest of the builder's name and code, the settings, and the inputs."""
-        return digest(*self._parts.values(), dict(self.inputs))
+        return str(self.recipe["key"])
 
     @property
     def resource(self) -> str:
@@ -51,13 +51,9 @@ class PlannedArtifact:
         """A description of the training data of the artifact, or "" if it is not trained."""
         return self.builder.trained_on(self.settings) if self.builder.trained_on else ""
 
-    @property
-    def recipe(self) -> dict[str, Any]:
+    @cached_property
+    def recipe(self) -> Mapping[str, Any]:
         """The part of `recipe.json` that determines the key, and the key itself."""
-        return {**self._parts, "inputs": dict(self.inputs), "key": self.key}
-
-    @property
-    def _parts(self) -> dict[str, Any]:
         settings: dict[str, Any] = {}
         for name, value in self.settings.items():
             settings[name] = list(value) if isinstance(value, tuple) else value
@@ -65,7 +61,10 @@ class PlannedArtifact:
                 settings[name] = {"prompt": value.name, "digest": value.digest}
         if self.thinning:
             settings |= {**self.thinning, "edge_drop_code": code(drop_edges)}
-        return {"builder": self.builder.name, "code": self.builder.code, "settings": settings}
+        inputs = dict(self.inputs)
+        key = digest(self.builder.name, self.builder.code, settings, inputs)
+        about = {"builder": self.builder.name, "code": self.builder.code, "settings": settings}
+        return {**about, "inputs": inputs, "key": key}
 
 
 def plan(
@@ -101,7 +100,9 @@ class _Planner:
             circle = " <- ".join((*path, resource))
             self.problems.append(f"{resource} is built from itself: {circle}.")
             return ""
-        builder, chosen = self._choose(resource, path)
+        choice = self.choices.get(resource, {})
+        chosen = {"variant": choice} if isinstance(choice, str) else dict(choice)
+        builder = self._builder(resource, chosen.pop("variant", None), path)
         if builder is None:
             return ""
         needs = [need for need in builder.needs if need not in UNKEYED_NEEDS]
@@ -121,20 +122,15 @@ class _Planner:
             except UserError as error:
                 self.problems.append(f"build.{builder.resource}: {error}")
         thinning = {name: settings.pop(name) for name in thins if name in settings}
-        if not thinning.get("edge_drop"):
-            thinning = {}
+        thinning = thinning if thinning.get("edge_drop") else {}
         self.planned[resource] = PlannedArtifact(builder, settings, inputs, thinning)
         return self.planned[resource].key
 
-    def _choose(
-        self, resource: str, path: tuple[str, ...]
-    ) -> tuple[Builder | None, Mapping[str, Any]]:
-        choice = self.choices.get(resource, {})
-        settings = {"variant": choice} if isinstance(choice, str) else dict(choice)
+    def _builder(self, resource: str, chosen: Any, path: tuple[str, ...]) -> Builder | None:
         known = variants(resource)
-        variant = settings.pop("variant", None) or (next(iter(known)) if len(known) == 1 else "")
+        variant = chosen or (next(iter(known)) if len(known) == 1 else "")
         if variant in known:
-            return builders.get(known[variant]), settings
+            return builders.get(known[variant])
         needed = f", which {path[-1]} is built from" if path else ""
         if not known:
             hint = did_you_mean(resource, sorted(resources() | set(self.identities)))
@@ -144,4 +140,4 @@ class _Planner:
         else:
             hint = did_you_mean(str(variant), sorted(known))
             self.problems.append(f"build.{resource}: no variant '{variant}'. {hint}")
-        return None, {}
+        return None

@@ -17,7 +17,7 @@ from graphrag_bench.fingerprint import digest
 
 @dataclass(frozen=True)
 class StoredArtifact:
-    """Artifact, e.g. a graph, in the folder artifacts/<dataset>/<resource>/<key>/."""
+    """Artifact in the folder artifacts/<dataset>/<resource>/<key>/."""
 
     folder: Path
     recipe: Mapping[str, Any]
@@ -43,12 +43,15 @@ class StoredArtifact:
 
 def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
     """Return all artifacts in a folder, sorted. Raises DamagedArtifact for a bad recipe.json."""
-    folders = [path for path in sorted(artifacts.glob("*/*/*")) if not path.suffix]
     return [
         StoredArtifact(folder, store.read_recipe(folder), *folder.relative_to(artifacts).parts)
-        for folder in folders
-        if store.is_stored(folder)
+        for folder in _folders(artifacts)
     ]
+
+
+def _folders(artifacts: Path) -> list[Path]:
+    paths = sorted(artifacts.glob("*/*/*"))
+    return [path for path in paths if not path.suffix and store.is_stored(path)]
 
 
 def find(artifacts: Path, key: str) -> StoredArtifact:
@@ -76,10 +79,13 @@ def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
 def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
     """Write artifacts to a .tar.gz file and return the digest of its content.
 
-    The same artifacts always give the same bytes. An interrupted export leaves no file. Raises
-    DamagedArtifact if a file of an artifact was changed after the build.
+    The same artifacts give the same bytes. Raises DamagedArtifact if a file was changed.
     """
     new = file.with_name(f"{file.name}.part")
+
+    def plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
+        return info.replace(uid=0, gid=0, mtime=0, uname="", gname="", mode=0o644, deep=False)
+
     try:
         with (
             new.open("wb") as raw,
@@ -91,23 +97,18 @@ def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
                     raise store.DamagedArtifact(item.folder, fault)
                 for path in item.files:
                     name = f"{item.path}/{path.relative_to(item.folder).as_posix()}"
-                    archive.add(path, name, recursive=False, filter=_plain)
+                    archive.add(path, name, recursive=False, filter=plain)
         new.replace(file)
     finally:
         new.unlink(missing_ok=True)
-    return digest({item.path: store.recipe_digest(item.folder) for item in items})
-
-
-def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
-    return info.replace(uid=0, gid=0, mtime=0, uname="", gname="", mode=0o644, deep=False)
+    return digest({item.path: store.sha256(item.folder / store.RECIPE) for item in items})
 
 
 def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str], str]:
     """Import the artifacts of an archive after checking all keys and hashes.
 
-    Returns the new folders, the folders that existed before, and the digest of the content. If this
-    differs from the digest of the export, an artifact was changed together with its hashes.
-    Raises UserError for a damaged archive.
+    Returns the new folders, the folders that existed before, and the digest of the content, which
+    is that of the export unless an artifact was changed together with its hashes.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
     scratch, contents = Path(mkdtemp(prefix=".import-", dir=artifacts)), {}
@@ -121,7 +122,7 @@ def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str],
             place = folder.relative_to(scratch).as_posix()
             if fault := store.fault_of(folder):
                 raise UserError(f"{file} is damaged: {place}: {fault}.")
-            contents[place] = store.recipe_digest(folder)
+            contents[place] = store.sha256(folder / store.RECIPE)
         if not contents:
             raise UserError(f"{file} holds no artifacts.")
         new = [place for place in contents if not store.is_stored(artifacts / place)]
@@ -137,6 +138,4 @@ def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str],
 
 def verify(artifacts: Path) -> Iterator[tuple[Path, str]]:
     """Yield the folder of each stored artifact and its damage ("" if there is no damage)."""
-    for folder in sorted(artifacts.glob("*/*/*")):
-        if not folder.suffix and store.is_stored(folder):
-            yield folder, store.fault_of(folder)
+    return ((folder, store.fault_of(folder)) for folder in _folders(artifacts))

@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,8 @@ ALLOWED_CUT = 0.02
 class Store:
     """Artifacts of one data set in the folder `root`. They are built when needed.
 
-    `shared` is a second, read-only folder of artifacts. A build fails if the model's server fails,
-    or if the fraction of truncated replies exceeds `allow_cut`. `load` is called to read artifacts.
+    `shared` is a second, read-only folder of artifacts. A build fails if the fraction of truncated
+    replies exceeds `allow_cut`.
     """
 
     root: Path
@@ -57,11 +58,11 @@ class Store:
         return is_stored(self.folder(planned))
 
     def recipe(self, planned: PlannedArtifact) -> dict[str, Any]:
-        """Return recipe.json. It states how an artifact was built, and the sha256 of its files."""
+        """Return recipe.json, which states how an artifact was built."""
         return read_recipe(self.folder(planned))
 
     def ledgers(self, planned: PlannedArtifact) -> list[Path]:
-        """Return a list with the ledger of a build, or an empty list if the build has no ledger."""
+        """Return the ledger of a build, as a list that is empty if the build has no ledger."""
         folder = self.folder(planned)
         path = (folder if is_stored(folder) else Path(f"{folder}.scratch")) / LEDGER
         return [path] if path.is_file() else []
@@ -74,25 +75,21 @@ class Store:
         `primitives` are the resources that are not built, such as the corpus and the models.
         """
         by_name = {planned.resource: planned for planned in plan}
-        cached: dict[str, Any] = {}
 
+        @cache
         def get(resource: str) -> Any:
-            if resource in by_name and resource not in cached:
-                cached[resource] = self._get(by_name[resource], get)
-            return cached[resource] if resource in by_name else primitives[resource]
+            if (planned := by_name.get(resource)) is None:
+                return primitives[resource]
+            own = self.root / resource / planned.key
+            while not self.holds(planned):
+                with lock(Path(f"{own}.lock")) as lease:
+                    if not self.holds(planned):
+                        self._build(planned, get, lease)
+            shutil.rmtree(f"{own}.scratch", ignore_errors=True)  # left by a killed process
+            same = self.recipe(planned).get("same_as")
+            return get(same) if same else self.load(planned.builder.produces, self.folder(planned))
 
         return {resource: get(resource) for resource in sorted(wanted)}
-
-    def _get(self, planned: PlannedArtifact, get: Callable[[str], Any]) -> Any:
-        own = self.root / planned.resource / planned.key
-        while not self.holds(planned):
-            with lock(Path(f"{own}.lock")) as lease:
-                if not self.holds(planned):
-                    self._build(planned, get, lease)
-        shutil.rmtree(f"{own}.scratch", ignore_errors=True)  # left by a killed process
-        folder = self.folder(planned)
-        same = read_recipe(folder).get("same_as")
-        return get(same) if same else self.load(planned.builder.produces, folder)
 
     def _build(
         self, planned: PlannedArtifact, get: Callable[[str], Any], lease: SoftFileLease
@@ -104,9 +101,9 @@ class Store:
         builder, name, meters = planned.builder, planned.builder.name, []
         inputs = {need: ambient[need] if need in ambient else get(need) for need in builder.needs}
         for need in [need for need in ("llm", "llm_build") if need in inputs]:
-            gate = FailureGate(name, self.failure_limit, self.failure_after)
             log = Ledger(scratch / LEDGER).logger("build", planned.resource)
-            gate = self.gates.setdefault(name, gate)
+            new_gate = FailureGate(name, self.failure_limit, self.failure_after)
+            gate = self.gates.setdefault(name, new_gate)
             inputs[need] = inputs[need].attached(log=log, gate=gate, stop_on_outage=True)
             meters.append(inputs[need].meter)
         began = time.perf_counter()
@@ -114,10 +111,10 @@ class Store:
             artifact = builder.function(**inputs, **planned.settings, **builder.fixed)
         except (RunStopped, CallFailed) as error:
             problem = f"{name} could not be built: {str(error).rstrip('.')}. "
-            message = f"{problem}Replies are cached: run the same command again to continue."
-            if isinstance(error, RunStopped):
-                raise type(error)(message) from error
-            raise (ServerFailed if error.of_server else RunStopped)(message) from error
+            kind = ServerFailed if isinstance(error, CallFailed) and error.of_server else RunStopped
+            kind = type(error) if isinstance(error, RunStopped) else kind
+            hint = "Replies are cached: run the same command again to continue."
+            raise kind(problem + hint) from error
         if planned.thinning:
             artifact = drop_edges(artifact, **planned.thinning)
         recipe = {**planned.recipe, "seconds": round(time.perf_counter() - began, 3)}
@@ -144,19 +141,18 @@ class Store:
         new.rename(folder)
 
     def _check_cut(self, planned: PlannedArtifact, statistics: Mapping[str, float]) -> None:
-        n_cut, n = statistics.get(CUT, 0), statistics.get(REPLIES, 0)
+        n_cut, n, resource = statistics.get(CUT, 0), statistics.get(REPLIES, 0), planned.resource
         share = n_cut / max(n, 1)
         counts = f"{n_cut:.0f} of {n:.0f} replies ({share:.1%})"
         if share > self.allow_cut:
             limit = planned.settings.get("max_tokens") or MOST_TOKENS
             raise UserError(
-                f"{planned.resource} ({planned.builder.name}): {counts} were cut at {limit:,} "
-                f"tokens or at the end of the context window. Increase build.{planned.resource}."
-                "max_tokens, use smaller chunks, or accept this fraction by setting "
-                f"failures.allow_cut={share + 0.005:.2f}."
+                f"{resource} ({planned.builder.name}): {counts} were cut at {limit:,} tokens or at "
+                f"the end of the context window. Increase build.{resource}.max_tokens, use smaller "
+                f"chunks, or accept this by setting failures.allow_cut={share + 0.005:.2f}."
             )
         if share:
-            self.progress.say(f"{planned.resource}: {counts} were truncated")
+            self.progress.say(f"{resource}: {counts} were truncated")
 
 
 def load_artifact(produces: Any, folder: Path) -> Any:
@@ -192,11 +188,7 @@ def read_recipe(folder: Path) -> dict[str, Any]:
 
 
 def fault_of(folder: Path) -> str:
-    """Return a description of the damage of a stored artifact, or "" if it is intact.
-
-    An artifact is damaged if its recipe.json is invalid, if its settings do not give the key in the
-    name of its folder, or if one of its files was changed.
-    """
+    """Return which parts of an artifact are damaged: recipe.json, its key, or files; "" if none."""
     try:
         recipe = read_recipe(folder)
     except DamagedArtifact as error:
@@ -210,16 +202,12 @@ def fault_of(folder: Path) -> str:
     return f"changed or missing: {', '.join(sorted(changed))}" if changed else ""
 
 
-def recipe_digest(folder: Path) -> str:
-    """Return the sha256 of recipe.json, which lists the sha256 of all other artifact files."""
-    return _sha256(folder / RECIPE)
-
-
 def _hashes(folder: Path) -> dict[str, str]:
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != RECIPE)
-    return {path.relative_to(folder).as_posix(): _sha256(path) for path in paths}
+    return {path.relative_to(folder).as_posix(): sha256(path) for path in paths}
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
+    """Return the sha256 of a file. That of recipe.json covers all other files of an artifact."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

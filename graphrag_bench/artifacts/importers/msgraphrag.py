@@ -1,6 +1,6 @@
 """Import an index of Microsoft GraphRAG: text units, graph, communities and reports."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts.importers import rows as imported
+from graphrag_bench.artifacts.importers.rows import Chunks
 from graphrag_bench.columns import Texts, incidence, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
@@ -25,9 +26,8 @@ ParquetRow = Mapping[str, Any]
 def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
     """Import the text units of a Microsoft GraphRAG index as chunks, in order and without titles.
 
-    Imported documents are matched to the corpus by text, ignoring spaces. Without such a match, the
-    imported title is compared with the ids and titles of the corpus. If no document matches, the
-    imported title becomes the document id.
+    Imported documents are matched to the corpus by text, ignoring spaces, or else by an id or title
+    that equals the imported title. Without a match, the imported title becomes the document id.
     """
     units = read_parquet(import_from, "text_units", ("id", "text"))
     if all(unit.get("human_readable_id") is not None for unit in units):
@@ -39,15 +39,15 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
         by_title = {document.title: document.id for document in documents}
         by_title |= {document.id: document.id for document in documents}
         for row in read_parquet(import_from, "documents", ("id", "title")):
-            title, text = text_of(row["title"]), without_spaces(text_of(row.get("text")))
+            title, text = _text(row["title"]), without_spaces(_text(row.get("text")))
             known = by_text.get(text) or by_title.get(title)
             names[str(row["id"])] = known or title or str(row["id"])
     rows = [
         (names.get(document, document), "", text)
         for unit in units
-        for document in list_of(unit.get("document_ids"))
+        for document in _list(unit.get("document_ids"))
         or [str(unit.get("document_id") or "unknown")]
-        if (text := text_of(unit["text"]).strip())
+        if (text := _text(unit["text"]).strip())
     ]
     if not rows:
         raise UserError(f"{import_from}/text_units.parquet: all text units are blank.")
@@ -58,32 +58,25 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
 def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
     """Import the graph of a Microsoft GraphRAG index, with types, descriptions and weights.
 
-    Nodes and relationships keep the order of their tables. Names are normalised, and entities with
-    the same name are merged. Text units are replaced by the chunks with the same text.
+    Nodes and relationships keep the order of their tables. Entities with the same name are merged.
     """
-    entities = read_parquet(import_from, "entities", ("id", "title"))
-    rows = read_parquet(import_from, "relationships", ("source", "target"))
-    units = _unit_chunks(import_from, chunk_table)
-    table = import_from / "relationships.parquet"
+    chunks_of = _chunks_of_rows(import_from, chunk_table)
     nodes = [
         imported.ImportedNode(
-            text_of(row["title"]),
-            text_of(row.get("type")).lower(),
-            text_of(row.get("description")),
-            imported.chunks_of(list_of(row.get("text_unit_ids")), units),
+            _text(row["title"]), _text(row.get("type")).lower(), _text(row.get("description")),
+            chunks_of(row),
         )
-        for row in entities
-    ]
+        for row in read_parquet(import_from, "entities", ("id", "title"))
+    ]  # fmt: skip
+    table = import_from / "relationships.parquet"
     relationships = [
         imported.ImportedRelationship(
-            text_of(row["source"]),
-            text_of(row["target"]),
-            description=text_of(row.get("description")),
+            _text(row["source"]), _text(row["target"]), description=_text(row.get("description")),
             weight=imported.weight_of(row.get("weight"), f"{table}, row {number}"),
-            chunks=imported.chunks_of(list_of(row.get("text_unit_ids")), units),
+            chunks=chunks_of(row),
         )
-        for number, row in enumerate(rows, 1)
-    ]
+        for number, row in enumerate(read_parquet(import_from, table.stem, ("source", "target")), 1)
+    ]  # fmt: skip
     return imported.imported_graph(import_from, nodes, relationships, chunk_table, ("described",))
 
 
@@ -96,38 +89,35 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
     """
     rows = _communities(import_from)
     entities = read_parquet(import_from, "entities", ("id", "title"))
-    names = {str(row["id"]): normalise_name(text_of(row["title"])) for row in entities}
+    names = {str(row["id"]): normalise_name(_text(row["title"])) for row in entities}
     node_of = {one: graph.row_of[name] for one, name in names.items() if name in graph.row_of}
     members = [
-        dict.fromkeys(node_of[one] for one in list_of(row["entity_ids"]) if one in node_of)
+        dict.fromkeys(node_of[one] for one in _list(row["entity_ids"]) if one in node_of)
         for row in rows
     ]
     if rows and not any(members):
         hint = "Set build.graph=msgraphrag."
         raise UserError(f"The graph contains none of the entities of {import_from}. {hint}")
-    units = _unit_chunks(import_from, chunk_table)
+    chunks_of = _chunks_of_rows(import_from, chunk_table)
+    chunks = [
+        chunks_of(row)
+        or {chunk for node in nodes for chunk in row_ids(graph.node_chunk, node).tolist()}
+        for row, nodes in zip(rows, members, strict=True)
+    ]
     place = {int(row["community"]): number for number, row in enumerate(rows)}
     return Communities(
         level=np.array([int(row["level"]) for row in rows], np.int64),
         parent=np.array([place.get(row.get("parent", -1), -1) for row in rows], np.int64),
         nodes=incidence(members, graph.n_nodes),
-        chunks=incidence(
-            (
-                imported.chunks_of(list_of(row.get("text_unit_ids")), units)
-                or {chunk for node in nodes for chunk in row_ids(graph.node_chunk, node).tolist()}
-                for row, nodes in zip(rows, members, strict=True)
-            ),
-            graph.n_chunks,
-        ),
+        chunks=incidence(chunks, graph.n_chunks),
     )
 
 
 @artifact("reports.msgraphrag")
 def reports(*, import_from: Path, communities: Communities) -> Reports:
-    """Import the community reports of a Microsoft GraphRAG index, with title, text and rank.
+    """Import the community reports of a Microsoft GraphRAG index. The rank becomes the rating.
 
-    The rank becomes the rating. A community without a report gets empty texts and the rating 0.
-    Raises UserError if the run and the index have different numbers of communities.
+    A community without a report gets empty texts and the rating 0.
     """
     rows = _communities(import_from)
     if len(rows) != len(communities):
@@ -137,8 +127,8 @@ def reports(*, import_from: Path, communities: Communities) -> Reports:
     by_community = {int(row["community"]): row for row in table}
     reports = [by_community.get(int(row["community"]), {}) for row in rows]
     return Reports(
-        Texts.of([text_of(row.get("title")) for row in reports]),
-        Texts.of([text_of(row.get("full_content")) for row in reports]),
+        Texts.of([_text(row.get("title")) for row in reports]),
+        Texts.of([_text(row.get("full_content")) for row in reports]),
         np.array([float(row.get("rank") or 0.0) for row in reports], np.float64),
     )
 
@@ -153,10 +143,11 @@ def _communities(folder: Path) -> list[ParquetRow]:
     return sorted(rows, key=lambda row: (int(row["level"]), int(row["community"])))
 
 
-def _unit_chunks(folder: Path, chunk_table: ChunkTable) -> dict[str, imported.Chunks]:
+def _chunks_of_rows(folder: Path, chunk_table: ChunkTable) -> Callable[[ParquetRow], Chunks]:
     rows = read_parquet(folder, "text_units", ("id", "text"))
-    texts = {str(row["id"]): text_of(row["text"]) for row in rows}
-    return imported.chunks_of_texts(texts, chunk_table)
+    texts = {str(row["id"]): _text(row["text"]) for row in rows}
+    units = imported.chunks_of_texts(texts, chunk_table)
+    return lambda row: imported.chunks_of(_list(row.get("text_unit_ids")), units)
 
 
 def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[ParquetRow]:
@@ -170,11 +161,9 @@ def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[Parque
     return rows
 
 
-def text_of(value: Any) -> str:
-    """Return a value of a text column, or "" if the value is missing."""
+def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def list_of(value: Any) -> list[str]:
-    """Return a value of a column that holds lists of ids, or [] if the value is missing."""
+def _list(value: Any) -> list[str]:
     return [str(item) for item in value] if isinstance(value, list) else []

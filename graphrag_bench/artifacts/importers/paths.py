@@ -19,11 +19,8 @@ _READ = ("entities", "relationships", "communities", "community_reports", "text_
 def variants_for(path: Path) -> dict[str, str]:
     """Return {resource: variant} of the resources in `path`. Raises UserError without resources."""
     if (path / "entities.parquet").is_file():
-        return {
-            resource: "msgraphrag"
-            for resource, table in _TABLES.items()
-            if resource == "graph" or (path / f"{table}.parquet").is_file()
-        }
+        stored = [of for of, table in _TABLES.items() if (path / f"{table}.parquet").is_file()]
+        return dict.fromkeys(["graph", *stored], "msgraphrag")
     file = file_of(path)
     if file.is_file() and file.suffix.lower() == ".graphml":
         return {"graph": graphml_variant(file)}
@@ -43,9 +40,8 @@ def file_of(path: Path) -> Path:
 
 def content_digest(path: Path) -> str:
     """Return the digest of the files to import: tables, or a .graphml file and its chunk file."""
-    file = file_of(path)
-    if not file.is_file():
-        tables = [file / f"{name}.parquet" for name in _READ]
-        return digest([(one.name, file_digest(one)) for one in tables if one.is_file()])
-    chunk_file = file.parent / CHUNK_FILE
-    return digest(*map(file_digest, [file, chunk_file] if chunk_file.is_file() else [file]))
+    if (file := file_of(path)).is_file():
+        files = (file, file.parent / CHUNK_FILE)
+        return digest(*[file_digest(one) for one in files if one.is_file()])
+    tables = [file / f"{name}.parquet" for name in _READ]
+    return digest([(one.name, file_digest(one)) for one in tables if one.is_file()])

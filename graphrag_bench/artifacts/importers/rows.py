@@ -52,12 +52,9 @@ def weight_of(value: Any, place: str) -> float:
 
 
 def imported_graph(
-    where: object,
-    nodes: Sequence[ImportedNode],
-    relationships: Sequence[ImportedRelationship],
-    chunk_table: ChunkTable,
-    columns: tuple[Column, ...],
-) -> Graph:
+    where: object, nodes: Sequence[ImportedNode], relationships: Sequence[ImportedRelationship],
+    chunk_table: ChunkTable, columns: tuple[Column, ...],
+) -> Graph:  # fmt: skip
     """Return the graph of imported nodes and relationships. `where` names the source in errors.
 
     If no imported row lists a chunk of the corpus, nodes belong to the chunks that contain their
@@ -85,25 +82,25 @@ def imported_graph(
 
 
 def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
-    """Return the distinct chunks of imported text units. `units` maps text units to chunks."""
+    """Return the distinct chunks of some imported text units."""
     return tuple(dict.fromkeys(row for one in ids for row in units.get(one, ())))
 
 
 def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Map the id of each imported text unit to the corresponding chunks of the corpus.
+    """Map the id of each imported text unit to the chunks of the corpus with the same text.
 
-    These are the chunks with the same text. If no chunk has the same text, they are the chunks that
-    contain the text or are part of it. White space is ignored.
+    If there are none, these are the chunks that contain the text or are part of it. White space is
+    ignored.
     """
     squashed = [without_spaces(text) for text in chunk_table.texts]
     same = chunks_by_id(squashed)
-    units = {}
-    for unit, text in texts.items():
-        wanted = without_spaces(text)
-        units[unit] = same.get(wanted) or tuple(
-            row for row, own in enumerate(squashed) if wanted and (wanted in own or own in wanted)
-        )
-    return units
+
+    def parts(wanted: str) -> Chunks:
+        either = (wanted and (wanted in own or own in wanted) for own in squashed)
+        return tuple(row for row, is_part in enumerate(either) if is_part)
+
+    wanted = {unit: without_spaces(text) for unit, text in texts.items()}
+    return {unit: same.get(text) or parts(text) for unit, text in wanted.items()}
 
 
 def chunk_id(text: str) -> str:
@@ -117,7 +114,7 @@ def chunk_id(text: str) -> str:
 
 
 def chunks_by_id(ids: Iterable[str]) -> dict[str, Chunks]:
-    """Map each id to its rows in the chunk table. `ids` lists the id of each row in order."""
+    """Map each id to its rows in the chunk table, given the id of each row in order."""
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for row, one in enumerate(ids):
         rows[one].append(row)
