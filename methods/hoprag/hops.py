@@ -20,6 +20,7 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import (
     Chunk,
+    FloatArray,
     IntArray,
     Mentions,
     Node,
@@ -53,20 +54,17 @@ def hybrid(
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
     rankings = []
-    for names, near in zip(mentions, relationship_index.search(vectors, n_candidates), strict=True):
-        asked, words = _names_of(names), graph.keywords
-        named = (set(words[row].split(SEPARATOR)) - {""} if words else set() for row in near.ids)
-        overlap = np.array([_jaccard(one, asked) for one in named])
+    for asked, near in zip(mentions, relationship_index.search(vectors, n_candidates), strict=True):
+        words = graph.keywords.take(near.ids) if graph.keywords else [""] * len(near)
+        overlap = _overlap([set(text.split(SEPARATOR)) - {""} for text in words], asked)
         rankings.append(best_rows(near.ids, (near.scores + overlap) / 2, top_k))
     return rankings
 
 
-def _names_of(mentions: Mentions) -> set[str]:
-    return {normalise_name(name) for name in mentions.names} - {""}
-
-
-def _jaccard(one: set[str], other: set[str]) -> float:
-    return len(one & other) / len(one | other) if one | other else 0.0
+def _overlap(names: Sequence[set[str]], mentions: Mentions) -> FloatArray:
+    """Return the Jaccard index of each set of names and the mentions, (n_sets,)."""
+    asked = {normalise_name(name) for name in mentions.names} - {""}
+    return np.array([len(one & asked) / max(len(one | asked), 1) for one in names])
 
 
 @operator("chunk.helpful", batched=True)
@@ -100,10 +98,7 @@ REPLY_TOKENS = 8
 LEAST_COSINE = 0.7
 """Without a model, a passage with a higher cosine is helpful, as in the authors' code a6e425b."""
 NONE = -1
-Choose = Callable[[Sequence[IntArray]], list[int]]
-"""Function that chooses one of the outgoing relationships of each passage, or `NONE`."""
-Judge = Callable[[Sequence[int]], Sequence[bool]]
-"""Function that decides for each passage whether the passage helps to answer the question."""
+"""The choice of no relationship."""
 
 
 @operator("node.hops.nearest", requires={"relationship.description"})
@@ -126,13 +121,11 @@ def hops_nearest(
     """
     vector = embedder.encode([question.text], kind="question")
 
-    def choose(choices: Sequence[IntArray]) -> list[int]:
-        index = relationship_index.vectors
-        cosines = [products(vector, index, rows[None, :])[0] for rows in choices]
-        pairs = zip(choices, cosines, strict=True)
-        return [int(rows[best_first(cosine, rows)[0]]) for rows, cosine in pairs]
+    def nearest(rows: IntArray) -> int:
+        cosine = products(vector, relationship_index.vectors, rows[None, :])[0]
+        return int(rows[best_first(cosine, rows)[0]])
 
-    return _follow(relationships, graph, n_hops, width, choose)
+    return _follow(relationships, graph, n_hops, width, lambda rows: list(map(nearest, rows)))
 
 
 @operator(
@@ -181,8 +174,10 @@ def hops_llm(
 
 
 def _follow(
-    relationships: Ranked[Relationship], graph: Graph, n_hops: int, width: int, choose: Choose
-) -> Ranked[Node]:
+    relationships: Ranked[Relationship], graph: Graph, n_hops: int, width: int,
+    choose: Callable[[Sequence[IntArray]], list[int]],
+) -> Ranked[Node]:  # fmt: skip
+    """Visit passages. `choose` returns an outgoing relationship of each passage, or `NONE`."""
     new = list(unique(graph.target[relationships.ids].tolist())[:width])
     visits = Counter(new)
     out = graph.out_neighbours
@@ -226,9 +221,9 @@ def judged_nearest(
     """
     vector = embedder.encode([question.text], kind="question")
 
-    def judge(nodes: Sequence[int]) -> Sequence[bool]:
-        chunks = (row_ids(graph.node_chunk, node) for node in nodes)
-        near = (products(vector, chunk_index.vectors, rows[None, :])[0] for rows in chunks)
+    def judge(nodes: list[int]) -> list[bool]:
+        chunks = (row_ids(graph.node_chunk, node)[None, :] for node in nodes)
+        near = (products(vector, chunk_index.vectors, rows) for rows in chunks)
         return [bool((cosine > LEAST_COSINE).any()) for cosine in near]
 
     return _count_visits(mentions, relationships, graph, pseudo_questions, n_hops, width, judge)
@@ -265,12 +260,12 @@ def judged_llm(
     Source: HopRAG (Liu et al. 2025), authors' code a6e425b, `HopRetriever.py`, lines 439-467.
     """
 
-    def judge(nodes: Sequence[int]) -> Sequence[bool]:
+    def judge(nodes: list[int]) -> list[bool]:
         assert graph.descriptions is not None
         values = [{"question": question.text, "passage": graph.descriptions[row]} for row in nodes]
+        verdict = _first_match(r"\b(yes|no)\b", JUDGING)
         return ask_about(
-            llm, values, prompt.render, _first_match(r"\b(yes|no)\b", JUDGING),
-            lambda word, _: word == "yes",
+            llm, values, prompt.render, verdict, lambda word, _: word == "yes",
             fallback=lambda _: False, max_tokens=REPLY_TOKENS, retry=False,
         )  # fmt: skip
 
@@ -278,14 +273,9 @@ def judged_llm(
 
 
 def _count_visits(
-    mentions: Mentions,
-    relationships: Ranked[Relationship],
-    graph: Graph,
-    questions: PseudoQuestions,
-    n_hops: int,
-    width: int,
-    judge: Judge,
-) -> Ranked[Node]:
+    mentions: Mentions, relationships: Ranked[Relationship], graph: Graph,
+    questions: PseudoQuestions, n_hops: int, width: int, judge: Callable[[list[int]], list[bool]],
+) -> Ranked[Node]:  # fmt: skip
     here = unique(graph.target[relationships.ids].tolist())[:width]
     visits = {node: len(here) - place for place, node in enumerate(here)}
     helps: dict[int, bool] = {}
@@ -298,8 +288,8 @@ def _count_visits(
             break
         near = [row_ids(graph.adjacency, node).tolist() for node in here]
         here = unique([other for some in near for other in some])[: 2 * width]
-    ids, asked = np.array(list(helps), np.int64), _names_of(mentions)
     named = [questions.names_of(row_ids(graph.node_chunk, node)) for node in helps]
-    scores = np.array([_jaccard(names, asked) for names in named])
-    scores += [visits[node] if helpful else 0 for node, helpful in helps.items()]
-    return best_rows(ids, scores, len(ids))
+    visited = [visits[node] if helpful else 0 for node, helpful in helps.items()]
+    return best_rows(
+        np.array(list(helps), np.int64), _overlap(named, mentions) + visited, len(helps)
+    )

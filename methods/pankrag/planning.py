@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import count
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -50,10 +51,9 @@ from graphrag_bench.values import (
 from operators.answer.map_reduce import Points
 from operators.community.of_graph import rating_fraction, with_report
 
-_ID = re.compile(r"(\d+)\s*[-.]\s*(\d+)")
+_ID = r"\d+\s*[-.]\s*\d+"
 _BRACKETED = re.compile(
-    r"<\s*A?\s*(\d+)\s*[-.]\s*(\d+)\s*>|\[\s*A\s*(\d+)\s*[-.]\s*(\d+)\s*\]"
-    r"|\{\s*A\s*(\d+)\s*[-.]\s*(\d+)\s*\}|\(\s*A\s*(\d+)\s*[-.]\s*(\d+)\s*\)",
+    rf"<\s*A?\s*{_ID}\s*>|\[\s*A\s*{_ID}\s*\]|\{{\s*A\s*{_ID}\s*\}}|\(\s*A\s*{_ID}\s*\)",
     re.IGNORECASE,
 )
 """A placeholder for an earlier answer. The letter A is optional only inside `<...>`."""
@@ -77,19 +77,14 @@ def _flag(value: Any) -> bool:
 def _items(value: Any) -> list[Any]:
     if _text(value).lower() in ("none", "null", ""):
         return []
-    items = value if isinstance(value, list | tuple) else [value]
-    return [item for item in items if item is not None]
+    return [one for one in (value if isinstance(value, list) else [value]) if one is not None]
 
 
-def _schema_limit(**limits: int) -> Any:
-    """Limit a field in the JSON schema that is sent to the server. A longer value is still read."""
-    return Field(json_schema_extra=dict(limits))
-
-
-HopId = Annotated[str, BeforeValidator(_text), _schema_limit(maxLength=8)]
-HopIds = Annotated[list[HopId], BeforeValidator(_items), _schema_limit(maxItems=5)]
-ShortText = Annotated[str, BeforeValidator(_text), _schema_limit(maxLength=200)]
-LongText = Annotated[str, BeforeValidator(_text), _schema_limit(maxLength=400)]
+# The limits are only in the JSON schema that the server gets. A longer value is still read.
+HopId = Annotated[str, BeforeValidator(_text), Field(json_schema_extra={"maxLength": 8})]
+HopIds = Annotated[list[HopId], BeforeValidator(_items), Field(json_schema_extra={"maxItems": 5})]
+ShortText = Annotated[str, BeforeValidator(_text), Field(json_schema_extra={"maxLength": 200})]
+LongText = Annotated[str, BeforeValidator(_text), Field(json_schema_extra={"maxLength": 400})]
 
 
 class _Lenient(BaseModel):
@@ -101,11 +96,11 @@ class _Lenient(BaseModel):
     @classmethod
     def _read(cls, value: Any) -> Any:
         given = value if isinstance(value, Mapping) else {cls.BARE: value}
-        named = {name: (name, *_OTHER_NAMES.get(name, ())) for name in cls.model_fields}
-        return {
-            name: next((given[one] for one in names if given.get(one) is not None), None)
-            for name, names in named.items()
-        }
+        fields = {}
+        for name in cls.model_fields:
+            values = map(given.get, (name, *_OTHER_NAMES.get(name, ())))
+            fields[name] = next((one for one in values if one is not None), None)
+        return fields
 
 
 class HopReply(_Lenient):
@@ -119,10 +114,7 @@ class HopReply(_Lenient):
 
 
 class SequenceReply(_Lenient):
-    """A sequence of sub-questions in a reply.
-
-    Sequence 0 resolves ambiguous expressions, then asks the question again clause by clause.
-    """
+    """A sequence of sub-questions in a reply."""
 
     BARE = "hop"
     sequence_id: HopId
@@ -147,7 +139,9 @@ class PathReply(_Lenient):
 
     BARE = "sequences"
     sequences: Annotated[list[SequenceReply], BeforeValidator(_items)]
-    final_query: Annotated[list[FinalReply], BeforeValidator(_items), _schema_limit(maxItems=1)]
+    final_query: Annotated[
+        list[FinalReply], BeforeValidator(_items), Field(json_schema_extra={"maxItems": 1})
+    ]
 
 
 class PlanReply(BaseModel):
@@ -159,18 +153,18 @@ class PlanReply(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _flat(cls, value: Any) -> Any:
-        known = set(value) if isinstance(value, Mapping) else set()
-        flat = "path" not in known and known & {"sequences", "final_query"}
-        return {**value, "path": value} if flat else value
+        flat = isinstance(value, Mapping) and {"sequences", "final_query"} & {*value}
+        return {"path": value, **value} if flat else value
 
 
 @lru_cache(maxsize=64)
 def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
     """Return a reply type whose JSON schema limits the sequences of a plan, and their lengths."""
-    items = BeforeValidator(_items)
-    hops = Annotated[list[HopReply], items, _schema_limit(maxItems=max_hops)]
+    items, limit = BeforeValidator(_items), Field(json_schema_extra={"maxItems": max_hops})
+    hops = Annotated[list[HopReply], items, limit]
     sequence = create_model("Sequence", __base__=SequenceReply, hop=(hops, ...))
-    many = Annotated[list[sequence], items, _schema_limit(maxItems=max_sequences)]  # type: ignore[valid-type]
+    limit = Field(json_schema_extra={"maxItems": max_sequences})
+    many = Annotated[list[sequence], items, limit]  # type: ignore[valid-type]
     path = create_model("Path", __base__=PathReply, sequences=(many, ...))
     return create_model("Plan", __base__=PlanReply, path=(path, ...))
 
@@ -178,11 +172,10 @@ def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
 def plan_of(
     reply: PlanReply, original: str, *, kind: QuestionKind = "specific", rewritten: bool = False
 ) -> Plan:
-    """Convert a reply of the model to a normalised plan, which may have no sub-questions.
+    """Convert a reply of the model to a normalised plan, by the rules in the method's README.
 
-    The text of the final question is `original`. If `rewritten` is true, it is the text in the
-    reply. The final question has the kind `kind`, unless the reply states a kind. The rules are in
-    methods/pankrag/README.md, and every change is listed in the plan's `fixes`.
+    The final question has the text `original`, or that of the reply if `rewritten` is true, and the
+    kind in the reply or else `kind`.
     Source: PankRAG (2025), Section 2.2.
     """
     hops: dict[str, SubQuestion] = {}
@@ -194,14 +187,12 @@ def plan_of(
             if not hop.sub_query:
                 fixes.append(f"sub-question {hop.hop_id or row} has no text")
                 continue
-            given = _ID.search(hop.hop_id)
-            name = f"{int(given[1])}-{int(given[2])}" if given else f"{prefix}-{row}"
+            name = new = _id(hop.hop_id, f"{prefix}-{row}")
             if name in hops:
-                new = next(f"{name}.{n}" for n in range(2, 10_000) if f"{name}.{n}" not in hops)
+                new = next(f"{name}.{n}" for n in count(2) if f"{name}.{n}" not in hops)
                 fixes.append(f"two sub-questions are called {name}: the later one is {new}")
-                name = new
             of_hop: QuestionKind = "abstract" if hop.if_abstract else "specific"
-            hops[name] = SubQuestion(name, hop.sub_query, of_hop, _ids(hop.dependencies))
+            hops[new] = SubQuestion(new, hop.sub_query, of_hop, _ids(hop.dependencies))
     for one in list(hops.values()):
         named = dict.fromkeys(name for _, name in placeholders(one.text) if name in hops)
         added = [name for name in named if name not in (*one.dependencies, one.id)]
@@ -217,15 +208,16 @@ def plan_of(
 
 def placeholders(text: str) -> list[tuple[str, str]]:
     """Return each placeholder of a text that stands for answers, with its sub-question ids."""
-    return [
-        (match[0], "-".join(str(int(part)) for part in match.groups() if part is not None))
-        for match in _BRACKETED.finditer(text)
-    ]
+    return [(match, _id(match, "")) for match in _BRACKETED.findall(text)]
+
+
+def _id(text: str, default: str) -> str:
+    numbers = re.findall(r"\d+", (re.search(_ID, text) or [""])[0])
+    return "-".join(str(int(number)) for number in numbers) or default
 
 
 def _ids(texts: Sequence[str]) -> tuple[str, ...]:
-    pairs = ((text, _ID.search(text)) for text in texts)
-    return tuple(f"{int(m[1])}-{int(m[2])}" if m else text.strip() for text, m in pairs)
+    return tuple(_id(text, text.strip()) for text in texts)
 
 
 PLAN = Prompt("methods:pankrag/prompts/plan.j2")
@@ -380,8 +372,8 @@ def rerank_chunks(
     inside = graph.node_chunk[nodes.ids][:, chunks.ids].toarray()
     r = np.asarray((inside * np.clip(nodes.scores, 0, 1)[:, None]).max(axis=0, initial=0.0))
     if rerank == "on" and dependencies and len(chunks):
-        vectors = np.asarray(chunk_index.vectors[chunks.ids])
-        r = alpha * r + (1 - alpha) * mean_similarity(vectors, dependencies, embedder)
+        similarity = mean_similarity(chunk_index.vectors[chunks.ids], dependencies, embedder)
+        r = alpha * r + (1 - alpha) * similarity
     order = best_first(r)
     return Ranked(chunks.ids[order], r[order])
 

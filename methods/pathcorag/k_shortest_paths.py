@@ -1,16 +1,15 @@
 """PathCoRAG's paths: the k shortest paths between nodes of consecutive reasoning steps."""
 
-from collections.abc import Sequence
 from functools import cache
 from heapq import heappop, heappush
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.views import Int32Array
-from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
+from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 MOST_HOPS = 4
 """Ties between paths with more hops are broken by node ids, not by similarity."""
@@ -40,6 +39,19 @@ class Likeness(NamedTuple):
         near, shape = graph.neighbours, (graph.n_nodes, graph.n_nodes)
         data = millionths[row][graph.pairs.of[near.rows]]
         return cls(row, csr_matrix((data, near.nodes, near.starts), shape=shape))
+
+    def of_hops(self, nodes: IntArray) -> FloatArray:
+        """Return the similarity of each hop of the walks, which are padded with -1, to 6 decimals.
+
+        A walk of `nodes` (n, k) has k - 1 hops. The similarity after its last node is 0.
+        """
+        hops, like = nodes[:, 1:] >= 0, np.zeros((len(nodes), nodes.shape[1] - 1))
+        like[hops] = np.ravel(self.ways[nodes[:, :-1][hops], nodes[:, 1:][hops]]) / MILLION
+        return like
+
+    def rows_along(self, graph: Graph, walk: NodePath) -> tuple[int, ...]:
+        """Return the relationship most similar to the question for each hop of a walk."""
+        return tuple(self.row[graph.pairs.of[[*graph.neighbours.rows_along(walk)]]].tolist())
 
 
 class _PartialPaths(NamedTuple):
@@ -190,61 +202,6 @@ def shortest_way(
                 source = near
                 break
     return way
-
-
-Counted = Literal["all", "sorted"]
-BestOf = Literal["all", "transition"]
-
-
-def step_paths(
-    graph: Graph,
-    transitions: Sequence[IntArray],
-    similarity: FloatArray,
-    *,
-    k: int,
-    most: int | None,
-    counted: Counted = "all",
-    above: float | None = None,
-    top_k: int | None = None,
-    top_k_of: BestOf = "all",
-) -> list[Path]:
-    """Rank the shortest paths between nodes of consecutive steps by similarity to the question.
-
-    A transition is an array of node pairs (source, target) from one step to the next, int64 (n, 2).
-    Pairs of a node with itself are skipped. The operator `path.k_shortest` documents the settings,
-    where `most` is `max_path_edges` and `above` is `min_score`.
-    Source: PathCoRAG, Section 4.3, Equation 5 and Appendix B, and its code (`sorted`, `above`).
-    """
-    likeness = Likeness.of(graph, similarity)
-    ranked: list[tuple[float, int, int, NodePath, float]] = []
-    for number, transition in enumerate(transitions, 1):
-        pairs = transition[transition[:, 0] != transition[:, 1]]
-        _, nodes = shortest_paths(graph, pairs, likeness, k=k, most=most)
-        counts = nodes[:, 1:] >= 0
-        like = np.zeros(counts.shape)
-        of_hops = likeness.ways[nodes[:, :-1][counts], nodes[:, 1:][counts]]
-        like[counts] = np.asarray(of_hops).ravel() / MILLION
-        if above is not None:
-            counts &= like > above
-        if counted == "sorted":
-            ids, places = np.unique(nodes, return_inverse=True)
-            capitals = [graph.names[node].upper() if node >= 0 else "" for node in ids.tolist()]
-            _, order = np.unique(np.array(capitals, object), return_inverse=True)
-            rank = order[places].reshape(nodes.shape)
-            counts &= rank[:, :-1] < rank[:, 1:]
-        n_counted, total = counts.sum(axis=1), np.where(counts, like, 0.0).sum(axis=1)
-        scores = np.where(n_counted > 0, total / np.maximum(n_counted, 1), np.nan)
-        keys, paths = (-np.round(scores, DECIMALS)).tolist(), []
-        for row in np.flatnonzero(~np.isnan(scores)).tolist():
-            walk = tuple(nodes[row][nodes[row] >= 0].tolist())
-            paths.append((keys[row], len(walk), number, walk, float(scores[row])))
-        ranked += sorted(paths)[:top_k]
-    best = sorted(ranked)[: top_k if top_k_of == "all" else None]
-    rows_along, pair_of = graph.neighbours.rows_along, graph.pairs.of
-    return [
-        Path(walk, tuple(likeness.row[pair_of[[*rows_along(walk)]]].tolist()), score, number)
-        for _, _, number, walk, score in best
-    ]
 
 
 Scored = tuple[IntArray, FloatArray]

@@ -17,8 +17,17 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.values import DECIMALS, Node, Question, Ranked, Relationship, best_first, unique
-from methods.pathcorag.k_shortest_paths import BestOf, Counted, likely_pairs, step_paths
+from graphrag_bench.values import (
+    DECIMALS,
+    Node,
+    Path,
+    Question,
+    Ranked,
+    Relationship,
+    best_first,
+    unique,
+)
+from methods.pathcorag.k_shortest_paths import Likeness, likely_pairs, shortest_paths
 from operators.search import search_each
 
 STEPS = Prompt("methods:pathcorag/prompts/steps.j2")
@@ -184,8 +193,8 @@ def k_shortest(
     max_path_edges: PositiveInt | None = 4,
     max_pairs_per_transition: PositiveInt | None = 2000,
     top_k: PositiveInt = 15,
-    top_k_of: BestOf = "all",
-    counted: Counted = "all",
+    top_k_of: Literal["all", "transition"] = "all",
+    counted: Literal["all", "sorted"] = "all",
     min_score: float | None = None,
 ) -> RankedPaths:
     """Rank the shortest paths between consecutive reasoning steps by similarity to the question.
@@ -206,17 +215,37 @@ def k_shortest(
     Source: PathCoRAG, Section 4.3, Equation 5 and Appendix B.
     Deviation: Paths of up to four relationships are found from both ends, with the same result.
     """
-    steps = [step_nodes.of(step) for step in range(1, step_nodes.n_steps + 1)]
-    transitions = [likely_pairs(*ends, max_pairs_per_transition) for ends in pairwise(steps)]
-    if not any(len(pairs) for pairs in transitions):
+    if not len(step_nodes):
         return RankedPaths()
     (vector,) = embedder.encode([question.text], kind="question")
-    similarity = relationship_index.scores(vector).astype(np.float64)
-    paths = step_paths(
-        graph, transitions, similarity, k=k, most=max_path_edges, counted=counted,
-        above=min_score, top_k=top_k, top_k_of=top_k_of,
-    )  # fmt: skip
-    return RankedPaths(tuple(paths))
+    likeness = Likeness.of(graph, relationship_index.scores(vector).astype(np.float64))
+    steps = [step_nodes.of(step) for step in range(1, step_nodes.n_steps + 1)]
+    ranked: list[tuple[Any, ...]] = []
+    for transition, ends in enumerate(pairwise(steps), 1):
+        pairs = likely_pairs(*ends, max_pairs_per_transition)
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        _, nodes = shortest_paths(graph, pairs, likeness, k=k, most=max_path_edges)
+        counts, like = nodes[:, 1:] >= 0, likeness.of_hops(nodes)
+        if min_score is not None:
+            counts &= like > min_score
+        if counted == "sorted":
+            ids, places = np.unique(nodes, return_inverse=True)
+            capitals = [graph.names[node].upper() if node >= 0 else "" for node in ids.tolist()]
+            _, order = np.unique(np.array(capitals, object), return_inverse=True)
+            rank = order[places].reshape(nodes.shape)
+            counts &= rank[:, :-1] < rank[:, 1:]
+        rows = counts.any(axis=1)
+        nodes, like, counts = nodes[rows], like[rows], counts[rows]
+        scores = np.where(counts, like, 0.0).sum(axis=1) / counts.sum(axis=1)
+        walks = [tuple(node for node in row if node >= 0) for row in nodes.tolist()]
+        keys, lengths = (-np.round(scores, DECIMALS)).tolist(), map(len, walks)
+        found = zip(keys, lengths, repeat(transition), walks, scores.tolist(), strict=False)
+        ranked += sorted(found)[:top_k]
+    best = sorted(ranked)[: top_k if top_k_of == "all" else None]
+    return RankedPaths(tuple(
+        Path(walk, likeness.rows_along(graph, walk), score, transition)
+        for _, _, transition, walk, score in best
+    ))  # fmt: skip
 
 
 @operator("path.members", order="by first appearance on the paths")

@@ -42,37 +42,26 @@ class _Rules(NamedTuple):
     expand_target: bool
 
 
-class _PathRows(NamedTuple):
-    """Paths as arrays: `nodes` (n, max_hops + 1), padded with -1, and `scores` float64 (n,)."""
-
-    nodes: IntArray
-    scores: FloatArray
-
-    @property
-    def hops(self) -> IntArray:
-        return np.asarray((self.nodes >= 0).sum(axis=1) - 1, np.int64)
-
-
 def _alive_paths(
-    near: Neighbours, nodes: Sequence[int], rules: _Rules, count_start: bool
-) -> _PathRows:
-    """Return all paths between two of the given nodes, in both directions, that are not pruned.
+    near: Neighbours, ends: IntArray, rules: _Rules, count_start: bool
+) -> tuple[IntArray, FloatArray]:
+    """Return all paths between two of the given `ends`, in both directions, that are not pruned.
 
-    Each pair of start and end has its own flow. Flows that are equal are computed only once.
+    The result is the nodes (n, max_hops + 1), padded with -1, and the scores (n,). Each pair of
+    start and end has its own flow. Flows that are equal are computed only once.
     """
     from scipy.sparse import csr_matrix
 
     n = len(near.starts) - 1
     ways = csr_matrix((np.ones(len(near.nodes), bool), near.nodes, near.starts), shape=(n, n))
-    ends = np.unique(np.asarray(nodes, np.int64))
     to_ends = ways[:, ends]
-    parts = [_PathRows(np.zeros((0, rules.max_hops + 1), np.int64), np.zeros(0))]
+    parts = [(np.zeros((0, rules.max_hops + 1), np.int64), np.zeros(0))]
     for start in ends:
         resource, expanded = _flow(ways, start, NOBODY, rules)
         is_open = ~expanded[ends] | rules.expand_target
         flows = [(resource, expanded, is_open)]
-        expanded_ends = ends[~is_open & (ends != start)]
-        flows += [(*_flow(ways, start, end, rules), ends == end) for end in expanded_ends]
+        for end in ends[~is_open & (ends != start)]:
+            flows.append((*_flow(ways, start, end, rules), ends == end))
         for resource, expanded, is_end in flows:
             walks = np.array([[start]], np.int64)[: int(expanded[start])]
             for hops in range(1, rules.max_hops + 1):
@@ -80,10 +69,11 @@ def _alive_paths(
                 ended = _simple(walks[place[is_end[end]]], ends[end[is_end[end]]])
                 padding = np.full((len(ended), rules.max_hops - hops), -1)
                 carried = resource[ended[:, 0 if count_start else 1 :]].sum(axis=1)
-                parts.append(_PathRows(np.hstack([ended, padding]), carried / hops))
+                parts.append((np.hstack([ended, padding]), carried / hops))
                 place, onward = _steps(ways, walks[:, -1])
                 walks = _simple(walks[place[expanded[onward]]], onward[expanded[onward]])
-    return _PathRows(*map(np.concatenate, zip(*parts, strict=True)))
+    nodes, scores = map(np.concatenate, zip(*parts, strict=True))
+    return nodes, scores
 
 
 def _steps(ways: Any, nodes: IntArray) -> tuple[IntArray, IntArray]:
@@ -114,33 +104,28 @@ def _simple(walks: IntArray, nodes: IntArray) -> IntArray:
     return np.column_stack([walks[new], nodes[new]])
 
 
-def best_first(paths: _PathRows, dedup: Dedup) -> IntArray:
+def _best_first(nodes: IntArray, hops: IntArray, scores: FloatArray, dedup: Dedup) -> IntArray:
     """Return the row numbers of distinct paths, best first, in the order of `path.flow_prune`."""
     import pandas as pd
 
-    nodes, hops = paths.nodes, paths.hops[:, None]
-    turned = nodes[:, :1] > np.take_along_axis(nodes, hops, axis=1)
-    columns = np.arange(nodes.shape[1])[None]
-    back = np.take_along_axis(nodes, np.maximum(hops - columns, 0), axis=1)
-    lower = np.where(turned & (columns <= hops), back, nodes)
-    order = np.lexsort(
-        (turned[:, 0], *lower.T[::-1], hops[:, 0], -np.round(paths.scores, DECIMALS))
-    )
+    last, columns = hops[:, None], np.arange(nodes.shape[1])[None]
+    turned = nodes[:, :1] > np.take_along_axis(nodes, last, axis=1)
+    back = np.take_along_axis(nodes, np.maximum(last - columns, 0), axis=1)
+    lower = np.where(turned & (columns <= last), back, nodes)
+    order = np.lexsort((turned[:, 0], *lower.T[::-1], hops, -np.round(scores, DECIMALS)))
     keys = lower if dedup == "reversal" else np.sort(nodes, axis=1)
     return np.asarray(order[~pd.DataFrame(keys[order]).duplicated().to_numpy()])
 
 
 def _edge_flow_scores(nodes: IntArray, rules: _Rules) -> FloatArray:
     walks = [tuple(node for node in row if node >= 0) for row in nodes.tolist()]
-    scores = np.zeros(len(walks))
-    rows_of: dict[NodePair, list[int]] = {}
-    for row, walk in enumerate(walks):
-        rows_of.setdefault((walk[0], walk[-1]), []).append(row)
-    for rows in rows_of.values():
-        flow = edge_flow([walks[row] for row in rows], rules.alpha, rules.theta, rules.max_hops)
-        for row in rows:
-            scores[row] = np.mean([flow.get(hop, 0.0) for hop in pairwise(walks[row])])
-    return scores
+    between: dict[NodePair, list[NodePath]] = {}
+    for walk in walks:
+        between.setdefault((walk[0], walk[-1]), []).append(walk)
+    limits = rules.alpha, rules.theta, rules.max_hops
+    flows = {ends: edge_flow(some, *limits) for ends, some in between.items()}
+    of_hops = ([flows[one[0], one[-1]].get(hop, 0.0) for hop in pairwise(one)] for one in walks)
+    return np.array(list(map(np.mean, of_hops)))
 
 
 def edge_flow(
@@ -199,7 +184,7 @@ def by_keyword(
     joined = node_query == "joined"
     queries = [Query((", ".join(one.low),) if joined else one.low) for one in keywords]
     given = [query if one.low else None for query, one in zip(queries, keywords, strict=True)]
-    rankings = []
+    rankings: list[Ranked[Node]] = []
     for hits in search_each(vectors_of(question, given, embedder), node_index, top_k):
         score_of: dict[int, float] = {}
         queues = [iter(hit.items()) for hit in hits]
@@ -210,7 +195,7 @@ def by_keyword(
                     queues.remove(rows)
                 elif len(score_of) < top_k:
                     score_of[new[0]] = new[1]
-        rankings.append(Ranked[Node].of(score_of))
+        rankings.append(Ranked.of(score_of))
     return rankings
 
 
@@ -253,22 +238,22 @@ def flow_prune(
     """
     rules = _Rules(alpha, theta, max_hops, expand_target)
     near = graph.neighbours if direction == "both" else graph.out_neighbours
+    flow = _Rules(alpha, 0.0, max_hops, True) if reliability == "edge_flow" else rules
+    count_start = reliability != "exclude_start"
+    walks, scores = _alive_paths(near, np.unique(nodes.ids), flow, count_start)
     if reliability == "edge_flow":
-        everything = rules._replace(theta=0.0, expand_target=True)
-        paths = _alive_paths(near, nodes.ids.tolist(), everything, True)
-        paths = paths._replace(scores=_edge_flow_scores(paths.nodes, rules))
-    else:
-        paths = _alive_paths(near, nodes.ids.tolist(), rules, reliability == "node_sum")
+        scores = _edge_flow_scores(walks, rules)
+    hops = np.asarray((walks >= 0).sum(axis=1) - 1, np.int64)
     if at_most_half:
-        top_k = min(top_k, int((np.bincount(paths.hops) // 2).sum()))
-    rows, hops = best_first(paths, dedup), paths.hops
+        top_k = min(top_k, int((np.bincount(hops) // 2).sum()))
+    rows = _best_first(walks, hops, scores, dedup)
     if select != "reliability":
         order = np.random.default_rng(seed).permutation(len(rows))
         if select == "hop_first":
             order = order[np.argsort(hops[rows[order]], kind="stable")]  # ties at random
         rows = rows[np.sort(order[:top_k])]
-    scores, best = np.round(paths.scores, DECIMALS), []
+    scores, best = np.round(scores, DECIMALS), []
     for row in rows[:top_k].tolist():
-        walk = tuple(paths.nodes[row, : hops[row] + 1].tolist())
+        walk = tuple(walks[row, : hops[row] + 1].tolist())
         best.append(Path(walk, near.rows_along(walk), float(scores[row])))
     return RankedPaths(tuple(best))

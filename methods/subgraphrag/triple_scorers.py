@@ -1,7 +1,7 @@
 """Scorers of triples: the cosine of triple and question, or an MLP trained on shortest paths."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -158,9 +158,8 @@ def triple_weights(
         n_held_out = max(1, round(HELD_OUT * len(order)))
         validation = examples.some(np.sort(order[:n_held_out]))
         examples = examples.some(np.sort(order[n_held_out:]))
-    labels = [one.label for one in examples.questions]
-    n_examples, n_validation = len(labels), len(validation.questions)
-    if not n_examples or not n_validation or all(label.all() for label in labels):
+    n_examples, n_validation = len(examples.questions), len(validation.questions)
+    if not n_examples or not n_validation or all(one.label.all() for one in examples.questions):
         raise UserError(
             f"Data set '{data.name}': {n_examples} training questions and {n_validation} "
             "validation questions have a path from a topic entity to an answer in their graphs. "
@@ -177,7 +176,7 @@ def triple_weights(
 
 
 class Example(NamedTuple):
-    """A training question: the triples of its graph and their labels.
+    """A training question: the distinct triples of its graph and their labels.
 
     `nodes` (int32, n_nodes) are row numbers of names. `head` and `tail` (int32, n) are positions in
     `nodes`, and `relation` (int32, n) are row numbers of relations. `near` (float32, n_nodes x 10)
@@ -194,24 +193,20 @@ class Example(NamedTuple):
     label: NDArray[np.bool_]
 
 
-class _Triples:
-    """The distinct triples of one or more questions."""
-
-    def __init__(self, head: RowIds, relation: RowIds, tail: RowIds) -> None:
-        columns = np.stack([head, relation, tail]).astype(np.int32)
-        head, kinds, tail = np.unique(columns, axis=1)
-        self.relation = kinds.astype(np.int32)
-        nodes, place = np.unique(np.stack([head, tail]), return_inverse=True)
-        self.nodes = nodes.astype(np.int32)
-        self.head, self.tail = place.reshape(2, -1).astype(np.int32)
-        self.means = means_of(self.head, self.tail, len(self.nodes))
-
-    def example(self, text: str, topics: Sequence[int], answers: Sequence[int]) -> Example:
-        is_topic, is_answer = (np.isin(self.nodes, rows) for rows in (topics, answers))
-        starts, ends = (np.flatnonzero(flags).tolist() for flags in (is_topic, is_answer))
-        label = on_shortest_paths(self.head, self.tail, len(self.nodes), starts, ends)
-        near = distances(self.means, is_topic)
-        return Example(text, self.nodes, self.head, self.relation, self.tail, near, label)
+def _examples(
+    triples: NDArray[np.integer[Any]], questions: Iterable[tuple[str, Sequence[int], Sequence[int]]]
+) -> Iterator[Example]:
+    """Yield the questions (text, topics, answers) with a path in these triples, int (3, n)."""
+    head, relation, tail = np.unique(triples.astype(np.int32), axis=1)
+    nodes, place = np.unique(np.stack([head, tail]), return_inverse=True)
+    head, tail = place.reshape(2, -1).astype(np.int32)
+    means = means_of(head, tail, len(nodes))
+    for text, topics, answers in questions:
+        starts, ends = (np.flatnonzero(np.isin(nodes, rows)) for rows in (topics, answers))
+        label = on_shortest_paths(head, tail, len(nodes), starts.tolist(), ends.tolist())
+        if label.any():
+            near = distances(means, np.isin(nodes, topics))
+            yield Example(text, nodes, head, relation, tail, near, label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,20 +232,19 @@ class Examples:
 
 def examples_of(data: Dataset, embedder: Embedder, progress: Progress, label: str) -> Examples:
     """Return the questions of a data set that have a triple on a shortest path, in order."""
-    kept: list[Example] = []
+    kept, kinds_of = list[Example](), dict[str, int]()
     names: Sequence[str]
     relations: Sequence[str]
     if data.synthetic:
-        world, kinds_of = world_of(data), dict[str, int]()
-        names = [normalise_name(one.name) for one in world.entities]
+        world = world_of(data)
         stated = [
             (one.head, kinds_of.setdefault(normalise_name(one.phrase), len(kinds_of)), one.tail)
             for one in world.facts
             if one.passage is not None
         ]
-        triples, relations = _Triples(*np.array(stated, np.int32).reshape(-1, 3).T), list(kinds_of)
-        every = (triples.example(one.text, [one.start], [one.answer]) for one in world.chains)
-        kept += (one for one in every if one.label.any())
+        names, relations = [normalise_name(one.name) for one in world.entities], list(kinds_of)
+        questions = ((one.text, [one.start], [one.answer]) for one in world.chains)
+        kept += _examples(np.array(stated, np.int32).reshape(-1, 3).T, questions)
     else:
         graphs = data.subgraphs
         assert graphs is not None  # a training set has subgraphs or is a world
@@ -258,11 +252,10 @@ def examples_of(data: Dataset, embedder: Embedder, progress: Progress, label: st
         row_of = {name: row for row, name in enumerate(names)}
         for question in data.questions:
             ends = question.entities, data.gold[question.id].answer_entities
-            rows = ([row_of[name] for name in some if name in row_of] for some in ends)
+            topics, answers = ([row_of[one] for one in some if one in row_of] for some in ends)
             here = graphs.rows(question.id)
-            triples = _Triples(graphs.head[here], graphs.relation[here], graphs.tail[here])
-            example = triples.example(question.text, *rows)
-            kept += [example] if example.label.any() else []
+            triples = np.stack([graphs.head[here], graphs.relation[here], graphs.tail[here]])
+            kept += _examples(triples, [(question.text, topics, answers)])
     known, readable, kinds = _vectors(names, relations, embedder, progress, label)
     place = np.where(readable, np.cumsum(readable), 0).astype(np.int32)
     texts = [one.text for one in kept]
@@ -277,11 +270,7 @@ def train(
     epochs: int = MOST_EPOCHS,
     device: str = "cpu",
 ) -> MlpWeights:
-    """Train weights of the network, and return the weights of the epoch with the best recall.
-
-    The recall is measured on `validation`. `statistics` of the weights contain this epoch, its
-    recall and loss, and the number of epochs.
-    """
+    """Return the weights of the epoch with the best recall on `validation`, with statistics."""
     import torch
 
     weights = initial_weights(examples.names.shape[1], chance, device)
@@ -307,19 +296,16 @@ def train(
 
 
 def initial_weights(d: int, chance: np.random.Generator, device: str = "cpu") -> "Weights":
-    """Return random initial weights for vectors of length d.
+    """Return random weights for vectors of length d.
 
-    Weights and biases of a layer with n inputs are uniform between -1 / sqrt(n) and 1 / sqrt(n).
-    The vector `unreadable` is normal with standard deviation 1 / sqrt(d).
+    They are uniform between -1 / sqrt(n) and 1 / sqrt(n) in a layer with n inputs. The vector
+    `unreadable` is normal with standard deviation 1 / sqrt(d).
     """
     import torch
 
-    n_inputs = 4 * d + 2 * N_DISTANCES
-    shapes = {"hidden": (n_inputs, d), "bias": (d,), "out": (d,), "out_bias": (1,)}
-    arrays = {}
-    for name, shape in shapes.items():
-        most = (n_inputs if name in ("hidden", "bias") else d) ** -0.5
-        arrays[name] = chance.uniform(-most, most, shape)
+    n = 4 * d + 2 * N_DISTANCES
+    shapes = {"hidden": ((n, d), n), "bias": ((d,), n), "out": ((d,), d), "out_bias": ((1,), d)}
+    arrays = {k: chance.uniform(-(m**-0.5), m**-0.5, size) for k, (size, m) in shapes.items()}
     arrays["unreadable"] = chance.standard_normal(d) * d**-0.5
     weights = {name: torch.from_numpy(one.astype(np.float32)) for name, one in arrays.items()}
     return {name: one.to(device).requires_grad_() for name, one in weights.items()}
@@ -338,8 +324,8 @@ def logits(weights: "Weights", data: Examples, row: int) -> "Tensor":
         return torch.from_numpy(array).to(weights["hidden"].device)
 
     graph, d = data.questions[row], data.names.shape[1]
-    parts = torch.split(weights["hidden"], [d, d, d, d, N_DISTANCES, N_DISTANCES])
-    question, head, relation, tail, head_near, tail_near = parts
+    sizes = [d, d, d, d, N_DISTANCES, N_DISTANCES]
+    question, head, relation, tail, head_near, tail_near = torch.split(weights["hidden"], sizes)
     place = data.place[graph.nodes]
     known = data.names[place[place > 0] - 1]
     table = torch.cat([weights["unreadable"][None], tensor(known)])
@@ -347,11 +333,9 @@ def logits(weights: "Weights", data: Examples, row: int) -> "Tensor":
     near = tensor(graph.near)
     kinds, kind = np.unique(graph.relation, return_inverse=True)
     of_question = tensor(data.vectors[row]) @ question + weights["bias"]
-    of_kinds = tensor(data.relations[kinds]) @ relation + of_question
-    inner = rows_of(tensor(kind), of_kinds)
+    inner = rows_of(tensor(kind), tensor(data.relations[kinds]) @ relation + of_question)
     for ends, part, far in ((graph.head, head, head_near), (graph.tail, tail, tail_near)):
-        of_nodes = rows_of(slot, table @ part) + near @ far
-        inner = inner + rows_of(tensor(ends), of_nodes)
+        inner = inner + rows_of(tensor(ends), rows_of(slot, table @ part) + near @ far)
     return torch.relu(inner) @ weights["out"] + weights["out_bias"]
 
 
@@ -365,10 +349,7 @@ def loss_of(scores: "Tensor", question: Example) -> "Tensor":
 
 
 def measure(weights: "Weights", data: Examples) -> tuple[float, float]:
-    """Return recall@100 of the triples on shortest paths, and the loss, as means over questions.
-
-    If scores are equal, the earlier triple ranks first.
-    """
+    """Return mean recall@100 of the labelled triples and mean loss. Ties: the earlier triple."""
     import torch
 
     recalls, losses = [], []
@@ -382,7 +363,7 @@ def measure(weights: "Weights", data: Examples) -> tuple[float, float]:
 
 
 def on_shortest_paths(
-    source: RowIds, target: RowIds, n_nodes: int, starts: Iterable[int], ends: Iterable[int]
+    source: RowIds, target: RowIds, n_nodes: int, starts: Sequence[int], ends: Sequence[int]
 ) -> NDArray[np.bool_]:
     """Mark the triples that lie on a shortest path between a start and an end, bool (n_triples,).
 
@@ -394,17 +375,15 @@ def on_shortest_paths(
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import dijkstra
 
-    chosen = np.zeros(len(source), bool)
-    froms, tos = sorted(set(starts)), sorted(set(ends))
-    if not froms or not tos:
+    chosen, nodes = np.zeros(len(source), bool), sorted({*starts, *ends})
+    if not nodes:
         return chosen
-    nodes = sorted({*froms, *tos})
     along = csr_matrix((np.ones(len(source)), (source, target)), shape=(n_nodes, n_nodes))
     hops, back = (
         dict(zip(nodes, dijkstra(matrix, indices=nodes, unweighted=True), strict=True))
         for matrix in (along, along.T)
     )
-    for start, end in product(froms, tos):
+    for start, end in product(starts, ends):
         shortest = min(hops[start][end], hops[end][start])
         if 0 < shortest < np.inf:
             for first, last in ((start, end), (end, start)):

@@ -7,15 +7,17 @@ from typing import Any
 import networkx
 import numpy as np
 import pytest
+from by_hand import Planted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.path_values import ReasoningSteps
+from graphrag_bench.algorithms.path_values import ReasoningSteps, StepNodes
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Question
-from methods.pathcorag.k_shortest_paths import Likeness, likely_pairs, shortest_paths, step_paths
-from methods.pathcorag.steps import reasoning_steps_llm
+from methods.pathcorag.k_shortest_paths import Likeness, likely_pairs, shortest_paths
+from methods.pathcorag.steps import k_shortest, reasoning_steps_llm
 
 QUESTION = Question("q", "How did Norvik change comets?")
 
@@ -54,8 +56,6 @@ def test_without_steps_the_question_is_the_only_step() -> None:
 A, B, C, D, E, F = range(6)
 SIX = Graph.from_arrays([A, A, B, C, C, D, D], [B, C, D, D, E, E, F], names=list("ABCDEF"))
 LIKE = np.array([0.2, 0.9, 0.5, 0.7, 0.6, 0.8, 0.4])
-FIRST = np.array([(A, C), (A, D), (B, C), (B, D)])
-SECOND = np.array([(C, E), (C, F), (D, E), (D, F)])
 
 
 def test_sorted_scores_count_similar_relationships_to_the_higher_name():
@@ -63,7 +63,12 @@ def test_sorted_scores_count_similar_relationships_to_the_higher_name():
 
     So A-B-D-C, A-B-D, B-D-C, B-D and D-F have no counted relationship.
     """
-    chosen = step_paths(SIX, [FIRST, SECOND], LIKE, k=2, most=3, counted="sorted", above=0.5)
+    step_nodes = StepNodes(np.arange(6), np.array([1, 1, 2, 2, 3, 3]), np.ones(6), 3)
+    index = VectorIndex(np.stack([LIKE, np.sqrt(1 - LIKE**2)], axis=1).astype(np.float32))
+    chosen = k_shortest(
+        QUESTION, step_nodes, graph=SIX, relationship_index=index, embedder=Planted(), k=2,
+        max_path_edges=3, counted="sorted", min_score=0.5000001,
+    ).paths  # fmt: skip
     letters = ["".join("ABCDEF"[node] for node in path.nodes) for path in chosen]
     scores = [pytest.approx(path.score) for path in chosen]
     assert list(zip(letters, scores, strict=True)) == [
