@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from methods.gfmrag.gnn_scorers import NetworkShape
 from methods.gfmrag.gnn_training import initialise
-from methods.gfmrag.network import NetworkShape
 
 TEXT, HIDDEN, LAYERS = 32, 4, 2
 SHAPE = NetworkShape(TEXT, HIDDEN, LAYERS)

@@ -59,9 +59,8 @@ from graphrag_bench.values import (
     Subgraph,
     unique,
 )
-from methods.gfmrag.gnn_scorers import entity_scorer
+from methods.gfmrag.gnn_scorers import EntityScorer, GnnWeights, NetworkShape, entity_scorer
 from methods.gfmrag.gnn_training import initialise
-from methods.gfmrag.network import EntityScorer, GnnWeights, NetworkShape
 from methods.hoprag.hop_graph import PseudoQuestions
 from methods.linearrag.activation import TriGraph
 from operators.answer.map_reduce import Points

@@ -23,7 +23,7 @@ from graphrag_bench.values import Ranked
 from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.generator import make_world
 from graphrag_bench.world.planted import planted_extraction
-from methods.gfmrag.network import (
+from methods.gfmrag.gnn_scorers import (
     GnnWeights,
     KindedEdges,
     NetworkShape,
@@ -50,9 +50,9 @@ N_BEST = 20
 
 
 def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
-    """Initialise all parameters at random as torch does, except the parameters of layer norms.
+    """Draw the parameters of layers with n inputs uniformly from -1 / sqrt(n) to 1 / sqrt(n).
 
-    The parameters of a layer with n inputs are uniform between -1 / sqrt(n) and 1 / sqrt(n).
+    The parameters of layer norms stay.
     """
     import torch
 
@@ -67,12 +67,12 @@ def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
 def loss_of(scores: "Tensor", targets: "Tensor") -> "Tensor":
     """Return the training loss of GFM-RAG for a batch of questions.
 
-    `scores` (n_questions, n_nodes) are logits. `targets` (n_questions, n_nodes) are 1 for target
-    nodes and 0 for all other nodes. Each row of `targets` needs at least one 1 and one 0. The loss
-    is `0.3 * entity_loss + 0.7 * list_loss`. The entity loss is a weighted cross-entropy. Half of
-    the weight is divided equally among the target nodes. The other half is divided among the other
-    nodes by a softmax of their logits / 0.2. The list loss is the mean of -ln(p / s) over the
-    target nodes, where p is the probability of the node and s the sum of all probabilities.
+    `scores` are logits and `targets` are 1 (target nodes) or 0, both (n_questions, n_nodes). A row
+    of `targets` needs both values. The loss is `0.3 * entity_loss + 0.7 * list_loss`. The entity
+    loss is a cross-entropy. Half of its weight is divided equally among the target nodes, and the
+    other half among the other nodes by a softmax of their logits / 0.2. The list loss is the mean
+    of -ln(p / s) over the target nodes, where p is the probability of the node and s the sum of all
+    probabilities.
     """
     import torch
     from torch.nn import functional
@@ -137,23 +137,23 @@ def trained_weights(
     """
     place = device_of(device, "build.gnn_weights")
     chance = np.random.default_rng(training_seed)
-    seed = WORLD_SEED + training_seed
-    sizes = {"size": world_size, "n_questions": questions, "seed": seed}
+    sizes = {"size": world_size, "n_questions": questions, "seed": WORLD_SEED + training_seed}
     world = make_world(WorldSettings.model_validate(sizes))
     is_dev = np.zeros(questions, bool)
     is_dev[chance.permutation(questions)[: max(1, round(DEV_SHARE * questions))]] = True
     table = ChunkTable.of([(one.id, one.title, one.text) for one in world.passages])
+    planted = planted_extraction(chunk_table=table, aliases="as_written")
     graphs = []
-    for extraction in (
-        planted_extraction(chunk_table=table, aliases="as_written"),
-        nlp_extraction(chunk_table=table, nlp=nlp, progress=progress),
-    ):
+    for extraction in (planted, nlp_extraction(chunk_table=table, nlp=nlp, progress=progress)):
         inputs: dict[str, Any] = {"extraction": extraction, "chunk_table": table}
         names = name_index(**inputs, embedder=embedder, progress=progress)
         graph = kg_synonymy(**inputs, name_index=names, progress=progress)
         graphs.append(_training_graph(world, table, graph, embedder, is_dev))
     shape = NetworkShape(embedder.dimension, hidden, layers)
-    return _train(graphs, shape, learning_rate, epochs, chance, progress, place)
+    network = shape.network()
+    initialise(network, chance)
+    fit = _train(graphs, network.to(place), learning_rate, epochs, chance, progress)
+    return GnnWeights(shape, fit[0], statistics=fit[1])
 
 
 def _training_graph(
@@ -181,14 +181,10 @@ def _training_graph(
 
 
 def _train(
-    graphs: Sequence[TrainingGraph],
-    shape: NetworkShape,
-    learning_rate: float,
-    epochs: int,
-    chance: np.random.Generator,
-    progress: Progress,
-    device: str,
-) -> GnnWeights:
+    graphs: Sequence[TrainingGraph], network: "ModuleDict", learning_rate: float, epochs: int,
+    chance: np.random.Generator, progress: Progress,
+) -> tuple[dict[str, Vectors], dict[str, float]]:  # fmt: skip
+    """Return the parameters and statistics of the epoch with the lowest development loss."""
     import torch
 
     is_dev = np.concatenate([one.is_dev for one in graphs])
@@ -198,9 +194,6 @@ def _train(
             "No training question or no development question can be used, because the entities of "
             "the questions are not nodes of the graph. Raise build.gnn_weights.questions."
         )
-    network = shape.network()
-    initialise(network, chance)
-    network.to(device)
     steps = torch.optim.AdamW(network.parameters(), lr=learning_rate)
     best, arrays, statistics = np.inf, dict[str, Vectors](), dict[str, float]()
     with one_thread(), progress.task("training epochs", epochs) as advance:
@@ -228,7 +221,7 @@ def _train(
         f"graph network: recall@{N_BEST} {statistics['dev_recall']:.3f} of the target entities on "
         f"{n_dev} development questions (epoch {statistics['epoch']:.0f} of {epochs})"
     )
-    return GnnWeights(shape, arrays, statistics=statistics)
+    return arrays, statistics
 
 
 def _batches(

@@ -17,9 +17,16 @@ from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.model_files import Checkpoint
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import Ranked
-from methods.gfmrag.gnn_scorers import by_entities, entity_scorer, released_weights
+from methods.gfmrag.gnn_scorers import (
+    EntityScorer,
+    GnnWeights,
+    NetworkShape,
+    by_entities,
+    edges_of,
+    entity_scorer,
+    released_weights,
+)
 from methods.gfmrag.gnn_training import TrainingGraph, _batches, loss_of, trained_weights
-from methods.gfmrag.network import EntityScorer, GnnWeights, NetworkShape, edges_of
 
 ADA, NORVIK, TARN, LONELY = range(4)
 
