@@ -22,7 +22,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import IntArray
 from graphrag_bench.world.dataset import world_of
-from methods.subgraphrag.mlp_scorer import (
+from methods.subgraphrag.triples import (
     N_DISTANCES,
     MlpTripleScorer,
     MlpWeights,

@@ -1,17 +1,19 @@
 """SubgraphRAG: rank relationships as triples, list the triples in the prompt, and answer."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import row_ids
+from graphrag_bench.algorithms.views import inverse
+from graphrag_bench.columns import NOT_STORED, Columns, row_ids, sorted_csr
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.chat import ChatModel
@@ -20,6 +22,8 @@ from graphrag_bench.text import n_fitting
 from graphrag_bench.values import (
     Answer,
     Context,
+    FloatArray,
+    IntArray,
     Node,
     Piece,
     Question,
@@ -28,8 +32,114 @@ from graphrag_bench.values import (
     best_first,
     best_rows,
 )
-from methods.subgraphrag.mlp_scorer import MlpTripleScorer
 from operators.answer.direct import READER_VARIABLES, answer_of, reader_values
+
+RowIds = NDArray[np.integer[Any]]
+Means = tuple[Any, Any]
+ROUNDS = 2
+"""The number of propagation rounds in each direction: along the triples and against them."""
+N_DISTANCES = 2 * (1 + 2 * ROUNDS)
+"""The number of distance features of a node."""
+_BLOCK = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class MlpWeights(Columns):
+    """Weights of SubgraphRAG's network with one ReLU layer and a sigmoid output, float32.
+
+    `hidden` is (4 d + 20, h), `bias` and `out` are (h,), and `out_bias` is (1,). The input consists
+    of the vectors of question, head, relation and tail, which have length d. The distance features
+    of the head and of the tail follow, 10 numbers each. `unreadable` (d,) is the vector of nodes
+    without readable text. `statistics` describe the training.
+    """
+
+    hidden: Vectors
+    bias: Vectors
+    out: Vectors
+    out_bias: Vectors
+    unreadable: Vectors
+    statistics: Mapping[str, Any] = field(default_factory=dict, metadata=NOT_STORED)
+
+    @property
+    def dimension(self) -> int:
+        """The length of the vectors used in training."""
+        return len(self.unreadable)
+
+
+@dataclass(frozen=True, eq=False)
+class MlpTripleScorer(Columns):
+    """Trained weights together with the vectors of node names and relation names of one graph.
+
+    `names` is float32 (n_nodes, d), and `readable` (bool, n_nodes) marks names with readable text.
+    `relations` is float32 (n_relation_names, d). For each relationship, `relation` (int64) holds
+    the row of its name in `relations`.
+    """
+
+    weights: MlpWeights
+    names: Vectors
+    readable: NDArray[np.bool_]
+    relations: Vectors
+    relation: IntArray
+
+    def scores(
+        self, source: IntArray, target: IntArray, vector: Vectors, rows: IntArray, topics: IntArray
+    ) -> FloatArray:
+        """Return the probability (0..1) that each relationship in `rows` helps to answer.
+
+        `source` and `target` are the nodes of all relationships of the graph. `vector` (d,) is the
+        vector of the question, and `topics` are the nodes of its topic entities.
+        """
+        from scipy.special import expit
+
+        weights, d = self.weights, self.weights.dimension
+        bounds = [d, 2 * d, 3 * d, 4 * d, 4 * d + N_DISTANCES]
+        question, *parts, head_near, tail_near = np.split(weights.hidden, bounds)
+        nodes, place = np.unique(np.stack([source[rows], target[rows]]), return_inverse=True)
+        head, tail = place.reshape(2, -1)
+        near = distances(means_of(head, tail, len(nodes)), np.isin(nodes, topics))
+        names = np.where(self.readable[nodes, None], self.names[nodes], weights.unreadable)
+        heads = names @ parts[0] + near @ head_near
+        tails = names @ parts[2] + near @ tail_near
+        kinds, kind = np.unique(self.relation[rows], return_inverse=True)
+        relations = self.relations[kinds] @ parts[1] + (vector @ question + weights.bias)
+        scores: FloatArray = np.zeros(len(rows))
+        for at in range(0, len(rows), _BLOCK):
+            part = slice(at, at + _BLOCK)
+            inner = heads[head[part]] + relations[kind[part]] + tails[tail[part]]
+            scores[part] = np.maximum(inner, 0) @ weights.out + weights.out_bias
+        return np.asarray(expit(scores), np.float64)
+
+
+def means_of(source: RowIds, target: RowIds, n_nodes: int) -> Means:
+    """Return the matrices that average over the incoming and the outgoing triples of each node."""
+    from scipy.sparse import csr_matrix, diags
+
+    def mean(to: RowIds, of: RowIds) -> Any:
+        sums = csr_matrix((np.ones(len(to), np.float32), (to, of)), shape=(n_nodes, n_nodes))
+        shares = inverse(np.bincount(to, minlength=n_nodes)).astype(np.float32)
+        return sorted_csr(diags(shares) @ sums)
+
+    return mean(target, source), mean(source, target)
+
+
+def distances(means: Means, is_topic: NDArray[np.bool_]) -> Vectors:
+    """Return the distance features of each node to the topic entities, float32 (n, 10).
+
+    Features 0 and 1 are the one-hot code of `is_topic` (n,). Features 2 and 3 are the average of
+    features 0 and 1 over the heads of incoming triples. Features 4 and 5 are the same average of
+    features 2 and 3. Features 6 to 9 are computed in the same way as 2 to 5, over the tails of
+    outgoing triples. The average over no triples is 0.
+    Source: SubgraphRAG (Li et al. 2025), Section 3.1, directional distance encoding.
+    """
+    hot = np.stack([~is_topic, is_topic], axis=1).astype(np.float32)
+    rounds = [hot]
+    for mean in means:
+        values = hot
+        for _ in range(ROUNDS):
+            values = np.asarray(mean @ values, np.float32)
+            rounds.append(values)
+    return np.concatenate(rounds, axis=1)
+
 
 TripleScorer = VectorIndex | MlpTripleScorer
 """A trained scorer, or a vector index of triple texts that scores triples by cosine."""
@@ -64,7 +174,7 @@ def triple_scores(
             cosine = (index if len(rows) == len(index) else index[rows]) @ vector
             values = np.clip((1 + cosine.astype(np.float64)) / 2, 0, 1)
         else:
-            topics = np.empty(0, np.int64) if linked is None else linked.ids
+            topics = (linked or Ranked[Node].empty()).ids
             values = triple_scorer.scores(graph.source, graph.target, vector, rows, topics)
         rankings.append(best_rows(rows, values, top_k))
     return rankings
@@ -122,23 +232,22 @@ def triples_context(
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), Appendix A.4.
     """
     best = best_first(relationships.scores, relationships.ids)
-    rows = relationships.ids.tolist()
-    n_fits = len(rows)
+    n_fits, rows = len(best), relationships.ids[best].tolist()
     if context_budget.tokens is not None:
-        lines = (_line(graph, [rows[at]], form) for at in best.tolist())
-        n_fits = n_fitting([tokenizer.count(line) for line in lines], context_budget.tokens)
-    cut = tuple(("relationship", str(rows[at])) for at in best[n_fits:].tolist())
-    paths: list[list[tuple[int, float]]] = []
-    for row, score in relationships.take(np.sort(best[:n_fits])).items():
-        last = paths[-1][-1][0] if paths and form == "paths" else None
+        sizes = [tokenizer.count(_line(graph, [row], form)) for row in rows]
+        n_fits = n_fitting(sizes, context_budget.tokens)
+    cut = tuple(("relationship", str(row)) for row in rows[n_fits:])
+    fitting = relationships.take(np.sort(best[:n_fits]))
+    paths: list[list[int]] = []
+    for row in fitting.ids.tolist():
+        last = paths[-1][-1] if paths and form == "paths" else None
         if last is None or graph.target[last] != graph.source[row]:
             paths.append([])
-        paths[-1].append((row, score))
-    pieces = []
+        paths[-1].append(row)
+    score_of, pieces = dict(fitting.items()), []
     for path in paths:
-        on_path = [row for row, _ in path]
-        text, name = _line(graph, on_path, form), "+".join(map(str, on_path))
-        score, chunks = max(score for _, score in path), graph.chunks_of_triples(on_path)
+        text, name = _line(graph, path, form), "+".join(map(str, path))
+        score, chunks = max(score_of[row] for row in path), graph.chunks_of_triples(path)
         n_tokens = tokenizer.count(text)
         pieces.append(Piece("relationship", name, text, score, n_tokens, chunks=chunks))
     return Context(tuple(pieces), cut, 1.0)
@@ -147,9 +256,8 @@ def triples_context(
 def _line(graph: Graph, rows: Sequence[int], form: TripleForm) -> str:
     head = graph.names[int(graph.source[rows[0]])]
     hops = [(graph.relations[row], graph.names[int(graph.target[row])]) for row in rows]
-    if form == "triplets":
-        return f"({head}, {', '.join(part for hop in hops for part in hop)})"
-    return ARROW.join([head, *(part for hop in hops for part in hop)])
+    parts = [head, *(part for hop in hops for part in hop)]
+    return f"({', '.join(parts)})" if form == "triplets" else ARROW.join(parts)
 
 
 @operator("answer.listed", calls=1, supplies=READER_VARIABLES)

@@ -21,7 +21,6 @@ from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.errors import UserError
 from graphrag_bench.world.dataset import training_worlds
 from methods.subgraphrag import triple_scorers
-from methods.subgraphrag.mlp_scorer import MlpWeights, distances, means_of
 from methods.subgraphrag.triple_scorers import (
     Examples,
     examples_of,
@@ -35,6 +34,7 @@ from methods.subgraphrag.triple_scorers import (
     triple_text,
     triple_weights,
 )
+from methods.subgraphrag.triples import MlpWeights, distances, means_of
 
 
 def test_relations_are_words_and_machine_ids_are_left_out():
