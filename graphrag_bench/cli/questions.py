@@ -20,9 +20,8 @@ from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.calls import FailureGate
-from graphrag_bench.questions import abstract
-from graphrag_bench.questions.generated import QA, is_english, write_set
-from graphrag_bench.questions.specific import SPECIFIC, specific_questions
+from graphrag_bench.questions import generated
+from graphrag_bench.questions.generated import QA, is_english, specific_questions, write_set
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import safe_name
 
@@ -31,7 +30,7 @@ _SETTINGS = (
     "profile", "fidelity", "seed", "cache", "budget", "failures", "paths", "plugins", "experiment",
 )  # fmt: skip
 _OWN = ("kind", "n", "hops", "wording", "out")
-_DEFAULT_N = {"abstract": abstract.MAX_QUESTIONS, "specific": 60}
+_DEFAULT_N = {"abstract": generated.MAX_QUESTIONS, "specific": 60}
 """The default number of questions of each kind. For abstract questions, it is also the maximum."""
 
 
@@ -106,7 +105,7 @@ def _folder(options: Namespace, hops: tuple[int, ...], experiment: Experiment) -
         return Path(options.out)
     model = "" if options.wording == "template" else experiment.models.identity("llm_build")
     graph = [item.key for item in experiment.plan if item.resource == "graph"]
-    prompts = (abstract.USERS, abstract.TASKS, abstract.ABSTRACT, SPECIFIC)
+    prompts = (generated.USERS, generated.TASKS, generated.ABSTRACT, generated.SPECIFIC)
     key = digest(
         experiment.dataset.corpus_digest, options.kind, options.n, hops, options.wording, model,
         experiment.settings.seed, graph if options.kind == "specific" else [],
@@ -131,7 +130,9 @@ def _make_questions(
         log = models.ledger.logger("questions", options.kind)
         llm = models.llm_build.attached(log=log, gate=gate)
     if options.kind == "abstract" and llm:
-        return abstract.abstract_questions(llm, abstract.describe(experiment.dataset), options.n), 0
+        return generated.abstract_questions(
+            llm, generated.describe(experiment.dataset), options.n
+        ), 0
     built = experiment.store().resources(experiment.plan, {"graph", "chunk_table"}, models)
     seed = experiment.settings.seed
     return specific_questions(built["graph"], built["chunk_table"], hops, options.n, llm, seed)

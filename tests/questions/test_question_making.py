@@ -13,9 +13,12 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.scripted import Scripted, last_user_message
-from graphrag_bench.questions.abstract import abstract_questions
-from graphrag_bench.questions.generated import is_english
-from graphrag_bench.questions.specific import Chains, specific_questions
+from graphrag_bench.questions.generated import (
+    Chains,
+    abstract_questions,
+    is_english,
+    specific_questions,
+)
 
 NAMES = ["ada", "norvik", "tarn", "velia", "lund"]
 TABLE = ChunkTable.of([("d0", "", "Ada built Norvik."), ("d1", "", "Norvik is on Tarn."),
