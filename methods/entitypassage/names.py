@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -19,7 +19,7 @@ from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import ChunkScores, FloatArray, Node, Ranked, best_rows, best_score_by_id
+from graphrag_bench.values import ChunkScores, Node, Ranked, best_rows, best_score_by_id
 
 _BRACKETS = re.compile(r"\(([^()]{2,100})\)")
 _SHORT = re.compile(r"[^\W_][\w.&/-]{1,9}")
@@ -50,10 +50,6 @@ class ChunkNames:
     text: str
 
 
-NamedTitles = dict[str, tuple[Name, tuple[Name, ...]]]
-"""Maps each title to two values: the title as a name, and the names in the title."""
-
-
 @artifact("graph.entity_passage", provides={"node.name", "relationship.weight"})
 def entity_passage(
     *,
@@ -75,17 +71,15 @@ def entity_passage(
     in its text. Raises UserError if no name is found.
     Source: this project; LinearRAG (Zhuang et al. 2025), for a graph without relationships.
     """
-    titles = _read_titles(chunk_table, nlp) if title_weight else {}
-    readings = _read_names(chunk_table, nlp, titles, progress)
+    readings = _read_names(chunk_table, nlp, progress, titles=title_weight > 0)
     redirects = {row.id: row.aliases for row in corpus.documents if row.aliases}
     name_of_alias, merged = merged_names(readings, redirects)
-    first_row = {title: row for row, title in reversed(list(enumerate(chunk_table.titles)))}
-    bracketed = (
-        Merge(normalise_name(title), name.text, "brackets", readings[first_row[title]].document)
-        for title, (name, _) in titles.items()
-        if "(" in title or "[" in title
-    )
-    merges = (*bracketed, *merged)
+    bracketed: dict[str, Merge] = {}
+    for title, row in zip(chunk_table.titles, readings, strict=True):
+        if row.title and ("(" in title or "[" in title):
+            merge = Merge(normalise_name(title), row.title.text, "brackets", row.document)
+            bracketed.setdefault(title, merge)
+    merges = (*bracketed.values(), *merged)
     if counts := Counter(merge.rule for merge in merges):
         counted = ", ".join(f"{n:,} by {rule}" for rule, n in counts.items())
         progress.say(f"names merged: {counted} (graph/merges.jsonl)")
@@ -110,35 +104,26 @@ def entity_passage(
     return replace(graph, merges=merges)
 
 
-def _read_titles(chunk_table: ChunkTable, nlp: Nlp) -> NamedTitles:
-    texts = [title for title in dict.fromkeys(chunk_table.titles) if Name.of(title).key]
-    name_of = cache(Name.of)
-    return {
-        title: (Name.of(title), tuple(_named(sentences, name_of)))
-        for title, sentences in zip(texts, nlp.sentences(texts), strict=True)
-    }
-
-
-def _named(sentences: Iterable[Sentence], name_of: Callable[[str], Name]) -> Iterator[Name]:
-    entities = (entity for sentence in sentences for entity in sentence.entities)
-    return (name_of(text) for text, label in entities if label not in NUMERIC)
-
-
 def _read_names(
-    chunk_table: ChunkTable, nlp: Nlp, titles: NamedTitles, progress: Progress
+    chunk_table: ChunkTable, nlp: Nlp, progress: Progress, titles: bool
 ) -> list[ChunkNames]:
     """Return the names in each chunk, names in the title first. Single letters are left out."""
-    readings, name_of = [], cache(Name.of)
-    texts = list(chunk_table.texts)
+    name_of = cache(Name.of)
+
+    def named(sentences: Iterable[Sentence]) -> tuple[Name, ...]:
+        entities = (entity for sentence in sentences for entity in sentence.entities)
+        names = (name_of(text) for text, label in entities if label not in NUMERIC)
+        return tuple(name for name in names if len(name.key) > 1)
+
+    texts, readings = list(chunk_table.texts), []
+    shown = [title for title in dict.fromkeys(chunk_table.titles) if titles and name_of(title).key]
+    inside = dict(zip(shown, map(named, nlp.sentences(shown)), strict=True))
     with progress.task("reading names", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
-            title, inside = titles.get(chunk_table.titles[row], (None, ()))
-            all_names = (*inside, *_named(sentences, name_of))
-            names = tuple(name for name in all_names if len(name.key) > 1)
-            title_name = title if title and len(title.key) > 1 else None
-            readings.append(
-                ChunkNames(chunk_table.documents_of(row)[0], title_name, names, texts[row])
-            )
+            title = name_of(chunk_table.titles[row]) if titles else None
+            own = title if title and len(title.key) > 1 else None
+            names = (*inside.get(chunk_table.titles[row], ()), *named(sentences))
+            readings.append(ChunkNames(chunk_table.documents_of(row)[0], own, names, texts[row]))
             advance(1)
     return readings
 
@@ -180,14 +165,11 @@ def merged_names(
                 by_alias.setdefault(alias.key, {}).setdefault(name.key, (alias, name, document))
         for key, by_name in by_alias.items():
             alias, name, document = next(iter(by_name.values()))
-            name = _resolved(name, names)
-            if len(by_name) == 1 and key not in names and name.key != key:
+            if len(by_name) == 1 and key not in names and _resolved(name, names).key != key:
                 names[key] = name
                 merges.append((alias, rule, document))
     ends = {key: _resolved(name, names) for key, name in names.items()}
-    return ends, [
-        Merge(alias.text, ends[alias.key].text, rule, document) for alias, rule, document in merges
-    ]
+    return ends, [Merge(one.text, ends[one.key].text, *rest) for one, *rest in merges]
 
 
 def _resolved(name: Name, names: Mapping[str, Name]) -> Name:
@@ -251,7 +233,7 @@ def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> C
     best = chunk_scores.top(n_dense)
     above = best.scores - best.scores.min(initial=np.inf)
     weights = above if above.any() else np.ones(len(best))
-    return ChunkScores.sparse(best.ids, _with_sum_one(weights), len(chunk_scores))
+    return ChunkScores.sparse(best.ids, weights / (weights.sum() or 1.0), len(chunk_scores))
 
 
 @operator("node.restart")
@@ -264,11 +246,5 @@ def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
     Source: HippoRAG (Gutierrez et al. 2024), Section 2.3, node specificity.
     """
     rows, best = best_score_by_id(nodes.ids, nodes.scores, least=0.0)
-    inside = graph.node_chunk.indptr
-    shares = _with_sum_one(best / np.maximum(inside[rows + 1] - inside[rows], 1))
-    return best_rows(rows, shares, len(rows))
-
-
-def _with_sum_one(weights: FloatArray) -> FloatArray:
-    total = float(weights.sum())
-    return weights / total if total > 0 else weights
+    weights = best / np.maximum(np.diff(graph.node_chunk.indptr)[rows], 1)
+    return best_rows(rows, weights / (weights.sum() or 1.0), len(rows))

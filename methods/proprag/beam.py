@@ -18,6 +18,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex, products
 from graphrag_bench.values import (
     Chunk,
     ChunkScores,
+    FloatArray,
     IntArray,
     Node,
     Path,
@@ -69,14 +70,13 @@ def beam(
         facts = facts if typed is None else facts[typed[facts]]
         searches.append(_Search(vector, facts, graph, node_index, width))
     for _ in range(1, max_facts):
-        extensions = [one.extensions(n_parallel, n_rescored) for one in searches]
-        pairs = list(zip(searches, extensions, strict=True))
+        pairs = [(one, one.extensions(n_parallel, n_rescored)) for one in searches]
         texts = [one.text(steps) for one, some in pairs for steps in some]
         if not texts:
             break
         embedded = iter(embedder.encode(texts, kind="passage"))
         for one, some in pairs:
-            one.keep(some, [next(embedded) for _ in some], width)
+            one.keep(some, np.array([one.vector @ next(embedded) for _ in some], np.float64), width)
     return [RankedPaths(tuple(one.paths())) for one in searches]
 
 
@@ -98,16 +98,15 @@ class _Search:
         synonyms = bool_csr(head, tail, (len(rows), len(rows))).astype(np.int64)
         near = named + named @ (synonyms + synonyms.T)
         self.linked = sorted_csr((near @ named.T).astype(bool))
-        best = best_first(self.scores)[:width].tolist()
-        self.beam_paths: list[FactPath] = [(place,) for place in best]
-        self.scored: dict[FactPath, float] = {(place,): float(self.scores[place]) for place in best}
+        self.beam_paths: list[FactPath] = []
+        self.scored: dict[FactPath, float] = {}
+        self.keep([(place,) for place in range(len(facts))], self.scores, width)
 
     def extensions(self, n_parallel: int, n_rescored: int) -> list[FactPath]:
         first = best_first(self.scores)[:n_parallel]
         seen: dict[frozenset[int], tuple[FactPath, float]] = {}
         for steps in self.beam_paths:
-            near = np.union1d(row_ids(self.linked, steps[-1]), first)
-            near = near[~np.isin(near, steps)]
+            near = np.setdiff1d(np.union1d(row_ids(self.linked, steps[-1]), first), steps)
             base = self.rows[list(steps)].sum(axis=0)
             others = self.rows[near]
             squares = base @ base + 2 * (others @ base) + (others * others).sum(axis=1)
@@ -119,8 +118,7 @@ class _Search:
         best = best_first(np.array([mean for _, mean in candidates]))[:n_rescored]
         return sorted(candidates[row][0] for row in best.tolist())
 
-    def keep(self, candidates: Sequence[FactPath], vectors: Sequence[Vectors], width: int) -> None:
-        scores = np.array([float(self.vector @ vector) for vector in vectors])
+    def keep(self, candidates: Sequence[FactPath], scores: FloatArray, width: int) -> None:
         best = best_first(scores)[:width].tolist()
         self.beam_paths = [candidates[row] for row in best]
         self.scored |= {candidates[row]: float(scores[row]) for row in best}
