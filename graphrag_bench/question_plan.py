@@ -51,8 +51,7 @@ class Plan:
         sorter = TopologicalSorter({one.id: one.dependencies for one in self.sub_questions})
         sorter.prepare()
         layers = []
-        while sorter.is_active():
-            ready = sorter.get_ready()
+        while ready := sorter.get_ready():
             sorter.done(*ready)
             layers.append([one for one in self.sub_questions if one.id in ready])
         return layers
@@ -116,16 +115,13 @@ def checked_plan(
     position = {one.id: row for row, one in enumerate(sub_questions)}
     needs: dict[str, tuple[str, ...]] = {}
     for one in (*sub_questions, replace(final, id=FINAL)):
-        for name in dict.fromkeys(one.dependencies):
-            if name == one.id:
-                notes.append(f"{one.id} depends on itself")
-            elif name not in position:
-                notes.append(f"{one.id} depends on {name}, which is not there")
-        known = (name for name in one.dependencies if name in position and name != one.id)
-        needs[one.id] = tuple(dict.fromkeys(known))
+        known = {name: name in position and name != one.id for name in one.dependencies}
+        for name in (name for name, valid in known.items() if not valid):
+            fault = "itself" if name == one.id else f"{name}, which is not there"
+            notes.append(f"{one.id} depends on {fault}")
+        needs[one.id] = tuple(name for name, valid in known.items() if valid)
     while circle := _circle(needs):
-        edges = [(source, target) for target, source in pairwise(circle)]
-        source, target = max(edges, key=lambda edge: (position[edge[1]], position[edge[0]]))
+        target, source = max(pairwise(circle), key=lambda edge: [position[name] for name in edge])
         needs[source] = tuple(name for name in needs[source] if name != target)
         notes.append(f"{source} and {target} wait for each other: {source} no longer does")
     used = {name for one in sub_questions for name in needs[one.id]}
@@ -136,9 +132,9 @@ def checked_plan(
 
 def _circle(needs: Mapping[str, Sequence[str]]) -> Sequence[str]:
     """Return a cycle of ids (a, b, ..., a), where b depends on a, or () if there is no cycle."""
+    circle: Sequence[str] = ()
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:
-        circle: Sequence[str] = error.args[1]
-        return circle
-    return ()
+        circle = error.args[1]
+    return circle

@@ -107,8 +107,8 @@ def reply_of(most: int) -> type[DriftReply]:
 
 def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
     """Return the distinct follow-up questions of the replies, at most `most` from each reply."""
-    texts = [text.strip() for one in findings for text in one.follow_ups[:most]]
-    return unique([text for text in texts if text])
+    texts = (text.strip() for one in findings for text in one.follow_ups[:most])
+    return unique(list(filter(None, texts)))
 
 
 PARAGRAPH = answer_form("paragraph").max_tokens
@@ -131,7 +131,7 @@ def titles(
     a title, the question is the only follow-up. DRIFT's primer asks a language model instead.
     Source: this project.
     """
-    named = [reports.titles[row].strip() for row in communities.ids.tolist()]
+    named = map(str.strip, reports.titles.take(communities.ids))
     texts = unique([f"{title}: {question.text}" for title in named if title])[:max_follow_ups]
     trail = Trail(tuple(FollowUp(text, 1) for text in texts or (question.text,)))
     return trail, trail.query
@@ -164,20 +164,18 @@ def primer(
     folded = [context.pieces[first:last] for first, last in pairwise(bounds) if first < last]
     values = {"question": question.text, "most": max_follow_ups}
     chats = [prompt.render({**values, "pieces": pieces}) for pieces in folded]
-    shape = reply_of(max_follow_ups)
     most = (question.open_tokens or PARAGRAPH) + FOLLOW_UP_TOKENS
     most = min((reply_tokens(llm, chat, most) for chat in chats), default=most)
-    results = ask_each(llm, chats, json_format(shape, "DRIFT primer"), max_tokens=most)
+    primed = json_format(reply_of(max_follow_ups), "DRIFT primer")
+    results = ask_each(llm, chats, primed, max_tokens=most)
     failed = failures(results)
     if failed and len(failed) == len(results):
         raise failed[-1]
     replies = [or_fallback(llm, one, DriftReply(answer="")) for one in results]
     texts = follow_ups(replies, max_follow_ups)
-    if not texts:
-        llm.meter.fallbacks += 1
-        texts = (question.text,)
+    llm.meter.fallbacks += not texts
     findings = tuple(one for reply in replies for one in reply.findings)
-    trail = Trail(tuple(FollowUp(text, 1) for text in texts), findings)
+    trail = Trail(tuple(FollowUp(text, 1) for text in texts or (question.text,)), findings)
     return trail, trail.query
 
 
@@ -196,13 +194,12 @@ def passage(
     local search asks a language model instead.
     Source: this project.
     """
-    known, question_words = {one.text for one in trail.findings}, set(words(question.text))
+    known, asked = {one.text for one in trail.findings}, set(words(question.text))
     new = []
     for piece in context.pieces:
         if piece.kind == "chunk" and piece.text not in known:
-            n_shared = len(question_words.intersection(words(piece.text)))
-            score = max(1, round(100 * (n_shared / max(len(question_words), 1))))
-            new.append(DriftAnswer(piece.text, score, piece.chunks or ()))
+            share = len(asked.intersection(words(piece.text))) / max(len(asked), 1)
+            new.append(DriftAnswer(piece.text, max(1, round(100 * share)), piece.chunks or ()))
     return _next_step(trail.searched(new, (), 1))
 
 

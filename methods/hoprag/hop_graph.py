@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -122,15 +123,14 @@ def llm_questions(
     questions: list[tuple[int, bool, str]] = []
     readings: list[dict[int, ListReply[ListedQuestions]]] = []
     extractor = Extractor(llm_build, max_tokens, progress)
-    for prompt, answered in ((answered_prompt, True), (raised_prompt, False)):
+    for prompt, kind in ((answered_prompt, "answered"), (raised_prompt, "raised")):
         chats = [prompt.render({"passage": passage}) for passage in chunk_table.passages]
-        purpose = "questions answered" if answered else "questions raised"
-        reading = list_format(ListedQuestions, "questions", purpose)
+        reading = list_format(ListedQuestions, "questions", f"questions {kind}")
         replies = extractor.ask(chats, reading, items, advice)
         readings.append({row: one for row, one in enumerate(replies) if isinstance(one, ListReply)})
         for chunk, one in readings[-1].items():
-            texts = map(str.strip, one.value.questions)
-            questions += [(chunk, answered, text) for text in texts if text]
+            texts = filter(None, map(str.strip, one.value.questions))
+            questions += [(chunk, kind == "answered", text) for text in texts]
     questions.sort(key=lambda row: row[0])  # answered questions of a chunk come first
     read = nlp.sentences([text for _, _, text in questions])
     rows = [
@@ -155,18 +155,12 @@ def _pseudo_questions(rows: Sequence[QuestionRow]) -> PseudoQuestions:
             "There are no pseudo-questions, because no names were found in the texts. Check that "
             "the texts are in the language of the tagger or the model."
         )
-    numbers: dict[str, int] = {}
-    named = []
-    for _, _, _, names in rows:
-        keys = dict.fromkeys(filter(None, map(normalise_name, names)))
-        named.append([numbers.setdefault(key, len(numbers)) for key in keys])
-    return PseudoQuestions(
-        Texts.of([text for _, _, text, _ in rows]),
-        np.array([chunk for chunk, _, _, _ in rows], np.int64),
-        np.array([answered for _, answered, _, _ in rows], bool),
-        Texts.of(list(numbers)),
-        incidence(named, len(numbers)),
-    )
+    chunks, answered, texts, names = zip(*rows, strict=True)
+    keys = [list(filter(None, map(normalise_name, some))) for some in names]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(chain(*keys)))}
+    named = incidence(([numbers[key] for key in some] for some in keys), len(numbers))
+    arrays = np.array(chunks, np.int64), np.array(answered, bool)
+    return PseudoQuestions(Texts.of(texts), *arrays, Texts.of(list(numbers)), named)
 
 
 @artifact("graph.hop", provides=HOP_ATTRIBUTES)
@@ -194,8 +188,7 @@ def hop(
     Source: HopRAG (Liu et al. 2025), authors' code 23898fa, edges between passages.
     """
     raised, answering, similarity = _match(pseudo_questions, question_index, max_df, progress)
-    n = len(chunk_table)
-    of = pseudo_questions.chunk
+    n, of = len(chunk_table), pseudo_questions.chunk
     pairs = of[raised] * n + of[answering]
     order = np.lexsort((answering, -np.round(similarity, DECIMALS), pairs))
     order = order[np.diff(pairs[order], prepend=-1) > 0]

@@ -48,8 +48,7 @@ def similar(
     empty, the first `top_k` given chunks are returned. The score is the cosine (-1..1).
     Source: LightRAG's code, version 1.5.7, `kg_chunk_pick_method` VECTOR (the default).
     """
-    rankings = (nodes, relationships, chunks)
-    return _picks(question, rankings, graph, chunk_index, embedder, top_k)
+    return _picks(question, (nodes, relationships, chunks), graph, chunk_index, embedder, top_k)
 
 
 @operator("chunk.pick.similar_and_dense", batched=True, order="three lists alternate")
@@ -75,29 +74,21 @@ def similar_and_dense(
 
 
 def _picks(
-    question: Sequence[Question],
-    rankings: tuple[Sequence[Ranked[Any]], ...],
-    graph: Graph,
-    index: VectorIndex,
-    embedder: Embedder,
-    top_k: int,
-    min_dense: float | None = None,
-) -> list[Ranked[Chunk]]:
+    question: Sequence[Question], rankings: tuple[Sequence[Ranked[Any]], ...], graph: Graph,
+    index: VectorIndex, embedder: Embedder, top_k: int, min_dense: float | None = None,
+) -> list[Ranked[Chunk]]:  # fmt: skip
     vectors = embedder.encode([one.text for one in question], kind="question")
     picks: list[Ranked[Chunk]] = []
     for vector, nodes, relationships, chunks in zip(vectors, *rankings, strict=True):
         scores = np.asarray(index.scores(vector), np.float64)
-        lists: list[Ranked[Chunk]] = []
-        pairs = ((nodes, graph.node_chunk), (relationships, graph.relationship_chunk))
-        for ranked, incidence in pairs:
-            seen = set(lists[0].ids.tolist()) if lists else set()
-            n_rows, first = 0, set[int]()
-            for row in ranked.ids.tolist():
-                of_row = set(row_ids(incidence, row).tolist())
-                new = of_row - first - seen
-                n_rows += bool(new if lists else of_row)
-                first |= new
-            lists.append(Ranked.top(scores, int(PER_ROW * n_rows / 2), among=sorted(first)))
+        of_nodes = [set(row_ids(graph.node_chunk, row).tolist()) for row in nodes.ids]
+        n_nodes, among = sum(map(bool, of_nodes)), sorted(set().union(*of_nodes))
+        lists: list[Ranked[Chunk]] = [Ranked.top(scores, int(PER_ROW * n_nodes / 2), among=among)]
+        seen, n_rows, new = set(lists[0].ids.tolist()), 0, set[int]()
+        for row in relationships.ids:
+            more = set(row_ids(graph.relationship_chunk, row).tolist()) - seen - new
+            n_rows, new = n_rows + bool(more), new | more
+        lists.append(Ranked.top(scores, int(PER_ROW * n_rows / 2), among=sorted(new)))
         if min_dense is not None:
             dense = Ranked[Chunk].top(scores, top_k)
             lists.insert(0, dense.take(dense.scores >= min_dense))
