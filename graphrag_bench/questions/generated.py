@@ -3,9 +3,10 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice, zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from pydantic import BaseModel
@@ -166,38 +167,26 @@ def _equal(one: str, other: str) -> bool:
     return first in second or second in first
 
 
-@dataclass(frozen=True)
-class _Case:
-    names: tuple[str, ...]
-    relations: tuple[str, ...]
-    passages: tuple[str, ...]
-    documents: tuple[str, ...]
-    answer: str
+class _Case(NamedTuple):
+    question: QA
+    """The question without its text."""
+    names: Sequence[str]
+    relations: Sequence[str]
+    passages: Sequence[str]
 
-    @classmethod
-    def of(cls, rows: Sequence[int], chains: Chains, table: ChunkTable) -> "_Case":
-        matrix = chains.graph.relationship_chunk.tocsr()
-        chunks = unique([int(row_ids(matrix, row).min()) for row in rows])
-        passages = tuple(table.passage(chunk) for chunk in chunks)
-        names = [chains.graph.names[node] for node in chains.nodes(rows)]
-        written = tuple(_as_written(name, passages) for name in names)
-        documents = unique([table.documents_of(chunk)[0] for chunk in chunks])
-        return cls(written, chains.relations(rows), passages, documents, names[-1])
 
-    @property
-    def facts(self) -> tuple[str, ...]:
-        ends = zip(self.names, self.relations, self.names[1:], strict=False)
-        return tuple(map(" | ".join, ends))
-
-    def to_qa(self, text: str) -> QA:
-        hops = len(self.relations)
-        answers = {normalise_name(name): name for name in (self.answer, self.names[-1])}
-        given, first = tuple(answers.values()), self.names[:1]
-        return QA(text, f"{hops}-hop", given, self.documents, hops, first, self.facts)
-
-    def leaks(self, text: str) -> bool:
-        plain = f" {normalise_name(text)} "
-        return any(f" {normalise_name(name)} " in plain for name in self.names[1:])
+def _case(rows: Chain, chains: Chains, table: ChunkTable) -> _Case:
+    matrix, relations = chains.graph.relationship_chunk.tocsr(), chains.relations(rows)
+    chunks = unique([int(row_ids(matrix, row).min()) for row in rows])
+    passages = [table.passage(chunk) for chunk in chunks]
+    names = [chains.graph.names[node] for node in chains.nodes(rows)]
+    shown = [_as_written(name, passages) for name in names]
+    facts = map(" | ".join, zip(shown, relations, shown[1:], strict=False))
+    documents = unique([table.documents_of(chunk)[0] for chunk in chunks])
+    answers = {normalise_name(name): name for name in (names[-1], shown[-1])}
+    given, hops = tuple(answers.values()), len(rows)
+    question = QA("", f"{hops}-hop", given, documents, hops, (shown[0],), tuple(facts))
+    return _Case(question, shown, relations, passages)
 
 
 def _as_written(name: str, passages: Sequence[str]) -> str:
@@ -223,13 +212,12 @@ def specific_questions(
         wanted = n // len(hops) + (place < n % len(hops))
         rng = np.random.default_rng([seed, number])
         sampled = chains.sample(number, wanted if llm is None else 2 * wanted, rng)
-        cases = [_Case.of(rows, chains, table) for rows in sampled]
+        cases = [_case(rows, chains, table) for rows in sampled]
         worded: list[QA] = []
         for part in (cases[:wanted], cases[wanted:]):
             part = part[: wanted - len(worded)]
             pairs = zip(part, _wordings(part, llm), strict=True)
-            good = (pair for pair in pairs if pair[1] and not (llm and pair[0].leaks(pair[1])))
-            new = [one.to_qa(text) for one, text in good]
+            new = [replace(one.question, text=text) for one, text in pairs if text]
             n_refused += len(part) - len(new)
             worded += new
         questions += distinct(worded)[:wanted]
@@ -237,14 +225,20 @@ def specific_questions(
 
 
 def _wordings(cases: Sequence[_Case], llm: ChatModel | None) -> list[str]:
+    """Return a wording of each question, or "" if it is unreadable or leaks a name."""
     if llm is None:
         names = ({"first": one.names[0], "relations": one.relations} for one in cases)
         return [" ".join(TEMPLATE.render(one)[0].content.split()) for one in names]
-    values = [{"passages": one.passages, "facts": one.facts, "first": one.names[0],
+    values = [{"passages": one.passages, "facts": one.question.origin, "first": one.names[0],
                "answer": one.names[-1]} for one in cases]  # fmt: skip
     chats, wording = [SPECIFIC.render(one) for one in values], json_format(Worded, "wording")
-    replies = ask_each(llm, chats, wording, max_tokens=WORDING_TOKENS)
-    return [" ".join(one.question.split()) if isinstance(one, Worded) else "" for one in replies]
+    texts, replies = [], ask_each(llm, chats, wording, max_tokens=WORDING_TOKENS)
+    for one, reply in zip(cases, replies, strict=True):
+        text = " ".join(reply.question.split()) if isinstance(reply, Worded) else ""
+        plain = f" {normalise_name(text)} "
+        leaks = any(f" {normalise_name(name)} " in plain for name in one.names[1:])
+        texts.append("" if leaks else text)
+    return texts
 
 
 _PROMPTS = "graphrag_bench.questions:prompts"

@@ -1,11 +1,11 @@
 """PankRAG: plan sub-questions, rephrase them, and use their answers to rerank the evidence."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import count
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_origin
 
 import numpy as np
 from pydantic import (
@@ -80,11 +80,12 @@ def _items(value: Any) -> list[Any]:
     return [one for one in (value if isinstance(value, list) else [value]) if one is not None]
 
 
+_READERS: Mapping[Any, Callable[[Any], Any]] = {str: _text, bool: _flag, list: _items}
 # The limits are only in the JSON schema that the server gets. A longer value is still read.
 HopId = Annotated[str, BeforeValidator(_text), Field(json_schema_extra={"maxLength": 8})]
-HopIds = Annotated[list[HopId], BeforeValidator(_items), Field(json_schema_extra={"maxItems": 5})]
-ShortText = Annotated[str, BeforeValidator(_text), Field(json_schema_extra={"maxLength": 200})]
-LongText = Annotated[str, BeforeValidator(_text), Field(json_schema_extra={"maxLength": 400})]
+HopIds = Annotated[list[HopId], Field(json_schema_extra={"maxItems": 5})]
+ShortText = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
+LongText = Annotated[str, Field(json_schema_extra={"maxLength": 400})]
 
 
 class _Lenient(BaseModel):
@@ -97,9 +98,10 @@ class _Lenient(BaseModel):
     def _read(cls, value: Any) -> Any:
         given = value if isinstance(value, Mapping) else {cls.BARE: value}
         fields = {}
-        for name in cls.model_fields:
+        for name, field in cls.model_fields.items():
             values = map(given.get, (name, *_OTHER_NAMES.get(name, ())))
-            fields[name] = next((one for one in values if one is not None), None)
+            read = _READERS[get_origin(field.annotation) or field.annotation]
+            fields[name] = read(next((one for one in values if one is not None), None))
         return fields
 
 
@@ -109,7 +111,7 @@ class HopReply(_Lenient):
     BARE = "sub_query"
     hop_id: HopId
     sub_query: ShortText
-    if_abstract: Annotated[bool, BeforeValidator(_flag)]
+    if_abstract: bool
     dependencies: HopIds
 
 
@@ -118,7 +120,7 @@ class SequenceReply(_Lenient):
 
     BARE = "hop"
     sequence_id: HopId
-    hop: Annotated[list[HopReply], BeforeValidator(_items)]
+    hop: list[HopReply]
 
 
 class FinalReply(_Lenient):
@@ -126,11 +128,8 @@ class FinalReply(_Lenient):
 
     BARE = "final_query"
     final_query: LongText
-    if_abstract: Annotated[
-        bool | None,
-        BeforeValidator(lambda value: None if value is None else _flag(value)),
-        WithJsonSchema({"type": "boolean"}),
-    ]
+    if_abstract: Annotated[str, WithJsonSchema({"type": "boolean"})]
+    """The empty text if the reply does not say it."""
     dependencies: HopIds
 
 
@@ -138,16 +137,14 @@ class PathReply(_Lenient):
     """The sequences of a plan, and its final question. `null` and `none` mean no sequences."""
 
     BARE = "sequences"
-    sequences: Annotated[list[SequenceReply], BeforeValidator(_items)]
-    final_query: Annotated[
-        list[FinalReply], BeforeValidator(_items), Field(json_schema_extra={"maxItems": 1})
-    ]
+    sequences: list[SequenceReply]
+    final_query: Annotated[list[FinalReply], Field(json_schema_extra={"maxItems": 1})]
 
 
 class PlanReply(BaseModel):
     """Reply to the planning prompt. The fields of `path` may also be at the top level."""
 
-    query: LongText = ""
+    query: Annotated[LongText, BeforeValidator(_text)] = ""
     path: PathReply
 
     @model_validator(mode="before")
@@ -160,12 +157,10 @@ class PlanReply(BaseModel):
 @lru_cache(maxsize=64)
 def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
     """Return a reply type whose JSON schema limits the sequences of a plan, and their lengths."""
-    items, limit = BeforeValidator(_items), Field(json_schema_extra={"maxItems": max_hops})
-    hops = Annotated[list[HopReply], items, limit]
-    sequence = create_model("Sequence", __base__=SequenceReply, hop=(hops, ...))
+    hops: Any = (list[HopReply], Field(json_schema_extra={"maxItems": max_hops}))
+    sequence = create_model("Sequence", __base__=SequenceReply, hop=hops)
     limit = Field(json_schema_extra={"maxItems": max_sequences})
-    many = Annotated[list[sequence], items, limit]  # type: ignore[valid-type]
-    path = create_model("Path", __base__=PathReply, sequences=(many, ...))
+    path = create_model("Path", __base__=PathReply, sequences=(list[sequence], limit))  # type: ignore[valid-type]
     return create_model("Plan", __base__=PlanReply, path=(path, ...))
 
 
@@ -200,8 +195,8 @@ def plan_of(
         hops[one.id] = replace(one, dependencies=(*one.dependencies, *added))
     closing = reply.path.final_query[0] if reply.path.final_query else None
     text = (closing.final_query if closing and rewritten else "") or original
-    if closing is not None and closing.if_abstract is not None:
-        kind = "abstract" if closing.if_abstract else "specific"
+    if closing and closing.if_abstract:
+        kind = "abstract" if _flag(closing.if_abstract) else "specific"
     final = SubQuestion(FINAL, text, kind, _ids(closing.dependencies) if closing else ())
     return checked_plan(list(hops.values()), final, fixes)
 
