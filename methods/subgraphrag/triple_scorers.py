@@ -263,13 +263,9 @@ def examples_of(data: Dataset, embedder: Embedder, progress: Progress, label: st
 
 
 def train(
-    examples: Examples,
-    validation: Examples,
-    chance: np.random.Generator,
-    progress: Progress,
-    epochs: int = MOST_EPOCHS,
-    device: str = "cpu",
-) -> MlpWeights:
+    examples: Examples, validation: Examples, chance: np.random.Generator, progress: Progress,
+    epochs: int = MOST_EPOCHS, device: str = "cpu",
+) -> MlpWeights:  # fmt: skip
     """Return the weights of the epoch with the best recall on `validation`, with statistics."""
     import torch
 
