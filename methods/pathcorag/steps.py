@@ -19,6 +19,8 @@ from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import (
     DECIMALS,
+    BoolArray,
+    IntArray,
     Node,
     Path,
     Question,
@@ -229,11 +231,7 @@ def k_shortest(
         if min_score is not None:
             counts &= like > min_score
         if counted == "sorted":
-            ids, places = np.unique(nodes, return_inverse=True)
-            capitals = [graph.names[node].upper() if node >= 0 else "" for node in ids.tolist()]
-            _, order = np.unique(np.array(capitals, object), return_inverse=True)
-            rank = order[places].reshape(nodes.shape)
-            counts &= rank[:, :-1] < rank[:, 1:]
+            counts &= _to_higher_names(graph, nodes)
         rows = counts.any(axis=1)
         nodes, like, counts = nodes[rows], like[rows], counts[rows]
         scores = np.where(counts, like, 0.0).sum(axis=1) / counts.sum(axis=1)
@@ -246,6 +244,15 @@ def k_shortest(
         Path(walk, likeness.rows_along(graph, walk), score, transition)
         for _, _, transition, walk, score in best
     ))  # fmt: skip
+
+
+def _to_higher_names(graph: Graph, nodes: IntArray) -> BoolArray:
+    """Mark the hops of walks that lead to a name later in the alphabet, (n, k) -> (n, k - 1)."""
+    ids, places = np.unique(nodes, return_inverse=True)
+    capitals = [graph.names[node].upper() if node >= 0 else "" for node in ids.tolist()]
+    _, order = np.unique(np.array(capitals, object), return_inverse=True)
+    rank = order[places].reshape(nodes.shape)
+    return np.asarray(rank[:, :-1] < rank[:, 1:])
 
 
 @operator("path.members", order="by first appearance on the paths")
