@@ -26,8 +26,8 @@ def save_array(folder: Path, name: str, array: ArrayLike) -> None:
 
 def load_array(folder: Path, name: str) -> NDArray[Any]:
     """Return the array in the file `name.npy` of a folder, as a read-only memory map."""
-    mapped = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-    return np.asarray(mapped)  # indexing is three times as fast as on a memory map
+    # as an array, because indexing is three times as fast as on a np.memmap
+    return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +46,7 @@ class Texts:
     def of(cls, texts: Sequence[str]) -> "Texts":
         """Return `Texts` with the given texts. Lone surrogates are replaced."""
         encoded = [text.encode("utf-8", errors="replace") for text in texts]
-        offsets = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(row) for row in encoded], out=offsets[1:])
+        offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
         return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
 
     @classmethod
@@ -135,10 +134,9 @@ def _stored(columns: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class TextRows(Columns, Mapping[str, int]):
-    """A mapping from texts to numbers on disk. Keys are found by their check sums.
+    """A mapping from distinct texts to numbers on disk. Keys are found by their check sums.
 
-    `texts` are the distinct keys, and `numbers` (int64) are their values. `sums` (uint32) are the
-    CRC-32 check sums of the texts, ascending, and `order` (int64) are their positions in `texts`.
+    `sums` are the CRC-32 check sums of the texts, ascending, and `order` are their positions.
     """
 
     texts: Texts

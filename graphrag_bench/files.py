@@ -64,7 +64,7 @@ def read_yaml(text: str, where: str) -> object:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}" if mark else ""
-        problem = ", ".join(part for part in (error.context, error.problem) if part)
+        problem = ", ".join(filter(None, (error.context, error.problem)))
         raise UserError(f"{where}{place}: {problem}.") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError for an invalid number or character
         problem = " ".join(str(error).split())

@@ -25,10 +25,9 @@ _MOUNTS = Path("/proc/self/mounts")
 def lock(path: Path, seconds: float = -1) -> AcquireReturnProxy[SoftFileLease]:
     """Hold a lock file until the end of a `with` block. Create its folder if missing.
 
-    The file records the host, the process and the lease of the lock's owner. If the owner was
-    killed on this machine, the lock is acquired at once. If the owner is on another machine, the
-    lock is acquired after `LEASE_SECONDS` without a heartbeat. Raises filelock.Timeout if another
-    process still holds the lock after `seconds` (-1 means no limit).
+    The lock of a killed process is acquired at once on its machine, and after `LEASE_SECONDS`
+    without a heartbeat on another machine. Raises filelock.Timeout if another process still holds
+    the lock after `seconds` (-1 means no limit).
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileNotFoundError):

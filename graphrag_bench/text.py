@@ -59,9 +59,8 @@ Texts are split after words, so only words longer than this are cut."""
 def normalise_name(name: str) -> str:
     """Return the normal form of an entity name: case-folded letters and digits of any script.
 
-    HTML entities are decoded, and every other character becomes a space. Symbols that distinguish
-    names are kept, as in C++, C#, Na+, -5, <5, 5%, $5 and .NET. A symbol between two words becomes
-    a space, as in AT&T.
+    HTML entities are decoded. Symbols that distinguish names are kept, as in C++, C#, Na+, -5, <5,
+    5%, $5 and .NET. Any other character becomes a space, as in AT&T.
 
     >>> normalise_name("The C++ (Language)"), normalise_name("AT&amp;T")
     ('the c++ language', 'at t')
@@ -109,10 +108,9 @@ def drop_invisible(text: str) -> str:
 def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]:
     """Return the words of a text in lower case: runs of letters, marks and digits of any script.
 
-    In scripts without spaces, words are single characters with their marks. If `bigrams` is true
-    (for retrieval), they are pairs of adjacent characters. If `signs` is true, the symbols of names
-    such as C++, C# and .NET are kept. Otherwise, the words of ASCII text are the same as in the
-    `rouge-score` package.
+    In scripts without spaces, words are single characters with their marks, or pairs of adjacent
+    characters if `bigrams`. If `signs`, the symbols of names such as C++, C# and .NET are kept.
+    Otherwise, the words of ASCII text are the same as in the `rouge-score` package.
 
     >>> words("Who wrote C++?"), words("Who wrote C++?", signs=True)
     (['who', 'wrote', 'c'], ['who', 'wrote', 'c++'])
@@ -128,11 +126,9 @@ def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]
 
 
 def search_words(text: str) -> list[str]:
-    """Return the search terms of a text, in no particular order.
+    """Return the `words` of a text with signs and bigrams, in no particular order.
 
-    The symbols of names such as C++ are kept. In scripts without spaces, the terms are pairs of
-    adjacent characters. Single letters and digits are dropped, except for single capital letters
-    other than A and I (as in "vitamin C").
+    Single letters and digits are dropped, except capitals other than A and I ("vitamin C").
     """
     every = words(text, signs=True, bigrams=True)
     long = [word for word in every if len(word) > 1 or _UNSPACED.match(word)]
@@ -149,8 +145,7 @@ def split_unspaced(tokens: Iterable[str]) -> list[str]:
         joins = False
         for place, sign in enumerate(word):
             alone = _UNSPACED.match(sign) is not None
-            mark = unicodedata.category(sign)[0] == "M"
-            if (mark and place) or (joins and not alone):
+            if (place and unicodedata.category(sign)[0] == "M") or (joins and not alone):
                 cut[-1] += sign
             else:
                 cut.append(sign)
@@ -176,20 +171,19 @@ def join_unspaced(text: str) -> str:
 
 class _Signs(dict[int, str]):
     def __init__(self, punctuation: str) -> None:
-        super().__init__()
         self._punctuation = punctuation
 
     def __missing__(self, code: int) -> str:
-        written = chr(code)
-        category = unicodedata.category(written)
-        if category == "Cf":
-            written = ""
-        elif category == "Nd":
-            written = str(unicodedata.decimal(written))
-        elif category[0] in "PS" or (self._punctuation and category[0] == "C"):
-            written = self._punctuation
-        self[code] = written
-        return written
+        sign = chr(code)
+        match unicodedata.category(sign):
+            case "Cf":
+                sign = ""
+            case "Nd":
+                sign = str(unicodedata.decimal(sign))
+            case other if other[0] in "PS" or (self._punctuation and other[0] == "C"):
+                sign = self._punctuation
+        self[code] = sign
+        return sign
 
 
 DELETE_PUNCTUATION, PUNCTUATION_TO_SPACES = _Signs(""), _Signs(" ")
@@ -283,9 +277,9 @@ def token_cuts(text: str) -> list[int]:
     for start in starts:
         place = bisect_right(first, start) - 1
         while 0 < place < len(text) and (
-            unicodedata.category(text[place])[0] == "M"
+            text[place - 1] == "\u200d"
             or _JOINED.match(text, place)
-            or text[place - 1] == "\u200d"
+            or unicodedata.category(text[place])[0] == "M"
         ):
             place -= 1
         cuts.append(place)
@@ -302,11 +296,7 @@ def _character_starts(text: str) -> list[int]:
 
 
 def count_tokens(text: str, encoding: Encoding = "cl100k") -> int:
-    """Return the number of tokens of a text.
-
-    >>> count_tokens("hello world")
-    2
-    """
+    """Return the number of tokens of a text."""
     return len(encode(text, encoding))
 
 
@@ -317,9 +307,5 @@ def _whole(text: str) -> str:
 
 
 def n_fitting(n_tokens: Sequence[int], budget: float) -> int:
-    """Return how many items, added in order, fit into a token budget.
-
-    >>> n_fitting([3, 3, 3], budget=8)
-    2
-    """
+    """Return how many items, added in order, fit into a token budget."""
     return bisect_right(list(accumulate(n_tokens)), budget)

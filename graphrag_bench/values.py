@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -25,10 +25,10 @@ on the batch and the processor."""
 class Question:
     """A question without its gold answers, so that operators cannot see the answers.
 
-    `scope` names the part of the corpus (e.g. a book) that the question is about, if any.
-    `entities` are given in the data set. `open_tokens` replaces the token limit of open forms, such
-    as "paragraph", and of all forms if `published` is true. `abstract` is true if the question is
-    about the whole corpus, and None if this is unknown.
+    `scope` is the part of the corpus (e.g. a book) that the question is about. `entities` are given
+    in the data set. `open_tokens` replaces the token limit of open forms, such as "paragraph", and
+    of all forms if `published` is true. `abstract` is true if the question is about the whole
+    corpus, and None if this is unknown.
     """
 
     id: str
@@ -81,8 +81,7 @@ class Ranked(Generic[T]):
         ids = np.array(self.ids, dtype=np.int64)
         scores = np.array(self.scores, dtype=np.float64)
         if ids.ndim != 1 or ids.shape != scores.shape:
-            shapes = f"ids {ids.shape} and scores {scores.shape}"
-            raise ValueError(f"{shapes} must be vectors of equal length")
+            raise ValueError(f"ids {ids.shape} and scores {scores.shape} must have equal lengths")
         ids.flags.writeable = scores.flags.writeable = False
         object.__setattr__(self, "ids", ids)
         object.__setattr__(self, "scores", scores)
@@ -129,16 +128,16 @@ class Ranked(Generic[T]):
 
 
 class RowScores:
-    """Read-only scores of all rows of a table: dense, sparse, or computed on access (lazy)."""
+    """Read-only scores of all rows of a table: dense, sparse, or computed on access (lazy).
 
-    lazy = False
-    """Whether the scores are computed on each access."""
-    some_rows: tuple[IntArray, FloatArray] | None = None
-    """The rows and scores of sparse scores. It is None for dense and lazy scores."""
+    `lazy` is whether the scores are computed on each access. `some_rows` are the rows and scores of
+    sparse scores, and None for other scores.
+    """
 
     def __init__(self, values: ArrayLike) -> None:
         dense = np.asarray(values, np.float64)
-        self._n_rows = len(dense)
+        self.lazy, self._n_rows = False, len(dense)
+        self.some_rows: tuple[IntArray, FloatArray] | None = None
         self._read: Callable[[], FloatArray] = lambda: dense
 
     @classmethod
@@ -177,8 +176,7 @@ class RowScores:
         """Distinct rows and their scores. All other rows have the score 0."""
         if self.some_rows is not None:
             return self.some_rows
-        values = self._read()
-        rows = np.flatnonzero(values)
+        rows = np.flatnonzero(values := self.values)
         return rows, values[rows]
 
     def top(self, k: int) -> Ranked[Any]:
@@ -241,8 +239,8 @@ class Query:
 class Path:
     """A path in the graph: its nodes in order, and the relationship row of each hop.
 
-    `score` is the score of the path in the search. `transition` is i for a path from step i
-    (counted from 1) to step i + 1 of a reasoning chain, and 0 for any other path.
+    `transition` is i for a path from step i (counted from 1) to step i + 1 of a reasoning chain,
+    and 0 for any other path.
     """
 
     nodes: tuple[int, ...]
@@ -271,9 +269,9 @@ class Subgraph:
 class Piece:
     """A text in the context of a prompt, e.g. a chunk or the description of a node.
 
-    `kind` is "chunk", "node" and so on. For a chunk, `id` is the id of its first document, and
-    `also` lists its other documents. For other kinds, `id` is a name or a row number. `chunks` are
-    the chunks that the text quotes, ascending, or None if they are unknown.
+    `kind` is "chunk", "node" and so on. `id` is the first document of a chunk (and `also` the
+    others), or else a name or a row number. `chunks` are the chunks that the text quotes,
+    ascending, or None if they are unknown.
     """
 
     kind: str
@@ -289,9 +287,8 @@ class Piece:
 class Context:
     """The context of a prompt: its texts, in order.
 
-    `cut` lists the (kind, id) of each text that the token budget or a map step left out. A chunk is
-    listed once for each of its documents. `share` is the fraction of the token budget, from 0 to 1,
-    that has been assigned to texts so far.
+    `cut` lists the (kind, id) of each text that the token budget or a map step left out, a chunk
+    once for each of its documents. `share` is the assigned fraction of the token budget.
     """
 
     pieces: tuple[Piece, ...]
@@ -369,8 +366,7 @@ class RetrievalState:
     def write(self, values: Mapping[str, Any]) -> "RetrievalState":
         """Return a copy of the state with these values in their slots. None values are ignored."""
         new = {slot: value for slot, value in values.items() if value is not None}
-        question = new.pop("question", self.question)
-        return RetrievalState(question, {**self.slots, **new})
+        return RetrievalState(new.pop("question", self.question), {**self.slots, **new})
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.slots)
@@ -384,9 +380,8 @@ def unique(items: Sequence[T]) -> tuple[T, ...]:
 def interleave(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
     """Interleave rankings rank by rank. A repeated row keeps its first position and score."""
     first: dict[int, float] = {}
-    for rank in zip_longest(*(one.items() for one in lists)):
-        for pair in filter(None, rank):
-            first.setdefault(*pair)
+    for pair in filter(None, chain(*zip_longest(*(one.items() for one in lists)))):
+        first.setdefault(*pair)
     return Ranked.of(first)
 
 

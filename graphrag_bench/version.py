@@ -10,8 +10,6 @@ from typing import Any
 from graphrag_bench.files import checkout
 
 __version__ = "0.2.0"
-
-
 _PACKAGES = (
     "graphrag-bench", "numpy", "scipy", "torch", "sentence-transformers", "transformers",
     "faiss-cpu", "igraph", "leidenalg", "spacy", "bm25s", "xllamacpp", "urllib3", "hydra-core",
@@ -22,8 +20,7 @@ _PACKAGES = (
 def commit() -> str:
     """Return the short commit of the checkout, with `+` if there are uncommitted changes.
 
-    Without a checkout, return the version of the package. The first result is cached, because the
-    process keeps running the code of this commit.
+    Without a checkout, return the version of the package. The process keeps the first result.
     """
     root = checkout()
     if root is None or not (root / ".git").exists():
@@ -36,9 +33,8 @@ def commit() -> str:
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     name = next(line.split()[-1] for line in status if line.startswith("# branch.oid "))
-    if name == "(initial)":  # a repository without commits
-        return "unknown"
-    return name[:10] + "+" * any(not line.startswith("#") for line in status)
+    changed = "+" * any(not line.startswith("#") for line in status)
+    return "unknown" if name == "(initial)" else name[:10] + changed  # initial: without commits
 
 
 @cache

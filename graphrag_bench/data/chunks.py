@@ -16,8 +16,8 @@ from graphrag_bench.values import IntArray
 class ChunkTable(Columns):
     """Table of all chunks of a corpus. A chunk is identified by its row number.
 
-    `titles` and `texts` have one row for each chunk. `documents` holds the ids of all documents.
-    `chunk_document` (boolean CSR, n_chunks x n_documents) marks the documents of each chunk.
+    `documents` holds the ids of all documents. `chunk_document` (boolean CSR, n_chunks x
+    n_documents) marks the documents of each chunk.
 
     >>> rows = [("d1", "Isk", "A river."), ("d2", "Isk", "A river."), ("d3", "", "The sea.")]
     >>> table = ChunkTable.of(rows)
@@ -49,16 +49,13 @@ class ChunkTable(Columns):
 
     def chunks_of(self, document: str) -> list[int]:
         """Return the chunks of a document in table order. An unknown document has no chunks."""
-        row = self._document_rows.get(document)
-        return [] if row is None else row_ids(self._document_chunk, row).tolist()
+        rows, matrix = self._by_document
+        return row_ids(matrix, rows[document]).tolist() if document in rows else []
 
     @cached_property
-    def _document_rows(self) -> dict[str, int]:
-        return {name: row for row, name in enumerate(self.documents)}
-
-    @cached_property
-    def _document_chunk(self) -> Any:
-        return sorted_csr(self.chunk_document.T)
+    def _by_document(self) -> tuple[dict[str, int], Any]:
+        rows = {name: row for row, name in enumerate(self.documents)}
+        return rows, sorted_csr(self.chunk_document.T)
 
     def ranked_documents(self, rows: IntArray) -> dict[str, int]:
         """Return {document id: rank from 1}. A document is ranked by its first chunk in `rows`."""
@@ -71,8 +68,7 @@ class ChunkTable(Columns):
         names = {name: at for at, name in enumerate(dict.fromkeys(name for name, *_ in rows))}
         pairs = dict.fromkeys((contents[row[1:]], names[row[0]]) for row in rows)
         chunk, document = np.array(list(pairs), np.int64).reshape(-1, 2).T
-        titles = Texts.of([title for title, _ in contents])
-        texts = Texts.of([text for _, text in contents])
+        titles, texts = (Texts.of([content[n] for content in contents]) for n in (0, 1))
         incidence = bool_csr(chunk, document, (len(contents), len(names)))
         return cls(titles, texts, Texts.of(list(names)), incidence)
 

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Literal
 
@@ -38,10 +39,9 @@ class _Part(BaseModel):
 class Download(_Part):
     """A file to download, given as `path` in a data set on the Hugging Face hub or as `url`.
 
-    `path` may be a pattern. `hub` overrides `Source.hub`. The file name on disk is `to`, by default
-    the published name. If `to` ends with a slash, it is a folder. `size` (in bytes) and `sha256`
-    are checked. For an archive, `members` maps patterns of member names to file names on disk. An
-    empty file name stands for the last part of the member's name.
+    `path` may be a pattern. `hub` overrides `Source.hub`. `to` is the file name on disk, or a
+    folder if it ends with a slash. `size` (in bytes) and `sha256` are checked. For an archive,
+    `members` maps patterns of member names to file names on disk, or to "" for the same name.
     """
 
     path: str = ""
@@ -83,9 +83,9 @@ class Card(_Part):
     `made_by` is the dotted name of the function that generates a synthetic data set. `verified`
     says whether the layout was checked against the original files, and `checked` names these files.
     `counts` are the expected numbers of documents and questions, and `counts_from` is their source.
-    `answers` is the answer form of all questions, or maps question types and `default` to answer
-    forms. `abstract` says whether the questions are about the whole corpus. By default, a single
-    form in `answers` decides: questions with answers in prose are abstract.
+    `answers` is the answer form of all questions, or a form by question type and `default`.
+    `abstract` says whether the questions are about the whole corpus. If it is None, a single form
+    in `answers` decides: questions with answers in prose are abstract.
     """
 
     name: str
@@ -120,8 +120,8 @@ class Card(_Part):
     def form_of(self, question_type: str) -> FormName:
         """Return the answer form of a question type, by default `paragraph` for type `abstract`."""
         forms = self.answers if isinstance(self.answers, dict) else {"default": self.answers}
-        by_type: dict[str, FormName] = {ABSTRACT: "paragraph", **forms}
-        return by_type.get(question_type, by_type["default"])
+        usual = "paragraph" if question_type == ABSTRACT else forms["default"]
+        return forms.get(question_type, usual)
 
     def abstract_type(self, question_type: str) -> bool | None:
         """Return whether a question type is abstract, or None if its answer form decides."""
@@ -133,7 +133,7 @@ class Card(_Part):
 
     @property
     def shapes(self) -> list[Layout]:
-        """The possible layouts of the files, main layout first. Empty for a synthetic data set."""
+        """The possible layouts of the files, main layout first."""
         own = Layout(reader=self.reader, files=self.files)
         return [] if self.made_by else [own, *self.layouts]
 
@@ -144,7 +144,7 @@ def card_names() -> list[str]:
 
 
 def load_card(name: str) -> Card:
-    """Read the card of a data set. Raises UserError if it does not exist or is invalid."""
+    """Read the card of a data set."""
     path = project_folder("datasets").resolve() / name / "card.yaml"
     if not path.is_file():
         raise unknown("dataset", name, card_names())
@@ -174,13 +174,12 @@ class Document:
 class Gold:
     """The gold answers and the gold evidence of a question.
 
-    Each text in `answers` is a correct answer. `evidence` lists the ids of the gold documents.
-    `grades` lists their relevance grades (1 or more). It is empty if every grade is 1. If
-    `evidence` names a file, `parts` maps the file to its documents, and any of these documents
-    counts as the evidence. `spans` are sentences of the corpus that state the answer. `statements`
-    paraphrase the evidence. `correct` is the index of the correct option in `options`. If an answer
-    has several required parts, `sub_answers` lists the aliases of each part. For questions over a
-    graph, `in_graph` says whether the subgraph contains one of the `answer_entities`.
+    Each text in `answers` is correct. `evidence` lists the ids of the gold documents, and `grades`
+    their relevance grades (1 or more; empty if all are 1). If `evidence` names a file, `parts` maps
+    the file to its documents, any of which counts. `spans` are sentences of the corpus that state
+    the answer. `statements` paraphrase the evidence. `correct` is an index in `options`.
+    `sub_answers` lists the aliases of each required part of an answer. For questions over a graph,
+    `in_graph` says whether the subgraph contains one of the `answer_entities`.
     """
 
     answers: tuple[str, ...] = ()
@@ -227,10 +226,10 @@ def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
 class Dataset:
     """A data set: its documents, its questions, and the gold answers and evidence of each question.
 
-    `settings` are the non-default settings of a synthetic data set, or the settings that chose a
-    data set from a collection. `training` and `validation` are files of questions for training
-    scorers. `questions_file` replaces the published questions. `gold_error` describes an error in
-    the gold that makes scoring impossible. `notes` report gold evidence that the corpus lacks.
+    `settings` made a synthetic data set, or chose one from a collection. `training` and
+    `validation` are files of questions for scorers. `questions_file` replaces the published
+    questions. `gold_error` describes an error in the gold that makes scoring impossible. `notes`
+    report gold evidence that the corpus lacks.
     """
 
     name: str
@@ -303,11 +302,11 @@ class Dataset:
         for question in self.questions:
             groups[self.gold[question.id].type].append(question)
         places = [
-            ((rank + 0.5) / len(group), order, question)
-            for order, group in enumerate(groups.values())
+            ((rank + 0.5) / len(group), question)
+            for group in groups.values()
             for rank, question in enumerate(group)
         ]
-        return tuple(question for _, _, question in sorted(places, key=lambda place: place[:2]))
+        return tuple(question for _, question in sorted(places, key=itemgetter(0)))
 
     def in_form(
         self, form: FormName | None, open_tokens: int | None = None, *, published: bool = False
@@ -316,8 +315,7 @@ class Dataset:
 
         If `form` is None, a question with options has the form `choice`, and any other question has
         the form that the card gives for its type. The form `free` replaces only the form `short`.
-        `open_tokens` limits the tokens of answers in open forms, or in all forms if `published` is
-        true. If `open_tokens` is None, each form has its own limit.
+        `open_tokens` and `published` are those of `Question`.
         """
 
         def formed(question: Question) -> Question:
@@ -326,9 +324,8 @@ class Dataset:
             wanted = own if form is None or (form == "free" and own != "short") else form
             abstract = self.card.abstract_type(gold.type)
             known = None if abstract == answer_form(wanted).prose else abstract
-            return replace(
-                question, form=wanted, open_tokens=open_tokens, published=published, abstract=known
-            )
+            asked = replace(question, form=wanted, abstract=known)
+            return replace(asked, open_tokens=open_tokens, published=published)
 
         return replace(self, questions=tuple(map(formed, self.questions)))
 
@@ -338,8 +335,7 @@ class Dataset:
 
     def within(self, scope: str | None) -> "Dataset":
         """Return the part of the data set in one scope. Raises UserError if it has no documents."""
-        documents = tuple(row for row in self.documents if row.scope == scope)
-        if not documents:
+        if not (documents := tuple(row for row in self.documents if row.scope == scope)):
             why = f"a question has scope {scope!r}, but no document has this scope"
             raise UserError(f"Data set '{self.name}': {why}. Set graph.per=all to build one graph.")
         questions = tuple(row for row in self.questions if row.scope == scope)
@@ -350,9 +346,8 @@ class Dataset:
 class TrainingSet:
     """Training questions for a scorer. The files are read only when they are needed.
 
-    `identity`, a digest of the files, is part of the keys of trained artifacts. `read(n)` returns
-    the first n questions, and `read(None)` returns all. `size()` returns the number of all
-    questions. `validation`, if not None, returns the questions for model selection.
+    `identity` is a digest of the files. `read(n)` returns the first n questions, or all for None.
+    `size()` is the number of all questions. `validation` returns questions for model selection.
     """
 
     identity: str

@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from graphrag_bench.data.dataset import UNKNOWN, Card, Dataset, Download, Source
 from graphrag_bench.errors import UserError, did_you_mean, result_or_error
 from graphrag_bench.locks import lock
@@ -28,7 +30,7 @@ _TRIES, _SECONDS = 3, 30.0
 class Fetched:
     """A downloaded file. `holds` lists its name on disk, or the files extracted from an archive.
 
-    `checked` is the source of the expected sha256: "card", "hub", or "" if it is unknown.
+    `checked` is the source of the expected sha256: "card", "hub", or "".
     """
 
     url: str
@@ -80,8 +82,7 @@ def fetch(card: Card, folder: Path, *, endpoint: str = HUB, progress: Progress) 
 def beir_card(card: Card, name: str) -> Card:
     """Return a copy of the card that downloads a data set in BEIR's layout from Hugging Face.
 
-    `name` is `OWNER/NAME`, or `NAME` for the owner BeIR. BeIR publishes the relevance judgements as
-    a separate data set. Other owners have a folder `qrels` with the judgements.
+    `name` is `OWNER/NAME`, or `NAME` for the owner BeIR, whose judgements are a separate data set.
     """
     owner, _, short = name.rpartition("/")
     of_beir = owner.lower() in ("", "beir")
@@ -109,12 +110,12 @@ def _listing(source: Source, hub: str, endpoint: str) -> tuple[str, dict[str, tu
             f"{source.url}. You can set a mirror (HF_ENDPOINT=ADDRESS) or use files on disk "
             "(dataset.root=FOLDER)."
         ) from None
-    commit, files = info.sha or revision, dict[str, tuple[str, str]]()
+    commit = info.sha or revision
     where = {"repo_type": "dataset", "revision": commit, "endpoint": endpoint.rstrip("/")}
-    for row in info.siblings or []:
-        url = hf_hub_url(hub, row.rfilename, **where)
-        files[row.rfilename] = url, row.lfs.sha256 if row.lfs else ""
-    return commit, files
+    return commit, {
+        row.rfilename: (hf_hub_url(hub, row.rfilename, **where), row.lfs.sha256 if row.lfs else "")
+        for row in info.siblings or []
+    }
 
 
 def _remotes(
@@ -162,20 +163,17 @@ def _download(
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]:
     """Extract the `members` (see `Download`) of a zip or tar archive, and return their file names.
 
-    Links are skipped. Raises UserError if a pattern matches nothing, if two members would have the
-    same file name, or if the archive is damaged or encrypted.
+    Links are skipped.
     """
     with TemporaryDirectory(dir=folder) as place:
         inside: Any = {} if archive.suffix == ".zip" else {"filter": "data"}  # a zip stays inside
-        fault = result_or_error(lambda: shutil.unpack_archive(archive, place, **inside))
-        if fault is not None:
+        if fault := result_or_error(lambda: shutil.unpack_archive(archive, place, **inside)):
             raise UserError(f"{archive}: cannot be unpacked ({fault}).")
         files = [one for one in sorted(Path(place).rglob("[!.]*")) if one.is_file()]
         own = {one.relative_to(place).as_posix(): one for one in files if not one.is_symlink()}
         names: list[str] = []
         for pattern, name in members.items():
-            matching = [one for one in own if fnmatchcase(one, pattern)]
-            if not matching:
+            if not (matching := [one for one in own if fnmatchcase(one, pattern)]):
                 there = ", ".join([*own][:8]) or "none"
                 raise UserError(f"{archive} has no member '{pattern}'. Its members are: {there}.")
             for one in matching:
@@ -188,9 +186,9 @@ def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]
 
 def read_manifest(folder: Path) -> list[Fetched]:
     """Return the files that an earlier call of `fetch` downloaded into a folder."""
-    file = folder / MANIFEST
-    rows = json.loads(file.read_text(encoding="utf-8"))["files"] if file.is_file() else []
-    return [Fetched(**{**row, "holds": tuple(row["holds"])}) for row in rows]
+    if not (file := folder / MANIFEST).is_file():
+        return []
+    return TypeAdapter(dict[str, list[Fetched]]).validate_json(file.read_bytes())["files"]
 
 
 def differences(dataset: Dataset) -> list[str]:
@@ -204,7 +202,9 @@ def differences(dataset: Dataset) -> list[str]:
     ]
     for kind, pins in dataset.card.pinned.items():
         there = dict(enumerate(ids[kind])) | dict(enumerate(ids[kind], -len(ids[kind])))
-        for row, name in pins.items():
-            if (found := there.get(row, "nothing")) != name:
-                faults.append(f"row {row} of the {kind} is {found}, but the card states {name}")
+        faults += [
+            f"row {row} of the {kind} is {there.get(row, 'nothing')}, but the card states {name}"
+            for row, name in pins.items()
+            if there.get(row) != name
+        ]
     return faults

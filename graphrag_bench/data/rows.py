@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from string import ascii_uppercase
 from types import MappingProxyType
@@ -22,7 +23,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.values import Question
 
 _BATCH = 64
-"""Number of rows of a parquet file that are converted to Python objects at a time."""
+"""Number of parquet rows that are converted to Python objects at a time."""
 _HINTED = 20_000
 """Maximum number of ids that are compared with an unknown id to suggest a similar id."""
 
@@ -49,10 +50,9 @@ def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
 class Rows:
     """Documents, questions and gold of a data set that is being read, each stored by id.
 
-    `places` maps each question to its position in the files. The evidence items in `absent` may be
-    missing from the corpus and then count as not retrieved. `subgraphs` holds the triples of the
-    documents. Evidence may be a name for several documents, e.g. the name of a file that was split.
-    `files` maps such names to document ids. `notes` are shown with the results.
+    `places` maps each question to its position in the files. Evidence in `absent` may be missing
+    from the corpus and then counts as not retrieved. `files` maps evidence that stands for several
+    documents, e.g. a file that was split, to their ids. `notes` are shown with the results.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -72,7 +72,15 @@ class Rows:
         self.documents[document.id] = document
 
     def add_question(self, place: Place, question: Question, gold: Gold) -> None:
-        """Add a question. Raises UserError if its id already exists or a text is blank."""
+        """Add a question with the options of its gold. The correct option is its default answer.
+
+        Raises UserError if its id already exists, a text is blank or no option is correct.
+        """
+        if gold.correct is not None:
+            if not 0 <= gold.correct < (n := len(gold.options)):
+                marked = f"option {gold.correct + 1} is marked as correct"
+                raise UserError(f"{place}: {marked}, but the number of options is {n}.")
+            gold = replace(gold, answers=gold.answers or (gold.options[gold.correct],))
         if before := self.places.get(question.id):
             first = before.rpartition(", ")[2]
             raise UserError(f"{place}: the id '{question.id}' occurs twice ({first}).")
@@ -81,15 +89,15 @@ class Rows:
         if any(not answer.strip() for answer in gold.answers):
             raise UserError(f"{place}: question '{question.id}' has a blank answer.")
         self.places[question.id] = place
-        self.questions[question.id] = question
+        text = with_options(question.text, gold.options)
+        self.questions[question.id] = replace(question, text=text)
         self.gold[question.id] = replace(gold, grades=()) if {*gold.grades} <= {1} else gold
 
     def gold_error(self, corpus: Path) -> str:
         """Return a description of the first error in the gold evidence, or "" without errors.
 
-        Evidence must be in the corpus and in the scope of its question. Messages contain the
-        path `corpus`. Files that are named as evidence are added to the gold as `Gold.parts`.
-        Raises UserError if the corpus has no text.
+        Evidence must be in the corpus and in the scope of its question. Files that are named as
+        evidence are added to the gold as `Gold.parts`. Raises UserError if the corpus has no text.
         """
         corpus = next(iter(files_of(corpus, required=False)), corpus)
         if not self.documents:
@@ -123,17 +131,8 @@ def with_options(question: str, options: Sequence[str]) -> str:
     A. Bo
     B. Una
     """
-    lines = (f"{letter}. {text}" for letter, text in zip(ascii_uppercase, options, strict=False))
-    return "\n".join([question, *lines])
-
-
-def choice_gold(place: Place, options: Sequence[str], correct: int | None, type_: str = "") -> Gold:
-    """Return the gold of a multiple-choice question. `correct` is the correct option's index."""
-    if correct is not None and not 0 <= correct < len(options):
-        marked = f"option {correct + 1} is marked as correct"
-        raise UserError(f"{place}: {marked}, but the number of options is {len(options)}.")
-    answers = () if correct is None else (options[correct],)
-    return Gold(answers, type=type_, options=tuple(options), correct=correct)
+    pairs = zip(ascii_uppercase, options, strict=False)
+    return "\n".join([question, *map(". ".join, pairs)])
 
 
 @cache
@@ -148,10 +147,9 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
 
 
 def objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield the place and the content of each row of a file, or of all files that match a pattern.
+    """Yield place and content of each row of a file, or of all files that match a pattern.
 
-    The suffix, apart from .gz, determines the format: .parquet, .tsv with a header, or .json (a
-    list, an object or JSON lines). Files with any other suffix are read as JSON lines.
+    The format is that of the suffix (.parquet, .tsv with a header, .json), or else JSON lines.
     """
     readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):
@@ -160,10 +158,10 @@ def objects(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def n_records(path: Path) -> int:
-    """Return the number of rows in parquet or JSON lines files. `path` may be a pattern."""
+    """Return the number of rows in the parquet or JSON lines files of a path."""
     files = files_of(path)
     if files[0].suffix != ".parquet":
-        return sum(bool(line.strip()) for file in files for _, line in _lines(file))
+        return sum(bool(line.strip()) for file in files for line in _lines(file))
     with extra_needed("interchange"):
         from pyarrow import parquet
     return sum(parquet.read_metadata(file).num_rows for file in files)
@@ -172,9 +170,8 @@ def n_records(path: Path) -> int:
 def files_of(path: Path, *, required: bool = True) -> list[Path]:
     """Return the file or folder at a path, or the sorted files that match the path as a pattern.
 
-    If nothing matches `test.json`, then `test.json.gz`, `test.parquet` and the parquet shards
-    `test-00000-of-00002-...` are tried in this order. Parquet files are also searched in the
-    subfolder `data`. Raises UserError if a required file is not found.
+    If nothing matches `test.json`, then `test.json.gz`, `test.parquet` and the shards
+    `test-*.parquet` are tried, the last two also in the subfolder `data`.
     """
     if path.exists():
         return [path]
@@ -196,29 +193,29 @@ def exists(path: Path) -> bool:
 
 def read_text(path: Path) -> str:
     """Return the text of a file. Raises UserError if the file is missing or not UTF-8."""
-    return _text(_content(path), path)
+    return _text(b"".join(_lines(path)), path)
 
 
 def json_file(path: Path) -> object:
     """Return the content of a JSON file. Raises a UserError that names an invalid line."""
-    return _parsed(_content(path), path)
+    return _parsed(b"".join(_lines(path)), path)
 
 
-def json_by_id(path: Path) -> Iterator[tuple[str, object]]:
-    """Yield (id, item) pairs. The id is the key, or in a list the QID or the position from 1."""
+def records_by_id(path: Path, shape: type[R]) -> Iterator[tuple[str, Place, R]]:
+    """Yield id, place and object of each item. The id is its key, QID or position from 1."""
     content = json_file(path)
-    if isinstance(content, Mapping):
-        yield from content.items()
-        return
-    for at, row in enumerate(content if isinstance(content, list) else [content], start=1):
-        yield str(row.get("QID", at) if isinstance(row, Mapping) else at), row
+    if not isinstance(content, Mapping):
+        items = enumerate(content if isinstance(content, list) else [content], start=1)
+        content = {str(one.get("QID", n) if isinstance(one, dict) else n): one for n, one in items}
+    for name, item in content.items():
+        yield name, (place := f"{path}, {name}"), checked_row(place, item, shape)
 
 
 def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
     """Yield place and content of each JSON line, of each item of a JSON list, or of one object."""
-    lines = list(filter(bytes.strip, _content(path).split(b"\n", 2)))
+    first = list(islice(filter(bytes.strip, _lines(path)), 2))
     with suppress(ValueError):
-        if len(lines) > 1 and json.loads(lines[0]) is not None:
+        if len(first) > 1 and json.loads(first[0]) is not None:
             yield from json_line_objects(path)
             return
     content = json_file(path)
@@ -228,24 +225,19 @@ def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
 
 def json_line_objects(path: Path) -> Iterator[tuple[Place, object]]:
     """Yield the place and the content of each row of a JSON lines file. Blank lines are skipped."""
-    for number, line in _lines(path):
+    for number, line in enumerate(_lines(path), start=1):
         if line.strip():
             yield f"{path}, line {number}", _parsed(line, path, number)
 
 
-def _content(path: Path) -> bytes:
-    return b"".join(line for _, line in _lines(path))
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the number and the content of each line of a file, which may be a gzip file."""
+def _lines(path: Path) -> Iterator[bytes]:
     if not path.is_file():
         there = sorted(item.name for item in path.parent.glob("*.json*"))
         hint = did_you_mean(path.name, there, there or ["no JSON file"])
         raise UserError(f"No file '{path}'. {hint}")
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield from enumerate(file, start=1)
+            yield from file
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise UserError(f"{path}: the gzip file is damaged ({error}).") from None
 
@@ -255,8 +247,8 @@ def _text(content: bytes, path: Path, line: int = 0) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = line or content.count(b"\n", 0, error.start) + 1
-        why = f"the text is not UTF-8 (byte {error.start})"
-        raise UserError(f"{path}, line {line}: {why}.") from None
+        byte = f"(byte {error.start})"
+        raise UserError(f"{path}, line {line}: the text is not UTF-8 {byte}.") from None
 
 
 def _parsed(content: bytes, path: Path, line: int = 0) -> object:
@@ -275,12 +267,11 @@ def _parsed(content: bytes, path: Path, line: int = 0) -> object:
 
 
 def _table_rows(path: Path) -> Iterator[tuple[Place, object]]:
-    lines = (_text(line, path, number) for number, line in _lines(path))
+    lines = (_text(line, path, number) for number, line in enumerate(_lines(path), start=1))
     table = csv.DictReader(lines, delimiter="\t")
     try:
-        for cells in table:
-            place = f"{path}, line {table.line_num}"
-            yield place, {name: cell for name, cell in cells.items() if name}
+        for row in table:
+            yield f"{path}, line {table.line_num}", {name: row[name] for name in row if name}
     except csv.Error as error:
         raise UserError(f"{path}, line {table.line_num}: {error}.") from None
 

@@ -18,10 +18,9 @@ NO_TRIPLES = "(no triples)"
 class Subgraphs:
     """The triples of each document, in file order and with unchanged names and relations.
 
-    A triple is one row of the columns `head`, `relation` and `tail` (int32, n_triples). The columns
-    `head` and `tail` are indices into `names`, and `relation` is an index into `relations`. The
-    triples of document i are the rows `starts[i]:starts[i + 1]`, and `place` maps the document's id
-    to i.
+    A triple is one row of `head`, `relation` and `tail` (int32, n_triples), which are indices into
+    `names`, `relations` and `names`. The triples of a document are the rows `starts[i]:starts[i +
+    1]`, where `place` maps the document's id to i.
 
     >>> graphs = Subgraphs.of([("q1", [("Isk", "flows into", "Velia")]), ("q2", [])])
     >>> graphs.text("q1"), graphs.text("q2")
@@ -60,10 +59,9 @@ class Subgraphs:
 
     def triples(self, document: str) -> list[tuple[str, str, str]]:
         """Return the (head, relation, tail) triples of a document in file order."""
-        here = self.rows(document)
-        columns = (self.head[here].tolist(), self.relation[here].tolist(), self.tail[here].tolist())
-        names, relations = self.names, self.relations
-        return [(names[h], relations[r], names[t]) for h, r, t in zip(*columns, strict=True)]
+        here, names = self.rows(document), self.names
+        columns = (one[here].tolist() for one in (self.head, self.relation, self.tail))
+        return [(names[h], self.relations[r], names[t]) for h, r, t in zip(*columns, strict=True)]
 
     def text(self, document: str) -> str:
         """Return the distinct triples of a document, one "(head, relation, tail)" per line."""
@@ -75,8 +73,7 @@ class Subgraphs:
         """Digest of the triples of all documents."""
         sha256 = hashlib.sha256()
         for texts in (self.place, self.names, self.relations):
-            for text in texts:
-                sha256.update(text.encode("utf-8", "surrogatepass") + b"\0")
+            sha256.update("".join(f"{text}\0" for text in texts).encode("utf-8", "surrogatepass"))
             sha256.update(b"\1")
         for column in (self.head, self.relation, self.tail, self.starts):
             sha256.update(np.ascontiguousarray(column).astype("<i8").tobytes())

@@ -42,10 +42,9 @@ def node_index(*, name_index: VectorIndex) -> VectorIndex:
 def described_index(
     *, graph: Graph, embedder: Embedder, progress: Progress, named: bool
 ) -> VectorIndex:
-    """Embed the descriptions of nodes, with or without the names of the nodes.
+    """Embed the descriptions of nodes, or "name: description" for `node_index.description`.
 
-    `node_index.description` embeds "name: description", and `node_index.text` embeds the
-    description. A node without a description has the embedding of its name.
+    A node without a description has the embedding of its name.
     Source: Zhou et al. 2025, section 5.
     Deviation: the paper embeds only descriptions. Its code embeds name, type and description.
     """
@@ -59,8 +58,7 @@ def named_text(name: str, described: str) -> str:
 
 def node_texts(graph: Graph, *, named: bool = False) -> list[str]:
     """Return each node's description, or else its name. If `named`, the name comes first."""
-    described = list(graph.descriptions) if graph.descriptions else [""] * graph.n_nodes
-    rows = zip(graph.names, described, strict=True)
+    rows = zip(graph.names, graph.descriptions or [""] * graph.n_nodes, strict=True)
     return [named_text(name, text) if named else text or name for name, text in rows]
 
 
@@ -92,23 +90,20 @@ def _index_of_filled(
 
 def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list[str]:
     """Return the texts of relationships that `relationship_index` embeds."""
-    if text == "description" and graph.facts:
-        pairs = zip(graph.facts, relationship_texts(graph), strict=True)
-        return [fact or context for fact, context in pairs]
     names, none = list(graph.names), [""] * graph.n_relationships
     columns = (graph.relations, graph.keywords or none, graph.facts or none)
     rows = zip(graph.source.tolist(), graph.target.tolist(), *columns, strict=True)
     return [
-        " ".join(filter(None, (names[head], relation or themes, names[tail], fact)))
+        fact if fact and text == "description"
+        else " ".join(filter(None, (names[head], relation or themes, names[tail], fact)))
         for head, tail, relation, themes, fact in rows
-    ]
+    ]  # fmt: skip
 
 
 @artifact("community_index")
 def community_index(*, reports: Reports, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Embed the reports of communities.
+    """Embed the reports of communities. A community without a report has a vector of zeros.
 
-    A community without a report has a vector of zeros, whose cosine to every query is 0.
     Source: Zhou et al. 2025, section 6.3.
     """
     return _index_of_filled(list(reports.texts), embedder, progress, "reports")

@@ -50,7 +50,7 @@ class Bm25:
 
     @classmethod
     def load(cls, folder: Path) -> "Bm25":
-        """Return the index that `save` wrote to a folder. Its arrays are memory-mapped."""
+        """Return the saved index. Its arrays are memory maps."""
         import bm25s
 
         return cls(bm25s.BM25.load(str(folder / "bm25"), mmap=True, load_corpus=False))
@@ -70,12 +70,10 @@ def bm25(*, chunk_table: ChunkTable) -> Bm25:
 
 @dataclass(frozen=True, eq=False)
 class Tfidf(Columns):
-    """TF-IDF index of texts, computed as in scikit-learn.
+    """TF-IDF index of texts, computed as in scikit-learn. Stop words are kept.
 
-    `rows` (float64 CSR, n x n_words) has one unit vector per text. `words` is the vocabulary in
-    column order. `idf` (float64, n_words) is `1 + ln((1 + n) / (1 + df))` for each word, where df
-    is the number of texts with the word. The weight of a word in a text is its count in the text
-    times its `idf`. Stop words are kept.
+    `rows` (float64 CSR, n x n_words) has one unit vector per text, with a column for each of
+    `words`. `idf` (float64, n_words) is `1 + ln((1 + n) / (1 + df))` for a word of df texts.
 
     >>> Tfidf.of(["Ada met Otto", "Mira left"]).scores("otto").round(3).tolist()
     [0.577, 0.0]

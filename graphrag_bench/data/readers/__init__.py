@@ -45,12 +45,11 @@ def read_dataset(
 ) -> Dataset:
     """Read and check a data set, given the name of its card.
 
-    The files are read from `root`. By default, this is the card's folder or `home`/data/<name>,
-    where `fetch` saves files. `openie` selects one of several OpenIE files. `questions` is a file,
-    or a folder with a file `questions.jsonl`, that replaces the questions of the data set.
-    `settings` are the settings of a synthetic data set, or select a data set from a collection.
-    Raises UserError if a name is unknown or a file has an error. If `scored` is false, an error in
-    the gold is stored in `Dataset.gold_error` instead.
+    The default `root` is the card's folder or `home`/data/<name>, where `fetch` saves files.
+    `openie` selects one of several OpenIE files. `questions` is a file, or a folder with a file
+    `questions.jsonl`, that replaces the questions. `settings` are the settings of a synthetic data
+    set, or select one from a collection. If `scored` is false, an error in the gold is stored in
+    `Dataset.gold_error`, and not raised as a UserError.
 
     >>> toy = read_dataset("toy")
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
@@ -66,8 +65,7 @@ def read_dataset(
     if others := settings.keys() - set(chosen := COLLECTIONS.get(name, ())):
         hint = did_you_mean(other := min(others), [*_SETTINGS, *chosen])
         raise UserError(f"Data set '{name}' has no setting 'dataset.{other}'. {hint}")
-    if "split" in chosen:
-        settings = {"split": TEST, **settings}
+    settings = {**({"split": TEST} if "split" in chosen else {}), **settings}
     own, split = str(settings.get("name", "")), str(settings.get("split", ""))
     files: dict[str, Path | None] = {}
     if card.reader == PACKAGE:
@@ -95,7 +93,7 @@ def read_dataset(
 def _read(
     folder: Path, layout: Layout, home: Path, split: str
 ) -> tuple[Path, Rows, dict[str, Path | None]]:
-    """Return the corpus file or folder, the rows, and the files of training questions."""
+    """Return the corpus, the rows, and the files of training questions."""
     if layout.reader == FOLDER:
         from graphrag_bench.data.readers.folder import folder_rows
 
@@ -105,9 +103,9 @@ def _read(
     module = import_module(f"graphrag_bench.data.readers.{READERS[layout.reader]}")
     reader: Callable[..., Rows] = getattr(module, layout.reader)
     parts = {part: folder / file for part, file in layout.files.items()}
-    training = {"training", "validation"} & {part for part, file in parts.items() if exists(file)}
+    training = [one for one in ("training", "validation") if one in parts and exists(parts[one])]
     corpus, questions = _files(folder, layout)
-    rows = reader(corpus, questions, *([split] if split else []))
+    rows = reader(corpus, questions, *filter(None, [split]))
     return corpus, rows, {part: parts[part] for part in training}
 
 
@@ -129,7 +127,7 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
 
 
 def data_folder(name: str, home: str | Path, member: str = "") -> Path:
-    """Return the folder where `fetch` saves a data set. `member` is its name in a collection."""
+    """Return the folder where `fetch` saves a data set, or a member of a collection."""
     return Path(home) / "data" / (f"{name}-{safe_name(member)}" if member else name)
 
 
@@ -188,10 +186,10 @@ def _openie_file(folder: Path, name: str | Path | None) -> Path | None:
     files = sorted(folder.glob("openie*.json"))
     names = ", ".join(path.name for path in files) or "no openie*.json"
     if name is not None:
-        path = Path(name) if Path(name).is_file() else folder / name
-        if not path.is_file():
-            raise UserError(f"dataset.openie={name}: the file does not exist. Found: {names}.")
-        return path
+        for path in (Path(name), folder / name):
+            if path.is_file():
+                return path
+        raise UserError(f"dataset.openie={name}: the file does not exist. Found: {names}.")
     if len(files) > 1:
         raise UserError(f"{folder} has several OpenIE files. Set dataset.openie to one of {names}.")
     return files[0] if files else None

@@ -8,7 +8,7 @@ from zipfile import BadZipFile, ZipFile
 from pydantic import Field
 
 from graphrag_bench.data.dataset import Document, Gold
-from graphrag_bench.data.rows import FileRow, Rows, checked_row, json_by_id, read_text, records
+from graphrag_bench.data.rows import FileRow, Rows, read_text, records, records_by_id
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import Question
 
@@ -31,9 +31,8 @@ def wildgraphbench(corpus: Path, questions: Path) -> Rows:
     """Read WildGraphBench: `corpus/TOPIC/ARTICLE` (web pages) and `QA/TOPIC/questions.jsonl`.
 
     Each topic is a scope. The question ids are `TOPIC/ROW`, with rows counted from 0. The pages at
-    the addresses in `ref_urls` are the evidence. If a page is missing, its question has no
-    evidence. A note reports the number of such questions. The answer to a summary question
-    consists of its gold statements.
+    `ref_urls` are the evidence. A note counts the questions without evidence, of which a page is
+    missing. The answer to a summary question consists of its gold statements.
     Source: arXiv 2602.02053.
     """
     rows, left_out = Rows(), list[str]()
@@ -47,9 +46,9 @@ def wildgraphbench(corpus: Path, questions: Path) -> Rows:
             lost = [url for url, page in found.items() if page is None]
             left_out += [f"{name} ({url})" for url in lost[:1]]
             evidence = () if lost else tuple(dict.fromkeys(filter(None, found.values())))
-            answers = filter(None, (row.answer, " ".join(row.gold_statements)))
+            answers = tuple(filter(None, (row.answer, " ".join(row.gold_statements))))
             type_, statements = row.question_type[0].replace("_", "-"), tuple(row.gold_statements)
-            gold = Gold(tuple(answers), evidence, type_, statements=statements)
+            gold = Gold(answers, evidence, type_, statements=statements)
             rows.add_question(place, Question(name, row.question, topic), gold)
     if left_out:
         n, first = f"{len(left_out)} of {len(rows.questions)}", ", ".join(left_out[:3])
@@ -87,9 +86,9 @@ class _LiHuaQuestion(FileRow):
 def lihua_world(corpus: Path, questions: Path) -> Rows:
     """Read LiHua-World: `LiHuaWorld.zip` (chats) and `query_set.json` (questions).
 
-    The id of a chat is its time stamp, which is also its file name. The evidence of a question is
-    given as time stamps. In some rows, the columns are shifted. In these rows, the time stamps
-    follow the answer after a tab. Null questions have no evidence.
+    The id of a chat is the time stamp in its file name. The evidence of a question is given as time
+    stamps. In rows with shifted columns, they follow the answer after a tab. Null questions have no
+    evidence.
     Source: Fan et al. 2025 (MiniRAG).
     """
     rows = Rows()
@@ -100,8 +99,7 @@ def lihua_world(corpus: Path, questions: Path) -> Rows:
                 rows.add_document(f"{corpus}, {name}", Document(Path(name).stem, "", text))
     except (OSError, BadZipFile, UnicodeDecodeError) as error:
         raise UserError(f"{corpus}: not a zip of UTF-8 texts ({error}).") from None
-    for number, item in json_by_id(questions):
-        row = checked_row(place := f"{questions}, {number}", item, _LiHuaQuestion)
+    for number, place, row in records_by_id(questions, _LiHuaQuestion):
         answer, _, shifted = row.answer.partition("\t")
         stamps = re.findall(r"\d{8}_\d{4}", (shifted or row.evidence).replace(":", ""))
         evidence = () if row.type == "Null" else tuple(dict.fromkeys(stamps)) or (row.evidence,)

@@ -5,12 +5,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zipfile import is_zipfile
 
 from graphrag_bench.data.dataset import QUESTIONS, Document
@@ -58,8 +57,7 @@ class Unreadable(Exception):
     """Error for a file without readable text. The message gives the reason."""
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A section or page of a file. `mark` is the end of its document id, such as `#2` or `#p3`."""
 
     title: str
@@ -70,12 +68,11 @@ class Section:
 def folder_rows(folder: Path, store: Path) -> Rows:
     """Read the texts in a folder and its subfolders as documents, sorted by path.
 
-    Each section (`notes.md#2`), page (`report.pdf#p3`) or undivided file becomes a document. The
-    title of a document consists of the title of the text and the headings, joined by ` > `. The
-    name of the file is not used as a title, because it would become an entity of the graph.
-    Questions, with or without ids, are read from `questions.jsonl`. If evidence names a file, any
-    document of the file counts. `store` is the folder for the converted texts of .docx and
-    .pdf files. A warning lists unreadable files. Raises UserError if all files are unreadable.
+    Each section (`notes.md#2`), page (`report.pdf#p3`) or undivided file becomes a document. Its
+    title consists of the title of the text and the headings, joined by ` > `. A file name is no
+    title, because it would become an entity of the graph. If evidence names a file, any document of
+    the file counts. `store` is the folder for the converted texts of .docx and .pdf files. A
+    warning lists unreadable files. Raises UserError if all files are unreadable.
     """
     rows, unreadable, western = Rows(), list[str](), list[str]()
     files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*")}
@@ -91,11 +88,10 @@ def folder_rows(folder: Path, store: Path) -> Rows:
         plain = file.suffix.lower() in _FORMATS or all(part.text.isascii() for part in parts)
         if not plain and _decoded(file)[1] == _WESTERN:
             western.append(name)
-        for part in parts:
-            identity = f"{name}{part.mark}" if len(parts) > 1 else name
+        ids = [f"{name}{part.mark}" for part in parts] if len(parts) > 1 else [name]
+        for identity, part in zip(ids, parts, strict=True):
             rows.add_document(f"{file}", Document(identity, part.title, part.text))
-            if len(parts) > 1:
-                rows.files.setdefault(name, []).append(identity)
+        rows.files |= {name: ids} if len(parts) > 1 else {}
     if not rows.documents:
         listed = "\n  ".join(unreadable) or "the folder is empty"
         raise UserError(f"'{folder}' has no file that can be read:\n  {listed}")
@@ -116,13 +112,12 @@ def _parts(file: Path, store: Path) -> list[Section]:
     if suffix not in _FORMATS:
         parts = convert(file)
     elif (stored := store / f"{digest(VERSION, suffix, file_digest(file))}.json").is_file():
-        parts = [Section(*fields) for fields in json.loads(stored.read_text(encoding="utf-8"))]
+        parts = [Section(*one) for one in json.loads(stored.read_text(encoding="utf-8"))]
     else:
         parts = convert(file)
         store.mkdir(parents=True, exist_ok=True)
-        fields = [[part.title, part.text, part.mark] for part in parts]
         unfinished = stored.with_suffix(".part")
-        unfinished.write_text(json.dumps(fields, ensure_ascii=False), encoding="utf-8")
+        unfinished.write_text(json.dumps(parts, ensure_ascii=False), encoding="utf-8")
         unfinished.replace(stored)
     if parts := [part for part in parts if part.text.strip()]:
         return parts
@@ -133,8 +128,7 @@ def _parts(file: Path, store: Path) -> list[Section]:
 def _decoded(file: Path) -> tuple[str, str]:
     """Return the text of a file and its encoding. Raises Unreadable if the file is not a text.
 
-    The text is in UTF-8, in UTF-16 or UTF-32 with a byte order mark, or in the encoding that a web
-    page declares. Any other text that could be in a Western language is read as Windows-1252.
+    Without UTF-8, a byte order mark or the charset of a web page, Windows-1252 is tried.
     """
     content = file.read_bytes()
     if name := next((of for start, of in _SIGNATURES.items() if content.startswith(start)), ""):
@@ -176,9 +170,8 @@ def sections(text: str) -> list[Section]:
     from markdown_it import MarkdownIt
 
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    front = _FRONT_MATTER.match(text)
     lines = text.split("\n")
-    n_front = front[0].count("\n") if front else 0
+    n_front = front[0].count("\n") if (front := _FRONT_MATTER.match(text)) else 0
     tokens = MarkdownIt("commonmark").parse("\n".join([""] * n_front + lines[n_front:]))
     blocks: list[TextBlock] = []
     level, heading, start = 0, "", 0
@@ -186,11 +179,8 @@ def sections(text: str) -> list[Section]:
         if token.type == "heading_open" and token.level == 0 and token.map:
             blocks.append((level, heading, "\n".join(lines[start : token.map[0]])))
             level, start = int(token.tag[1]), token.map[1]
-            words = [
-                " " if child.type in ("softbreak", "hardbreak") else child.content
-                for child in inline.children or ()
-                if child.type != "html_inline"
-            ]
+            seen = (one for one in inline.children or () if one.type != "html_inline")
+            words = (" " if one.type in ("softbreak", "hardbreak") else one.content for one in seen)
             heading = " ".join("".join(words).split())
     return _sections([*blocks, (level, heading, "\n".join(lines[start:]))])
 
@@ -198,9 +188,8 @@ def sections(text: str) -> list[Section]:
 def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
     """Make a section of each text block, and of each heading that has no text and no sub-headings.
 
-    The title of a section consists of `name` and the headings above the text, joined by ` > `. If
-    the text is below the only heading of level 1, `name` is left out. Adjacent headings without
-    text are merged into one section.
+    `name` is the first part of titles, except below the only heading of level 1. Adjacent headings
+    without text are merged into one section.
     """
     trail, parts = list[tuple[int, str]](), list[Section]()
     levels = [*(level for level, _, _ in blocks), 0]
@@ -213,7 +202,7 @@ def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
         root = "" if one_top and trail and trail[0][0] == 1 else name
         title = " > ".join(filter(None, [root, *(above for _, above in trail)]))
         if lone and was_lone and parts[-1].title == title:
-            parts[-1] = replace(parts[-1], text=f"{parts[-1].text}\n{heading}")
+            parts[-1] = parts[-1]._replace(text=f"{parts[-1].text}\n{heading}")
         elif lone or text.strip():
             parts.append(Section(title, text.strip() or heading, f"#{len(parts) + 1}"))
         was_lone = lone
@@ -297,8 +286,7 @@ def _office(file: Path) -> list[Section]:
 
 def _pages(file: Path) -> list[Section]:
     text = _converted("pdfminer.high_level", lambda one: one.extract_text(str(file)))
-    numbered = enumerate(text.split("\f"), start=1)
-    return [Section("", page.strip(), f"#p{number}") for number, page in numbered if page.strip()]
+    return [Section("", one.strip(), f"#p{n}") for n, one in enumerate(text.split("\f"), start=1)]
 
 
 def _converted(module: str, convert: Callable[[Any], Any]) -> str:

@@ -10,17 +10,7 @@ from typing import Any
 from pydantic import PositiveInt
 
 from graphrag_bench.data.dataset import ABSTRACT, Document, Gold
-from graphrag_bench.data.rows import (
-    FileRow,
-    Place,
-    R,
-    Rows,
-    checked_row,
-    choice_gold,
-    objects,
-    warn,
-    with_options,
-)
+from graphrag_bench.data.rows import FileRow, R, Rows, checked_row, objects, warn, with_options
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.text import without_spaces
@@ -68,12 +58,8 @@ class _Question(FileRow):
 def jsonl(corpus: Path, questions: Path) -> Rows:
     """Read the project's own format: `corpus.jsonl` and `questions.jsonl`.
 
-    A document has the fields id, title, text, scope and aliases. A question has the fields id,
-    text, answers and evidence. The optional fields are grades (the relevance of each evidence item,
-    1 or more), type, hops, entities, scope, spans (sentences of the evidence), options (which are
-    appended to the text as lines `A. ...`), and correct (the index of the correct option, from 0).
-    The field names of FlashRAG, AutoRAG, BEIR, DPR and HotpotQA are accepted as well. A warning
-    lists the ignored fields.
+    The fields are those of `_Document` and `_Question`, under the names that FlashRAG, AutoRAG,
+    BEIR, DPR and HotpotQA give them as well. A warning lists the ignored fields.
     """
     rows = Rows()
     for place, row in _read(corpus, _Document, _DOCUMENT_NAMES):
@@ -83,7 +69,7 @@ def jsonl(corpus: Path, questions: Path) -> Rows:
     return rows
 
 
-def _read(path: Path, shape: type[R], names: Mapping[str, str]) -> Iterator[tuple[Place, R]]:
+def _read(path: Path, shape: type[R], names: Mapping[str, str]) -> Iterator[tuple[str, R]]:
     fields, ignored = shape.model_fields, dict[str, None]()
     for place, content in objects(path):
         cells: Mapping[str, Any] = content if isinstance(content, Mapping) else {}
@@ -124,28 +110,19 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
         for item, grade in zip(row.evidence, row.grades or [1] * len(row.evidence), strict=True):
             evidence = _evidence_id(item, rows, named)
             graded[evidence] = max(grade, graded.get(evidence, 0))
-        choice = choice_gold(place, row.options, row.correct)
-        gold = replace(
-            choice,
-            answers=tuple(dict.fromkeys(row.answers)) or choice.answers,
-            evidence=tuple(graded),
-            grades=tuple(graded.values()),
-            type=row.type,
-            hops=row.hops,
-            entities=tuple(row.entities),
-            spans=tuple(row.spans),
-        )
-        text = with_options(row.text, row.options)
-        name = row.id or f"q-{digest(text)[:8]}"
-        rows.add_question(place, Question(name, text, row.scope), gold)
-    golds = rows.gold.values()
-    scored = (one.type == ABSTRACT or one != Gold(type=one.type, hops=one.hops) for one in golds)
-    if golds and not any(scored):
+        gold = Gold(
+            tuple(dict.fromkeys(row.answers)), tuple(graded), row.type, row.hops,
+            tuple(row.entities), spans=tuple(row.spans), options=tuple(row.options),
+            correct=row.correct, grades=tuple(graded.values()),
+        )  # fmt: skip
+        name = row.id or f"q-{digest(with_options(row.text, row.options))[:8]}"
+        rows.add_question(place, Question(name, row.text, row.scope), gold)
+    golds = [replace(gold, hops=None) for gold in rows.gold.values()]
+    if golds and all(one == Gold(type=one.type) and one.type != ABSTRACT for one in golds):
         warn(f"{questions}: no question has gold answers, evidence or options; nothing is scored.")
 
 
 def _ids_by_name(rows: Rows) -> dict[str, list[str]]:
-    """Return the ids of documents by title and by text. A title takes precedence over a text."""
     titles, texts = dict[str, list[str]](), dict[str, list[str]]()
     for document in rows.documents.values():
         titles.setdefault(document.title, []).append(document.id)
@@ -156,10 +133,9 @@ def _ids_by_name(rows: Rows) -> dict[str, list[str]]:
 def _evidence_id(item: Any, rows: Rows, named: Callable[[], dict[str, list[str]]]) -> str:
     """Return the id of the document that an evidence item of the questions file names.
 
-    The item may be the id, the title or the text of a document, an object with such a field, or a
-    list that begins with an id, title or text (as in HotpotQA). A list of alternative ids (as in
-    AutoRAG) becomes one evidence item. A title or text that several documents share is returned
-    unchanged. An unknown item is also returned unchanged, and `Rows.gold_error` reports it.
+    The item may be the id, title or text of a document, an object with such a field, or a list that
+    begins with one (HotpotQA). A list of alternative ids (AutoRAG) becomes one item. An item that
+    names several documents or none is returned unchanged. `Rows.gold_error` reports unknown items.
     """
     ids = [*map(str, item)] if isinstance(item, list) else []
     if len(ids) > 1 and rows.documents.keys() >= {*ids}:

@@ -7,26 +7,24 @@ from typing import Any
 from pydantic import Field
 
 from graphrag_bench.data.dataset import Document, Gold
-from graphrag_bench.data.rows import FileRow, Place, Rows, read_text, records, warn
+from graphrag_bench.data.rows import FileRow, Rows, read_text, records, warn
 from graphrag_bench.errors import UserError, extra_needed, unknown
 from graphrag_bench.values import Question
 
 QRELS, TEST = "qrels", "test"
 COLUMNS = ("query-id", "corpus-id", "score")
-Queries = Iterable[tuple[Place, Question]]
-Judgements = Iterable[tuple[Place, str, str, int]]
+Judgements = Iterable[tuple[str, str, str, int]]
 """The place, the question id, the document id and the score of each judgement."""
-
-
-class _Passage(FileRow):
-    id: str = Field(alias="_id")
-    title: str | None = None
-    text: str | None
 
 
 class _Query(FileRow):
     id: str = Field(alias="_id")
     text: str
+
+
+class _Passage(_Query):
+    title: str | None = None
+    text: str | None  # type: ignore[assignment]
 
 
 class _Judgement(FileRow):
@@ -38,14 +36,15 @@ class _Judgement(FileRow):
 def beir(corpus: Path, queries: Path, split: str) -> Rows:
     """Read a data set in BEIR's layout: passages, queries and relevance judgements (qrels).
 
-    Only the queries with relevance judgements in `split` become questions. Raises UserError if the
-    split is unknown, a TSV file has no header, or a document has two different scores for a query.
+    Only the queries with relevance judgements in `split` become questions.
     """
-    folder, splits = corpus.parent / QRELS, dict[str, Path]()
+    folder = corpus.parent / QRELS
+    files = {file.name.removesuffix(".gz"): file for file in sorted(folder.glob("[!.]*"))}
+    splits: dict[str, Path] = {}
     for ending in (".jsonl", ".tsv"):  # the second is preferred
-        for file in sorted(folder.glob("[!.]*")):
-            name = Path(file.name.removesuffix(".gz"))
-            splits |= {name.stem: file} if name.suffix == ending else {}
+        splits |= {
+            name.removesuffix(ending): files[name] for name in files if name.endswith(ending)
+        }
     if not splits:
         raise UserError(f"No file '{folder / split}.tsv'.")
     if split not in splits:
@@ -57,8 +56,7 @@ def beir(corpus: Path, queries: Path, split: str) -> Rows:
             raise UserError(f"{judged}, line 1: expected a header: {header}, not {first!r:.60}.")
     rows = Rows()
     for place, passage in records(corpus, _Passage):
-        document = Document(passage.id, passage.title or "", passage.text or "")
-        rows.add_document(place, document)
+        rows.add_document(place, Document(passage.id, passage.title or "", passage.text or ""))
     asked = ((place, Question(row.id, row.text)) for place, row in records(queries, _Query))
     found = records(judged, _Judgement)
     scored = ((place, row.query, row.document, row.score) for place, row in found)
@@ -66,11 +64,7 @@ def beir(corpus: Path, queries: Path, split: str) -> Rows:
 
 
 def ir_datasets(name: str) -> Rows:
-    """Download and read a data set of the package ir_datasets, e.g. `beir/scifact/test`.
-
-    Raises UserError if the package is missing, the name is unknown, the data set has no documents,
-    queries or qrels, or the download fails.
-    """
+    """Download and read a data set of the package ir_datasets, e.g. `beir/scifact/test`."""
     with extra_needed("ir"):
         import ir_datasets as library
     try:
@@ -93,7 +87,9 @@ def ir_datasets(name: str) -> Rows:
     return _add_judged(rows, asked, scored, name)
 
 
-def _add_judged(rows: Rows, queries: Queries, judgements: Judgements, source: str) -> Rows:
+def _add_judged(
+    rows: Rows, queries: Iterable[tuple[str, Question]], judgements: Judgements, source: str
+) -> Rows:
     """Add the judged questions. Their evidence is all documents with a score of at least 1."""
     scores: dict[str, dict[str, int]] = {}
     for place, query, document, score in judgements:
@@ -110,14 +106,14 @@ def _add_judged(rows: Rows, queries: Queries, judgements: Judgements, source: st
         rows.absent |= relevant.keys() - rows.documents.keys()
     if not rows.questions:
         raise UserError(f"{source} has no judgement for any query of the data set.")
-    without = sum(not gold.evidence for gold in rows.gold.values())
-    lacking = sum(name in rows.absent for gold in rows.gold.values() for name in gold.evidence)
+    evidence = [gold.evidence for gold in rows.gold.values()]
     counts = {
         "queries without judgements (not asked)": unasked,
         "judged queries that do not exist (left out)": len(scores.keys() - rows.questions.keys()),
-        "questions without a relevant document (no retrieval score)": without,
-        "relevant documents that the corpus lacks (not found)": lacking,
-    }
+        "questions without a relevant document (no retrieval score)": evidence.count(()),
+        "relevant documents that the corpus lacks (not found)":
+            sum(name in rows.absent for names in evidence for name in names),
+    }  # fmt: skip
     if notes := [f"{what}: {n:,}" for what, n in counts.items() if n]:
         warn(f"{source}: {'; '.join(notes)}.")
     return rows

@@ -7,12 +7,13 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, AliasPath, BeforeValidator, Field, field_validator
 
-from graphrag_bench.data.dataset import Document, Gold
+from graphrag_bench.data.dataset import ABSTRACT, Document, Gold
 from graphrag_bench.data.rows import FileRow, OneOrSeveral, Rows, not_blank, records
 from graphrag_bench.text import without_spaces
 from graphrag_bench.values import Question
@@ -31,7 +32,7 @@ class _Passage(FileRow):
 
 @dataclass
 class _PassageRows(Rows):
-    """Rows of numbered documents. `ids` maps the title and text of a passage to its number."""
+    """Rows of numbered documents. `ids` maps a title and a text to the last number with them."""
 
     ids: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -39,10 +40,7 @@ class _PassageRows(Rows):
     def of(
         cls, corpus: Path, questions: Path | None = None, passages: Iterable[_Passage] = ()
     ) -> "_PassageRows":
-        """Read the corpus file. If it is also the questions file, use the distinct `passages`.
-
-        If several passages in the corpus file are equal, `ids` contains the last number.
-        """
+        """Read the corpus file. If it is also the questions file, use the distinct `passages`."""
         rows, own = cls(), corpus != questions
         for one in (passage for _, passage in records(corpus, _Passage)) if own else passages:
             if own or one.content not in rows.ids:
@@ -55,7 +53,6 @@ class _PassageRows(Rows):
         return number
 
     def evidence(self, passages: Iterable[_Passage]) -> tuple[str, ...]:
-        """Return the distinct ids of the documents that hold the given passages."""
         absent = "(paragraph not in corpus)"
         return not_blank([self.ids.get(one.content, f"{one.title} {absent}") for one in passages])
 
@@ -63,9 +60,12 @@ class _PassageRows(Rows):
         self.add_question(place, Question(str(len(self.questions)), text), gold)
 
 
-class _Answered(FileRow):
-    id: str = Field(validation_alias=AliasChoices("id", "_id"))
+class _Asked(FileRow):
     question: str
+
+
+class _Answered(_Asked):
+    id: str = Field(validation_alias=AliasChoices("id", "_id"))
     answer: OneOrSeveral
     answer_aliases: list[str] = []
 
@@ -80,11 +80,7 @@ class _MusiqueQuestion(_Answered):
 
 
 def musique(corpus: Path, questions: Path) -> Rows:
-    """Read MuSiQue. The evidence of a question is its supporting `paragraphs`.
-
-    For `musique_ans_v1.0_dev.jsonl`, the corpus consists of the paragraphs of all questions.
-    Source: Trivedi et al. 2022.
-    """
+    """Read MuSiQue. Its corpus may be its questions' paragraphs. Source: Trivedi et al. 2022."""
     read = list(records(questions, _MusiqueQuestion))
     rows = _PassageRows.of(corpus, questions, (one for _, row in read for one in row.paragraphs))
     for place, row in read:
@@ -106,18 +102,17 @@ class _HotpotQuestion(_Answered):
         """Convert the columns of the hub's parquet files to the pairs of the JSON files."""
         if not isinstance(value, Mapping):
             return value
-        named = [value.get(name) for name in ("title", "sent_id", "sentences")]
-        columns = [list(column) for column in named if column is not None]
+        names = ("title", "sent_id", "sentences")
+        columns = [list(value[name]) for name in names if value.get(name) is not None]
         return list(zip(*columns, strict=True)) if len(set(map(len, columns))) == 1 else value
 
 
 def hotpotqa(corpus: Path, questions: Path) -> Rows:
-    """Read HotpotQA or 2WikiMultihopQA. The passages in `supporting_facts` are the evidence.
+    """Read HotpotQA or 2WikiMultihopQA. A supporting fact names its passage by the title.
 
-    A supporting fact names its passage by the title. If several passages have this title, the
-    evidence is the passage that also occurs in the question's context. For `dev.json`,
-    `hotpot_dev_distractor_v1.json` and the hub's parquet files, the corpus consists of the passages
-    of all contexts. Spaces are added between sentences that are not separated by white space.
+    If several passages have this title, the evidence is the passage in the question's context. If
+    the questions file is also the corpus, the corpus consists of the passages of all contexts.
+    Spaces are added between sentences that are not separated by white space.
     Source: Yang et al. 2018; Ho et al. 2020.
     """
     read = list(records(questions, _HotpotQuestion))
@@ -148,9 +143,8 @@ def _joined(sentences: Iterable[str]) -> str:
     return text
 
 
-class _PopQuestion(FileRow):
+class _PopQuestion(_Asked):
     id: str
-    question: str
     obj: str = ""
     prop: str = ""
     possible_answers: Annotated[
@@ -160,31 +154,27 @@ class _PopQuestion(FileRow):
 
 
 def popqa(corpus: Path, questions: Path) -> Rows:
-    """Read PopQA, from files in HippoRAG's layout or from `popQA.tsv`.
+    """Read PopQA, from files in HippoRAG's layout or from `popQA.tsv`, which needs a corpus.
 
-    A paragraph is evidence unless `is_supporting` is false. The published file `popQA.tsv` has no
-    paragraphs, so its questions have no evidence and you must add your own corpus.
+    A paragraph is evidence unless `is_supporting` is false. `popQA.tsv` has no paragraphs.
     Source: Mallen et al. 2023; Gutiérrez et al. 2025 (HippoRAG 2).
     """
     rows = _PassageRows.of(corpus)
     for place, row in records(questions, _PopQuestion):
-        marked = (one for one in row.paragraphs if one.is_supporting is not False)
-        answers = not_blank([*row.possible_answers, row.obj])
-        gold = Gold(answers, rows.evidence(marked), row.prop)
+        marked = rows.evidence(one for one in row.paragraphs if one.is_supporting is not False)
+        gold = Gold(not_blank([*row.possible_answers, row.obj]), marked, row.prop)
         rows.add_question(place, Question(row.id, row.question), gold)
     return rows
 
 
-class _NaturalQuestion(FileRow):
-    question: str
+class _NaturalQuestion(_Asked):
     reference: list[str]
     contexts: list[_Passage]
 
 
 def nq(corpus: Path, questions: Path) -> Rows:
-    """Read Natural Questions, from files in HippoRAG's layout.
+    """Read Natural Questions, from files in HippoRAG's layout. The ids are row numbers.
 
-    The evidence consists of the supporting `contexts`. The ids are row numbers.
     Source: Kwiatkowski et al. 2019; Gutiérrez et al. 2025 (HippoRAG 2).
     """
     rows = _PassageRows.of(corpus)
@@ -202,31 +192,31 @@ class _Pair(FileRow):
     short_answers: list[str]
 
 
-class _Asqa(FileRow):
-    sample_id: str
-    question: str
+class _InParts(_Asked):
     qa_pairs: list[_Pair] = []
+
+    @property
+    def sub_answers(self) -> tuple[tuple[str, ...], ...]:
+        parts = (tuple(filter(str.strip, pair.short_answers)) for pair in self.qa_pairs)
+        return tuple(filter(None, parts))
+
+
+class _Asqa(_InParts):
+    sample_id: str
     docs: list[_Retrieved] = []
-
-
-def _sub_answers(pairs: Iterable[_Pair]) -> tuple[tuple[str, ...], ...]:
-    aliases = (tuple(name for name in pair.short_answers if name.strip()) for pair in pairs)
-    return tuple(filter(None, aliases))
 
 
 def alce_asqa(corpus: Path, questions: Path) -> Rows:
     """Read ASQA in ALCE's format. The corpus consists of the passages that ALCE retrieved.
 
-    `answers` lists all short answers, and `sub_answers` groups them by question-answer pair. There
-    is no evidence.
+    `sub_answers` groups the short answers by question-answer pair. There is no evidence.
     Source: Gao et al. 2023 (ALCE), `asqa_eval_gtr_top100.json`; Stelmakh et al. 2022 (ASQA).
     """
     rows = Rows()
     for place, row in records(questions, _Asqa):
         for one in row.docs:
             rows.documents.setdefault(one.id, Document(one.id, one.title, one.text))
-        parts = _sub_answers(row.qa_pairs)
-        gold = Gold(not_blank([name for part in parts for name in part]), sub_answers=parts)
+        gold = Gold(not_blank([*chain(*row.sub_answers)]), sub_answers=row.sub_answers)
         rows.add_question(place, Question(row.sample_id, row.question), gold)
     return rows
 
@@ -247,9 +237,8 @@ class _Query(FileRow):
 def multihoprag(corpus: Path, questions: Path) -> Rows:
     """Read MultiHop-RAG: `corpus.json` (news articles) and `MultiHopRAG.json` (queries).
 
-    The ids are row numbers. Each fact of a query names an article by its url or title. These
-    articles are the evidence, and the facts become spans. A query over n articles has n hops. Null
-    queries have no evidence. Their answer is that the information is insufficient.
+    The ids are row numbers. Each fact of a query names an article by its url or title. A query over
+    n articles has n hops. Null queries have no evidence, and an answer that says so.
     Source: Tang and Yang 2024.
     """
     rows, by_name = _PassageRows(), dict[str, str]()
@@ -263,17 +252,16 @@ def multihoprag(corpus: Path, questions: Path) -> Rows:
             or by_name.get(fact.title.strip(), f"{fact.title} (article not in corpus)")
             for fact in row.evidence_list
         )
-        spans = tuple(fact.fact.strip() for fact in row.evidence_list if fact.fact.strip())
-        n_hops = len(articles) or None
-        gold = Gold((row.answer,), tuple(articles), row.question_type, n_hops, spans=spans)
+        spans = tuple(filter(None, (fact.fact.strip() for fact in row.evidence_list)))
+        gold = Gold(
+            (row.answer,), tuple(articles), row.question_type, len(articles) or None, spans=spans
+        )
         rows.add_numbered_question(place, row.query, gold)
     return rows
 
 
-class _ZhouQuestion(FileRow):
-    question: str
+class _ZhouQuestion(_InParts):
     answer: list[str] = []
-    qa_pairs: list[_Pair] = []
 
     @field_validator("answer", mode="before")
     @classmethod
@@ -286,20 +274,18 @@ class _ZhouQuestion(FileRow):
 def zhou2025(corpus: Path, questions: Path) -> Rows:
     """Read a data set in the format of Zhou et al. 2025: `Corpus.json` and `Question.json`.
 
-    Each line of the corpus has a title and a context. Each line of the questions has a question and
-    its answers, separated by `|`. The ids are row numbers. The qa_pairs of ASQA become sub-answers.
-    There is no evidence.
+    The answers of a question are separated by `|`. The ids are row numbers. The qa_pairs of ASQA
+    become sub-answers. There is no evidence.
     Source: Zhou et al. 2025, Data/QueryDataset.py.
     """
     rows = _PassageRows.of(corpus)
     for place, row in records(questions, _ZhouQuestion):
-        gold = Gold(not_blank(row.answer), sub_answers=_sub_answers(row.qa_pairs))
+        gold = Gold(not_blank(row.answer), sub_answers=row.sub_answers)
         rows.add_numbered_question(place, row.question, gold)
     return rows
 
 
-class _Abstract(FileRow):
-    question: str
+class _Abstract(_Asked):
     answer: str = ""
 
 
@@ -307,8 +293,7 @@ def ultradomain(corpus: Path, questions: Path) -> Rows:
     """Read abstract questions about a domain of UltraDomain. The documents have no titles."""
     rows = _PassageRows.of(corpus)
     for place, row in records(questions, _Abstract):
-        gold = Gold(not_blank([row.answer]), type="abstract")
-        rows.add_numbered_question(place, row.question, gold)
+        rows.add_numbered_question(place, row.question, Gold(not_blank([row.answer]), (), ABSTRACT))
     return rows
 
 
@@ -320,10 +305,9 @@ class _Published(FileRow):
 
 
 def ultradomain_original(corpus: Path, questions: Path) -> Rows:
-    """Read a domain of UltraDomain with its published questions.
+    """Read a domain of UltraDomain with its published questions, whose contexts are the evidence.
 
-    The corpus consists of the distinct contexts in file order, as in LightRAG. The ids are row
-    numbers. The evidence for a question is its context.
+    The corpus consists of the distinct contexts in file order, as in LightRAG.
     Source: Qian et al. 2024 (MemoRAG).
     """
     rows, numbers = _PassageRows(), dict[str, str]()

@@ -36,10 +36,8 @@ class _RogQuestion(FileRow):
 def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
     """Read CWQ or WebQSP in RoG's format, where each question comes with triples of a graph.
 
-    Each row of the file becomes a question and a document. The id and the scope
-    of both are the id of the row.
-    The text of a document is generated from its triples when it is needed. `corpus` and `questions`
-    are the same file. If `limit` is set, only the first `limit` rows are read.
+    Each of the first `limit` rows becomes a question and a document. The id and the scope of both
+    are the id of the row. The text of a document is made from its triples when it is needed.
     Source: RoG (Luo et al., ICLR 2024), rmanluo/RoG-cwq and rmanluo/RoG-webqsp.
     """
     rows = Rows()
@@ -48,7 +46,7 @@ def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
         for place, row in islice(records(questions, _RogQuestion), limit):
             starts, wanted, answers = map(not_blank, (row.q_entity, row.a_entity, row.answer))
             ends = {name for triple in row.graph for name in triple[::2]}
-            in_graph = any(name in ends for name in wanted or answers)
+            in_graph = not ends.isdisjoint(wanted or answers)
             gold = Gold(answers or wanted, in_graph=in_graph, answer_entities=wanted)
             rows.add_question(place, Question(row.id, row.question, row.id, starts), gold)
             yield row.id, row.graph
@@ -60,23 +58,21 @@ def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
 
 
 def training_set(dataset: Dataset) -> TrainingSet:
-    """Return the training questions of a data set, and any validation questions.
+    """Return the training questions of a data set, none of which may be a question of the run.
 
-    Raises UserError if there is no training file. `read` and `validation` raise UserError if a
-    training question is also a question of the run.
+    Raises UserError if there is no training file.
     """
-    if dataset.training is None:
+    if (training := dataset.training) is None:
         wanted = dataset.card.files.get("training", "a file of training questions")
         how = "Set method.scorer=cosine to use an untrained scorer."
         raise UserError(f"Data set '{dataset.name}' has no training questions ({wanted}). {how}")
-    training, validation = dataset.training, dataset.validation
-    ids = {question.id for question in dataset.questions}
+    validation, ids = dataset.validation, {question.id for question in dataset.questions}
 
     def read(path: Path, n_questions: int | None = None) -> Dataset:
         rows = rog(path, path, n_questions)
         for name in sorted(ids & rows.questions.keys()):
-            place = rows.places[name]
-            raise UserError(f"{place}: the training question '{name}' is a question of the run.")
+            of_run = f"the training question '{name}' is a question of the run"
+            raise UserError(f"{rows.places[name]}: {of_run}.")
         return Dataset(
             f"{dataset.name}-training", tuple(rows.documents.values()),
             tuple(rows.questions.values()), rows.gold, dataset.card, subgraphs=rows.subgraphs,
@@ -84,8 +80,6 @@ def training_set(dataset: Dataset) -> TrainingSet:
 
     files = [files_of(path) for path in (training, validation) if path is not None]
     return TrainingSet(
-        digest([[file_digest(file) for file in each] for each in files]),
-        partial(read, training),
-        partial(n_records, training),
-        None if validation is None else partial(read, validation),
-    )
+        digest([[file_digest(file) for file in each] for each in files]), partial(read, training),
+        partial(n_records, training), None if validation is None else partial(read, validation),
+    )  # fmt: skip
