@@ -61,9 +61,6 @@ def normalise_name(name: str) -> str:
 
     HTML entities are decoded. Symbols that distinguish names are kept, as in C++, C#, Na+, -5, <5,
     5%, $5 and .NET. Any other character becomes a space, as in AT&T.
-
-    >>> normalise_name("The C++ (Language)"), normalise_name("AT&amp;T")
-    ('the c++ language', 'at t')
     """
     text = fold_case(html.unescape(name)).replace("\u2212", "-")
     # every second part is a symbol, which is kept
@@ -84,11 +81,7 @@ def _bare(text: str) -> str:
 
 
 def is_placeholder_name(name: str) -> bool:
-    """Return whether a name is a placeholder, such as "NONE", "N/A", "unknown" or "-".
-
-    >>> is_placeholder_name("(None)"), is_placeholder_name("Na")
-    (True, False)
-    """
+    """Return whether a name is a placeholder, such as "(None)", "N/A", "unknown" or "-"."""
     return name.strip(" \t\n\"'`*().[]<>").casefold() in _NOTHING
 
 
@@ -111,9 +104,6 @@ def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]
     In scripts without spaces, words are single characters with their marks, or pairs of adjacent
     characters if `bigrams`. If `signs`, the symbols of names such as C++, C# and .NET are kept.
     Otherwise, the words of ASCII text are the same as in the `rouge-score` package.
-
-    >>> words("Who wrote C++?"), words("Who wrote C++?", signs=True)
-    (['who', 'wrote', 'c'], ['who', 'wrote', 'c++'])
     """
     plain = join_unspaced(fold_case(text))
     parts = _SIGNED.split(plain) if signs else [plain]  # every second part has a symbol

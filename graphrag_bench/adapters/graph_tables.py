@@ -15,12 +15,11 @@ _LINKS = {"source": ":START_ID", "target": ":END_ID", "kind": ":TYPE", "weight":
 
 
 def graph_tables(graph: Graph, table: ChunkTable) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return a table of nodes (id, label, name, type, title, text) and a table of links.
+    """Return a table of nodes, whose label is Entity or Chunk, and a table of links.
 
-    The label of a node is Entity or Chunk. The name of a chunk is the id of its first document,
-    with a number (`#2`) if the document has several chunks. The columns of links are source,
-    target, kind (RELATED_TO, SYNONYM_OF, or MENTIONED_IN from a node to a chunk), name, weight,
-    description and keywords. Missing texts are "".
+    The name of a chunk is the id of its first document, with a number (`#2`) if the document has
+    several chunks. The kind of a link is RELATED_TO, SYNONYM_OF, or MENTIONED_IN from a node to a
+    chunk. Missing texts are "".
     """
     names = []
     for row in range(len(table)):
@@ -51,9 +50,8 @@ def graph_tables(graph: Graph, table: ChunkTable) -> tuple[pd.DataFrame, pd.Data
 def export_neo4j(graph: Graph, table: ChunkTable, folder: Path) -> None:
     """Write nodes.csv and relationships.csv for `neo4j-admin database import full`.
 
-    Neo4j limits the number of relationship types. Therefore the type of a relationship is the kind
-    of the link, and its property `name` is the relation. Texts may contain line breaks, so import
-    the files with --multiline-fields=true.
+    The type of a relationship is the kind of the link, because Neo4j limits their number. Texts may
+    contain line breaks, so import the files with --multiline-fields=true.
     """
     nodes, links = graph_tables(graph, table)
     _write_csv(nodes.rename(columns=_NODES), folder / "nodes.csv")
@@ -80,7 +78,7 @@ def export_gfm(graph: Graph, table: ChunkTable, folder: Path) -> None:
     relation = links["kind"].map(_RELATION).fillna(links["name"].replace("", "related to"))
     by_id = dict(zip(nodes["id"], names, strict=True))
     rows = {"source": links["source"].map(by_id), "relation": relation}
-    rows["target"] = links["target"].map(by_id)
+    rows |= {"target": links["target"].map(by_id)}
     rows["attributes"] = _literals(links[["description", "keywords", "weight"]])
     _write_csv(pd.DataFrame(rows), stage / "edges.csv")
     relations = pd.DataFrame({"name": relation.unique(), "attributes": "{}"})
@@ -95,6 +93,5 @@ def _literals(table: pd.DataFrame) -> list[str]:
 
 
 def _write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Write a table as CSV in UTF-8; texts are quoted and keep their line breaks."""
     path.parent.mkdir(parents=True, exist_ok=True)
     table.to_csv(path, index=False, quoting=2, lineterminator="\n", errors="replace")

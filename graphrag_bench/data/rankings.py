@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
@@ -68,27 +68,39 @@ class Rankings:
 def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     """Read rankings from a TREC or JSON file, and match them with the documents and questions.
 
-    A passage is given as a document id, an evidence item, or a text. A text matches every document
-    with the same text, with or without its title. White space is ignored. If a document occurs
-    several times, its best rank counts. A passage that does not belong to the corpus keeps its
-    rank. A question is given by its id or its text. Raises UserError if a question is unknown or
-    repeated, or if an answer has the wrong type.
+    A passage is given as a document id, an evidence item, or a text, which matches every document
+    with this text, with or without its title. White space is ignored. The best rank of a document
+    counts. A passage outside the corpus keeps its rank. A question is given by its id or its text.
     """
-    matcher = _Matcher(dataset)
+    evidence = (name for gold in dataset.gold.values() for name in gold.evidence)
+    ids = {*(document.id for document in dataset.documents), *evidence}
+    texts = [(one.id, text) for one in dataset.documents for text in (one.passage, one.text)]
+    by_text, n_passages, unmatched = _ids_by_text(texts), 0, list[str]()
+    asked = _ids_by_text([(one.id, one.text) for one in dataset.questions])
+
+    def documents(passage: str) -> Sequence[str]:
+        if passage in ids:
+            return [passage]
+        if found := by_text.get(without_spaces(passage)):
+            return found
+        unmatched.append(passage)
+        return [passage if len(passage.split()) == 1 else f"unmatched-{digest(passage)}"]
+
     if not (first := read_text(path).lstrip()[:1]):
         raise UserError(f"{path} is empty.")
     rankings: dict[str, Ranking] = {}
     for place, name, groups, answer in _json(path, dataset) if first in "{[" else _trec(path):
-        question = matcher.question(place, name)
+        question = _question_id(place, name, dataset.gold, asked)
         if question in rankings:
             raise UserError(f"{place}: question '{question}' occurs twice.")
-        ranks = shared_ranks(chain.from_iterable(map(matcher.documents, one)) for one in groups)
+        n_passages += sum(map(len, groups))
+        ranks = shared_ranks(chain.from_iterable(map(documents, one)) for one in groups)
         wants_list = dataset.card.form_of(dataset.gold[question].type) == "list"
         text = None if answer is None else _answer(f"{place}, '{question}'", answer, wants_list)
         rankings[question] = Ranking(tuple(ranks), tuple(ranks.values()), text)
     if not rankings:
         raise UserError(f"{path} ranks no passages.")
-    return Rankings(rankings, matcher.n_passages, tuple(matcher.unmatched))
+    return Rankings(rankings, n_passages, tuple(unmatched))
 
 
 def _trec(path: Path) -> Iterator[RankingRow]:
@@ -100,8 +112,8 @@ def _trec(path: Path) -> Iterator[RankingRow]:
             question, _, passage, rank, score, _ = line.split()
             questions[question].append((_negative(score), int(rank), passage))
         except ValueError:
-            place = f"{path}, line {number}"
-            raise UserError(f"{place}: expected '{_TREC}', not '{line[:80]}'.") from None
+            why = f"expected '{_TREC}', not '{line[:80]}'"
+            raise UserError(f"{path}, line {number}: {why}.") from None
     for question, rows in questions.items():
         rows.sort(key=itemgetter(0, 1))
         if any(one[1] > other[1] for one, other in pairwise(rows)):
@@ -113,17 +125,17 @@ def _trec(path: Path) -> Iterator[RankingRow]:
 
 
 def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
-    unread: dict[str, None] = {}
+    unread = set[str]()
     for place, item in json_objects(path):
         if not isinstance(item, dict):
             raise UserError(f"{place}: expected {_JSON}.")
         if isinstance(item.get("question"), str):
             row = checked_row(place, item, _Row)
-            unread |= dict.fromkeys(item.keys() - _FIELDS)
-            if row.scores is not None:
-                ordered = row.scores == sorted(row.scores, reverse=True)
-                if len(row.scores) != len(row.documents) or not ordered:
-                    raise UserError(f"{place}: expected one score per passage, highest first.")
+            unread |= item.keys() - _FIELDS
+            if (scores := row.scores) is not None and (
+                len(scores) != len(row.documents) or scores != sorted(scores, reverse=True)
+            ):
+                raise UserError(f"{place}: expected one score per passage, highest first.")
             yield place, row.question, [[one] for one in row.documents], row.answer
         elif "retrieved_docs" in item:
             every = checked_row(place, item, _AllQuestions)
@@ -140,9 +152,8 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
         warn(f"{path}: ignored fields: {', '.join(sorted(unread))}.")
 
 
-def _negative(score: object) -> float:
-    number = isinstance(score, str | int | float) and not isinstance(score, bool)
-    if not number or math.isnan(value := float(score)):  # type: ignore[arg-type]
+def _negative(score: Any) -> float:
+    if type(score) not in (str, int, float) or math.isnan(value := float(score)):
         raise ValueError(score)
     return -value
 
@@ -165,43 +176,25 @@ def _rank_groups(place: str, passages: object) -> RankGroups:
 def _answer(place: str, value: object, wants_list: bool) -> str:
     if wants_list and isinstance(value, list) and all(isinstance(one, str) for one in value):
         return "\n".join(f"ans: {' '.join(one.split())}" for one in value)
-    number = type(value) is int or (type(value) is float and math.isfinite(value))
-    if isinstance(value, str) or number:
+    if type(value) in (str, int) or (type(value) is float and math.isfinite(value)):
         return without_reasoning(str(value))
     raise UserError(f"{place}: the answer {value!r:.60} must be a text or null.")
 
 
-class _Matcher:
-    def __init__(self, dataset: Dataset) -> None:
-        self.ids = {document.id for document in dataset.documents}
-        self.ids |= {name for gold in dataset.gold.values() for name in gold.evidence}
-        self.n_passages, self.unmatched = 0, list[str]()
-        self._texts: dict[str, dict[str, None]] = defaultdict(dict)
-        for document in dataset.documents:
-            for text in (document.passage, document.text):
-                self._texts[without_spaces(text)][document.id] = None
-        self._ids = {question.id for question in dataset.questions}
-        self._questions: dict[str, list[str]] = defaultdict(list)
-        for question in dataset.questions:
-            self._questions[without_spaces(question.text)].append(question.id)
+def _question_id(
+    place: str, name: str, known: Collection[str], by_text: Mapping[str, Sequence[str]]
+) -> str:
+    ids = [name] if name in known else by_text.get(without_spaces(name), [])
+    if len(ids) == 1:
+        return ids[0]
+    what, hint = "the text of several questions", f"{', '.join(ids)}."
+    if not ids:
+        what, hint = "not the id or text of a question", did_you_mean(name, sorted(known))
+    raise UserError(f"{place}: '{name[:80]}' is {what}. {hint}")
 
-    def documents(self, passage: str) -> Sequence[str]:
-        """Return the ids of the documents that match a passage. If none matches, make up an id."""
-        self.n_passages += 1
-        if passage in self.ids:
-            return [passage]
-        if documents := self._texts.get(without_spaces(passage)):
-            return list(documents)
-        self.unmatched.append(passage)
-        return [passage if len(passage.split()) == 1 else f"unmatched-{digest(passage)}"]
 
-    def question(self, place: str, name: str) -> str:
-        if name in self._ids:
-            return name
-        ids = self._questions.get(without_spaces(name), [])
-        if len(ids) == 1:
-            return ids[0]
-        what, hint = "the text of several questions", f"{', '.join(ids)}."
-        if not ids:
-            what, hint = "not the id or text of a question", did_you_mean(name, sorted(self._ids))
-        raise UserError(f"{place}: '{name[:80]}' is {what}. {hint}")
+def _ids_by_text(rows: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    ids: dict[str, dict[str, None]] = defaultdict(dict)
+    for name, text in rows:
+        ids[without_spaces(text)][name] = None
+    return {text: list(names) for text, names in ids.items()}

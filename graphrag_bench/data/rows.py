@@ -124,13 +124,7 @@ class Rows:
 
 
 def with_options(question: str, options: Sequence[str]) -> str:
-    """Return the question followed by its options, one per line.
-
-    >>> print(with_options("Who rows?", ["Bo", "Una"]))
-    Who rows?
-    A. Bo
-    B. Una
-    """
+    """Return the question followed by its options, one per line (`A. ...`)."""
     pairs = zip(ascii_uppercase, options, strict=False)
     return "\n".join([question, *map(". ".join, pairs)])
 

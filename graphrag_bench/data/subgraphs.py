@@ -21,10 +21,6 @@ class Subgraphs:
     A triple is one row of `head`, `relation` and `tail` (int32, n_triples), which are indices into
     `names`, `relations` and `names`. The triples of a document are the rows `starts[i]:starts[i +
     1]`, where `place` maps the document's id to i.
-
-    >>> graphs = Subgraphs.of([("q1", [("Isk", "flows into", "Velia")]), ("q2", [])])
-    >>> graphs.text("q1"), graphs.text("q2")
-    ('(Isk, flows into, Velia)', '(no triples)')
     """
 
     place: Mapping[str, int]

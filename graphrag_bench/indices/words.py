@@ -74,9 +74,6 @@ class Tfidf(Columns):
 
     `rows` (float64 CSR, n x n_words) has one unit vector per text, with a column for each of
     `words`. `idf` (float64, n_words) is `1 + ln((1 + n) / (1 + df))` for a word of df texts.
-
-    >>> Tfidf.of(["Ada met Otto", "Mira left"]).scores("otto").round(3).tolist()
-    [0.577, 0.0]
     """
 
     rows: Any

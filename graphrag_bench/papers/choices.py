@@ -1,8 +1,7 @@
 """Add the models, data sets, rows and tables of the papers to the Hydra config groups.
 
-Examples are `llm=zhou2025.Llama-3-8B`, `dataset=zhou2025.PopAll`, `row=pathrag.table2.Random.3` and
-`experiment=pathrag/table2`, a sweep over rows and data sets. If a table has results of a method for
-only some data sets, rows such as `zhou2025.table5+musique.RAPTOR-K` also select a data set.
+Examples are `llm=zhou2025.Llama-3-8B`, `dataset=zhou2025.PopAll`, `row=pathrag.table2.Random.3`,
+`row=zhou2025.table5+musique.RAPTOR-K` (with a data set) and the sweep `experiment=pathrag/table2`.
 """
 
 import json
@@ -24,8 +23,8 @@ _GROUPS = ("dataset", "method", "profile", "fidelity", "llm", "embedder", "pooli
 class TableRuns:
     """The runs of a paper's table, and the `params` of a sweep over them.
 
-    `rows` maps the names of rows to their settings. The rows of the table come first, in order, and
-    then the rows that also select a data set. `pairs` lists the row and the data set of each run.
+    `rows` maps names to settings, with rows that also select a data set at the end. `pairs` lists
+    the row and the data set of each run.
     """
 
     rows: Mapping[str, tuple[str, ...]]
@@ -72,8 +71,7 @@ def chunking(dataset: str) -> dict[str, Any] | None:
 def table_runs(full_name: str) -> TableRuns:
     """Return the distinct runs that a table needs; a win rate needs two runs."""
     table = load_table(full_name)
-    row_names: dict[tuple[str, ...], str] = {}
-    rows: dict[str, tuple[str, ...]] = {}
+    row_names, rows = dict[tuple[str, ...], str](), dict[str, tuple[str, ...]]()
     pairs: dict[tuple[str, str], None] = {}
     parts = (part for cell in table.cells for part in table.parts(cell))
     for recipe in (side for part in parts for side in part.sides):
@@ -102,7 +100,7 @@ def _row_name(recipe: Recipe, words: Sequence[str]) -> str:
     model = recipe.model if method and len(recipe.table.llms) > 1 else ""
     rows = zip(recipe.cell.setting, recipe.table.rows_of(recipe.cell), strict=True)
     setting = [item for item, row in rows if recipe.relevant([*row.run, *row.also])]
-    items = [re.sub(r"^method\.", "", item.removeprefix(f"{method} ")) for item in setting]
+    items = [one.removeprefix(f"{method} ").removeprefix("method.") for one in setting]
     labels = [word.partition("=")[2] for word in recipe.extra]
     ours = [word.partition("=")[2] for word in words if word.startswith("method=")]
     parts = [part for part in (method, model, *items, *labels) if part] or ours
@@ -127,8 +125,7 @@ def _of_paper(paper: Paper, group: str) -> dict[str, list[str]]:
 
 
 def _split(words: Sequence[str]) -> tuple[dict[str, str], dict[str, Any]]:
-    choices: dict[str, str] = {}
-    values: dict[str, Any] = {}
+    choices, values = dict[str, str](), dict[str, Any]()
     for word in words:
         path, _, text = word.partition("=")
         if path in _GROUPS:

@@ -16,9 +16,9 @@ NOT_STATED = "not stated"
 class Condition(BaseModel, extra="forbid", frozen=True):
     """Statement of a paper about some rows of its tables, and the setting that follows from it.
 
-    `tables` and `rows` are glob patterns of names, and `setting` can also be a glob pattern.
-    `paper` is the quoted sentence and `place` is its section. If `paper` is NOT_STATED, `by` gives
-    the source of the value. A condition has no `value` if the setting differs between rows.
+    `tables`, `rows` and `setting` are glob patterns. `paper` is the quoted sentence and `place` its
+    section. If `paper` is NOT_STATED, `by` gives the source of the value. A condition has no
+    `value` if the setting differs between rows.
     """
 
     name: str
@@ -32,10 +32,8 @@ class Condition(BaseModel, extra="forbid", frozen=True):
 
     @model_validator(mode="after")
     def _stated_or_sourced(self) -> "Condition":
-        if (self.paper == NOT_STATED) == bool(self.place):
-            raise ValueError("a quoted sentence needs a `place`; 'not stated' must not have one")
-        if self.paper == NOT_STATED and not self.by:
-            raise ValueError("'not stated' needs the source of the value in `by`")
+        if (self.paper == NOT_STATED) == bool(self.place) or not (self.place or self.by):
+            raise ValueError("needs a `place`, or `paper: not stated` and the source in `by`")
         return self
 
     def applies_to(self, row: str) -> bool:

@@ -21,8 +21,8 @@ class PrintedMethod(_Entry):
     """Settings that correspond to a method in a paper's table.
 
     A run must have the settings `run`. `also` lists the paper's values of other settings. The paper
-    averages over the values of a setting in `seeds` (`NAME=0..9`). `ignores` lists prefixes of
-    settings that do not affect the method. `source` is the section of the paper.
+    averages over the values of `seeds` (`NAME=0..9`). `ignores` lists prefixes of settings that do
+    not affect the method.
     """
 
     run: list[str]
@@ -34,12 +34,11 @@ class PrintedMethod(_Entry):
 
 
 class PrintedSetting(_Entry):
-    """Settings that correspond to a setting in a paper's table.
+    """Settings that correspond to a setting in a paper's table. A plain list is short for `run`.
 
-    A run must have the settings `run`. In `paper.yaml`, a plain list is short for `run`. `also`
-    lists further settings. `levels` is a setting and its values. If `over` is set, the row prints
-    the lowest or highest result over these values. `layer` is a layer of a tree (`0`, `1`, or `>1`
-    for all higher layers).
+    A run must have the settings `run`. `also` lists further settings. `levels` is a setting and its
+    values. If `over` is set, the row prints the lowest or highest result over these values. `layer`
+    is a layer of a tree (`0`, `1`, or `>1` for all higher layers).
     """
 
     run: list[str] = []
@@ -58,9 +57,9 @@ class PrintedSetting(_Entry):
 class PrintedSet(_Entry):
     """Card and further settings (`run`) that correspond to a data set in a paper's table.
 
-    `card` is None if the project has no card for the data set. If the paper does not name its data
-    set, runs use the card `stand_in`. If `abstract` is true, questions are generated from the
-    corpus. `metrics` and `methods` rename metrics and methods for this data set only.
+    `card` is None if the project has no card for the data set. Runs use the card `stand_in` for a
+    data set that the paper does not name. If `abstract`, questions are generated from the corpus.
+    `metrics` and `methods` rename metrics and methods for this data set.
     """
 
     card: str | None
@@ -99,10 +98,10 @@ class PrintedModel(_Entry):
 class PrintedMetric(_Entry):
     """How to measure a metric of a paper's table; in `paper.yaml`, a mapping `kind: value`.
 
-    For the kind `metric`, the value can be `a|b`: if a run has no metric `a`, `b` is used. `judged`
-    is the mean win rate over the `criteria`. `time` covers all steps. `seconds` and `tokens` cover
-    one stage or operator. `layers` is the fraction of retrieved nodes in one `layer` of a tree. For
-    `none`, the value explains why there is no measurement.
+    The value of a `metric` can be `a|b`: `b` is used if a run has no `a`. `judged` is the mean win
+    rate over the `criteria`. `time` covers all steps. `seconds` and `tokens` cover one stage or
+    operator. `layers` is the fraction of retrieved nodes in one `layer` of a tree. The value of
+    `none` explains why there is no measurement.
     """
 
     kind: Literal[
@@ -127,7 +126,7 @@ class Grid(_Entry):
     """Cells of a table for which the paper prints no number: all combinations of the listed names.
 
     Each entry of `over` has a setting and its values (`NAME=a,b,c`). The setting is an entry of
-    `rows` in `paper.yaml` or a setting of this project. `versus` lists the opponents in win rates.
+    `rows` in `paper.yaml` or a setting of this project.
     """
 
     datasets: list[str]
@@ -141,9 +140,9 @@ class Grid(_Entry):
 class TableShape(_Entry):
     """One table or figure of a paper.
 
-    `grids` has the cells for which the paper prints no number, and `shows` describes them. `graph`
-    is the method whose graph sizes are printed. `settings` and `methods` override the settings and
-    methods of the paper. `notes` explains for each method why our results differ.
+    `shows` describes the cells of the `grids`. `graph` is the method whose graph sizes are printed.
+    `settings` and `methods` override those of the paper. `notes` explains for each method why our
+    results differ.
     """
 
     kind: Literal["runs", "winrates", "counts", "unprinted"]

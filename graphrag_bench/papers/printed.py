@@ -1,7 +1,6 @@
 """Read the tables that papers print, and derive the runs that reproduce them.
 
-`paper.yaml` translates each name in `printed_tables/<paper>/<table>.csv` (of a method, data set,
-metric, model or setting) into overrides such as `method=pathrag method.path_order=random`.
+`paper.yaml` translates each name in `printed_tables/<paper>/<table>.csv` into overrides.
 """
 
 import csv
@@ -9,9 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.files import read_yaml
@@ -24,10 +23,11 @@ from graphrag_bench.papers.names import (
     TableShape,
     setting_values,
 )
+from graphrag_bench.values import unique
 
 FOLDER = Path(__file__).parent / "printed_tables"
 _SIZES = ("answer=off", "limit=1")
-"""Settings of a run that only measures sizes. Such a run asks one question and writes no answer."""
+"""Settings of a run that only measures sizes."""
 _PUBLISHED = ("regime=published", "reference_rows=off")
 """Settings that all runs of a table share."""
 _TEXTS = ("dataset", "method", "versus", "metric", "llm", "unit", "note")
@@ -40,8 +40,8 @@ TableRow = tuple[str, str, str, tuple[str, ...]]
 class PrintedCell:
     """One cell of a paper's table; `shown` is its text, or "" for a dash.
 
-    `setting` lists settings as printed, such as `triples=50`. In a table of win rates, the value is
-    the percentage of questions that `method` wins. `note` says why a value is `suspicious`.
+    `setting` lists settings as printed, such as `triples=50`. A win rate is the percentage of
+    questions that `method` wins. `note` says why a value is `suspicious`.
     """
 
     dataset: str
@@ -81,10 +81,10 @@ class PrintedSize:
     @classmethod
     def of(cls, cell: PrintedCell, what: str) -> "PrintedSize":
         """Return the size in a cell; a note such as `printed 2.3M` tells how it was rounded."""
-        rounded = re.match(r"printed \d+(?:\.(?P<decimals>\d+))?(?P<unit>[KM])$", cell.note)
-        digit = 1e6 if rounded and rounded["unit"] == "M" else 1e3
-        rounding = digit / 10 ** len(rounded["decimals"] or "") / 2 if rounded else 0.0
-        return cls(what, round(cell.value or 0), rounding)
+        size, rounding = round(cell.value or 0), 0.0
+        if rounded := re.match(r"printed \d+(?:\.(\d+))?([KM])$", cell.note):
+            rounding = {"K": 1e3, "M": 1e6}[rounded[2]] / 10 ** len(rounded[1] or "") / 2
+        return cls(what, size, rounding)
 
     def agrees(self, n: float) -> bool:
         """Return whether `n` is within 2 % or within `rounding` of the printed size."""
@@ -114,12 +114,12 @@ class PaperTable:
     @property
     def datasets(self) -> tuple[str, ...]:
         """The names of the data sets, as printed and in the order of the table."""
-        return tuple(dict.fromkeys(cell.dataset for cell in self.cells))
+        return unique([cell.dataset for cell in self.cells])
 
     @property
     def llms(self) -> tuple[str, ...]:
         """The names of the language models, as printed and in the order of the table."""
-        return tuple(dict.fromkeys(cell.llm for cell in self.cells if cell.llm))
+        return unique([cell.llm for cell in self.cells if cell.llm])
 
     @property
     def counts(self) -> bool:
@@ -130,7 +130,7 @@ class PaperTable:
     def counts_questions(self) -> bool:
         """Whether the table lists the sizes of data sets, including their numbers of questions."""
         metrics = (self.paper.metrics[cell.metric] for cell in self.cells)
-        return self.counts and ("count", "questions") in {(one.kind, one.value) for one in metrics}
+        return self.counts and any((m.kind, m.value) == ("count", "questions") for m in metrics)
 
     def method(self, name: str) -> PrintedMethod | None:
         """Return the entry of a method in `paper.yaml`, or None if there is no such entry."""
@@ -138,9 +138,9 @@ class PaperTable:
 
     def metric(self, cell: PrintedCell) -> PrintedMetric:
         """Return the entry in `paper.yaml` for the metric of a cell."""
-        own = self.paper.datasets[cell.dataset].metrics.get(cell.metric)
-        known = self.paper.metrics[cell.metric]
-        return PrintedMetric.model_validate({"metric": own}) if own else known
+        if own := self.paper.datasets[cell.dataset].metrics.get(cell.metric):
+            return PrintedMetric.model_validate({"metric": own})
+        return self.paper.metrics[cell.metric]
 
     def rows_of(self, cell: PrintedCell) -> list[PrintedSetting]:
         """Return the entries in `paper.yaml` for the settings of a cell."""
@@ -150,8 +150,8 @@ class PaperTable:
     def parts(self, cell: PrintedCell) -> "list[Part]":
         """Return the runs, or pairs of runs, that give the value of a cell; usually only one."""
         levels = [word for row in self.rows_of(cell) for word in setting_values(row.levels)] or [""]
-        own = Recipe(self, cell)
-        other = Recipe(self, replace(cell, method=cell.versus, versus=cell.method))
+        turned = replace(cell, method=cell.versus, versus=cell.method)
+        own, other = Recipe(self, cell), Recipe(self, turned)
         return [
             Part(level, own.on(level, mine), other.on(level, theirs))
             for level, mine, theirs in product(levels, own.seeds, other.seeds)
@@ -283,18 +283,18 @@ def table_names() -> list[str]:
 def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
     """Return the numbers of documents and tokens that a paper prints for a data set.
 
-    `card` is the name of the data set in this project. Zhou et al. count "chunks", but these are
-    texts of the data set before chunking; here they count as documents.
+    `card` is the name of the data set in this project. The "chunks" of Zhou et al. are texts before
+    chunking, and count as documents.
     """
     paper = load_paper(paper_name)
     counted = {"documents": "documents", "chunks": "documents", "tokens": "tokens"}
     sizes: dict[str, PrintedSize] = {}
-    for name in (name for name, shape in paper.tables.items() if shape.kind == "counts"):
-        for cell in _cells(paper_name, name):
-            metric = paper.metrics[cell.metric]
-            what = counted.get(metric.value) if metric.kind == "count" else None
-            if what and cell.value and paper.datasets[cell.dataset].card == card:
-                sizes.setdefault(what, PrintedSize.of(cell, what))
+    tables = (name for name, shape in paper.tables.items() if shape.kind == "counts")
+    for cell in chain.from_iterable(_cells(paper_name, name) for name in tables):
+        metric = paper.metrics[cell.metric]
+        what = counted.get(metric.value) if metric.kind == "count" else None
+        if what and cell.value and paper.datasets[cell.dataset].card == card:
+            sizes.setdefault(what, PrintedSize.of(cell, what))
     return tuple(sizes.values()) or (printed_sizes(paper.like, card) if paper.like else ())
 
 
@@ -302,9 +302,8 @@ def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
 def load_paper(name: str) -> Paper:
     """Load and check a `paper.yaml`; missing fields come from the paper that `like` names."""
 
-    def content(of: str) -> dict[str, Any]:
-        text = (FOLDER / of / "paper.yaml").read_text("utf-8")
-        return cast(dict[str, Any], read_yaml(text, f"the paper '{of}'"))
+    def content(of: str) -> Any:
+        return read_yaml((FOLDER / of / "paper.yaml").read_text("utf-8"), f"the paper '{of}'")
 
     own = content(name)
     return Paper.model_validate({**(content(own["like"]) if "like" in own else {}), **own})
@@ -317,8 +316,7 @@ def load_table(full_name: str) -> PaperTable:
         hint = did_you_mean(full_name, names, paper_names(), n=5)
         raise UserError(f"No paper has a table '{full_name}'. {hint} See `graphrag-bench table`.")
     paper_name, _, name = full_name.partition("/")
-    paper = load_paper(paper_name)
-    cells = tuple(_cells(paper_name, name))
+    paper, cells = load_paper(paper_name), tuple(_cells(paper_name, name))
     table = PaperTable(paper_name, name, paper, paper.tables[name], cells)
 
     def place(cell: PrintedCell) -> tuple[object, ...]:
@@ -330,24 +328,21 @@ def load_table(full_name: str) -> PaperTable:
         name: "percent" if metric.kind in ("metric", "judged", "judged_answer") else "tokens"
         for name, metric in paper.metrics.items()
     } | {cell.metric: cell.unit for cell in cells}
-    unprinted = [
+    every = (
         PrintedCell(dataset, method, versus, metric, llm, setting, "", units[metric])
         for grid in table.shape.grids
         for dataset, llm in product(grid.datasets, grid.llms)
         for setting in product(*map(setting_values, grid.over))
         for method, versus, metric in product(grid.methods, grid.versus, grid.metrics)
-    ]
-    unprinted = [cell for cell in unprinted if place(cell) not in printed]
-    return replace(table, cells=(*cells, *unprinted))
+    )
+    return replace(table, cells=(*cells, *(cell for cell in every if place(cell) not in printed)))
 
 
 def _cells(paper_name: str, table_name: str) -> Iterator[PrintedCell]:
     file = FOLDER / paper_name / f"{table_name}.csv"
     lines = file.read_text("utf-8").splitlines() if file.is_file() else []
     for row in csv.DictReader(lines):
-        yield PrintedCell(
-            setting=tuple(filter(None, map(str.strip, row["setting"].split(";")))),
-            shown=row["value"],
-            suspicious=row["doubtful"] == "yes",
-            **{name: row[name] for name in _TEXTS},
-        )
+        setting = tuple(filter(None, map(str.strip, row["setting"].split(";"))))
+        of_paper = {name: row[name] for name in _TEXTS}
+        suspicious = row["doubtful"] == "yes"
+        yield PrintedCell(setting=setting, shown=row["value"], suspicious=suspicious, **of_paper)

@@ -1,6 +1,6 @@
 """Read data sets from disk. The card of a data set names the function that reads its files."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -133,13 +133,12 @@ def data_folder(name: str, home: str | Path, member: str = "") -> Path:
 
 def is_on_disk(card: Card, home: Path) -> bool:
     """Return whether the files of a data set are in the card's folder or below `home`."""
-    return any(True for _ in _places(card, home))
+    return _place(card, home) is not None
 
 
-def _places(card: Card, home: Path, member: str = "") -> Iterator[Path]:
-    for folder in (project_folder("datasets") / card.name, data_folder(card.name, home, member)):
-        if any(_complete(folder, layout) for layout in card.shapes):
-            yield folder
+def _place(card: Card, home: Path, member: str = "") -> Path | None:
+    folders = project_folder("datasets") / card.name, data_folder(card.name, home, member)
+    return next((folder for folder in folders if _complete(folder, card)), None)
 
 
 def _folder(card: Card, root: str | Path | None, home: Path, member: str) -> Path:
@@ -149,7 +148,7 @@ def _folder(card: Card, root: str | Path | None, home: Path, member: str) -> Pat
         return Path(root)
     if card.name in COLLECTIONS and not member:
         raise UserError(f"dataset={card.name} needs dataset.root=FOLDER or dataset.name=NAME.")
-    for folder in _places(card, home, member):
+    if folder := _place(card, home, member):
         return folder
     fetched = member or (card.source and (card.source.downloads or card.source.by_hand))
     words = f"dataset={card.name}" + f" dataset.name={member}" * bool(member)
@@ -160,20 +159,19 @@ def _folder(card: Card, root: str | Path | None, home: Path, member: str) -> Pat
 def _layout(folder: Path, card: Card) -> Layout:
     """Return the layout of the card that matches the files in a folder."""
     first = card.shapes[0]
-    if len(card.shapes) == 1 or first.reader == FOLDER:
-        return first
-    for layout in card.shapes:
-        if _complete(folder, layout):
-            return layout
-    if any(map(exists, _files(folder, first))):
+    if layout := _complete(folder, card):
+        return layout
+    if len(card.shapes) == 1 or first.reader == FOLDER or any(map(exists, _files(folder, first))):
         return first
     expected = "; or ".join(", ".join(dict.fromkeys(one.files.values())) for one in card.shapes)
     there = ", ".join(sorted(item.name for item in folder.glob("*"))[:8]) or "nothing"
     raise UserError(f"Data set '{card.name}': expected {expected} in '{folder}', not {there}.")
 
 
-def _complete(folder: Path, layout: Layout) -> bool:
-    return bool(layout.files) and all(map(exists, _files(folder, layout)))
+def _complete(folder: Path, card: Card) -> Layout | None:
+    """Return the layout whose files are all in a folder."""
+    layouts = (one for one in card.shapes if one.files and all(map(exists, _files(folder, one))))
+    return next(layouts, None)
 
 
 def _files(folder: Path, layout: Layout) -> tuple[Path, Path]:
