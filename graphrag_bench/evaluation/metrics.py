@@ -38,9 +38,9 @@ MetricValues = Callable[[AnsweredQuestion], dict[str, float]]
 class Metric:
     """Metric with its name, meaning and direction.
 
-    `values` computes the metric for one answer; some need an optional `package`. Only metrics
-    with `values` can be listed in a data set's card (`metrics`) and in `evaluation.metrics`. If a
-    metric has several values, `gives` lists their names.
+    `values` computes the metric for one answer; some need an optional `package`. A metric without
+    `values` cannot be listed in a card or in `evaluation.metrics`. If a metric has several values,
+    `gives` lists their names.
     """
 
     name: str
@@ -63,12 +63,11 @@ class Metric:
         return [self.name]
 
 
+Compare = Callable[..., float | dict[str, float]]
+
+
 def _metric(
-    name: str,
-    meaning: str,
-    metric: Callable[..., float | dict[str, float]],
-    needs: str = "answers",
-    package: str = "",
+    name: str, meaning: str, metric: Compare, needs: str = "answers", package: str = ""
 ) -> Metric:
     def values(answered: AnsweredQuestion) -> dict[str, float]:
         if not (wanted := getattr(answered.gold, needs)):
@@ -87,9 +86,8 @@ def _choices(one: AnsweredQuestion) -> dict[str, float]:
 
 
 def _lists(one: AnsweredQuestion) -> dict[str, float]:
-    if not one.gold.answers:
-        return {}
-    scores = list_scores(one.answer, one.gold.answers, one.question)
+    golds = one.gold.answers
+    scores = list_scores(one.answer, golds, one.question) if golds else {}
     again = {f"{name}_in_graph": value for name, value in scores.items()}
     return scores | again if one.gold.in_graph else scores
 
@@ -174,11 +172,8 @@ def metric_values(names: Iterable[str], answered: AnsweredQuestion) -> dict[str,
     >>> metric_values(["accuracy", "exact_match"], asked)
     {'accuracy': 1.0, 'exact_match': 0.0}
     """
-    scores: dict[str, float] = {}
-    for name in names:
-        values = ANSWER_METRICS[name].values
-        scores |= values(answered) if values else {}
-    return scores
+    functions = (ANSWER_METRICS[name].values for name in names)
+    return {name: value for of in functions if of for name, value in of(answered).items()}
 
 
 def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> None:

@@ -6,10 +6,15 @@ question has no gold document or sentence.
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from graphrag_bench.evaluation.answers import TRIVIAL, Matching
+
+Ranks = Sequence[int] | None
+"""Ranks of documents, ascending from 1, of which several can be equal. None means 1, 2, 3, ..."""
 
 
 def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int | None) -> float:
@@ -32,20 +37,14 @@ def evidence_cut(packed: Sequence[str], cut: Sequence[str], evidence: Sequence[s
 
 
 def all_evidence(documents: Sequence[str], evidence: Sequence[str], k: int) -> float:
-    """Return 1.0 if all gold documents are among the first `k`, else 0.0.
-
-    >>> [all_evidence(["x", "a", "y", "b"], ["a", "b"], k) for k in (3, 4)]
-    [0.0, 1.0]
-    """
+    """Return 1.0 if all gold documents are among the first `k`, else 0.0."""
     return float(evidence_recall(documents, evidence, k) == 1.0)
 
 
 def reciprocal_rank(
-    documents: Sequence[str], evidence: Sequence[str], ranks: Sequence[int] | None = None
+    documents: Sequence[str], evidence: Sequence[str], ranks: Ranks = None
 ) -> float:
     """Return 1 / rank of the first gold document, or 0 if no gold document is ranked.
-
-    If documents share ranks, give the rank of each document in `ranks` (ascending, from 1).
 
     >>> reciprocal_rank(["x", "a", "y", "b"], ["a", "b"])
     0.5
@@ -56,16 +55,13 @@ def reciprocal_rank(
 
 
 def ndcg(
-    documents: Sequence[str],
-    evidence: Mapping[str, int],
-    k: int,
-    ranks: Sequence[int] | None = None,
+    documents: Sequence[str], evidence: Mapping[str, int], k: int, ranks: Ranks = None
 ) -> float:
     """Return nDCG@k of graded gold documents, in 0..1, as computed by trec_eval.
 
     `evidence` maps each gold document to its grade (1 or more), which is its gain. The discount is
     log2(1 + rank). The ideal ranking starts with all gold documents, even if the corpus lacks some
-    of them. `ranks` is as in `reciprocal_rank`; with shared ranks, the value is limited to 1.
+    of them. With shared ranks, the value is limited to 1.
     Source: Jarvelin & Kekalainen 2002.
 
     >>> round(ndcg(["x", "a", "y", "b"], {"a": 1, "b": 3}, k=4), 3)
@@ -103,23 +99,17 @@ class ContextItem:
     documents: tuple[str, ...] | None = None
 
 
-def within(items: Sequence[ContextItem], n_tokens: int | None) -> Sequence[ContextItem]:
+Items = Sequence[ContextItem]
+
+
+def within(items: Items, n_tokens: int | None) -> Items:
     """Return as many of the first items as fit into `n_tokens` tokens (None: all items)."""
-    total, first = 0, []
-    for item in items:
-        total += item.n_tokens
-        if n_tokens is not None and total > n_tokens:
-            break
-        first.append(item)
-    return first
+    totals = list(accumulate(item.n_tokens for item in items))
+    return items[: len(totals) if n_tokens is None else bisect_right(totals, n_tokens)]
 
 
-def evidence_within(
-    items: Sequence[ContextItem], evidence: Sequence[str], n_tokens: int | None = None
-) -> float:
-    """Return the recall of the gold documents in the first `n_tokens` of a context, in 0..1.
-
-    A document is found if any item contains text from it.
+def evidence_within(items: Items, evidence: Sequence[str], n_tokens: int | None = None) -> float:
+    """Return the recall of the gold documents with a text in the first `n_tokens`, in 0..1.
 
     >>> items = [ContextItem("chunk", "a", 60), ContextItem("report", "r", 60, documents=("b",))]
     >>> [evidence_within(items, ["b", "c"], n) for n in (100, 200)]
@@ -130,10 +120,7 @@ def evidence_within(
 
 
 def spans_within(
-    items: Sequence[ContextItem],
-    spans: Sequence[str],
-    matching: Matching,
-    n_tokens: int | None = None,
+    items: Items, spans: Sequence[str], matching: Matching, n_tokens: int | None = None
 ) -> float:
     """Return the fraction of gold sentences that occur in the first `n_tokens`, in 0..1.
 
@@ -149,7 +136,7 @@ def spans_within(
 
 
 def answer_within(
-    items: Sequence[ContextItem], answers: Sequence[Sequence[str]], matching: Matching
+    items: Items, answers: Sequence[Sequence[str]], matching: Matching
 ) -> float | None:
     """Return the fraction of gold answers that occur in some item as whole words, in 0..1.
 
@@ -163,8 +150,6 @@ def answer_within(
     words = replace(matching, containment="token_boundary")
     left_out = {"", *TRIVIAL}
     wanted = [[one for one in aliases if words.normal(one) not in left_out] for aliases in answers]
-    if not (wanted := [aliases for aliases in wanted if aliases]):
-        return None
     finders = [words.finder(item.text) for item in items if item.text]
-    hits = (any(holds(alias) for holds in finders for alias in aliases) for aliases in wanted)
-    return sum(hits) / len(wanted)
+    hits = [any(find(one) for find in finders for one in aliases) for aliases in wanted if aliases]
+    return sum(hits) / len(hits) if hits else None

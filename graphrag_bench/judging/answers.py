@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -89,8 +90,8 @@ def select_measures(
     for name in metrics:
         if name not in MEASURES:
             raise unknown("judged metric", name, MEASURES)
-    if stored is not None and any("context" in MEASURES[name].needs for name in metrics):
-        stored.require_steps()
+        if stored is not None and "context" in MEASURES[name].needs:
+            stored.require_steps()
     wanted = metrics or [name for name, one in MEASURES.items() if not one.named]
     return {name: MEASURES[name] for name in MEASURES if name in wanted}
 
@@ -100,9 +101,9 @@ def judge_answers(
 ) -> list[Row]:
     """Judge the first `limit` answers of a run, and return all judgements of the run.
 
-    Stored judgements are reused, and failed calls are repeated. Raises UserError if the run has no
-    answers, if all metrics need contexts but none are stored, or if another process is judging the
-    run. Raises RunStopped if no further call can succeed.
+    Failed calls are repeated. Raises UserError if the run has no answers, if all metrics need
+    contexts but none are stored, or if another process is judging the run. Raises RunStopped if no
+    further call can succeed.
     """
     dataset, folder = stored.require_dataset(), stored.folder.path
     wanted, cases = select_measures(metrics, stored), _cases(stored, limit)
@@ -123,7 +124,9 @@ def judge_answers(
                 if lost := len(todo[name]) - len(part):
                     progress.say(f"{name}: the contexts of {lost} answers {LOST_CONTEXTS}")
             if part:
-                _judge(folder, name, part, models, progress)
+                llm = attached_judge(models, Ledger(folder / LEDGER), name)
+                rows_of = partial(_rows_of, name, models, llm)
+                in_blocks(folder / JUDGED, part, rows_of, f"judging {name}", progress)
         rows = sort_rows(judged_rows(folder), [q.id for q in dataset.questions], list(MEASURES))
         write_rows(folder / JUDGED, rows)
     return rows
@@ -143,18 +146,18 @@ def max_calls(
 def _cases(stored: StoredRun, limit: int | None) -> list[AnswerToJudge]:
     dataset = stored.require_dataset()
     rows = {name: row for name, row in stored.rows.items() if row["status"] == "answered"}
-    chosen = [question for question in dataset.interleaved() if question.id in rows][:limit]
-    if not chosen:
-        raise UserError(f"{stored.folder.path} has no answers to judge (answer=off).")
-    listed = KGQA in dataset.card.metrics
-    return [
+    cases = [
         AnswerToJudge(
-            one.id, one.text, rows[one.id]["answer"], dataset.gold[one.id].answers, listed=listed,
+            one.id, one.text, rows[one.id]["answer"], dataset.gold[one.id].answers,
+            listed=KGQA in dataset.card.metrics,
             context=digest(recorded) if (recorded := rows[one.id].get("context")) else "",
             statements=dataset.gold[one.id].statements,
         )
-        for one in chosen
-    ]  # fmt: skip
+        for one in dataset.interleaved() if one.id in rows
+    ][:limit]  # fmt: skip
+    if not cases:
+        raise UserError(f"{stored.folder.path} has no answers to judge (answer=off).")
+    return cases
 
 
 def _todo(
@@ -170,22 +173,16 @@ def _todo(
     return [case for case in known if judged.get(case.id) != measure.fingerprint(case)]
 
 
-def _judge(
-    folder: Path, name: str, cases: Sequence[AnswerToJudge], models: Models, progress: Progress
-) -> None:
-    measure = MEASURES[name]
-    key = measure.key(name, models)
-    llm = attached_judge(models, Ledger(folder / LEDGER), name)
-
-    def rows_of(part: Sequence[AnswerToJudge]) -> list[Row]:
-        judged = judge(measure.metric, llm, lambda: models.embedder, part)
-        return [
-            {"question": case.id, **vars(one), "reason": one.reason[:300],
-             "of": measure.fingerprint(case), **key}
-            for case, one in zip(part, judged, strict=True)
-        ]  # fmt: skip
-
-    in_blocks(folder / JUDGED, cases, rows_of, f"judging {name}", progress)
+def _rows_of(
+    name: str, models: Models, llm: ChatModel, cases: Sequence[AnswerToJudge]
+) -> list[Row]:
+    measure, key = MEASURES[name], MEASURES[name].key(name, models)
+    judged = judge(measure.metric, llm, lambda: models.embedder, cases)
+    return [
+        {"question": case.id, **vars(one), "reason": one.reason[:300],
+         "of": measure.fingerprint(case), **key}
+        for case, one in zip(cases, judged, strict=True)
+    ]  # fmt: skip
 
 
 def judging_lock(folder: Path, lock: str) -> AbstractContextManager[None]:
@@ -200,12 +197,11 @@ def attached_judge(models: Models, ledger: Ledger, name: str) -> ChatModel:
     return models.llm_judge.attached(log=ledger.logger("judge", name), gate=gate)
 
 
+RowsOf = Callable[[Sequence[T]], list[Row]]
+
+
 def in_blocks(
-    file: Path,
-    todo: Sequence[T],
-    rows_of: Callable[[Sequence[T]], list[Row]],
-    message: str,
-    progress: Progress,
+    file: Path, todo: Sequence[T], rows_of: RowsOf[T], message: str, progress: Progress
 ) -> None:
     """Judge items in blocks, and append the judgements of each block to a file."""
     with progress.task(message, len(todo)) as advance:

@@ -27,6 +27,7 @@ from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_format
 from graphrag_bench.prompts import Prompt
+from graphrag_bench.report.rows import group_by
 from graphrag_bench.values import DECIMALS
 
 MAX_TOKENS = 1024
@@ -54,6 +55,16 @@ _ENTRY = re.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*(.*?)\s*$")
 _BETWEEN = re.compile(r"[\n;,/]|\b(?:and|or|nor)\b", re.IGNORECASE)
 _CLAUSES = re.compile(r"[.!?;:\n]+|\b(?:but|however|though|although|yet)\b", re.IGNORECASE)
 _APOLOGY = re.compile(r"(?:i am |i.?m )?(?:very )?(?:sorry|unfortunately|i apologi[sz]e)")
+
+
+class NothingToJudge(Exception):
+    """Raised if an answer has nothing to judge, for example if it makes no statement."""
+
+
+Supported = create_model("Supported", number=(int, ...), supported=(bool, ...))
+_GoldStatement = create_model("_GoldStatement", text=(str, ...), found=(bool, ...))
+_Verdicts = create_model("_Verdicts", verdicts=(list[Supported], ...))  # type: ignore[valid-type]
+_Recalled = create_model("_Recalled", statements=(list[_GoldStatement], ...))  # type: ignore[valid-type]
 _Statements = create_model("_Statements", statements=(list[str], ...))
 _Offered = create_model("_Offered", offered=(list[str], ...))
 _Agreed = create_model("_Agreed", agrees=(bool, ...))
@@ -62,26 +73,6 @@ _Useful = create_model("_Useful", useful=(list[int], ...))
 _Classed = create_model("_Classed", supported=(list[int], ...), missing=(list[int], ...))
 _Numbered = create_model("_Numbered", held=(list[int], ...))
 _Rated = create_model("_Rated", score=(Literal[0, 1, 2], ...))
-
-
-class Supported(BaseModel):
-    """The judge's verdict on one statement, identified by its number."""
-
-    number: int
-    supported: bool
-
-
-class _GoldStatement(BaseModel):
-    text: str
-    found: bool
-
-
-_Verdicts = create_model("_Verdicts", verdicts=(list[Supported], ...))
-_Recalled = create_model("_Recalled", statements=(list[_GoldStatement], ...))
-
-
-class NothingToJudge(Exception):
-    """Raised if an answer has nothing to judge, for example if it makes no statement."""
 
 
 @dataclass(frozen=True)
@@ -123,15 +114,8 @@ class Judgement:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Ask:
-    """Prompt for the judge with the schema of its reply; `purpose` appears in error messages."""
-
-    purpose: str
-    chat: Chat
-    reply: type[BaseModel]
-
-
+Ask = tuple[str, Chat, type[BaseModel]]
+"""Purpose for error messages, prompt for the judge, and schema of its reply."""
 Judging = Generator[Ask, Any, float]
 LoadEmbedder = Callable[[], Embedder]
 JudgedMetric = Callable[[AnswerToJudge, LoadEmbedder], Judging]
@@ -145,29 +129,28 @@ def judge(
     judgements: dict[int, Judgement] = {}
     replies: dict[int, Any] = dict.fromkeys(range(len(cases)))
     while replies:
-        asks: dict[int, Ask] = {}
+        asked: dict[tuple[str, type[BaseModel]], dict[int, Chat]] = {}
         for row, reply in replies.items():
-            if isinstance(reply, CallFailed):
-                judgements[row] = Judgement(None, "failed", str(reply))
-                continue
             try:
-                if isinstance(reply, UnreadableReply):
+                if isinstance(reply, CallFailed | UnreadableReply):
                     raise reply
-                asks[row] = judgings[row].send(reply)
+                purpose, chat, schema = judgings[row].send(reply)
+                asked.setdefault((purpose, schema), {})[row] = chat
             except StopIteration as end:
                 judgements[row] = Judgement(round(end.value, DECIMALS))
+            except CallFailed as error:
+                judgements[row] = Judgement(None, "failed", str(error))
             except UnreadableReply as error:
                 judgements[row] = Judgement(None, "unreadable", str(error))
             except NothingToJudge as error:
                 judgements[row] = Judgement(None, "nothing", str(error))
         replies = {}
-        for kind in dict.fromkeys((one.purpose, one.reply) for one in asks.values()):
-            rows = [row for row, one in asks.items() if (one.purpose, one.reply) == kind]
+        for (purpose, schema), chats in asked.items():
             answers = ask_each(
-                llm, [asks[row].chat for row in rows], json_format(kind[1], kind[0]),
-                max_tokens=MAX_TOKENS, items=[cases[row].id for row in rows],
+                llm, list(chats.values()), json_format(schema, purpose),
+                max_tokens=MAX_TOKENS, items=[cases[row].id for row in chats],
             )  # fmt: skip
-            replies |= zip(rows, answers, strict=True)
+            replies |= zip(chats, answers, strict=True)
     return [judgements[row] for row in range(len(cases))]
 
 
@@ -196,7 +179,7 @@ def refuses(answer: str, golds: Sequence[str] = ()) -> bool:
 def claims(case: AnswerToJudge, text: str) -> Generator[Ask, Any, list[str]]:
     """Ask which statements a text makes in answer to the question (Es et al. 2024, section 3)."""
     chat = STATEMENTS.render({"question": case.question, "answer": text})
-    reply = yield Ask("statements", chat, _Statements)
+    reply = yield "statements", chat, _Statements
     return [claim for claim in reply.statements if claim.strip()]
 
 
@@ -220,21 +203,18 @@ def correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     elif short and len(entries) >= LONG_LIST:
         offered = entries
     else:
-        reply = yield Ask("offered", OFFERED.render({**shared, "answer": answer}), _Offered)
+        reply = yield "offered", OFFERED.render({**shared, "answer": answer}), _Offered
         offered = reply.offered
     if (mark := _mark(offered, case)) is not None:
         return mark
-    distinct: dict[str, str] = {}
-    for text in filter(plain, offered):
-        distinct.setdefault(plain(text), text)
-    chat = AGREES.render({**shared, "golds": case.golds, "offered": list(distinct.values())})
-    reply = yield Ask("agrees", chat, _Agreed)
+    distinct = group_by(filter(plain, offered), plain).values()
+    chat = AGREES.render({**shared, "golds": case.golds, "offered": [one for one, *_ in distinct]})
+    reply = yield "agrees", chat, _Agreed
     return float(reply.agrees)
 
 
 def _entries(text: str) -> list[str]:
-    parts = (_ENTRY.sub(r"\1", part) for part in _BETWEEN.split(text))
-    return [part for part in parts if part]
+    return list(filter(None, (_ENTRY.sub(r"\1", part) for part in _BETWEEN.split(text))))
 
 
 def plain(text: str) -> str:
@@ -266,7 +246,7 @@ def faithfulness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     if not claimed:
         raise NothingToJudge("the answer makes no statement")
     chat = SUPPORTED.render({"statements": claimed, "passages": case.passages})
-    reply = yield Ask("supported", chat, _Verdicts)
+    reply = yield "supported", chat, _Verdicts
     n = len(claimed)
     if sorted(one.number for one in reply.verdicts) != list(range(1, n + 1)):
         raise UnreadableReply("supported", f"{len(reply.verdicts)} verdicts on {n} statements")
@@ -282,7 +262,7 @@ def relevance(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     if case.refused:
         return 0.0
     chat = QUESTIONS.render({"answer": case.answer, "n": N_QUESTIONS})
-    reply = yield Ask("asked back", chat, _AskedBack)
+    reply = yield "asked back", chat, _AskedBack
     questions = [text for text in reply.questions if text.strip()][:N_QUESTIONS]
     if not questions:
         raise UnreadableReply("asked back", "no question")
@@ -298,7 +278,7 @@ def recall(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """
     if not case.passages:
         return 0.0
-    reply = yield Ask("context recall", RECALL.render(_with_gold(case)), _Recalled)
+    reply = yield "context recall", RECALL.render(_with_gold(case)), _Recalled
     if not reply.statements:
         raise UnreadableReply("context recall", "no statement of the reference answer")
     return fmean(one.found for one in reply.statements)
@@ -312,7 +292,7 @@ def precision(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """
     if not case.passages:
         return 0.0
-    reply = yield Ask("context precision", PRECISION.render(_with_gold(case)), _Useful)
+    reply = yield "context precision", PRECISION.render(_with_gold(case)), _Useful
     ranks = sorted(in_range(reply.useful, len(case.passages), "context precision", "pieces"))
     return fmean(n / rank for n, rank in enumerate(ranks, 1)) if ranks else 0.0
 
@@ -337,7 +317,7 @@ def answer_correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     f1 = 0.0
     if texts:
         chat = CLASSED.render({"question": case.question, "answer": texts, "gold": golds})
-        reply = yield Ask("correctness", chat, _Classed)
+        reply = yield "correctness", chat, _Classed
         true = len(in_range(reply.supported, len(texts), "correctness", "statements"))
         missed = len(in_range(reply.missing, len(golds), "correctness", "statements"))
         f1 = round(2 * true / (true + len(texts) + missed), DECIMALS) if true else 0.0
@@ -363,7 +343,7 @@ def coverage(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
         return 0.0
     golds = yield from _gold_claims(case)
     chat = COVERED.render({"question": case.question, "statements": golds, "answer": case.answer})
-    return (yield from _share(Ask("statements held", chat, _Numbered), len(golds)))
+    return (yield from _share(chat, len(golds)))
 
 
 def evidence_statements(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
@@ -374,15 +354,14 @@ def evidence_statements(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """
     if not case.passages:
         return 0.0
-    statements = list(case.statements)
-    texts = {"question": case.question, "statements": statements, "passages": case.passages}
-    chat = EVIDENCE.render(texts)
-    return (yield from _share(Ask("statements held", chat, _Numbered), len(statements)))
+    shared = {"question": case.question, "statements": case.statements}
+    chat = EVIDENCE.render({**shared, "passages": case.passages})
+    return (yield from _share(chat, len(case.statements)))
 
 
-def _share(ask: Ask, n: int) -> Judging:
-    reply = yield ask
-    return len(in_range(reply.held, n, ask.purpose, "statements")) / n
+def _share(chat: Chat, n: int) -> Judging:
+    reply = yield "statements held", chat, _Numbered
+    return len(in_range(reply.held, n, "statements held", "statements")) / n
 
 
 def context_relevance(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
@@ -397,5 +376,5 @@ def context_relevance(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     if text in case.question:
         return 0.0
     chat = RATED.render({"question": case.question, "passages": case.passages})
-    reply = yield Ask("context relevance", chat, _Rated)
+    reply = yield "context relevance", chat, _Rated
     return float(reply.score / 2)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations, islice, permutations, product
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -23,6 +22,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_format
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
+from graphrag_bench.report.comparisons import Scopes
 from graphrag_bench.report.rows import regime_of
 from graphrag_bench.run.folder import Row, read_lines, write_rows
 from graphrag_bench.run.models import Models
@@ -48,8 +48,6 @@ TIE = "tie"
 VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
 VerdictKey = tuple[str, str, str, str, str]
 """Keys of two runs, criterion, judge, and protocol."""
-Scopes = Mapping[str, str | None]
-"""Scope of each question, for example the document that the question is about."""
 
 
 def parse_criteria(names: Sequence[str]) -> tuple[str, ...]:
@@ -136,12 +134,12 @@ class Duel:
 class HeadToHead:
     """Comparison of the runs A and B by one criterion over `n` questions judged in both orders.
 
-    `missing` is the number of questions without both verdicts. `rate` is the win rate of A, and
-    `longer` is the win rate of longer answers. Ties count half in both rates. `flips` is the
-    fraction of questions whose winner changes with the order, and `first` is the fraction of
-    verdicts for the answer that was shown first. Equal answers are left out of `flips` and `first`.
-    A mean over zero questions is None. The p-value and the intervals treat the questions of a scope
-    as a cluster. `names` has the titles of A and B, and the criterion.
+    `missing` is the number of other questions. `rate` is the win rate of A, and `longer` is the win
+    rate of longer answers. Ties count half in both rates. `flips` is the fraction of questions
+    whose winner changes with the order, and `first` is the fraction of verdicts for the answer that
+    was shown first. Equal answers are left out of `flips` and `first`. A mean over zero questions
+    is None. `p` and the intervals treat the questions of a scope as a cluster. `names` has the
+    titles of A and B, and the criterion.
     """
 
     n: int
@@ -166,10 +164,10 @@ def head_to_head(
 ) -> HeadToHead:
     """Return the comparison of the runs A and B, given the points of A.
 
-    `verdicts` has two rows with a column for each question. The first row has the points of A when
-    A's answer is shown first, and the second row when it is shown second. A win gives 1 point, a
-    loss 0 points and an equal answer 0.5 points; NaN means that there is no verdict. `longer` is
-    positive if A's answer is longer than B's answer, and negative if it is shorter.
+    `verdicts` has a column for each question. Its first row has the points of A when A's answer is
+    shown first, and its second row when it is shown second. A win gives 1 point, a loss 0 and an
+    equal answer 0.5; NaN means that there is no verdict. `longer` is positive if A's answer is
+    longer than B's answer, and negative if it is shorter.
 
     >>> result = head_to_head([[1, 1, 0, 1], [1, 0, 0, 1]])
     >>> result.rate.mean, (result.wins, result.ties, result.losses)
@@ -218,10 +216,10 @@ class AnswerPairs:
         n_alike = Counter(str(run.metrics["title"]) for run in runs)
         answers, titles = {}, {}
         for run in runs:
-            key, title, rows = run.folder.path.name, str(run.metrics["title"]), run.rows
+            key, title = run.folder.path.name, str(run.metrics["title"])
             titles[key] = title if n_alike[title] == 1 else f"{title} {key[:6]}"
-            answered = [name for name, row in rows.items() if row["status"] == "answered"]
-            answers[key] = {name: rows[name]["answer"] for name in answered}
+            answers[key] = {name: row["answer"] for name, row in run.rows.items()
+                            if row["status"] == "answered"}  # fmt: skip
         shared = (
             (one.id, one.text)
             for one in sets[0].interleaved()
@@ -304,27 +302,25 @@ class PairJudging:
             pair = sorted((row["first"], row["second"]))
             return row["question"], *pair, row["first"], CRITERIA.index(row["criterion"])
 
+        file = self.folder / VERDICTS
         with judging_lock(self.folder, "compare.lock"):
-            file = self.folder / VERDICTS
-            judge = attached_judge(self.models, self.models.ledger, "compare")
-            rows_of = partial(self._rows_of, judge)
+            rows_of = partial(
+                self._rows_of, attached_judge(self.models, self.models.ledger, "compare")
+            )
             in_blocks(file, self.pending(), rows_of, "comparing, both orders", progress)
-            rows = sorted(verdict_rows(self.folder), key=place)
-            write_rows(file, rows)
+            write_rows(file, rows := sorted(verdict_rows(self.folder), key=place))
         return rows
 
     def _rows_of(self, judge: ChatModel, duels: Sequence[Duel]) -> list[Row]:
-        asked = [duel for duel in duels if duel.winner is None]
-        fields: dict[str, Any] = {name: (self.protocol.choice, ...) for name in self.criteria}
+        asked, protocol = [duel for duel in duels if duel.winner is None], self.protocol
+        fields: dict[str, Any] = {name: (protocol.choice, ...) for name in self.criteria}
         shown = ({"question": duel.text, "first": duel.answers[0], "second": duel.answers[1],
                   "criteria": self.criteria} for duel in asked)  # fmt: skip
         replies = ask_each(
-            judge,
-            [self.protocol.prompt.render(variables) for variables in shown],
+            judge, list(map(protocol.prompt.render, shown)),
             json_format(create_model("Choices", **fields), "compare"),
-            max_tokens=self.protocol.max_tokens,
-            items=[duel.question for duel in asked],
-        )
+            max_tokens=protocol.max_tokens, items=[duel.question for duel in asked],
+        )  # fmt: skip
         by_duel = dict(zip(asked, replies, strict=True))
         how = {"judge": self.models.identity("llm_judge"), "protocol": self.protocol.name}
         return [
@@ -367,16 +363,6 @@ def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, floa
             of_pair = won.setdefault((one, other, *how), {})
             of_pair.setdefault(row["question"], {})[row["first"]] = points
     return won
-
-
-def stored_points(home: Path) -> dict[VerdictKey, dict[str, float]]:
-    """Return the mean points of questions judged in both orders, by key and question."""
-    files = sorted(home.glob(f"comparisons/*/{VERDICTS}"))
-    won = points_won(row for path in files for row in read_lines(path))
-    return {
-        compared: {name: fmean(two.values()) for name, two in by.items() if len(two) == 2}
-        for compared, by in won.items()
-    }
 
 
 def mean_of(values: Mapping[str, float | None], scopes: Scopes) -> Mean | None:

@@ -21,7 +21,6 @@ from graphrag_bench.report.rows import group_by
 from graphrag_bench.run.folder import RunFolder, read_json
 
 HEADS = ("code", "question", "A", "B", "verdict")
-_TEXTS = HEADS[1:4]
 _CONVERTED = re.compile(r"(?![1-9]\d{,10}$)(?=.*\d).{,30}$|(true|false)$", re.I)
 """Texts that a spreadsheet may convert into a number, a date or a truth value."""
 _SEPARATOR = re.compile(r'"?sep=([^\r\n]).*\n', re.I)
@@ -41,15 +40,13 @@ def write_sheet(judging: PairJudging, n: int, file: Path, seed: int) -> int:
     codes = rng.permutation(sorted(duels)).tolist()
     types = group_by(codes, lambda code: gold[duels[code].question].type).values()
     places = {code: (n - 0.5) / len(of) for of in types for n, code in enumerate(of, 1)}
-    shown, rows = {}, []
-    for code in sorted(codes, key=places.__getitem__):
-        duel = duels[code]
-        shown[code] = duel.second if rng.integers(2) else duel.first
-        rows.append((code, *map(safe_text, _texts(duel, shown[code])), ""))
+    codes.sort(key=places.__getitem__)
+    shown = {code: duels[code].second if rng.integers(2) else duels[code].first for code in codes}
+    rows = [(code, *map(safe_text, _texts(duels[code], shown[code])), "") for code in codes[:n]]
     RunFolder(judging.folder).write_json(f"sheet-{seed}.json", {"seed": seed, "A": shown})
     with file.open("w", encoding="utf-8-sig", newline="") as out:
-        csv.writer(out).writerows([HEADS, *rows[:n]])
-    return len(rows[:n])
+        csv.writer(out).writerows([HEADS, *rows])
+    return len(rows)
 
 
 def _texts(duel: Duel, a: str) -> tuple[str, str, str]:
@@ -109,7 +106,7 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
             )
         duel, a = pairs[code]
         b = duel.second if a == duel.first else duel.first
-        texts = zip(_TEXTS, _texts(duel, a), strict=True)
+        texts = zip(HEADS[1:4], _texts(duel, a), strict=True)
         if changed := [name for name, of in texts if not is_same(row[name] or "", of, ascii_only)]:
             raise UserError(
                 f"{file}, row {number}, column {', column '.join(changed)}: the text has changed "
@@ -118,9 +115,8 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
         names = {"a": a, "b": b, "tie": TIE, "": ""}
         if (winner := names.get(verdict.casefold())) is None:
             raise UserError(f"{file}, row {number}: verdict '{verdict}' is not A, B or tie.")
+        winners |= {duel.question: winner} if winner else {}
         n_blank += not winner
-        if winner:
-            winners[duel.question] = winner
     if not winners:
         raise UserError(f"{file}: all {n_blank} verdicts are blank.")
     return winners, n_blank
@@ -139,8 +135,7 @@ def agreement_table(judging: PairJudging, people: Mapping[str, str], n_blank: in
         points = won.get((labels[0], labels[1], criterion), {})
         both = {q: sum(points[q].values()) for q in people if len(points.get(q, {})) == 2}
         judge = {q: {2.0: labels[0], 0.0: labels[1]}.get(total, TIE) for q, total in both.items()}
-        same = mean_of({q: float(people[q] == judge[q]) for q in judge}, {})
-        if same is None:
+        if (same := mean_of({q: float(people[q] == judge[q]) for q in judge}, {})) is None:
             raise UserError(
                 "The judge has no verdict on these pairs. Run the command without --read first."
             )
@@ -151,8 +146,8 @@ def agreement_table(judging: PairJudging, people: Mapping[str, str], n_blank: in
         if not np.isnan(value := kappa(counts)):
             low, high = np.nanpercentile(kappa(drawn.reshape(-1, 3, 3)), _ENDS)
             shown = f"{value:.2f}{format_interval(low, high, same.n)}"
-        missing = str(len(people) - same.n)
-        rows.append((criterion, str(same.n), missing, format_mean(same.stored()), shown))
+        numbers = str(same.n), str(len(people) - same.n)
+        rows.append((criterion, *numbers, format_mean(same.stored()), shown))
     heads = ("criterion", "n", "missing", "agreement [95 %]", "kappa [95 %]")
     notes = (
         f"{len(people)} rows filled, {n_blank} blank; missing: no verdict of the judge",

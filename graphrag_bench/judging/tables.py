@@ -7,24 +7,17 @@ from pathlib import Path
 from statistics import fmean
 
 from graphrag_bench.evaluation.statistics import Mean, holm
-from graphrag_bench.judging.pairs import HeadToHead, Scopes, VerdictKey, mean_of, stored_points
+from graphrag_bench.judging.pairs import VERDICTS, HeadToHead, VerdictKey, mean_of, points_won
 from graphrag_bench.report import rendering
+from graphrag_bench.report.comparisons import Scopes
 from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import MISSING, Table, format_interval, p_column
+from graphrag_bench.run.folder import read_lines
 from graphrag_bench.run.judged import judged_rows, judged_values
 
 Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 """Judged values by judge, metric and question."""
 _OF_MATCH = ("A", "B", "criterion")
-_TIES = (
-    "a tie counts half: the winner changed with the order, or the answers are equal and were not "
-    "judged; missing: one of the two verdicts failed or could not be read"
-)
-_OF_AUDIT = (
-    "flips: share of pairs whose winner changed with the order; first answer wins: share of "
-    "verdicts for the answer shown first (50 % if unbiased); equal answers are left out of both",
-    "longer answer wins: share of pairs whose longer answer wins; a tie counts half",
-)
 
 
 def match_table(caption: str, rates: Sequence[HeadToHead]) -> Table:
@@ -36,7 +29,8 @@ def match_table(caption: str, rates: Sequence[HeadToHead]) -> Table:
         p = rendering.format_p(next(ps)) if one.n else MISSING
         rows.append((*one.names, *map(str, counts), _percent(one.rate), p))
     notes = (
-        _TIES,
+        "a tie counts half: the winner changed with the order, or the answers are equal and were "
+        "not judged; missing: one of the two verdicts failed or could not be read",
         f"intervals are 95 % bootstrap over {_drawn(rates)}",
         f"p: two-sided paired permutation test (mid-p), Holm over the {n_tests} tests",
     )
@@ -51,7 +45,13 @@ def _drawn(rates: Sequence[HeadToHead]) -> str:
 def audit_table(rates: Sequence[HeadToHead]) -> Table:
     """Return a table of the judge's position and length biases by pair of runs and criterion."""
     rows = [(*one.names, *map(_percent, (one.flips, one.first, one.longer))) for one in rates]
-    notes = (f"intervals as above, over {_drawn(rates)}", *_OF_AUDIT)
+    notes = (
+        f"intervals as above, over {_drawn(rates)}",
+        "flips: share of pairs whose winner changed with the order; first answer wins: share of "
+        "verdicts for the answer shown first (50 % if unbiased); equal answers are left out of "
+        "both",
+        "longer answer wins: share of pairs whose longer answer wins; a tie counts half",
+    )
     heads = ("flips [95 %]", "first answer wins [95 %]", "longer answer wins [95 %]")
     return Table("the judge", (*_OF_MATCH, *heads), tuple(rows), notes, texts=_OF_MATCH)
 
@@ -92,7 +92,13 @@ class StoredVerdicts:
 
     @cached_property
     def _points(self) -> dict[VerdictKey, dict[str, float]]:
-        return stored_points(self.home)
+        """The mean points of questions judged in both orders, by key and question."""
+        files = sorted(self.home.glob(f"comparisons/*/{VERDICTS}"))
+        won = points_won(row for path in files for row in read_lines(path))
+        return {
+            compared: {name: fmean(two.values()) for name, two in by.items() if len(two) == 2}
+            for compared, by in won.items()
+        }
 
     def judges(self, first: str, second: str, criterion: str) -> list[tuple[str, str]]:
         """Return the (judge, protocol) pairs that compared two runs by a criterion, sorted."""
@@ -115,6 +121,6 @@ class StoredVerdicts:
         """Return the mean of a metric over a run, in 0..1, by judge. The judges are sorted."""
         if (folder, metric) not in self._judged:
             values = sorted(judged_values(judged_rows(folder)).items())
-            means = {judge: mean_of(metrics.get(metric, {}), scopes) for judge, metrics in values}
-            self._judged[folder, metric] = {judge: mean for judge, mean in means.items() if mean}
+            means = ((judge, mean_of(of.get(metric, {}), scopes)) for judge, of in values)
+            self._judged[folder, metric] = {judge: mean for judge, mean in means if mean}
         return self._judged[folder, metric]

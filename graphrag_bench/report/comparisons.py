@@ -20,6 +20,8 @@ _MATCHED_FIELDS = (
 """Fields by which a run is matched with one of several runs of the baseline."""
 QuestionScores = Mapping[str, Mapping[str, float]]
 """The metrics of each question, by question id."""
+Scopes = Mapping[str, str | None]
+"""Scope of each question, for example the document that the question is about."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class ScoredRun:
 
     metrics: RunMetrics
     scores: QuestionScores
-    scopes: Mapping[str, str | None] = field(default_factory=dict)
+    scopes: Scopes = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,9 @@ class Comparison:
     """Difference between the run of a method and the run of the baseline on one metric.
 
     `place` is the position of the method's run among the compared runs. `baseline` is the unique
-    title of the baseline's run. `baseline_title` leaves out the settings that distinguish
-    the `n_baselines` runs of the baseline on the data set. `n` is the larger of the two runs'
-    numbers of questions with the metric. `p` is corrected by Holm's method for `n_tests` tests.
+    title of the baseline's run; `baseline_title` leaves out what distinguishes the `n_baselines`
+    runs of the baseline on the data set. `n` is the larger of the two runs' numbers of questions
+    with the metric. `p` is corrected by Holm's method for `n_tests` tests.
     """
 
     place: int
@@ -70,15 +72,13 @@ def comparisons(
             continue
         first, second = runs[other["row"]], runs[run["row"]]
         compared = metrics or usual_metrics(chain.from_iterable(second.scores.values()))
+        titles = str(run["title"]), str(other["title"]), str(first.metrics["title"])
         of_set = (baseline, run["dataset"])
         n_baselines = sum((one["method"], one["dataset"]) == of_set for one in named)
         pairs = paired_differences(first.scores, second.scores, second.scopes, compared)
-        for metric, difference in pairs:
+        for metric, gap in pairs:
             n = max(sum(metric in of for of in one.scores.values()) for one in (first, second))
-            titles = str(run["title"]), str(other["title"]), str(first.metrics["title"])
-            found.append(
-                Comparison(run["row"], *titles, metric, difference, n, n_baselines=n_baselines)
-            )
+            found.append(Comparison(run["row"], *titles, metric, gap, n, n_baselines=n_baselines))
     families = group_by(found, lambda row: row.metric)
     ps = {name: iter(holm([row.difference.p for row in of])) for name, of in families.items()}
     sizes = {name: len(of) for name, of in families.items()}
@@ -103,11 +103,9 @@ def comparison_table(compared: Sequence[Comparison]) -> Table | None:
         *selection_notes(compared),
     )
     cells = tuple(
-        (
-            row.method, row.baseline, row.metric, f"{one.n}" + f" of {row.n}" * (one.n != row.n),
-            format_difference(one), format_p(row.p), f"{one.wins}/{one.ties}/{one.losses}",
-            MISSING if one.detectable is None else f"{one.detectable:.3f}",
-        )
+        (row.method, row.baseline, row.metric, f"{one.n}" + f" of {row.n}" * (one.n != row.n),
+         format_difference(one), format_p(row.p), f"{one.wins}/{one.ties}/{one.losses}",
+         MISSING if one.detectable is None else f"{one.detectable:.3f}")
         for row, one in ((row, row.difference) for row in compared)
     )  # fmt: skip
     caption = f"differences from {', '.join(dict.fromkeys(row.baseline for row in compared))}"
@@ -143,10 +141,7 @@ def _shared(metric: str, first: QuestionScores, second: QuestionScores) -> list[
 
 
 def paired_differences(
-    first: QuestionScores,
-    second: QuestionScores,
-    scopes: Mapping[str, str | None],
-    metrics: Iterable[str],
+    first: QuestionScores, second: QuestionScores, scopes: Scopes, metrics: Iterable[str]
 ) -> Iterator[tuple[str, Difference]]:
     """Yield the paired difference (second minus first) on each metric over the shared questions."""
     for metric in metrics:
@@ -158,20 +153,18 @@ def paired_differences(
 
 def format_difference(difference: Difference) -> str:
     """Return the signed mean of a difference with its interval: `+0.120 [+0.050, +0.190]`."""
-    low, high = difference.low, difference.high
-    return f"{difference.mean:+.3f}{format_interval(low, high, difference.n, '+.3f')}"
+    interval = format_interval(difference.low, difference.high, difference.n, "+.3f")
+    return f"{difference.mean:+.3f}{interval}"
 
 
 def difference_table(
-    caption: str, first: QuestionScores, second: QuestionScores, scopes: Mapping[str, str | None]
+    caption: str, first: QuestionScores, second: QuestionScores, scopes: Scopes
 ) -> Table:
     """Return a table that compares two runs on all metrics that both have."""
     metrics = dict.fromkeys(chain.from_iterable(first.values()))
     cells = tuple(
-        (
-            metric, str(one.n), f"{one.first:.3f}", f"{one.second:.3f}", format_difference(one),
-            format_p(one.p), str(one.wins), str(one.ties), str(one.losses),
-        )
+        (metric, str(one.n), f"{one.first:.3f}", f"{one.second:.3f}", format_difference(one),
+         format_p(one.p), *map(str, (one.wins, one.ties, one.losses)))
         for metric, one in paired_differences(first, second, scopes, metrics)
     )  # fmt: skip
     notes = (
@@ -196,9 +189,6 @@ def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> st
 
 def settings_that_differ(first: RunMetrics, second: RunMetrics) -> list[tuple[str, str, str]]:
     """Return (path, value in A, value in B) for each setting, model or corpus that differs."""
-    a, b = (
-        {name: MISSING if value == "" else str(value) for name, value in settings.items()}
-        for settings in map(rows.recorded_settings, (first, second))
-    )
-    values = [(name, a.get(name, MISSING), b.get(name, MISSING)) for name in sorted({*a, *b})]
-    return [row for row in values if row[1] != row[2]]
+    a, b = map(rows.recorded_settings, (first, second))
+    values = ((name, *(str(of.get(name, "")) or MISSING for of in (a, b))) for name in {*a, *b})
+    return sorted((name, one, two) for name, one, two in values if one != two)

@@ -1,13 +1,13 @@
 """Notes under a table of runs: models, sources and warnings from each `metrics.json`."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
 from graphrag_bench.embedding.long_texts import TextLengths
 from graphrag_bench.report import rows
 from graphrag_bench.report.rendering import FEW
-from graphrag_bench.report.rows import RunMetrics, group_by, regime_of, unverified
+from graphrag_bench.report.rows import RunMetrics, Runs, group_by, regime_of, unverified
 
 MOST_UNEQUAL = 1.1
 """Ratio between two mean context lengths above which a table gets a warning."""
@@ -33,7 +33,7 @@ class Note:
 _warning = partial(Note, warns=True)
 
 
-def run_notes(runs: Sequence[RunMetrics]) -> list[Note]:
+def run_notes(runs: Runs) -> list[Note]:
     """Return all notes for a table of runs."""
     return [
         *_facts(runs),
@@ -54,7 +54,7 @@ def run_notes(runs: Sequence[RunMetrics]) -> list[Note]:
     ]
 
 
-def headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
+def headline_notes(runs: Runs, metric: str) -> list[str]:
     """Return the notes of the headline table: models, intervals and warnings."""
     means = [run["metrics"].get(metric, {}) for run in runs]
     over = "scopes" if any(mean.get("clusters") for mean in means) else "questions"
@@ -72,7 +72,7 @@ def headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
     return [*notes, *(str(one) for one in more if one.about != "failed")]
 
 
-def _facts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
+def _facts(runs: Runs) -> Iterator[Note]:
     answering, every = [run for run in runs if answers_questions(run)], partial(field_values, runs)
     readers = field_values(answering, "llm") if any(run["llm"] for run in answering) else ""
     readers = f"answers by {readers}; " if readers else ""
@@ -124,7 +124,7 @@ def _of_a_run(run: RunMetrics) -> Iterator[Note]:
     yield from (_warning("answers", f"{title}: {flag}") for flag in run.get("flags", ()))
 
 
-def _of_any_run(runs: Sequence[RunMetrics]) -> Iterator[Note]:
+def _of_any_run(runs: Runs) -> Iterator[Note]:
     if repeats := sorted({run["repeats"]["n"] for run in runs if run.get("repeats")}):
         times = f"{', '.join(map(str, repeats))} repeats with different seeds"
         yield Note("repeats", f"±: standard deviation over {times}; means are over all repeats")
@@ -168,14 +168,14 @@ def mixed_regimes(runs: Iterable[RunMetrics]) -> Iterator[Note]:
         yield _warning("regimes", f"the runs differ in regime: {users}")
 
 
-def corpus_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
+def corpus_notes(runs: Runs) -> Iterator[Note]:
     """Yield a warning for each data set whose runs used different versions of the corpus."""
     for dataset, corpora in rows.runs_by_corpus(runs).items():
         text = f"{dataset}: the runs used different versions of the corpus ({', '.join(corpora)})"
         yield _warning("corpus", text)
 
 
-def imported_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
+def imported_notes(runs: Runs) -> Iterator[Note]:
     """Yield notes on the file of each imported run, and warnings about items without a match."""
     for run in runs:
         if not (source := run.get("imported")):
@@ -199,7 +199,7 @@ def answers_questions(run: RunMetrics) -> bool:
     return bool(run["answered"]) or run.get("answer") != "off"
 
 
-def field_values(runs: Sequence[RunMetrics], name: str) -> str:
+def field_values(runs: Runs, name: str) -> str:
     """Return the values of a field of all runs, sorted and joined by commas, or `none`."""
     return ", ".join(sorted({str(run[name]) for run in runs if run[name]})) or "none"
 
@@ -216,7 +216,7 @@ def resampling_units(clusters: Iterable[int]) -> str:
     return f"scopes ({', '.join(map(str, numbers))} groups of questions{few})"
 
 
-def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
+def scored_again(runs: Runs) -> Iterator[Note]:
     """Yield warnings about runs scored again due to changed gold answers or a different rule."""
     if titles := _titles(run for run in runs if run.get("regraded")):
         yield _warning("gold", f"scored again for this table, as gold answers changed: {titles}")
@@ -226,7 +226,7 @@ def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
             yield _warning("rule", f"{text}: {_titles(group)}")
 
 
-def _prices(runs: Sequence[RunMetrics]) -> Iterator[Note]:
+def _prices(runs: Runs) -> Iterator[Note]:
     every = [(model, price, run) for run in runs for model, price in run.get("prices", {}).items()]
     for model, of_model in group_by(every, lambda one: one[0]).items():
         groups = group_by(of_model, lambda one: one[1])
@@ -236,7 +236,7 @@ def _prices(runs: Sequence[RunMetrics]) -> Iterator[Note]:
             yield _warning("prices", text)
 
 
-def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
+def _unequal_contexts(runs: Runs) -> Iterator[Note]:
     def length(run: RunMetrics) -> float:
         return float(run["usage"]["context_tokens_per_question"] or 0)
 
@@ -255,7 +255,7 @@ def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
             yield _warning("contexts", text)
 
 
-def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
+def same_contexts(runs: Runs) -> Iterator[Note]:
     """Yield a warning that lists the settings without effect, if runs have equal contexts."""
     known = [run for run in runs if run.get("contexts", {}).get("digest")]
     groups = group_by(known, lambda run: (run["dataset"], run["contexts"]["digest"]))
@@ -276,7 +276,7 @@ def context_of_rows(run: RunMetrics) -> bool:
     return bool(usage["context_tokens_per_question"]) and chunks == (0, 0)
 
 
-def _answer_forms(runs: Sequence[RunMetrics]) -> Iterator[Note]:
+def _answer_forms(runs: Runs) -> Iterator[Note]:
     def counts(run: RunMetrics) -> str:
         return ", ".join(f"{name} ({n})" for name, n in run["answer_forms"].items())
 
@@ -291,14 +291,14 @@ def _answer_forms(runs: Sequence[RunMetrics]) -> Iterator[Note]:
                 yield Note("answer forms", f"{dataset}: answer forms (questions): {forms}")
 
 
-def training_notes(runs: Sequence[RunMetrics]) -> list[Note]:
+def training_notes(runs: Runs) -> list[Note]:
     """Return a warning for each artifact that was trained on only part of its training set."""
     parts = (part for run in runs for part in run.get("training", {}).items())
     texts = [f"{name} trained on {row['trained_on']}" for name, row in parts if not row["whole"]]
     return [_warning("training", text) for text in dict.fromkeys(texts)]
 
 
-def long_text_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
+def long_text_notes(runs: Runs) -> Iterator[Note]:
     """Yield notes on texts longer than the embedder's window: warnings if the texts were cut."""
     embedding = [run for run in runs if run.get("long_texts")]
     long_rows = [(run, row) for run in embedding for row in run["long_texts"] if row["n_long"]]

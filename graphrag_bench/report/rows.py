@@ -1,6 +1,7 @@
 """Order and titles of runs in a table."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any, TypeVar
 
 from graphrag_bench.errors import UserError, unknown
@@ -32,6 +33,7 @@ _STAGES = ("convert.", "retrieve.", "generate.")
 _STEPS = tuple(f"method.{stage}" for stage in _STAGES)
 TOKENS = ("prompt_tokens", "completion_tokens")
 RunMetrics = Mapping[str, Any]
+Runs = Sequence[RunMetrics]
 GroupedT = TypeVar("GroupedT")
 GroupKeyT = TypeVar("GroupKeyT", bound=Hashable)
 
@@ -73,18 +75,17 @@ def group_by(
 
 def different_corpora(first: RunMetrics, second: RunMetrics) -> bool:
     """Return whether two runs have different corpora; False if a corpus is unknown."""
-    corpora = first.get("corpus"), second.get("corpus")
-    return None not in corpora and corpora[0] != corpora[1]
+    return len({first.get("corpus"), second.get("corpus")} - {None}) > 1
 
 
 def runs_by_corpus(
-    runs: Sequence[RunMetrics], *, of_each_set: bool = True
+    runs: Runs, *, of_each_set: bool = True
 ) -> dict[str, dict[str, list[RunMetrics]]]:
     """Group the runs by data set and corpus; leave out data sets with only one corpus.
 
     Runs with an unknown corpus are left out. If `of_each_set` is false, the only data set is "".
     """
-    known = [run for run in runs if run.get("corpus")]
+    known = (run for run in runs if run.get("corpus"))
     sets = group_by(known, lambda run: str(run["dataset"]) * of_each_set)
     by_corpus = {name: group_by(of, _corpus) for name, of in sets.items()}
     return {name: corpora for name, corpora in by_corpus.items() if len(corpora) > 1}
@@ -94,15 +95,16 @@ def _corpus(run: RunMetrics) -> str:
     return str(run.get("corpus") or "")[:CORPUS_CHARACTERS]
 
 
-def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) -> None:
+def check_one_corpus(runs: Runs, *, of_each_set: bool = True) -> None:
     """Raise UserError if runs differ in corpus; if `of_each_set`, only within a data set."""
     for corpora in runs_by_corpus(runs, of_each_set=of_each_set).values():
-        groups = []
-        for name, (one, *others) in corpora.items():
-            more = f" and {len(others)} more" if others else ""
-            groups.append(f"corpus {name}: {one['title']} {one['key']} on {one['dataset']}{more}")
-        reason = "Runs over different corpora cannot be compared"
-        raise UserError(f"{reason}: {'; '.join(groups)}. Select runs over one corpus.")
+        groups = "; ".join(
+            f"corpus {name}: {one['title']} {one['key']} on {one['dataset']}"
+            + f" and {len(others)} more" * bool(others)
+            for name, (one, *others) in corpora.items()
+        )
+        reason = f"Runs over different corpora cannot be compared: {groups}"
+        raise UserError(f"{reason}. Select runs over one corpus.")
 
 
 def unverified(run: RunMetrics) -> str:
@@ -110,12 +112,12 @@ def unverified(run: RunMetrics) -> str:
     return str(run.get("verified", "true")).replace("true", "")
 
 
-def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any]]:
-    """Choose the run with the highest mean of a metric; return its position and a record.
+def best_run(runs: Runs, metric: str) -> tuple[int, dict[str, Any]]:
+    """Return the position of the first run with the highest mean of a metric, and a record.
 
-    The first of several runs with the highest mean is chosen. `n_equal` in the record is the number
-    of other runs with this mean. Floor and ceiling methods and runs with failed questions are left
-    out. Raises UserError if no run remains, or if no run has the metric.
+    `n_equal` in the record is the number of other runs with this mean. Floor and ceiling methods
+    and runs with failed questions are left out. Raises UserError if no run remains, or if no run
+    has the metric.
     """
     tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
     metrics = {row: runs[row]["metrics"] for row in tuned if not runs[row]["failed"]}
@@ -137,22 +139,24 @@ def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, An
 
 def selection_mark(run: RunMetrics) -> str:
     """Return a mark if a run was selected on the questions that it is scored on, or else ""."""
-    n = 1
-    for one in run.get("selections", ()):
-        apart = {one["split"], run.get("split", "all")} == {"dev", "test"}
-        if not apart or one["dev_share"] != run.get("dev_share"):
-            n = max(n, one["n_configurations"])
+    split, share = run.get("split", "all"), run.get("dev_share")
+    sizes = (
+        one["n_configurations"]
+        for one in run.get("selections", ())
+        if {one["split"], split} != {"dev", "test"} or one["dev_share"] != share
+    )
+    n = max(sizes, default=1)
     return f"(selected on this split, {n} configurations)" if n > 1 else ""
 
 
-def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
+def in_table_order(runs: Runs) -> list[RunMetrics]:
     """Sort the runs of a table, and give each run a unique title.
 
-    The runs of a sweep come first, and their titles have the settings that the sweep varies. All
-    other runs are sorted by data set, context budget, and role from floor to ceiling. In the table
-    of a sweep, these other runs are marked as references. Titles name the data set if there are
-    several. Equal titles are extended by the settings that differ, or by the keys of the runs.
-    `(?)` marks a method that is not fully verified.
+    The runs of a sweep come first; their titles have the settings that the sweep varies. The other
+    runs, which are marked as references in the table of a sweep, are sorted by data set, context
+    budget, and role from floor to ceiling. Titles name the data set if there are several. Equal
+    titles are extended by the settings that differ, or by the keys of the runs. `(?)` marks a
+    method that is not fully verified.
     """
     cells = [run for run in runs if "varied" in run]
     others = [run for run in runs if "varied" not in run]
@@ -170,16 +174,12 @@ def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
     alike = len(set(names)) < len({(run["method"], run["varied"]) for run in cells})
     ordered = sorted(others, key=place)
     titles = [f"{run['dataset']}: " * (len(sets) > 1) + str(run["title"]) for run in ordered]
-    details = _by_group(titles, ordered, _details)
-    reference = f"({REFERENCE})" * bool(cells)
-    rows = [
-        *((run, name, f"method={run['method']}" * alike, "", "")
-          for run, name in zip(cells, names, strict=True)),
-        *((run, name, "", detail, reference)
-          for run, name, detail in zip(ordered, titles, details, strict=True)),
-    ]  # fmt: skip
+    names += titles
+    methods = [f"method={run['method']}" * alike for run in cells] + [""] * len(ordered)
+    details = [""] * len(cells) + _by_group(titles, ordered, _details)
     titled: list[RunMetrics] = []
-    for run, name, method, detail, mark in rows:
+    for run, name, method, detail in zip([*cells, *ordered], names, methods, details, strict=True):
+        mark = f"({REFERENCE})" * bool(cells and "varied" not in run)
         parts = (name, method, "(?)" * bool(unverified(run)), detail, selection_mark(run), mark)
         titled.append({**run, "title": " ".join(filter(None, parts))})
     return titled
@@ -189,16 +189,16 @@ def _has_context(run: RunMetrics) -> bool:
     return bool(run.get("usage", {}).get("context_tokens_per_question"))
 
 
-def n_references(runs: Sequence[RunMetrics]) -> int:
+def n_references(runs: Runs) -> int:
     """Return the number of reference runs in the table of a sweep, or 0 for other tables."""
     n_cells = sum("varied" in run for run in runs)
     return len(runs) - n_cells if n_cells else 0
 
 
-def parameter_details(groups: Sequence[Hashable], runs: Sequence[RunMetrics]) -> list[str]:
+def parameter_details(groups: Sequence[Hashable], runs: Runs) -> list[str]:
     """Return for each run the parameters in which it differs from the other runs of its group."""
 
-    def parameters(members: Sequence[RunMetrics]) -> list[str]:
+    def parameters(members: Runs) -> list[str]:
         fields = [{**run["settings"], FILL_CONTEXT: run.get(FILL_CONTEXT)} for run in members]
         return _assignments(fields, highest_level=1)
 
@@ -206,31 +206,24 @@ def parameter_details(groups: Sequence[Hashable], runs: Sequence[RunMetrics]) ->
 
 
 def _by_group(
-    groups: Sequence[Hashable],
-    runs: Sequence[RunMetrics],
-    describe: Callable[[Sequence[RunMetrics]], list[str]],
+    groups: Sequence[Hashable], runs: Runs, describe: Callable[[Runs], list[str]]
 ) -> list[str]:
-    texts = [""] * len(runs)
+    texts: dict[int, str] = {}
     for rows in group_by(range(len(groups)), groups.__getitem__).values():
-        for row, text in zip(rows, describe([runs[row] for row in rows]), strict=True):
-            texts[row] = text
-    return texts
+        texts |= zip(rows, describe([runs[row] for row in rows]), strict=True)
+    return [texts[row] for row in range(len(runs))]
 
 
-def _details(runs: Sequence[RunMetrics]) -> list[str]:
+def _details(runs: Runs) -> list[str]:
     """Return details that make titles unique: parameters, then settings of steps, then keys."""
     settings = [
-        {
-            **recorded_settings(run),
-            **{name: run.get(name) for name in _EXTENT},
-            "corpus": _corpus(run),
-            **{name: run[name] for name in _SPLIT if name in run},
-            "budget_context": run.get("budget_context") or "native",
-            **{f"evaluation.{name}": value for name, value in run.get("evaluation", {}).items()},
-            "repeats": run["repeats"]["n"] if run.get("repeats") else None,
-        }
+        recorded_settings(run) | {name: run.get(name) for name in _EXTENT} |
+        {name: run[name] for name in _SPLIT if name in run} |
+        {f"evaluation.{name}": value for name, value in run.get("evaluation", {}).items()} |
+        {"corpus": _corpus(run), "budget_context": run.get("budget_context") or "native",
+         "repeats": run["repeats"]["n"] if run.get("repeats") else None}
         for run in runs
-    ]
+    ]  # fmt: skip
     for level in range(3):
         details = _assignments(settings, level)
         if len(set(details)) == len(details):
@@ -238,7 +231,7 @@ def _details(runs: Sequence[RunMetrics]) -> list[str]:
     return [f"{detail} {run['key']}".strip() for detail, run in zip(details, runs, strict=True)]
 
 
-def differing_settings(runs: Sequence[RunMetrics]) -> list[str]:
+def differing_settings(runs: Runs) -> list[str]:
     """Return the paths of the retrieval settings that differ between runs, except prompts."""
     names = _differing([run["settings"] for run in runs])
     others = ("method.title", "answers", "regime")
@@ -252,10 +245,9 @@ def above_steps(names: Iterable[str]) -> list[str]:
 
 
 def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    names = sorted(set().union(*settings), key=lambda name: (_level(name), name))
-    return [
-        name for name in names if any(one.get(name) != settings[0].get(name) for one in settings)
-    ]
+    differ = {name for name, one in product(set().union(*settings), settings)
+              if one.get(name) != settings[0].get(name)}  # fmt: skip
+    return sorted(differ, key=lambda name: (_level(name), name))
 
 
 def recorded_settings(run: RunMetrics) -> dict[str, Any]:

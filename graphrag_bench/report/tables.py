@@ -9,7 +9,7 @@ from graphrag_bench.report import comparisons, rendering, rows
 from graphrag_bench.report.comparisons import Comparison
 from graphrag_bench.report.notes import context_of_rows, corpus_notes, headline_notes, run_notes
 from graphrag_bench.report.rendering import MISSING, Table, format_n, format_part, p_column
-from graphrag_bench.report.rows import RunMetrics, in_table_order, regime_of, usual_metrics
+from graphrag_bench.report.rows import RunMetrics, Runs, in_table_order, regime_of, usual_metrics
 from graphrag_bench.text import model_name, short
 
 RunColumn = tuple[str, Callable[[RunMetrics], str]]
@@ -25,12 +25,11 @@ _ANSWERS = {
 }  # fmt: skip
 
 
-def run_table(runs: Sequence[RunMetrics]) -> Table:
+def run_table(runs: Runs) -> Table:
     """Return a table with a row for each run and all columns that are not empty.
 
     A mean is printed with its standard deviation over repeats, its interval, and its number of
     questions (if lower than that of the run). A `!` marks the means of a run with failed questions.
-    The rates of failed and fallback calls include calls during index building.
     """
     ordered = in_table_order(runs)
     names = {name for run in ordered for name in run["metrics"] if name.startswith(rows.EVIDENCE)}
@@ -60,16 +59,12 @@ def run_table(runs: Sequence[RunMetrics]) -> Table:
     return _table(ordered, columns, map(str, run_notes(ordered)), ABOUT)
 
 
-def _table(
-    runs: Sequence[RunMetrics], columns: Sequence[RunColumn], notes: Iterable[str], advice: str
-) -> Table:
+def _table(runs: Runs, columns: Sequence[RunColumn], notes: Iterable[str], advice: str) -> Table:
     cells = {head: [cell(run) for run in runs] for head, cell in columns}
     filled = {head: of for head, of in cells.items() if {*of} != {MISSING}}
-    lines = tuple(zip(*filled.values(), strict=True))
-    return Table(
-        caption(runs), tuple(filled), lines, tuple(notes),
-        n_separate=rows.n_references(runs), advice=(advice,),
-    )  # fmt: skip
+    lines, n = tuple(zip(*filled.values(), strict=True)), rows.n_references(runs)
+    texts = caption(runs), tuple(filled), lines, tuple(notes)
+    return Table(*texts, n_separate=n, advice=(advice,))
 
 
 def _context_tokens(run: RunMetrics, form: str) -> str:
@@ -77,7 +72,7 @@ def _context_tokens(run: RunMetrics, form: str) -> str:
     return f"{n_tokens:{form}}" if n_tokens else MISSING
 
 
-def _cut_answers(runs: Sequence[RunMetrics]) -> list[RunColumn]:
+def _cut_answers(runs: Runs) -> list[RunColumn]:
     def share(run: RunMetrics) -> str:
         return f"{run.get('answers_cut', 0):.1%}" if run["answered"] else MISSING
 
@@ -96,13 +91,14 @@ def _metric(name: str, head: str) -> RunColumn:
 
 
 def _share(run: RunMetrics, *names: str) -> str:
+    """Return the percentage of faulty calls, including calls during index building."""
     rates = [*{**run.get("build_rates", {}), **run["rates"]}.values()]
     calls = sum(rate["calls"] for rate in rates)
     n = sum(rate[name] * rate["calls"] for rate in rates for name in names)
     return f"{n / calls:.1%}" if calls else MISSING
 
 
-def caption(runs: Sequence[RunMetrics]) -> str:
+def caption(runs: Runs) -> str:
     """Return the caption of a table: data sets, regimes, limits, splits and context budgets."""
 
     def every(values: Iterable[Any]) -> str:
@@ -121,7 +117,7 @@ def caption(runs: Sequence[RunMetrics]) -> str:
     return f"{every(run['dataset'] for run in runs)} ({about})"
 
 
-def metrics_table(runs: Sequence[RunMetrics]) -> Table:
+def metrics_table(runs: Runs) -> Table:
     """Return a table with a row for each metric and a column for each run: mean, interval and n."""
 
     def by_cut(name: str) -> tuple[str, int]:
@@ -148,7 +144,7 @@ def metrics_table(runs: Sequence[RunMetrics]) -> Table:
     return Table("all metrics", heads, lines, tuple(notes), texts=("metric",))
 
 
-def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
+def main_metric(runs: Runs, metric: str | None = None) -> str:
     """Return `metric`, or else the usual metric that has values for the most questions.
 
     Ties are broken in this order: accuracy, F1, Hit@1, list F1, evidence recall at 5 or at the
@@ -167,7 +163,7 @@ def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
 
 
 def headline_table(
-    runs: Sequence[RunMetrics], differences: Sequence[Comparison] = (), metric: str | None = None
+    runs: Runs, differences: Sequence[Comparison] = (), metric: str | None = None
 ) -> Table:
     """Return a table of the main metric, its difference from the baseline, and the cost."""
     ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
@@ -181,8 +177,7 @@ def headline_table(
             return MISSING if run.get("imported") else f"{usd:.4f}"
         return f"{n_tokens:,.0f}" if n_tokens else MISSING
 
-    columns = [_TITLE, ("n", format_n)]
-    columns += [_FAILED] if any(run["failed"] for run in ordered) else []
+    columns = [_TITLE, ("n", format_n), *[_FAILED] * any(run["failed"] for run in ordered)]
     columns.append(_metric(name, name))
     if shown:
         baseline = "/".join(dict.fromkeys(one.baseline_title for one in shown))
@@ -192,14 +187,16 @@ def headline_table(
         columns.append((f"minus {baseline}", lambda run: gaps.get(run["place"], MISSING)))
         p_head = p_column(one.n_tests for one in shown)
         columns.append((p_head, lambda run: ps.get(run["place"], MISSING)))
-    columns += _cut_answers(ordered)
-    columns.append(("context tokens", lambda run: _context_tokens(run, ",.0f")))
+    columns += [
+        *_cut_answers(ordered),
+        ("context tokens", lambda run: _context_tokens(run, ",.0f")),
+    ]
     columns.append(("cost, USD" if in_usd else "cost, tokens", cost))
     notes = [*comparisons.selection_notes(shown), *headline_notes(ordered, name)]
     return _table(ordered, columns, notes, MORE)
 
 
-def cost_table(runs: Sequence[RunMetrics]) -> Table:
+def cost_table(runs: Runs) -> Table:
     """Return a table with the estimated, paid and cached calls of each step of each run."""
     heads = ("method", "step", "calls at most", "tokens at most", "paid calls", "paid tokens",
              "paid USD", "cached calls", "cached tokens", "cut", "retries")  # fmt: skip
@@ -215,8 +212,7 @@ def cost_table(runs: Sequence[RunMetrics]) -> Table:
             f"{cost['paid']['usd']:.4f}", *load(cost["cached"]), str(cost["truncated"]),
             str(cost["paid"]["retries"]),
         )
-        for run in in_table_order(runs)
-        for step, cost in run["cost"]["steps"].items()
+        for run in in_table_order(runs) for step, cost in run["cost"]["steps"].items()
     )  # fmt: skip
     note = "all calls so far; tokens: prompt + completion; cut: replies that reached max_tokens"
     return Table("costs of the runs", heads, lines, (note,), texts=heads[:2])
@@ -230,16 +226,12 @@ def checked_columns(name: str) -> str:
 
 
 def select_tables(
-    runs: Sequence[RunMetrics],
-    differences: Sequence[Comparison],
-    *,
-    columns: str = COLUMNS[0],
-    metric: str | None = None,
+    runs: Runs, gaps: Sequence[Comparison], *, columns: str = COLUMNS[0], metric: str | None = None
 ) -> list[Table]:
-    """Return the headline table of the runs, or all tables if `columns` is "all"."""
+    """Return the headline table of the runs and their differences, or all if `columns` is "all"."""
     if columns == COLUMNS[0]:
-        return [headline_table(runs, differences, metric)]
-    tables = [run_table(runs), comparisons.comparison_table(differences), cost_table(runs)]
+        return [headline_table(runs, gaps, metric)]
+    tables = [run_table(runs), comparisons.comparison_table(gaps), cost_table(runs)]
     return [table for table in tables if table is not None and table.rows]
 
 
@@ -260,18 +252,17 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
     """Return the table of `runs ls`, with a row for each run."""
     scored = [run for run in runs if run.metrics]
     metrics = [run.metrics for run in scored]
-    details = rows.parameter_details([(run.dataset, run.method) for run in scored], metrics)
-    of_run = {(run.dataset, run.key): text for run, text in zip(scored, details, strict=True)}
+    groups = [(run.dataset, run.method) for run in scored]
+    details = iter(rows.parameter_details(groups, metrics))
     notes = list(map(str, corpus_notes(metrics)))
     corpus = ("corpus",) if notes else ()
     lines = []
     for run in runs:
-        own = run.metrics
+        own, changed = run.metrics, next(details) if run.metrics else ""
         fingerprints = [str(own.get(name) or MISSING)[: rows.CORPUS_CHARACTERS] for name in corpus]
         reader = model_name(str(own.get("llm") or "")) if own.get("answered") else ""
         lines.append((
-            run.dataset, *fingerprints,
-            f"{own.get('method', run.method)} {of_run.get((run.dataset, run.key), '')}".strip(),
+            run.dataset, *fingerprints, f"{own.get('method', run.method)} {changed}".strip(),
             run.key, format_n(own) if own else str(run.n_rows),
             *(str(own.get(name, MISSING)) for name in ("failed", "answered")), run.changed,
             short(reader, 22) or MISSING if own else "not scored", f"{run.n_bytes / 1e6:.1f}",
@@ -284,7 +275,7 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
     return Table(caption, heads, tuple(lines), tuple(notes), texts=texts)
 
 
-def run_sheet(runs: Sequence[RunMetrics], settings: Sequence[Mapping[str, Any]]) -> Table:
+def run_sheet(runs: Runs, settings: Sequence[Mapping[str, Any]]) -> Table:
     """Return a table for CSV with the settings, counts, metrics and costs of each run."""
     metrics = usual_metrics(name for run in runs for name in run["metrics"])
     lines: list[dict[str, Any]] = []

@@ -32,25 +32,21 @@ def qualifying(recipe: Recipe, conditions: Sequence[RunConditions]) -> list[RunC
 
     def of_row(llm: str) -> bool:
         """Return whether the row is for this model. Unlisted models count as the first one."""
-        if len(listed) < 2 or not own or grading.is_model(llm, known[own]):
-            return True
-        return own == listed[0] and not any(grading.is_model(llm, known[name]) for name in listed)
+        names = [name for name in listed if grading.is_model(llm, known[name])] or listed[:1]
+        return len(listed) < 2 or not own or own in names
 
     def of_set(one: RunConditions) -> bool:
-        if one.card in others:  # the table has rows for this data set
-            return False
         same = one.abstract if place.abstract else one.card == one.run.metrics["dataset"]
         if not table.counts:
             return not place.abstract or same or one.card != place.card
         return one.card == place.card and (same or not table.counts_questions)
 
     return [
-        one
-        for one in conditions
-        if all(grading.has_setting(one.settings, text) for text in wanted)
-        and of_row(one.run.metrics["llm"])
-        and of_set(one)
-    ]
+        one for one in conditions
+        if one.card not in others  # the table has rows for these data sets
+        and all(grading.has_setting(one.settings, text) for text in wanted)
+        and of_row(one.run.metrics["llm"]) and of_set(one)
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -83,19 +79,19 @@ class Candidate:
 
 
 def candidates(
-    table: PaperTable,
-    cell: PrintedCell,
-    conditions: Sequence[RunConditions],
-    verdicts: StoredVerdicts,
+    table: PaperTable, cell: PrintedCell, stored: Sequence[RunConditions], verdicts: StoredVerdicts
 ) -> list[Candidate]:
     """Return the candidates for a printed value; a judged metric needs judged runs."""
-    parts: list[list[Candidate]] = []
-    for part in table.parts(cell):
-        parts.append([])
-        for runs in stored_of(part, conditions):
-            other = runs[1].run if len(runs) > 1 else None
-            for how in _judges(part.own.metric, runs, verdicts):
-                parts[-1].append(Candidate(runs[0].run, grade_of(part, runs, *how), other, *how))
+    parts = [
+        [
+            Candidate(
+                runs[0].run, grade_of(part, runs, *how), runs[1].run if runs[1:] else None, *how
+            )
+            for runs in stored_of(part, stored)
+            for how in _judges(part.own.metric, runs, verdicts)
+        ]
+        for part in table.parts(cell)
+    ]
     if len(parts) == 1:
         return parts[0]
     whole = []
@@ -172,8 +168,5 @@ def _largest_group(rows: Iterable[Sequence[Candidate]]) -> RunGroup | None:
         groups = {one.group: len(one.grade.major) for one in runs if one.grade.major}
         n_rows.update(groups.keys())
         n_major |= groups
-
-    def place(group: RunGroup) -> tuple[int, int, int, RunGroup]:
-        return -n_rows[group], n_major[group], -group[2], group
-
-    return min(n_rows, key=place, default=None)
+    places = ((-n, n_major[group], -group[2], group) for group, n in n_rows.items())
+    return min(places, default=(None,))[-1]

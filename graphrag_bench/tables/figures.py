@@ -3,8 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,7 @@ def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
 
     `layer` is `0`, `1` or `>1`. Returns None if a retrieved node does not belong to a tree.
     """
-    shares = []
+    least, shares = int(layer.removeprefix(">")), []
     for row in rows:
         context = row.get("context") or {}
         names = [one["id"] for one in context.get("pieces", ()) if one["kind"] == "node"]
@@ -96,22 +96,16 @@ def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
         if len(layers) < len(names):
             return None
         if layers:
-            least = int(layer.removeprefix(">"))
             n = sum(one > least if layer.startswith(">") else one == least for one in layers)
             shares.append(n / len(layers))
     return _interval(mean_with_interval(shares)) if shares else None
 
 
-@dataclass
 class FigureSource:
     """Values of the stored runs in `home`; verdicts and corpora are read only once."""
 
-    home: Path
-
-    @cached_property
-    def verdicts(self) -> StoredVerdicts:
-        """The stored verdicts and grades of the judges."""
-        return StoredVerdicts(self.home)
+    def __init__(self, home: Path) -> None:
+        self.home, self.verdicts = home, StoredVerdicts(home)
 
     def sizes(self, run: StoredRun) -> Mapping[str, int]:
         """Return the `documents` and `tokens` of a run's corpus; {} if it is unknown or changed."""
@@ -148,15 +142,14 @@ class FigureSource:
                 costs = metrics["cost"]["questions"].values()
                 return _mean_of([total_of(cost, "usd") for cost in costs])
             case "build":
-                cost = metrics["cost"]
-                parts = [cost["stages"].get("build")]
+                parts = [metrics["cost"]["stages"].get("build")]
                 if what == "report_tokens":
-                    steps = cost["steps"].items()
+                    steps = metrics["cost"]["steps"].items()
                     parts = [part for name, part in steps if name.startswith("reports")]
                 n_tokens = sum(total_of(part, *TOKENS) for part in parts if part)
                 return FigureValue(n_tokens, metrics["n"]) if n_tokens else None
-            case "time" | "seconds":
-                step = what if metric.kind == "seconds" else ""
+            case "time" | "seconds" as kind:
+                step = what if kind == "seconds" else ""
                 return seconds(run.folder.timing(), metrics["cost"], step)
             case "tokens":
                 return step_tokens(run.rows.values(), what)
@@ -190,18 +183,16 @@ class FigureSource:
             return FigureValue(sizes[what], n) if sizes else None
         resource = "chunk_table" if what == "chunks" else "graph"
         config = {**run.config, "paths": {"home": str(self.home)}}
-        try:
+        with suppress(UserError):
             experiment = Experiment.prepare(config, dataset)
-            item = next((item for item in experiment.plan if item.resource == resource), None)
-            if item is None or not experiment.store().holds(item):
-                return None
-            folder = experiment.store().folder(item)
-            if what == "chunks":
-                return FigureValue(len(load_artifact(ChunkTable, folder).texts), n)
-            graph: Graph = load_artifact(Graph, folder)
-            return FigureValue(graph.n_nodes if what == "nodes" else graph.n_relationships, n)
-        except UserError:
-            return None
+            built = filter(experiment.store().holds, experiment.plan)
+            for item in (one for one in built if one.resource == resource):
+                folder = experiment.store().folder(item)
+                if what == "chunks":
+                    return FigureValue(len(load_artifact(ChunkTable, folder).texts), n)
+                graph: Graph = load_artifact(Graph, folder)
+                return FigureValue(graph.n_nodes if what == "nodes" else graph.n_relationships, n)
+        return None
 
 
 @dataclass(frozen=True)
@@ -248,11 +239,7 @@ def difference(cell: PrintedCell, filled: Cells) -> str:
 
 
 def cell_entries(
-    table: PaperTable,
-    runs: Sequence[StoredRun],
-    source: FigureSource,
-    *,
-    papers_prompts: bool = False,
+    table: PaperTable, runs: Sequence[StoredRun], source: FigureSource, papers_prompts: bool = False
 ) -> dict[PrintedCell, CellEntry]:
     """Return our entry for each cell of a paper's table."""
 
@@ -270,15 +257,13 @@ def cell_entries(
     filled: dict[PrintedCell, CellEntry] = {}
     for name in table.datasets:
         rows = group_by((cell for cell in table.cells if cell.dataset == name), row_of)
-        having: dict[candidates.GradedRow, list[Candidate]] = {}
+        having: dict[candidates.GradedRow, dict[object, Candidate]] = {row: {} for row in rows}
         for row, cells in rows.items():
-            of_row: dict[tuple[object, ...], Candidate] = {}
             for cell in cells:
                 for one in candidates.candidates(table, cell, conditions, source.verdicts):
-                    if one.sort_key not in of_row and source.figure(table, cell, one):
-                        of_row[one.sort_key] = one
-            having[row] = list(of_row.values())
-        picked = candidates.selected_runs(having)
+                    if one.sort_key not in having[row] and source.figure(table, cell, one):
+                        having[row][one.sort_key] = one
+        picked = candidates.selected_runs({row: list(of.values()) for row, of in having.items()})
         for row, cells in rows.items():
             filled |= {cell: collection.filled(cell, picked.get(row)) for cell in cells}
     return filled
@@ -300,8 +285,10 @@ class _Collection:
             return CellEntry(reason="a method against itself")
         if recipe.metric.criteria and not cell.versus:
             return CellEntry(reason="the paper does not name the opponent")
-        measured = self.source.figure(table, cell, picked) if picked else None
-        parts = table.parts(cell)
+        measured, parts = (
+            self.source.figure(table, cell, picked) if picked else None,
+            table.parts(cell),
+        )
         runs = (picked.parts or (picked,)) if picked else [None] * len(parts)
         pairs = zip(parts, runs, strict=True)
         gaps = [(part, run) for part, run in pairs if measured is None or run is None]

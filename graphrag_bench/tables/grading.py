@@ -23,6 +23,8 @@ BUDGET, NATIVE = "budget_context", "native"
 """The setting of the context budget, and its value if each method keeps its own budget."""
 CHUNK_SIZE = 1200
 """Default number of tokens per chunk with `chunking=token`."""
+_OF_CORPUS = ("graph", "build")
+"""Kinds of metrics that depend on the corpus, but not on the questions."""
 _value = cache(value_of)
 _PACKAGED = ("methods", "operators", "graphrag_bench")
 """Packages that contain the prompts of this project."""
@@ -55,11 +57,11 @@ class RunConditions:
         settings = with_chunking(metrics["settings"], name)
         if BUDGET in metrics:
             settings[BUDGET] = metrics[BUDGET] or NATIVE
-        prompts = [str(value) for path, value in settings.items() if path.endswith("prompt")]
+        prompts = (str(value) for path, value in settings.items() if path.endswith("prompt"))
         own = not any(text.partition(":")[0] in _PACKAGED for text in prompts)
         card = load_card(name) if name in card_names() else None
-        verified = card is None or card.verified
-        abstract = metrics["dataset"] != name or (card is not None and ABSTRACT in card.task)
+        abstract = metrics["dataset"] != name or bool(card and ABSTRACT in card.task)
+        verified = not card or card.verified
         return cls(run, settings, name, sizes, papers_prompts and own, verified, abstract)
 
 
@@ -119,9 +121,8 @@ def grade(one: RunConditions, recipe: Recipe, judge: str = "", protocol: str = "
         return Grade.of(_corpus(one, recipe, silent=True))
     words = recipe.words or recipe.required
     theirs = settings_of_words(words, recipe.place.card)
-    for word in words:
-        if word.startswith(f"{BUDGET}="):
-            theirs[BUDGET] = _value(word.partition("=")[2])
+    own = (word.partition("=") for word in words)
+    theirs |= {name: _value(text) for name, _, text in own if name == BUDGET}
     regime = str(one.settings.get(REGIME, "not known"))
     return Grade.of([
         *_data(one, recipe),
@@ -135,13 +136,9 @@ def grade(one: RunConditions, recipe: Recipe, judge: str = "", protocol: str = "
     ])  # fmt: skip
 
 
-def _corpus_alone(recipe: Recipe) -> bool:
-    return recipe.metric.kind in ("graph", "build")
-
-
 def _data(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
     ours, name, place = one.run.metrics["dataset"], recipe.cell.dataset, recipe.place
-    alone = _corpus_alone(recipe)
+    alone = recipe.metric.kind in _OF_CORPUS
     if place.card is None:
         yield Mismatch("data", ours, name or "a data set without a name in the paper", major=True)
     elif place.card == one.card and place.abstract and not alone:
@@ -173,7 +170,7 @@ def _questions(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
     metrics, same = one.run.metrics, recipe.place.card == one.card
     sampled = recipe.cell.setting_value("sampled queries")
     n = int(sampled) if sampled else recipe.place.questions
-    whole = same and not _corpus_alone(recipe)
+    whole = same and recipe.metric.kind not in _OF_CORPUS
     if n is None:
         yield Mismatch("number of questions", f"{metrics['n']:,}", "")
     elif same and n != metrics["n"]:
@@ -221,7 +218,7 @@ def different_settings(
         undecided.add(BUDGET)
     names = sorted({*ours, *theirs} - undecided)
     for name in above_steps(name for name in names if ours.get(name) != theirs.get(name)):
-        values = [settings.get(name) for settings in (ours, theirs)]
+        values = (settings.get(name) for settings in (ours, theirs))
         mine, other = (MISSING if value is None else str(value) for value in values)
         yield Mismatch(name.removeprefix("method."), mine, other)
 
@@ -229,7 +226,7 @@ def different_settings(
 def settings_of_words(words: Sequence[str], dataset: str | None) -> dict[str, Any]:
     """Return the settings of a run with these overrides, by path and without models."""
     apart = ("dataset", "llm", "llm_build", "embedder")
-    own = [text for text in words if re.split(r"[.=]", text, maxsplit=1)[0] not in apart]
+    own = (text for text in words if re.split(r"[.=]", text, maxsplit=1)[0] not in apart)
     return with_chunking(_composed(tuple(own)), dataset)
 
 
@@ -243,9 +240,8 @@ def with_chunking(settings: Mapping[str, Any], dataset: str | None) -> dict[str,
     named = dict(settings)
     if named.get("chunking.variant") == "auto" and dataset in card_names():
         named["chunking.variant"] = load_card(str(dataset)).chunking
-    if named.get("chunking.variant") == "token":
-        named.setdefault("chunking.size", CHUNK_SIZE)
-    return named
+    token = named.get("chunking.variant") == "token"
+    return {"chunking.size": CHUNK_SIZE, **named} if token else named
 
 
 def has_setting(settings: Mapping[str, Any], word: str) -> bool:

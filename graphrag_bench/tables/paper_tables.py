@@ -1,6 +1,6 @@
 """Compare a paper's table with our results, and list the commands for the missing results."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,13 +32,12 @@ def comparison_notes(
 ) -> tuple[str, ...]:
     """Return the notes under the table of one data set; `named` maps its rows to their titles."""
 
-    def by_words(what: str, texts: Iterable[tuple[PrintedCell, str]]) -> list[str]:
-        notes = []
+    def by_words(what: str, texts: Iterable[tuple[PrintedCell, str]]) -> Iterator[str]:
         for words, group in group_by(texts, lambda one: one[1]).items():
             rows = dict.fromkeys(named[cell.row] for cell, _ in group)
             shown = ", ".join(rows) if len(rows) < len(named) else "all rows"
-            notes += [f"{what}, {shown}: {words}"] if words else []
-        return notes
+            if words:
+                yield f"{what}, {shown}: {words}"
 
     units = ", ".join(dict.fromkeys(cell.unit for cell in cells))
     paper, printed = table.paper, any(cell.value is not None for cell in cells)
@@ -118,27 +117,27 @@ def comparison_tables(table: PaperTable, filled: Cells, home: Path = Path()) -> 
 
 def _of_dataset(table: PaperTable, dataset: str, filled: Cells) -> Table:
     cells = [cell for cell in table.cells if cell.dataset == dataset]
-    metrics = list(dict.fromkeys(cell.metric for cell in cells))
     rows = group_by(cells, lambda cell: cell.row)
     named = {row: row_name(table, row) for row in rows}
     compared = {cell.metric for cell in cells if difference(cell, filled) != MISSING}
     with_runs = any(filled[cell].figure for cell in cells)
-    heads, lines = ["method"], []
-    for name in metrics:
-        heads += [name, *[f"{name}, ours [95 %]"] * with_runs]
-        heads += [f"{name}, ours − paper"] * (name in compared)
+    about_runs = ("n", "model", "profile", "regime", "grade") if with_runs else ()
+    widths = {cell.metric: 1 + with_runs + (cell.metric in compared) for cell in cells}
+    ends = ("", ", ours [95 %]", ", ours − paper")
+    heads = [f"{name}{end}" for name, width in widths.items() for end in ends[:width]]
+    lines = []
     for row, of_row in rows.items():
         printed, line = {cell.metric: cell for cell in of_row}, [named[row]]
-        for name in metrics:
+        for name, width in widths.items():
             cell = printed.get(name)
             shown = [*_beside(cell, filled), difference(cell, filled)] if cell else [""] * 3
-            line += shown[: 1 + with_runs + (name in compared)]
+            line += shown[:width]
         figures = [figure for cell in printed.values() if (figure := filled[cell].figure)]
         lines.append((*line, *(_run_cells(figures) if with_runs else ())))
-    about_runs = ("n", "model", "profile", "regime", "grade") if with_runs else ()
-    texts, all_heads = ("method", *about_runs[1:]), (*heads, *about_runs)
-    notes = comparison_notes(table, dataset, cells, filled, named)
-    return Table(_caption(table, dataset), all_heads, tuple(lines), notes, texts)
+    return Table(
+        _caption(table, dataset), ("method", *heads, *about_runs), tuple(lines),
+        comparison_notes(table, dataset, cells, filled, named), ("method", *about_runs[1:]),
+    )  # fmt: skip
 
 
 def _caption(table: PaperTable, dataset: str) -> str:
@@ -149,38 +148,39 @@ def _caption(table: PaperTable, dataset: str) -> str:
 def row_name(table: PaperTable, row: TableRow) -> str:
     """Return the title of a row: method, opponent, settings, and the model if there are several."""
     method, versus, llm, setting = row
-    parts = [f"{method} > {versus}" if versus else method]
-    if len(table.llms) > 1:
-        parts.append(llm)
-    items = [item for item in setting if not item.startswith(("evaluator=", "qa_type="))]
+    parts = [f"{method} > {versus}" if versus else method, *[llm] * (len(table.llms) > 1)]
+    items = (item for item in setting if not item.startswith(("evaluator=", "qa_type=")))
     parts += [item.removeprefix("method.") for item in items]
-    return ", ".join(part for part in parts if part) or MISSING
+    return ", ".join(filter(None, parts)) or MISSING
 
 
 def _run_cells(figures: Sequence[Figure]) -> tuple[str, ...]:
     if not figures:
         return (MISSING,) * 5
 
-    def graded(figure: Figure) -> str:
-        other = any(one.field == "data" for one in figure.grade.major)
-        return figure.grade.letter + f" ({figure.metrics['dataset']})" * other
+    def every(value: Callable[[Figure], object]) -> str:
+        return " / ".join(dict.fromkeys(str(value(figure)) for figure in figures))
+
+    def grade(one: Figure) -> str:
+        other = any(mismatch.field == "data" for mismatch in one.grade.major)
+        return one.grade.letter + f" ({one.metrics['dataset']})" * other
 
     run = figures[0].metrics
-    counts = dict.fromkeys(str(figure.n) for figure in figures)
-    regimes = dict.fromkeys(regime_of(figure.metrics) for figure in figures)
-    profile = run["profile"] + ", paper" * (run["fidelity"] == "paper")
-    last = " / ".join(regimes), " / ".join(dict.fromkeys(map(graded, figures)))
-    return " / ".join(counts), model_name(run["llm"]) or "none", profile, *last
+    model, profile = (
+        model_name(run["llm"]),
+        run["profile"] + ", paper" * (run["fidelity"] == "paper"),
+    )
+    last = every(lambda one: regime_of(one.metrics)), every(grade)
+    return every(lambda one: one.n), model or "none", profile, *last
 
 
 def _beside(cell: PrintedCell, filled: Cells) -> list[str]:
-    printed, figure = (cell.shown or MISSING) + DAGGER * cell.suspicious, filled[cell].figure
-    if figure is None:
-        return [printed, MISSING]
-    ours = _number(figure.value) + "!" * bool(figure.metrics["failed"])
-    if figure.low is not None and figure.high is not None and figure.n >= FEW:
-        ours += f" [{_number(figure.low)}, {_number(figure.high)}]"
-    return [printed, ours]
+    ours, figure = MISSING, filled[cell].figure
+    if figure is not None:
+        ours = _number(figure.value) + "!" * bool(figure.metrics["failed"])
+        if figure.low is not None and figure.high is not None and figure.n >= FEW:
+            ours += f" [{_number(figure.low)}, {_number(figure.high)}]"
+    return [(cell.shown or MISSING) + DAGGER * cell.suspicious, ours]
 
 
 def _number(value: float) -> str:
@@ -199,12 +199,11 @@ def long_table(table: PaperTable, filled: Cells) -> Table:
             "; ".join(cell.setting), cell.shown, cell.unit, "yes" * cell.suspicious, cell.note,
         ]  # fmt: skip
         if figure := one.figure:
-            ends = (figure.value, figure.low, figure.high)
+            ends, metrics = (figure.value, figure.low, figure.high), figure.metrics
             row += [
                 *("" if n is None else f"{n:.6g}" for n in ends), str(figure.n),
-                *(str(figure.metrics[name]) for name in _OF_RUN), regime_of(figure.metrics),
-                figure.grade.letter, "" if gap == MISSING else gap, figure.grade.sentence,
-                figure.run, figure.judge,
+                *(str(metrics[name]) for name in _OF_RUN), regime_of(metrics), figure.grade.letter,
+                "" if gap == MISSING else gap, figure.grade.sentence, figure.run, figure.judge,
             ]  # fmt: skip
         lacks = "; ".join(filter(None, [count_of_runs(len(one.runs)), one.missing_parts]))
         rows.append((*row, *[""] * (len(_LONG) - 1 - len(row)), lacks or one.reason))
@@ -216,9 +215,8 @@ def commands(table: PaperTable, filled: Cells, home: Path) -> list[str]:
     missing, paper = {cell.dataset for cell, one in filled.items() if one.runs}, table.paper
     of_sets = [[cell for cell in table.cells if cell.dataset == name] for name in table.datasets]
     below = "" if home == Path() else f" --home {home}"
-    lines = []
+    lines, asked = [], not table.counts or table.counts_questions
     for place in (paper.datasets[name] for name in table.datasets if name in missing):
-        asked = not table.counts or table.counts_questions
         if place.abstract and paper.making and asked and not Path(place.questions_folder).is_dir():
             words = f"dataset={place.run_card} kind=abstract out={place.questions_folder}"
             lines.append(f"questions {words} {' '.join(paper.making.run)}")
@@ -245,8 +243,8 @@ def whole_groups(pairs: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 
 def _judge(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> Iterator[str]:
-    judged = [cell for cell in cells if table.metric(cell).kind == "judged_answer"]
-    unjudged = [cell for cell in judged if filled[cell].unjudged]
+    unjudged = (cell for cell in cells if filled[cell].unjudged
+                and table.metric(cell).kind == "judged_answer")  # fmt: skip
     for judge, of_judge in group_by(unjudged, lambda cell: Recipe(table, cell).judge).items():
         names = dict.fromkeys(table.metric(cell).value for cell in of_judge)
         keys = dict.fromkeys(key for c in of_judge for runs in filled[c].unjudged for key in runs)
