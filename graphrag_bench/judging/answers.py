@@ -16,7 +16,6 @@ from graphrag_bench.llm.calls import FailureGate, RequestsWritten
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
 from graphrag_bench.progress import Progress
-from graphrag_bench.prompts import Prompt
 from graphrag_bench.run.folder import Row, append_lines, file_lock, write_rows
 from graphrag_bench.run.judged import JUDGED, judged_rows, sort_rows
 from graphrag_bench.run.models import Models
@@ -35,10 +34,13 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class Measure:
-    """Judged metric and the texts that it needs. A `named` metric is only selected by name."""
+    """Judged metric with its prompts (one for each call) and the texts that it needs.
+
+    A `named` metric is only selected by name.
+    """
 
     metric: JudgedMetric
-    prompts: tuple[Prompt, ...]
+    prompts: tuple[str, ...]
     needs: tuple[Literal["golds", "context", "statements"], ...] = ()
     embeds: bool = False
     named: bool = False
@@ -54,27 +56,25 @@ class Measure:
     def key(self, name: str, models: Models) -> Row:
         """Return the fields of a stored judgement that identify metric, judge, prompts and code."""
         embedder = models.identity("embedder") if self.embeds else ""
-        how = digest([one.digest for one in self.prompts], code(self.metric), embedder)
+        prompts = [measures.ASKED[name][0].digest for name in self.prompts]
+        how = digest(prompts, code(self.metric), embedder)
         return {"metric": name, "judge": models.identity("llm_judge"), "how": how}
 
 
 MEASURES: Mapping[str, Measure] = {
-    "judged_correctness": Measure(measures.correctness, (measures.OFFERED, measures.AGREES),
-                                  ("golds",)),
-    "faithfulness": Measure(measures.faithfulness, (measures.STATEMENTS, measures.SUPPORTED),
-                            ("context",)),
-    "answer_relevance": Measure(measures.relevance, (measures.QUESTIONS,), embeds=True),
-    "context_recall": Measure(measures.recall, (measures.RECALL,), ("golds", "context")),
-    "context_precision": Measure(measures.precision, (measures.PRECISION,), ("golds", "context")),
+    "judged_correctness": Measure(measures.correctness, ("offered", "agrees"), ("golds",)),
+    "faithfulness": Measure(measures.faithfulness, ("statements", "supported"), ("context",)),
+    "answer_relevance": Measure(measures.relevance, ("asked_back",), embeds=True),
+    "context_recall": Measure(measures.recall, ("context_recall",), ("golds", "context")),
+    "context_precision": Measure(measures.precision, ("context_precision",), ("golds", "context")),
     "answer_correctness": Measure(
-        measures.answer_correctness, (measures.STATEMENTS, measures.STATEMENTS, measures.CLASSED),
-        ("golds",), embeds=True, named=True,
+        measures.answer_correctness, ("statements", "statements", "classed"), ("golds",),
+        embeds=True, named=True,
     ),
-    "coverage": Measure(measures.coverage, (measures.STATEMENTS, measures.COVERED), ("golds",),
-                        named=True),
-    "context_relevance": Measure(measures.context_relevance, (measures.RATED,), ("context",),
+    "coverage": Measure(measures.coverage, ("statements", "covered"), ("golds",), named=True),
+    "context_relevance": Measure(measures.context_relevance, ("context_rated",), ("context",),
                                  named=True),
-    "evidence_statements": Measure(measures.evidence_statements, (measures.EVIDENCE,),
+    "evidence_statements": Measure(measures.evidence_statements, ("statements_held",),
                                    ("context", "statements"), named=True),
 }  # fmt: skip
 """Judged metrics by name. All values are in 0..1, and higher is better."""

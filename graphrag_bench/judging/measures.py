@@ -11,7 +11,7 @@ unreadable reply, correctness is 0 in the authors' code.
 """
 
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
@@ -32,17 +32,6 @@ from graphrag_bench.values import DECIMALS
 
 MAX_TOKENS = 1024
 PROMPTS = "graphrag_bench.judging:prompts"
-STATEMENTS = Prompt(f"{PROMPTS}/statements.j2")
-OFFERED = Prompt(f"{PROMPTS}/offered.j2")
-AGREES = Prompt(f"{PROMPTS}/agrees.j2")
-SUPPORTED = Prompt(f"{PROMPTS}/supported.j2")
-QUESTIONS = Prompt(f"{PROMPTS}/asked_back.j2")
-RECALL = Prompt(f"{PROMPTS}/context_recall.j2")
-PRECISION = Prompt(f"{PROMPTS}/context_precision.j2")
-CLASSED = Prompt(f"{PROMPTS}/classed.j2")
-COVERED = Prompt(f"{PROMPTS}/covered.j2")
-RATED = Prompt(f"{PROMPTS}/context_rated.j2")
-EVIDENCE = Prompt(f"{PROMPTS}/statements_held.j2")
 N_QUESTIONS = 3
 """Number of questions that the judge generates from an answer in one reply. Deviation: Es et al.
 generate each question in a separate call. At temperature 0 these questions would be equal.
@@ -63,16 +52,25 @@ class NothingToJudge(Exception):
 
 Supported = create_model("Supported", number=(int, ...), supported=(bool, ...))
 _GoldStatement = create_model("_GoldStatement", text=(str, ...), found=(bool, ...))
-_Verdicts = create_model("_Verdicts", verdicts=(list[Supported], ...))  # type: ignore[valid-type]
-_Recalled = create_model("_Recalled", statements=(list[_GoldStatement], ...))  # type: ignore[valid-type]
-_Statements = create_model("_Statements", statements=(list[str], ...))
-_Offered = create_model("_Offered", offered=(list[str], ...))
-_Agreed = create_model("_Agreed", agrees=(bool, ...))
-_AskedBack = create_model("_AskedBack", questions=(list[str], ...), evasive=(bool, ...))
-_Useful = create_model("_Useful", useful=(list[int], ...))
-_Classed = create_model("_Classed", supported=(list[int], ...), missing=(list[int], ...))
-_Numbered = create_model("_Numbered", held=(list[int], ...))
-_Rated = create_model("_Rated", score=(Literal[0, 1, 2], ...))
+_FIELDS: Mapping[str, Mapping[str, Any]] = {
+    "statements": {"statements": list[str]},
+    "offered": {"offered": list[str]},
+    "agrees": {"agrees": bool},
+    "supported": {"verdicts": list[Supported]},  # type: ignore[valid-type]
+    "asked_back": {"questions": list[str], "evasive": bool},
+    "context_recall": {"statements": list[_GoldStatement]},  # type: ignore[valid-type]
+    "context_precision": {"useful": list[int]},
+    "classed": {"supported": list[int], "missing": list[int]},
+    "covered": {"held": list[int]},
+    "statements_held": {"held": list[int]},
+    "context_rated": {"score": Literal[0, 1, 2]},
+}
+"""Fields of the judge's reply to each prompt."""
+ASKED: Mapping[str, tuple[Prompt, type[BaseModel]]] = {
+    name: (Prompt(f"{PROMPTS}/{name}.j2"), create_model(name, **fields))
+    for name, fields in _FIELDS.items()
+}
+"""Prompts for the judge, with the schemas of the replies, by name."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +112,8 @@ class Judgement:
     reason: str = ""
 
 
-Ask = tuple[str, Chat, type[BaseModel]]
-"""Purpose for error messages, prompt for the judge, and schema of its reply."""
+Ask = tuple[str, Mapping[str, object]]
+"""Name of a prompt, and its variables in addition to the fields of the judged answer."""
 Judging = Generator[Ask, Any, float]
 LoadEmbedder = Callable[[], Embedder]
 JudgedMetric = Callable[[AnswerToJudge, LoadEmbedder], Judging]
@@ -129,13 +127,14 @@ def judge(
     judgements: dict[int, Judgement] = {}
     replies: dict[int, Any] = dict.fromkeys(range(len(cases)))
     while replies:
-        asked: dict[tuple[str, type[BaseModel]], dict[int, Chat]] = {}
+        asked: dict[str, dict[int, Chat]] = {}
         for row, reply in replies.items():
             try:
                 if isinstance(reply, CallFailed | UnreadableReply):
                     raise reply
-                purpose, chat, schema = judgings[row].send(reply)
-                asked.setdefault((purpose, schema), {})[row] = chat
+                name, more = judgings[row].send(reply)
+                chat = ASKED[name][0].render({**vars(cases[row]), **more})
+                asked.setdefault(name, {})[row] = chat
             except StopIteration as end:
                 judgements[row] = Judgement(round(end.value, DECIMALS))
             except CallFailed as error:
@@ -145,19 +144,19 @@ def judge(
             except NothingToJudge as error:
                 judgements[row] = Judgement(None, "nothing", str(error))
         replies = {}
-        for (purpose, schema), chats in asked.items():
+        for name, chats in asked.items():
             answers = ask_each(
-                llm, list(chats.values()), json_format(schema, purpose),
+                llm, list(chats.values()), json_format(ASKED[name][1], name),
                 max_tokens=MAX_TOKENS, items=[cases[row].id for row in chats],
             )  # fmt: skip
             replies |= zip(chats, answers, strict=True)
     return [judgements[row] for row in range(len(cases))]
 
 
-def in_range(numbers: Sequence[int], n: int, purpose: str, what: str) -> set[int]:
+def in_range(numbers: Sequence[int], n: int, prompt: str) -> set[int]:
     """Return the numbers in a reply as a set; raise UnreadableReply for a number outside 1..n."""
     if not set(numbers) <= set(range(1, n + 1)):
-        raise UnreadableReply(purpose, f"{list(numbers)} of {n} {what}")
+        raise UnreadableReply(prompt, f"{list(numbers)} of {n}")
     return set(numbers)
 
 
@@ -176,10 +175,9 @@ def refuses(answer: str, golds: Sequence[str] = ()) -> bool:
     return all(abstains(clause) or _APOLOGY.fullmatch(clause) for clause in clauses)
 
 
-def claims(case: AnswerToJudge, text: str) -> Generator[Ask, Any, list[str]]:
+def claims(text: str) -> Generator[Ask, Any, list[str]]:
     """Ask which statements a text makes in answer to the question (Es et al. 2024, section 3)."""
-    chat = STATEMENTS.render({"question": case.question, "answer": text})
-    reply = yield "statements", chat, _Statements
+    reply = yield "statements", {"answer": text}
     return [claim for claim in reply.statements if claim.strip()]
 
 
@@ -194,7 +192,6 @@ def correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """
     if refuses(case.answer, case.golds):
         return float(not case.refused)
-    shared = {"question": case.question, "listed": case.listed}
     answer, entries = case.answer, _entries(case.answer)
     is_name = len(answer.split()) <= WORDS_OF_NAME and len(entries) == 1
     short = all(len(entry.split()) <= WORDS_OF_ENTRY for entry in entries)
@@ -203,13 +200,12 @@ def correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     elif short and len(entries) >= LONG_LIST:
         offered = entries
     else:
-        reply = yield "offered", OFFERED.render({**shared, "answer": answer}), _Offered
+        reply = yield "offered", {}
         offered = reply.offered
     if (mark := _mark(offered, case)) is not None:
         return mark
     distinct = group_by(filter(plain, offered), plain).values()
-    chat = AGREES.render({**shared, "golds": case.golds, "offered": [one for one, *_ in distinct]})
-    reply = yield "agrees", chat, _Agreed
+    reply = yield "agrees", {"offered": [one for one, *_ in distinct]}
     return float(reply.agrees)
 
 
@@ -242,11 +238,10 @@ def faithfulness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     There is no value for an answer without statements, such as a refusal.
     Source: Es et al. 2024, section 3.
     """
-    claimed = [] if refuses(case.answer) else (yield from claims(case, case.answer))
+    claimed = [] if refuses(case.answer) else (yield from claims(case.answer))
     if not claimed:
         raise NothingToJudge("the answer makes no statement")
-    chat = SUPPORTED.render({"statements": claimed, "passages": case.passages})
-    reply = yield "supported", chat, _Verdicts
+    reply = yield "supported", {"statements": claimed}
     n = len(claimed)
     if sorted(one.number for one in reply.verdicts) != list(range(1, n + 1)):
         raise UnreadableReply("supported", f"{len(reply.verdicts)} verdicts on {n} statements")
@@ -261,11 +256,10 @@ def relevance(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """
     if case.refused:
         return 0.0
-    chat = QUESTIONS.render({"answer": case.answer, "n": N_QUESTIONS})
-    reply = yield "asked back", chat, _AskedBack
+    reply = yield "asked_back", {"n": N_QUESTIONS}
     questions = [text for text in reply.questions if text.strip()][:N_QUESTIONS]
     if not questions:
-        raise UnreadableReply("asked back", "no question")
+        raise UnreadableReply("asked_back", "no question")
     vectors = embedder().encode([case.question, *questions], kind="question")
     cosines = np.asarray(vectors[1:] @ vectors[0], np.float64)
     return 0.0 if reply.evasive else min(max(fmean(cosines), 0.0), 1.0)
@@ -278,9 +272,9 @@ def recall(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """
     if not case.passages:
         return 0.0
-    reply = yield "context recall", RECALL.render(_with_gold(case)), _Recalled
+    reply = yield "context_recall", {"gold": case.gold}
     if not reply.statements:
-        raise UnreadableReply("context recall", "no statement of the reference answer")
+        raise UnreadableReply("context_recall", "no statement of the reference answer")
     return fmean(one.found for one in reply.statements)
 
 
@@ -292,13 +286,9 @@ def precision(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """
     if not case.passages:
         return 0.0
-    reply = yield "context precision", PRECISION.render(_with_gold(case)), _Useful
-    ranks = sorted(in_range(reply.useful, len(case.passages), "context precision", "pieces"))
+    reply = yield "context_precision", {"gold": case.gold}
+    ranks = sorted(in_range(reply.useful, len(case.passages), "context_precision"))
     return fmean(n / rank for n, rank in enumerate(ranks, 1)) if ranks else 0.0
-
-
-def _with_gold(case: AnswerToJudge) -> dict[str, object]:
-    return {"question": case.question, "gold": case.gold, "passages": case.passages}
 
 
 def answer_correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
@@ -313,13 +303,12 @@ def answer_correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     if case.refused:
         return 0.0
     golds = yield from _gold_claims(case)
-    texts = yield from claims(case, case.answer)
+    texts = yield from claims(case.answer)
     f1 = 0.0
     if texts:
-        chat = CLASSED.render({"question": case.question, "answer": texts, "gold": golds})
-        reply = yield "correctness", chat, _Classed
-        true = len(in_range(reply.supported, len(texts), "correctness", "statements"))
-        missed = len(in_range(reply.missing, len(golds), "correctness", "statements"))
+        reply = yield "classed", {"answer": texts, "gold": golds}
+        true = len(in_range(reply.supported, len(texts), "classed"))
+        missed = len(in_range(reply.missing, len(golds), "classed"))
         f1 = round(2 * true / (true + len(texts) + missed), DECIMALS) if true else 0.0
     answer, gold = embedder().encode([case.answer, case.gold], kind="question")
     cosine = np.clip((answer * gold).sum(dtype=np.float64), -1, 1)
@@ -327,7 +316,7 @@ def answer_correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
 
 
 def _gold_claims(case: AnswerToJudge) -> Generator[Ask, Any, list[str]]:
-    golds = yield from claims(case, case.gold)
+    golds = yield from claims(case.gold)
     if not golds:
         raise UnreadableReply("statements", "no statement of the reference answer")
     return golds
@@ -342,8 +331,8 @@ def coverage(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     if case.refused:
         return 0.0
     golds = yield from _gold_claims(case)
-    chat = COVERED.render({"question": case.question, "statements": golds, "answer": case.answer})
-    return (yield from _share(chat, len(golds)))
+    reply = yield "covered", {"statements": golds}
+    return len(in_range(reply.held, len(golds), "covered")) / len(golds)
 
 
 def evidence_statements(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
@@ -354,14 +343,8 @@ def evidence_statements(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """
     if not case.passages:
         return 0.0
-    shared = {"question": case.question, "statements": case.statements}
-    chat = EVIDENCE.render({**shared, "passages": case.passages})
-    return (yield from _share(chat, len(case.statements)))
-
-
-def _share(chat: Chat, n: int) -> Judging:
-    reply = yield "statements held", chat, _Numbered
-    return len(in_range(reply.held, n, "statements held", "statements")) / n
+    reply, n = (yield "statements_held", {}), len(case.statements)
+    return len(in_range(reply.held, n, "statements_held")) / n
 
 
 def context_relevance(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
@@ -375,6 +358,5 @@ def context_relevance(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     text = "\n".join(case.passages or ()).strip()
     if text in case.question:
         return 0.0
-    chat = RATED.render({"question": case.question, "passages": case.passages})
-    reply = yield "context relevance", chat, _Rated
+    reply = yield "context_rated", {}
     return float(reply.score / 2)

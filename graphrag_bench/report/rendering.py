@@ -57,9 +57,8 @@ def format_n(run: Mapping[str, Any]) -> str:
 def p_column(numbers: Iterable[int]) -> str:
     """Return the heading of a column of Holm-corrected p-values, with the numbers of tests."""
     sizes = sorted({*numbers})
-    if sizes in ([], [1]):
-        return "p"
-    return f"p (Holm, {'-'.join(map(str, dict.fromkeys([sizes[0], sizes[-1]])))} tests)"
+    ends = "-".join(map(str, dict.fromkeys([*sizes[:1], *sizes[-1:]])))
+    return "p" if sizes in ([], [1]) else f"p (Holm, {ends} tests)"
 
 
 def format_p(p: float) -> str:
@@ -125,11 +124,11 @@ def show_tables(tables: Iterable[Table], *, as_json: bool = False) -> None:
         for table in tables:
             show(table)
         return
-    written = []
-    for table in tables:
-        rows = [dict(zip(table.heads, row, strict=True)) for row in table.rows]
-        notes = [*table.notes, *table.advice]
-        written.append({"caption": table.caption, "rows": rows, "notes": notes})
+    written = [
+        {"caption": one.caption, "notes": [*one.notes, *one.advice],
+         "rows": [dict(zip(one.heads, row, strict=True)) for row in one.rows]}
+        for one in tables
+    ]  # fmt: skip
     sys.stdout.write(json.dumps(written, ensure_ascii=False, indent=1) + "\n")
 
 
@@ -148,16 +147,15 @@ def _column_groups(
     Each part repeats the text columns; if these fill over half the width, only the first one.
     """
     every = range(len(widths))
-    folded = [min(width, 3 + _FOLDED) if at in texts else width for at, width in enumerate(widths)]
+    folded = sum(min(widths[at], 3 + _FOLDED) if at in texts else widths[at] for at in every)
     repeated = texts if 2 * sum(widths[at] for at in texts) <= room else texts[:1]
     others = [at for at in every if at not in repeated]
     beside = room - sum(widths[at] for at in repeated)
-    if sum(folded) <= room and repeated == texts or any(widths[at] > beside for at in others):
-        yield every, sum(folded) <= room
+    if folded <= room and repeated == texts or any(widths[at] > beside for at in others):
+        yield every, folded <= room
         return
     while others:
-        ends = accumulate(widths[at] for at in others)
-        n = sum(end <= beside for end in ends)
+        n = sum(end <= beside for end in accumulate(widths[at] for at in others))
         yield [*repeated, *others[:n]], True
         others = others[n:]
 
@@ -194,17 +192,16 @@ def latex(table: Table) -> str:
     above = [r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering"]
     words = re.findall("[a-z0-9]+", table.caption.partition(" (")[0].lower())
     above += [rf"\caption{{{escaped(table.caption)}}}", rf"\label{{tab:{'-'.join(words)}}}"]
-    above += [rf"\begin{{tabular}}{{{sides}}}"]
-    body = [r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([*above, *body, *notes, r"\end{table}", ""])
+    body = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *rows]
+    below = [r"\bottomrule", r"\end{tabular}", *notes, r"\end{table}", ""]
+    return "\n".join([*above, *body, *below])
 
 
 def csv_text(table: Table) -> str:
     """Return the headings and rows of a table as CSV that is safe to open in a spreadsheet."""
-    lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
-    for row in (table.heads, *table.rows):
-        writer.writerow([safe_cell(clean_line(cell)) for cell in row])
+    lines, rows = io.StringIO(), (table.heads, *table.rows)
+    cells = ([safe_cell(clean_line(cell)) for cell in row] for row in rows)
+    csv.writer(lines, lineterminator="\n").writerows(cells)
     return lines.getvalue()
 
 

@@ -58,32 +58,31 @@ def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
     records = run.folder.files("records")
     if len(records) != 1 or run.folder.files("journal"):
         raise UserError(f"{run.folder.path} is unfinished. Repeat the command of the run.")
-    values = {name: run.metrics[name] for name in _METRIC_FIELDS}
-    if not values["answered"]:
-        values["llm"] = ""
-    settings = {name: one for name, one in run.metrics["settings"].items() if one is not None}
     about = read_json(run.folder.path / ENVIRONMENT)
-    about["platform"] = str(about["platform"]).partition("-")[0]
-    values |= {
+    values = public({
+        **{name: run.metrics[name] for name in _METRIC_FIELDS},
+        "llm": run.metrics["llm"] if run.metrics["answered"] else "",
         "command": "graphrag-bench run " + shlex.join(public(_overrides(run, Path(home)))),
-        "settings": settings,
-        "environment": about,
-        "records": hashlib.sha256(records[0].read_bytes()).hexdigest(),
-        "questions": hashlib.sha256(question_metrics(run).encode()).hexdigest(),
-    }
-    values = public(values)
+        "settings": {name: one for name, one in run.metrics["settings"].items() if one is not None},
+        "environment": about | {"platform": str(about["platform"]).partition("-")[0]},
+        "records": _sha256(records[0].read_bytes()),
+        "questions": _sha256(question_metrics(run).encode()),
+    })  # fmt: skip
     return {**values, "sha256": _digest(values)}
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def question_metrics(run: StoredRun) -> str:
     """Return the metrics of all questions that did not fail as CSV. Scopes become numbers."""
-    names = [name for name in scored_questions(run) if name in run.scores]
     heads = sorted(run.metrics["metrics"])
     numbers: dict[str | None, object] = {None: ""}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["question", "scope", *heads])
-    for name in names:
+    for name in filter(run.scores.__contains__, scored_questions(run)):
         scope = numbers.setdefault(run.scopes.get(name), len(numbers) - 1)
         writer.writerow([name, scope, *(run.scores[name].get(head, "") for head in heads)])
     return text.getvalue()
@@ -117,12 +116,11 @@ def read_result(path: Path) -> dict[str, Any]:
     if not same:
         raise UserError(f"{path.name} has changed since `runs export --result` wrote it.")
     items = paths_of(values, lists=True)
-    texts = [one for one in (*items, *items.values()) if isinstance(one, str)]
+    texts = (one for one in (*items, *items.values()) if isinstance(one, str))
     for one in (*texts, *_check_metrics(path, values)):
         if _PATH_OR_ADDRESS.search(one) or _SECRET.search(one) or "\n" in one:
-            raise UserError(
-                f"{path.name}: '{one}' must not contain a path, address, key or line break."
-            )
+            wrong = f"{path.name}: '{one}' must not contain a path, address, key or line break."
+            raise UserError(wrong)
     return dict(values)
 
 
@@ -132,26 +130,24 @@ def _check_metrics(path: Path, values: Mapping[str, Any]) -> Iterator[str]:
     if not file.is_file():
         raise UserError(f"{path.name} needs {file.name}: `runs export --result` writes both.")
     content = file.read_bytes()
-    if hashlib.sha256(content).hexdigest() != values["questions"]:
+    if _sha256(content) != values["questions"]:
         raise UserError(f"{file.name} has changed since `runs export --result` wrote it.")
     try:
         heads, *lines = csv.reader(io.StringIO(content.decode()))
         rows = [dict(zip(heads, line, strict=True)) for line in lines]
-        scopes = [None if row["scope"] == "" else str(int(row["scope"])) for row in rows]
         n = len({row["question"] for row in rows})
         if not n == len(rows) == values["n"] - values["failed"]:
             raise UserError(
                 f"{path.name}: n - failed must be {n}, the number of questions in {file.name}."
             )
         for name in sorted({*heads[2:], *values["metrics"]}):
-            scored = [at for at, row in enumerate(rows) if row.get(name)]
-            numbers = [float(rows[at][name]) for at in scored]
-            of = [scopes[at] for at in scored]
-            found = mean_with_interval(numbers, scopes=of).stored() if scored else {}
+            scored = [row for row in rows if row.get(name)]
+            scopes = [str(int(row["scope"])) if row["scope"] else None for row in scored]
+            numbers = [float(row[name]) for row in scored]
+            found = mean_with_interval(numbers, scopes=scopes).stored() if scored else {}
             stated = values["metrics"].get(name, {})
-            if found.keys() != stated.keys() or not all(
-                abs(found[one] - stated[one]) < _ROUNDING for one in found
-            ):
+            same = (abs(found[one] - stated[one]) < _ROUNDING for one in found)
+            if found.keys() != stated.keys() or not all(same):
                 raise UserError(
                     f"{path.name}: '{name}' in metrics is {stated}, but {found} in {file.name}."
                 )
@@ -166,7 +162,7 @@ def _name(values: Mapping[str, Any]) -> str:
 
 def _digest(values: Mapping[str, Any]) -> str:
     rest = {name: one for name, one in values.items() if name != "sha256"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+    return _sha256(json.dumps(rest, sort_keys=True).encode())
 
 
 def public(value: Any) -> Any:
@@ -213,20 +209,18 @@ def _overrides(run: StoredRun, home: Path) -> list[str]:
 def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]:
     """Return settings that the overrides miss; settings of steps only if no others are missed."""
     values = compose_settings([*words, f"paths.home={_text(str(home))}"])
-    experiment = Experiment.prepare(values, run.dataset, swept=True)
-    settings = experiment.settings.model_dump()
+    settings = Experiment.prepare(values, run.dataset, swept=True).settings.model_dump()
+    changes = {}
     for lists in (False, True):
-        ours = paths_of(settings, lists=lists)
-        changes = {
+        ours, theirs = (paths_of(one, lists=lists) for one in (settings, run.config))
+        changes = changes or {
             path: value
-            for path, value in paths_of(run.config, lists=lists).items()
+            for path, value in theirs.items()
             if not _WITHOUT_EFFECT.fullmatch(path)
             and (lists or not _STEPS.fullmatch(path))
             and (path not in ours or ours[path] != value)
         }
-        if changes:
-            return changes
-    return {}
+    return changes
 
 
 def _text(value: Any) -> str:

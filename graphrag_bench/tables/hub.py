@@ -66,11 +66,9 @@ def pull_runs(repo: str, home: Path) -> list[str]:
     """
     home.mkdir(parents=True, exist_ok=True)
     with _hub(repo) as api, TemporaryDirectory(prefix=".pull-", dir=home) as scratch:
-        places = [match[1] for name in _names(api, repo) if (match := _RUN.fullmatch(name))]
-        if not places:
-            raise UserError(f"{repo} has no runs.")
         lines, new = [], []
-        for place in sorted(places):
+        matches = map(_RUN.fullmatch, _names(api, repo))
+        for place in sorted(match[1] for match in matches if match):
             stated = read_json(_download(api, repo, f"{place}/{DIGESTS}", scratch))
             for name, sha256 in stated.items():
                 if not _FILE.fullmatch(name):
@@ -86,6 +84,8 @@ def pull_runs(repo: str, home: Path) -> list[str]:
             new += [] if present else [place]
             state = "present" if present else "new"
             lines.append(f"{state}: {home / place}; content: {digest(stated)}")
+        if not lines:
+            raise UserError(f"{repo} has no runs.")
         for place in new:
             (Path(scratch) / place / DIGESTS).unlink()
             (home / place).parent.mkdir(parents=True, exist_ok=True)
@@ -119,21 +119,19 @@ def pull_artifact(repo: str, key: str, artifacts: Path) -> tuple[list[str], list
 
 def _copy(source: Path, target: Path, texts: bool) -> int:
     """Copy a run without paths and addresses; return the number of omitted contexts."""
-    left = 0
+    left, dropped = 0, () if texts else ("trace",)
     for path in sorted(source.rglob("*")):
-        name = path.relative_to(source).as_posix()
+        new = target / (name := path.relative_to(source).as_posix())
         if path.is_symlink() or not _FILE.fullmatch(name):
             continue
-        new = target / name
         new.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".jsonl":
-            rows = [{**row, "error": public(row["error"])} if row.get("error") else row
-                    for row in read_lines(path)]  # fmt: skip
-            if not texts:
-                kept = [row for row in rows if not any(row.get("texts", ()))]
-                left += len(rows) - len(kept)
-                rows = [{name: row[name] for name in row if name != "trace"} for row in kept]
-            write_rows(new, rows)
+            rows = list(read_lines(path))
+            kept = [row for row in rows if texts or not any(row.get("texts", ()))]
+            left += len(rows) - len(kept)
+            write_rows(new, ({key: public(value) if key == "error" else value
+                              for key, value in row.items() if key not in dropped}
+                             for row in kept))  # fmt: skip
         elif path.suffix == ".yaml":
             values = public(yaml.safe_load(path.read_text(encoding="utf-8")))
             write_whole(new, yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
@@ -146,7 +144,7 @@ def _copy(source: Path, target: Path, texts: bool) -> int:
 
 
 def _run_section(row: dict[str, Any], left: int) -> str:
-    lines = [
+    return "\n".join([
         f"{row['title']} on {row['dataset']} (corpus `{row['corpus']}`, {row['n']} questions, "
         f"{row['failed']} failed). Reader: {row['llm'] or 'none'}; embedder: "
         f"{row['embedder'] or 'none'}; commit {row['environment']['commit']}.",
@@ -155,8 +153,7 @@ def _run_section(row: dict[str, Any], left: int) -> str:
         *(f"| {name} | {one['mean']:.3f} | {one['low']:.3f} to {one['high']:.3f} | {one['n']} |"
           for name, one in row["metrics"].items()),
         "", "```", row["command"], "```",
-    ]  # fmt: skip
-    return "\n".join(lines)
+    ])  # fmt: skip
 
 
 def _licence(name: str) -> str:
@@ -167,7 +164,7 @@ def _licence(name: str) -> str:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
 
 
@@ -213,11 +210,11 @@ def _upload(repo: str, folder: Path, sections: dict[str, str]) -> None:
             known = (one.partition("\n") for one in text.split("\n## ")[1:])
             sections = {name: body.strip() for name, _, body in known} | sections
             shutil.rmtree(folder / ".cache", ignore_errors=True)
-        head = "# Runs and artifacts of graphrag-bench\n\nDownload and verify them: "
+        head = "---\ntags: [graphrag-bench]\nviewer: false\n---\n"
+        head += "# Runs and artifacts of graphrag-bench\n\nDownload and verify them: "
         head += f"`graphrag-bench runs pull {repo}`, `graphrag-bench artifacts pull {repo} KEY`."
         body = "".join(f"\n\n## {name}\n\n{sections[name]}" for name in sorted(sections))
-        front = "---\ntags: [graphrag-bench]\nviewer: false\n---\n"
-        (folder / CARD).write_text(f"{front}{head}{body}\n", encoding="utf-8")
+        (folder / CARD).write_text(f"{head}{body}\n", encoding="utf-8")
         message = f"graphrag-bench: {', '.join(sections)}"[:200]
         api.upload_folder(repo_id=repo, repo_type="dataset", folder_path=folder,
                           commit_message=message)  # fmt: skip
