@@ -31,7 +31,11 @@ SUITES = {
 """The module of each suite."""
 
 
-def seconds(call: Callable[[], object]) -> float:
+Call = Callable[[], object]
+Durations = Sequence[float]
+
+
+def seconds(call: Call) -> float:
     """Return the duration of a call in seconds; garbage is collected before the call."""
     gc.collect()
     began = time.perf_counter()
@@ -39,28 +43,22 @@ def seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def in_turns(
-    ours: Callable[[], object], reference: Callable[[], object], n_repeats: int
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def in_turns(ours: Call, reference: Call, n_repeats: int) -> tuple[Durations, Durations]:
     """Call both functions alternately, and return their durations in seconds."""
     mine, other = zip(*((seconds(ours), seconds(reference)) for _ in range(n_repeats)), strict=True)
     return mine, other
 
 
-def rates(
-    n_items: int, mine: Sequence[float], other: Sequence[float], unit: str, **more: float
-) -> Measurement:
+def rates(n_items: int, mine: Durations, other: Durations, unit: str, **more: float) -> Measurement:
     """Return the median rates of both in items per second, with our p50 and p95."""
     p50, p95 = n_items / np.percentile(mine, [50, 95])
     return p50, n_items / float(np.median(other)), unit, {"p50": p50, "p95": p95, **more}
 
 
-def milliseconds(
-    n_questions: int, mine: Sequence[float], other: Sequence[float], **more: float
-) -> Measurement:
+def milliseconds(n: int, mine: Durations, other: Durations, **more: float) -> Measurement:
     """Return the median rates in questions per second, with our p50 and p95 in ms per call."""
     p50, p95 = 1000 * np.percentile(mine, [50, 95])
-    return rates(n_questions, mine, other, "questions/s", **{"p50": p50, "p95": p95, **more})
+    return rates(n, mine, other, "questions/s", **{"p50": p50, "p95": p95, **more})
 
 
 def main() -> None:

@@ -7,8 +7,7 @@ which `...` stands for any text, and differences in white space are ignored. In 
 the lines under a command are its expected output, even if the command fails. Blocks without a
 language and commands that need an API key are skipped.
 
-Usage: python scripts/follow.py [PAGE ...]. By default, README.md, docs/contracts.md and
-docs/guides/*.md are checked.
+Usage: python scripts/follow.py [PAGE ...]; by default README.md, contracts.md and the guides.
 """
 
 import doctest
@@ -39,11 +38,6 @@ class Block(NamedTuple):
     text: str
     appended: bool = False
 
-    @property
-    def commands(self) -> list[str]:
-        """The commands of a `bash` block; continued lines are joined."""
-        return [line for line in self.text.replace("\\\n", " ").splitlines() if line.strip()]
-
 
 def pages() -> list[Path]:
     """Return the README, docs/contracts.md and the guides."""
@@ -54,11 +48,10 @@ def pages() -> list[Path]:
 def blocks(text: str) -> Iterator[Block]:
     """Yield the blocks of a page that have a language."""
     for language, title, body in _BLOCK.findall(text):
-        named = None if title or language in ("bash", "text") else _NAMED.match(body)
-        if named:
-            yield Block(language, named[1], body[named.end() :], bool(named[2]))
-        else:
+        if title or language in ("bash", "text") or not (named := _NAMED.match(body)):
             yield Block(language, title, body)
+        else:
+            yield Block(language, named[1], body[named.end() :], bool(named[2]))
 
 
 def write(block: Block, folder: Path) -> None:
@@ -97,7 +90,8 @@ def check(page: Path, folder: Path, run: Callable[..., Done] = shell) -> list[st
                     wrong.append(f"{line}\noutput:\n{out}\nmissing: {missing}")
         elif block.language in ("bash", "python"):
             python, printed = block.language == "python", ""
-            for line in [block.text] if python else block.commands:
+            lines = block.text.replace("\\\n", " ").splitlines()  # continued lines are joined
+            for line in [block.text] if python else filter(str.strip, lines):
                 if python or not any(word in line for word in SKIPPED):
                     done = run(line, folder, python=python)
                     printed += done.stdout

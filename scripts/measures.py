@@ -71,8 +71,7 @@ def imports(path: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert not node.level and node.module, f"{path} imports relatively"
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
 
 
 def part_of(module: str) -> str:
@@ -85,13 +84,15 @@ def part_of(module: str) -> str:
 def import_cycles() -> list[list[str]]:
     """Return the groups of modules, and of folders of `graphrag_bench`, that import each other."""
     modules = {module_of(path): path for path in files(*CODE)}
-    every, parts = nx.DiGraph(), nx.DiGraph()
-    for module, path in modules.items():
-        for target in set(imports(path)) & (modules.keys() - {module, "graphrag_bench"}):
-            every.add_edge(module, target)
-            if (own := part_of(module)) != (part := part_of(target)) and own and part:
-                parts.add_edge(own, part)
-    groups = [*nx.strongly_connected_components(every), *nx.strongly_connected_components(parts)]
+    every = [
+        (module, target)
+        for module, path in modules.items()
+        for target in set(imports(path)) & (modules.keys() - {module, "graphrag_bench"})
+    ]
+    folders = [(part_of(one), part_of(other)) for one, other in every]
+    folders = [(own, part) for own, part in folders if own and part]
+    graphs = map(nx.DiGraph, (every, folders))
+    groups = (group for graph in graphs for group in nx.strongly_connected_components(graph))
     return sorted(sorted(group) for group in groups if len(group) > 1)
 
 
@@ -109,8 +110,7 @@ def source_readers() -> list[str]:
     """Return the places outside `fingerprint` that read source text or docstrings."""
     return [
         f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path in files(*CODE) if path.stem != "fingerprint"
-        for node in ast.walk(tree_of(path))
+        for path in files(*CODE) if path.stem != "fingerprint" for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Attribute)
         and (node.attr in READERS or ast.unparse(node) == "ast.parse")
     ]  # fmt: skip
@@ -123,8 +123,12 @@ def unvaried_settings() -> list[str]:
     command. Prompts are ignored, because they are settings only so that they are part of keys.
     """
     load_plugins()
-    varied = {name for text in _tracked("*.yaml") for name in _names(yaml.safe_load(text))}
-    varied |= {name for text in _tracked("*.md") for name in re.findall(r"\.(\w+)=", text)}
+    words = ["git", "ls-files", "*.yaml", "*.md"]
+    listed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    varied = set()
+    for path in map(ROOT.joinpath, listed.splitlines()):
+        text, is_page = path.read_text("utf-8"), path.suffix == ".md"
+        varied |= {*(re.findall(r"\.(\w+)=", text) if is_page else _names(yaml.safe_load(text)))}
     for path in files(*CODE, "tests", "scripts"):
         own = path.relative_to(ROOT).parts[0] in CODE
         for node in ast.walk(tree_of(path)):
@@ -134,17 +138,9 @@ def unvaried_settings() -> list[str]:
                 varied |= {str(key.value) for key in node.keys if isinstance(key, ast.Constant)}
     return [
         f"{one.name}.{name}"
-        for one in [*operators.all(), *builders.all()]
-        for name, setting in one.settings.items()
+        for one in [*operators.all(), *builders.all()] for name, setting in one.settings.items()
         if name not in varied and not isinstance(setting.default, Prompt)
-    ]
-
-
-def _tracked(pattern: str) -> Iterator[str]:
-    """Yield the text of each file in git that matches the pattern."""
-    words = ["git", "ls-files", pattern]
-    listed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return ((ROOT / name).read_text("utf-8") for name in listed.splitlines())
+    ]  # fmt: skip
 
 
 def _names(value: Any) -> Iterator[str]:
@@ -152,9 +148,8 @@ def _names(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         yield from ".".join(map(str, value)).split(".")
         value = list(value.values())
-    if isinstance(value, list):
-        for one in value:
-            yield from _names(one)
+    for one in value if isinstance(value, list) else ():
+        yield from _names(one)
 
 
 def files_of(work: Callable[[], object], until: tuple[str, str] = ("", "")) -> set[str]:
@@ -162,17 +157,13 @@ def files_of(work: Callable[[], object], until: tuple[str, str] = ("", "")) -> s
 
     The first call of `until`, which is a file and a function, is the last one that is noted.
     """
-    called: set[str] = set()
+    called: set[tuple[str, str]] = set()
     folders = tuple(f"{ROOT / folder}/" for folder in CODE)
-    ended = threading.Event()
 
     def note(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(folders) and not ended.is_set():
-            file = str(Path(code.co_filename).relative_to(ROOT))
-            called.add(file)
-            if (file, code.co_name) == until:
-                ended.set()
+        if event == "call" and code.co_filename.startswith(folders) and until not in called:
+            called.add((str(Path(code.co_filename).relative_to(ROOT)), code.co_name))
 
     threading.setprofile(note)
     sys.setprofile(note)
@@ -181,7 +172,7 @@ def files_of(work: Callable[[], object], until: tuple[str, str] = ("", "")) -> s
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    return called
+    return {file for file, _ in called}
 
 
 def run(home: Path) -> None:

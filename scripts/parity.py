@@ -56,13 +56,15 @@ def run(case: Case, engines: Path, home: Path) -> Result:
     """Run a case: compute our rankings and theirs, and compare them."""
     lists, frozen = ours(case, home)
     theirs = engine_lists(case, engines, frozen, home / "engines" / case.name)
+
+    def ranking(rows: list[tuple[int, list[float]]]) -> Ranking:
+        keys = tuple(tuple(key) for _, key in rows)
+        return Ranking(tuple(one for one, _ in rows), keys if all(keys) else ())
+
     differences = {}
     for question, mine in lists.items():
-        others = {}
-        for stage, n in case.stages.items():
-            rows = theirs["answers"][question][stage][:n]
-            keys = tuple(tuple(key) for _, key in rows)
-            others[stage] = Ranking(tuple(one for one, _ in rows), keys if all(keys) else ())
+        found = theirs["answers"][question]
+        others = {stage: ranking(found[stage][:n]) for stage, n in case.stages.items()}
         differences[question] = compare(question, mine, others)
     return Result(case, theirs["version"], differences)
 
@@ -85,9 +87,8 @@ def main() -> int:
     if options.page:
         write_pages({PAGE: with_results(PAGE.read_text(encoding="utf-8"), results)})
     unexplained = [one for result in results for one in result.unexplained()]
-    for one in unexplained:
-        print(f"not explained: {one}")
-    return 1 if unexplained else 0
+    print(*(f"not explained: {one}\n" for one in unexplained), sep="", end="")
+    return bool(unexplained)
 
 
 if __name__ == "__main__":

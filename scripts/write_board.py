@@ -90,15 +90,13 @@ def page(every: Sequence[Result]) -> str:
     for one in every:
         about, name = one["environment"], f"{one['dataset']}-{one['method']}-{one['key']}.json"
         system = f"{about['platform']} with Python {about['python']} and {about['cores']} cores"
-        embedder = f"Embedder: {cell(one['embedder'])}" if one["embedder"] else ""
-        lines += [f"### {anchor(one)}", "", "```", one["command"], "```", ""]
+        embedder = f" Embedder: {cell(one['embedder'])}" if one["embedder"] else ""
         lines += [
+            f"### {anchor(one)}", "", "```", one["command"], "```", "",
             f"[{name}](board/{name}) contains the run, and the [CSV file](board/{name[:-4]}csv) "
-            "contains the metrics of each question. "
-            f"The run was made at commit {about['commit']} with seed {about['seed']}, on {system}. "
-            f"{embedder}".rstrip(),
-            "",
-        ]
+            "contains the metrics of each question. The run was made at commit "
+            f"{about['commit']} with seed {about['seed']}, on {system}.{embedder}", "",
+        ]  # fmt: skip
     return "\n".join(lines).rstrip() + "\n"
 
 

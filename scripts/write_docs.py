@@ -34,6 +34,11 @@ _WHICH = {"default": "by default", "all": "for all questions"}
 SOURCES = ("paper", "zhou2025", "upstream", "fidelity=paper")
 """The columns of the table of profiles, in addition to the default."""
 _PROFILES = """\
+*Calls* is the maximum number of model calls for a question, including its conversion and the \
+answer.
+
+## Settings of the profiles
+
 `profile=paper` uses the settings in the paper of a method, `profile=zhou2025` the settings of Zhou
 et al. (PVLDB 2025), and `profile=upstream` the settings of the authors' code. `fidelity=paper`
 calls a language model wherever the paper does. If a cell is empty, the profile keeps the default.
@@ -63,11 +68,9 @@ def operators_page() -> Iterator[str]:
     papers = [one for one in contract.paper_first(every) if one.table3]
     yield from ("# Operators and builders", "", NOTE)
     yield from ("", "## The operators of Zhou et al. 2025, Table 3", "")
-    rows = [
-        (one.name.partition(".")[0], one.table3, f"[`{one.name}`](#{one.name.replace('.', '')})",
-         *reads_writes(one))
-        for one in papers
-    ]  # fmt: skip
+    rows = [(one.name.partition(".")[0], one.table3,
+             f"[`{one.name}`](#{one.name.replace('.', '')})", *reads_writes(one))
+            for one in papers]  # fmt: skip
     yield from (*table(("family", "in the paper", "here", "reads", "writes"), rows), "")
     for operator in papers:
         yield from section("###", operator)
@@ -139,12 +142,7 @@ def methods_page() -> Iterator[str]:
         indices = ", ".join(sorted(used - {"graph", "chunk_table", "corpus"})) or "–"
         rows.append((link, planned.get("graph", "–"), indices, *chains, str(pipeline.max_calls())))
     heads = ("method", "graph", "indices", "question inputs", "operators", "generation", "calls")
-    yield from (*table(heads, rows), "")
-    yield (
-        "*Calls* is the maximum number of model calls for a question, including its conversion "
-        "and the answer."
-    )
-    yield from ("", "## Settings of the profiles", "", _PROFILES)
+    yield from (*table(heads, rows), "", _PROFILES)
     rows = [row for name in names for row in profile_rows(name)]
     yield from table(("method", "setting", "default", *SOURCES), rows)
 
@@ -178,11 +176,9 @@ def default(method: Mapping[str, Any], path: str) -> Any:
     _, resource, name = f"{path}.variant".split(".")[:3]
     chosen = (method.get("build") or {}).get(resource, "auto")
     chosen = chosen if isinstance(chosen, Mapping) else {"variant": chosen}
-    if name in chosen:
-        return chosen[name]
     alone = any(builder.name == resource for builder in contract.builders.all())
-    if chosen["variant"] == "auto" and not alone:
-        return ""
+    if name in chosen or (chosen["variant"] == "auto" and not alone):
+        return chosen.get(name, "")
     variant = resource if alone else f"{resource}.{chosen['variant']}"
     return contract.builders.get(variant).settings[name].default
 
@@ -193,12 +189,10 @@ def datasets_page() -> Iterator[str]:
     for card in cards:
         counts = (card.counts.get(kind) for kind in ("documents", "questions"))
         shown = ["–" if n is None else f"{n:,}" for n in counts]
-        if card.source is None:
-            source = "your folder" if card.name in ("folder", "jsonl") else "this project"
-        elif card.name in COLLECTIONS:
-            source = "by name"
-        else:
+        source = "this project" if card.name not in ("folder", "jsonl") else "your folder"
+        if card.source:
             source = "fetch" if card.source.downloads else "by hand"
+            source = "by name" if card.name in COLLECTIONS else source
         checked = "yes" if card.verified else "**no**"
         rows.append((f"[{card.name}](#{card.name})", *shown, card.license, checked, source))
     heads = ("set", "documents", "questions", "licence", "layout checked", "source")
@@ -225,10 +219,9 @@ def card_facts(card: Card) -> Iterator[str]:
             yield f"The reader `{shape.reader}` reads {files}{shape.note and ': ' + shape.note}."
     if card.answers != "short":
         forms = card.answers if isinstance(card.answers, dict) else {"all": card.answers}
-        which = [
-            f"`{form}` {_WHICH.get(kind, f'for the type {kind}')}" for kind, form in forms.items()
-        ]
-        yield f"The answer form of `{card.name}` is {_listed(which)}."
+        named = ((form, _WHICH.get(kind, f"for the type {kind}")) for kind, form in forms.items())
+        which = _listed([f"`{form}` {kind}" for form, kind in named])
+        yield f"The answer form of `{card.name}` is {which}."
     if card.counts_from:
         yield f"The document and question counts of `{card.name}` are from {card.counts_from}."
     yield from card.known_problems

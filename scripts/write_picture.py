@@ -20,12 +20,11 @@ HUES = {
     "subgraph": "#a55bb0", "community": "#c2525a",
 }  # fmt: skip
 STAGES = (
-    ("1  Graph building", 8, 142, ("chunks", "tree", "passage graph", "KG, TKG, RKG")),
-    ("2  Index construction", 172, 152,
-     ("node vectors", "fact vectors", "chunk vectors", "BM25", "communities")),
-    ("3  Operator configuration", 346, 480, ()),
+    ("1  Graph building", 8, 142, "chunks|tree|passage graph|KG, TKG, RKG"),
+    ("2  Index construction", 172, 152, "node vectors|fact vectors|chunk vectors|BM25|communities"),
+    ("3  Operator configuration", 346, 480, ""),
     ("4  Retrieval & generation", 848, 164,
-     ("convert question", "retrieve, step by step", "pack context", "answer")),
+     "convert question|retrieve, step by step|pack context|answer"),
 )  # fmt: skip
 BOLD = 'font-weight="600"'
 WIDTH, HEIGHT, TOP, ROW = 1020, 268, 36, 27
@@ -53,7 +52,7 @@ def drawing(colour: str, muted: str, line: str, fill: str) -> Iterator[str]:
     for title, x, width, lines in STAGES:
         yield box(x, TOP, width, BOTTOM, line, fill)
         yield text(x + width / 2, TOP - 12, title, colour, BOLD)
-        for row, words in enumerate(lines):
+        for row, words in enumerate(filter(None, lines.split("|"))):
             yield text(x + width / 2, TOP + 44 + row * 38, words, muted)
     for (_, x, width, _), (_, end, _, _) in pairwise(STAGES):
         arrow = f"M{x + width + 3} {TOP + BOTTOM / 2}H{end - 4}m-5 -4l5 4l-5 4"

@@ -23,6 +23,7 @@ from graphrag_bench.api import stored_runs
 from graphrag_bench.config.sources import built_in_names, method_file, read_mapping
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.papers.printed import load_paper, load_table, paper_names, table_names
+from graphrag_bench.report.rows import group_by
 from graphrag_bench.run import stored
 from scripts import write_board, write_docs
 from scripts.markdown import ROOT, table, with_part, write_pages
@@ -74,15 +75,12 @@ def methods(name: str, page: Path, n: int | None = None) -> list[str]:
     heads = ("method", "`method=`", "recall@2", "recall@5 [95 %]", "recall@10",
              "evidence in context", "context tokens")  # fmt: skip
     lines = [
-        (
-            link(row["method"], page),
-            f"`{titles().get(row['method'].removesuffix(UNVERIFIED), '–')}`",
-            mean(row["evidence@2 [95 %]"]), row[_AT_5].partition(" (")[0],
-            mean(row["evidence@10 [95 %]"]), mean(row["in context [95 %]"]),
-            f"{int(row['context']):,}",
-        )
-        for row in every[:n]
-        if row[_AT_5]
+        (link(row["method"], page),
+         f"`{titles().get(row['method'].removesuffix(UNVERIFIED), '–')}`",
+         mean(row["evidence@2 [95 %]"]), row[_AT_5].partition(" (")[0],
+         mean(row["evidence@10 [95 %]"]), mean(row["in context [95 %]"]),
+         f"{int(row['context']):,}")
+        for row in every[:n] if row[_AT_5]
     ]  # fmt: skip
     return table(heads, lines)
 
@@ -91,12 +89,8 @@ def store_wild(home: str) -> None:
     """Write the scores of all questions of WildGraphBench from the runs in the folder `home`."""
     runs = stored_runs(home)
     runs = runs[(runs["dataset"] == "wildgraphbench") & runs[_MEASURES[0]].notna()]
-    fell = {
-        (run.metrics["method"], name)
-        for run in stored.stored_runs(home)
-        for name, row in run.rows.items()
-        if row.get("fallbacks")
-    }
+    fell = {(run.metrics["method"], name) for run in stored.stored_runs(home)
+            for name, row in run.rows.items() if row.get("fallbacks")}  # fmt: skip
     columns = ["method", "question", "type", *_MEASURES]
     runs = runs.sort_values(columns[:2])[columns].drop_duplicates(columns[:2])
     pairs = zip(runs["method"], runs["question"], strict=True)
@@ -118,9 +112,8 @@ def wild() -> dict[str, list[str]]:
     linked = [(link(method_file(name)["title"], WILD), of[name]) for name in best_first]
     heads = ("method", "n", "recall@5 [95 %]", "recall@10 [95 %]", "all evidence@5 [95 %]",
              "all evidence@10 [95 %]")  # fmt: skip
-    lines = [
-        (title, str(len(own)), *(cell(own, one) for one in _MEASURES)) for title, own in linked
-    ]
+    lines = [(title, str(len(own)), *(cell(own, one) for one in _MEASURES))
+             for title, own in linked]  # fmt: skip
     tables = {"all": table(heads, lines)}
     for part in ("type", "topic"):
         counts = linked[0][1][part].value_counts().sort_index()
@@ -149,15 +142,12 @@ def verdicts() -> dict[str, list[str]]:
              "position wins both", "of decided pairs", "first wins", "p")  # fmt: skip
     lines = [[row[head.removesuffix(" [95 %]")] or "–" for head in heads]
              for row in every if row["criterion"] in ("", "Overall Winner")]  # fmt: skip
-    by_log = defaultdict[tuple[str, ...], dict[str, str]](dict)
-    for row in every:
-        if row["criterion"]:
-            by_log[row["set"], row["A"], row["B"]][row["criterion"]] = row["position"]
-    criteria = next(iter(by_log.values()))
-    positions = [(*log, *of.values()) for log, of in by_log.items()]
-    return {
-        "verdicts": table(heads, lines), "criteria": table(("set", "A", "B", *criteria), positions)
-    }  # fmt: skip
+    judged = [row for row in every if row["criterion"]]
+    by_log = group_by(judged, lambda row: (row["set"], row["A"], row["B"]))
+    criteria = dict.fromkeys(row["criterion"] for row in judged)
+    positions = [(*log, *(row["position"] for row in of)) for log, of in by_log.items()]
+    second = table(("set", "A", "B", *criteria), positions)
+    return {"verdicts": table(heads, lines), "criteria": second}
 
 
 def papers() -> list[str]:
@@ -227,11 +217,8 @@ def parted() -> list[str]:
     """Return a message for each number on the checked pages that is in none of the files."""
     checked = ("README.md", "docs/concepts.md", "docs/results/README.md",
                "docs/results/judge_bias.md")  # fmt: skip
-    return [
-        f"{path}: {figure} in {paragraph[:60]!r}"
-        for path in checked
-        for figure, paragraph in unsupported((ROOT / path).read_text("utf-8"))
-    ]
+    return [f"{path}: {figure} in {paragraph[:60]!r}" for path in checked
+            for figure, paragraph in unsupported((ROOT / path).read_text("utf-8"))]  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ class Ranking(NamedTuple):
         if place >= len(self.ids):
             return "nothing"
         key = ", ".join(f"{value:.7g}" for value in self.keys[place]) if self.keys else ""
-        return f"{self.ids[place]} ({key})" if key else str(self.ids[place])
+        return f"{self.ids[place]}" + f" ({key})" * bool(key)
 
     def tied(self, one: int, other: int) -> bool:
         """Return whether the keys at two places are equal up to `CLOSE`."""
@@ -90,13 +90,11 @@ def compare(
     result: list[Difference] = []
     for stage, mine in ours.items():
         other = theirs[stage]
-        pairs = zip_longest(mine.ids, other.ids)
-        place = next((place for place, (one, two) in enumerate(pairs) if one != two), None)
-        if place is None:
+        pairs = enumerate(zip_longest(mine.ids, other.ids))
+        if (place := next((place for place, (one, two) in pairs if one != two), None)) is None:
             continue
-        kind: Kind = "ties" if only_ties(mine, other) else "differs"
-        if kind == "differs" and result and all(one.kind in ("ties", "follows") for one in result):
-            kind = "follows"
+        tied = result and all(one.kind in ("ties", "follows") for one in result)
+        kind: Kind = "ties" if only_ties(mine, other) else "follows" if tied else "differs"
         result.append(Difference(question, stage, kind, place + 1, mine.at(place), other.at(place)))
     return result
 
@@ -136,10 +134,8 @@ class Result:
 
     def first(self) -> list[Difference]:
         """Return the first difference of every stage and kind, in the order of the questions."""
-        result: dict[tuple[str, str], Difference] = {}
-        for first, *_ in filter(None, self.differences.values()):
-            result.setdefault((first.stage, first.kind), first)
-        return list(result.values())
+        firsts = [differences[0] for differences in self.differences.values() if differences]
+        return list({(one.stage, one.kind): one for one in reversed(firsts)}.values())[::-1]
 
     def kinds(self) -> tuple[str, str]:
         """Return the badge, and the number of questions of each kind as text.
@@ -172,16 +168,14 @@ def with_results(page: str, results: Sequence[Result]) -> str:
         engine = f"{case.distribution} {result.version}, {case.mode}"
         rows.append((case.name, ours, engine, lists, *result.kinds()))
         lines += [f"\n### {case.name}\n", *(f"- {note}" for note in case.notes)]
-        if not result.first():
-            lines.append("\nNo list of any question differs.")
+        lines += ["\nNo list of any question differs."] * (not result.first())
         for one in result.first():
             why = case.reasons.get(one.stage, UNEXPLAINED).strip()
             tied = " (a tie)" if one.kind == "ties" else ""
             item = "community" if one.stage == "communities" else one.stage.removesuffix("s")
-            ours, theirs = (
-                f"no {item}" if at == "nothing" else f"{item} {at}" for at in (one.ours, one.theirs)
-            )
-            place = f"At place {one.place}, our list has {ours} and the engine's list has {theirs}."
+            has = [f"no {item}" if at == "nothing" else f"{item} {at}" for at in one[-2:]]
+            place = "At place {}, our list has {} and the engine's list has {}."
+            place = place.format(one.place, *has)
             lines.append(f"\n**{one.stage}** of {one.question}{tied}: {place} {why}")
     badges = table(("case", "our method", "engine", "lists", "badge", "questions"), rows)
     page = with_part(page, "badges", "parity.py", badges)

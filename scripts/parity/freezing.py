@@ -29,18 +29,18 @@ def ours(case: Case, home: Path) -> tuple[dict[str, dict[str, Ranking]], Path]:
     pipeline = experiment.method.pipeline
     states = [RetrievalState(question) for question in experiment.dataset.questions]
     result = run_steps((*pipeline.convert, *pipeline.retrieve), states, Execution(resources))
-    ended = [state for state in result if isinstance(state, RetrievalState)]
-    if len(ended) < len(result):
-        raise RuntimeError(f"{case.name}: a question failed.")
-    lists: dict[str, dict[str, Ranking]] = {state.question.id: {} for state in ended}
-    for state in ended:
+    lists: dict[str, dict[str, Ranking]] = {}
+    for state in result:
+        if not isinstance(state, RetrievalState):
+            raise RuntimeError(f"{case.name}: a question failed.")
+        lists[state.question.id] = {}
         for name, n in case.stages.items():
             found = state.get(name) or Ranked[Any].empty()
             keys = tuple(zip(found.scores[:n].tolist(), strict=True))
             lists[state.question.id][name] = Ranking(tuple(found.ids[:n].tolist()), keys)
     folder = home / "frozen" / case.name
     folder.mkdir(parents=True, exist_ok=True)
-    _freeze(folder, resources, ended)
+    _freeze(folder, resources, result)
     return lists, folder
 
 
@@ -61,9 +61,9 @@ def _experiment(case: Case, home: Path) -> Experiment:
         resources = experiment.store().resources(experiment.plan, wanted, experiment.models)
         table, docs = resources["chunk_table"], []
         for row, message in enumerate(resources["extraction"].rows):
-            named = ((t.head, t.relation, t.tail) for t in message.triples)
-            plain = [[" ".join(re.findall("[a-z0-9]+", one.lower())) for one in triple]
-                     for triple in named]  # fmt: skip
+            plain = [[" ".join(re.findall("[a-z0-9]+", one.lower()))
+                      for one in (three.head, three.relation, three.tail)]
+                     for three in message.triples]  # fmt: skip
             triples = [one for one in plain if all(one) and one[0] != one[2]]
             ends = dict.fromkeys(end for head, _, tail in triples for end in (head, tail))
             docs.append({"idx": table.documents_of(row)[0], "passage": table.passage(row),
@@ -82,13 +82,14 @@ def _freeze(folder: Path, resources: Mapping[str, Any], states: Sequence[Retriev
     graph, embedder = resources["graph"], resources["embedder"]
     none = [""] * max(graph.n_nodes, graph.n_relationships)
     world: dict[str, Any] = {"chunks": resources["chunk_table"].passages, "questions": []}
+    searched = set()
     for state in states:
         keywords, mentions = state.get("keywords"), state.get("mentions")
-        levels = (list(keywords.low), list(keywords.high)) if keywords else ([], [])
-        world["questions"].append({
-            "id": state.question.id, "text": state.question.text, "low": levels[0],
-            "high": levels[1], "named": list(mentions.names) if mentions else [],
-        })  # fmt: skip
+        low, high = (list(keywords.low), list(keywords.high)) if keywords else ([], [])
+        own = {"id": state.question.id, "text": state.question.text, "low": low, "high": high,
+               "named": list(mentions.names) if mentions else []}  # fmt: skip
+        searched |= {own["text"], ", ".join(low), ", ".join(high), *own["named"]} - {""}
+        world["questions"].append(own)
     world["nodes"] = _records(
         name=graph.names, type=graph.types or none, description=graph.descriptions or none,
         chunks=_members(graph.node_chunk),
@@ -111,13 +112,9 @@ def _freeze(folder: Path, resources: Mapping[str, Any], states: Sequence[Retriev
         else embedder.encode(rows, kind="passage")
         for kind, rows in texts.items()
     }  # fmt: skip
-    searched = {text for one in world["questions"]
-                for text in (one["text"], ", ".join(one["low"]), ", ".join(one["high"]),
-                             *one["named"])}  # fmt: skip
-    world["queries"] = sorted(searched - {""})
-    arrays["queries"] = np.concatenate(
-        [embedder.encode([text], kind="question") for text in world["queries"]]
-    )
+    world["queries"] = sorted(searched)
+    vectors = [embedder.encode([text], kind="question") for text in world["queries"]]
+    arrays["queries"] = np.concatenate(vectors)
     (folder / "world.json").write_text(json.dumps(world, ensure_ascii=False), encoding="utf-8")
     for name, rows in arrays.items():
         np.save(folder / f"{name}.npy", np.asarray(rows, np.float32))

@@ -18,20 +18,13 @@ async def main():
     world, mode, target, work = arguments()
 
     class Table(BaseEmbeddingService):
-        """The vectors of the frozen world."""
-
-        async def encode(self, texts, model=None):
-            """Return a row for each text; the engine writes names in capitals."""
-            return world.vectors(
-                text if text in world.vector_of else text.lower() for text in texts
-            )
+        async def encode(self, texts, model=None):  # the engine writes names in capitals
+            known = world.vector_of
+            return world.vectors(text if text in known else text.lower() for text in texts)
 
     class Recorded(BaseLLMService):
-        """A model that is never called: retrieval gets the recorded entities."""
-
         async def send_message(self, prompt, response_model=None, **_):
-            """Raise RuntimeError."""
-            raise RuntimeError("retrieval called a model")
+            raise RuntimeError("retrieval called a model instead of using the recorded entities")
 
     embedding = Table(embedding_dim=world.array("queries").shape[1])
     rag = GraphRAG(
@@ -40,24 +33,21 @@ async def main():
     )  # fmt: skip
     state = rag.state_manager
     await insert(state, world)
-    answers = {}
+    answers, stages = {}, ("nodes", "relationships", "chunks")
     await state.query_start()
     if mode == "exact":  # the approximate search visits every node
         state.entity_storage._index.set_ef(len(world.nodes))
     for one in world.questions:
         named = {"named": one["named"], "generic": []}
         context = await state.get_context(query=one["text"], entities=named)
-        if context is None:
-            answers[one["id"]] = {"nodes": [], "relationships": [], "chunks": []}
-            continue
-        found = {
-            "nodes": [(world.row_of[one.name], score) for one, score in context.entities],
-            "relationships": [(world.pair(one.source, one.target), score)
-                              for one, score in context.relations],
-            "chunks": [(int(one.id) - 1, score) for one, score in context.chunks],
-        }  # fmt: skip
+        found = context and (
+            [(world.row_of[one.name], score) for one, score in context.entities],
+            [(world.pair(one.source, one.target), score) for one, score in context.relations],
+            [(int(one.id) - 1, score) for one, score in context.chunks],
+        )
         answers[one["id"]] = {
-            stage: [[row, [float(score)]] for row, score in rows] for stage, rows in found.items()
+            stage: [[row, [float(score)]] for row, score in rows]
+            for stage, rows in zip(stages, found or ([], [], []), strict=True)
         }
     write(target, answers, "fast-graphrag")
 
@@ -67,8 +57,8 @@ async def insert(state, world):
     vectors, graph = world.array("nodes"), state.graph_storage
     await state.insert_start()
     for node in world.nodes:
-        fields = {key: node[key] for key in ("name", "type", "description")}
-        await graph.upsert_node(TEntity(**fields), None)
+        entity = TEntity(name=node["name"], type=node["type"], description=node["description"])
+        await graph.upsert_node(entity, None)
     for edge in world.relationships:
         relation = TRelation(
             source=edge["src_id"], target=edge["tgt_id"], description=edge["description"],

@@ -38,22 +38,16 @@ def main():
         world.rows(kind)
 
     class Table:
-        """An embedder with the vectors of the frozen world."""
-
         embedding_dim = world.array("nodes").shape[1]
 
         def __init__(self, **_):
-            """Ignore the settings."""
+            pass
 
         def batch_encode(self, texts, **_):
-            """Return a row for each text."""
             return world.vectors(texts)
 
-    class Keeps:
-        """A model whose reply to the filter keeps every fact."""
-
+    class Keeps:  # its reply to the filter keeps every fact
         def infer(self, messages, **_):
-            """Return the recorded reply."""
             requests = messages[-1]["content"]
             rows = requests.partition("[[ ## fact_before_filter ## ]]\n")[2].partition("\n\n")[0]
             return (f"[[ ## fact_after_filter ## ]]\n{rows}\n\n[[ ## completed ## ]]", {}, False)
@@ -70,12 +64,9 @@ def main():
     for one in world.questions:
         (result,) = rag.retrieve([one["text"]], num_to_retrieve=len(world.chunks))
         best = float(result.doc_scores[0]) or 1.0
-        answers[one["id"]] = {
-            "chunks": [
-                [world.row_of[text], [float(score) / best]]
-                for text, score in zip(result.docs, result.doc_scores, strict=True)
-            ]
-        }
+        scored = zip(result.docs, result.doc_scores, strict=True)
+        chunks = [[world.row_of[text], [float(score) / best]] for text, score in scored]
+        answers[one["id"]] = {"chunks": chunks}
     write(target, answers, "hipporag")
 
 

@@ -55,13 +55,11 @@ async def insert(rag, world):
         node["content"] = f"{node['name']}\n{node['description']}"
     for edge in world.relationships:
         edge["content"] = "{keywords}\t{src_id}\n{tgt_id}\n{description}".format(**edge)
-    stores = {
-        "nodes": rag.entities_vdb, "relationships": rag.relationships_vdb, "chunks": rag.chunks_vdb,
-    }  # fmt: skip
-    for kind, store in stores.items():
-        await store.upsert(world.rows(kind))
+    await rag.entities_vdb.upsert(world.rows("nodes"))
+    await rag.relationships_vdb.upsert(world.rows("relationships"))
+    await rag.chunks_vdb.upsert(world.rows("chunks"))
     await texts.upsert(world.rows("chunks"))
-    for store in (graph, texts, *stores.values()):
+    for store in (graph, texts, rag.entities_vdb, rag.relationships_vdb, rag.chunks_vdb):
         await store.index_done_callback()
 
 

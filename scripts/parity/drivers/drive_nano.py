@@ -79,10 +79,9 @@ async def local(rag, world, text, param):
     """Return the four lists of a local search."""
     graph = rag.chunk_entity_relation_graph
     results = await rag.entities_vdb.query(text, top_k=param.top_k)
-    names = [one["entity_name"] for one in results]
     found = [
         {**await graph.get_node(name), "entity_name": name, "rank": await graph.node_degree(name)}
-        for name in names
+        for name in (one["entity_name"] for one in results)
     ]
     communities = await op._find_most_related_community_from_entities(
         found, param, rag.community_reports
@@ -91,20 +90,15 @@ async def local(rag, world, text, param):
         found, param, rag.text_chunks, graph
     )
     edges = await op._find_most_related_edges_from_entities(found, param, graph)
-    n_nodes = Counter(
-        one["cluster"]
-        for node in found
-        for one in json.loads(node.get("clusters", "[]"))
-        if one["level"] <= param.level
-    )
+    clusters = (one for node in found for one in json.loads(node.get("clusters", "[]")))
+    n_nodes = Counter(one["cluster"] for one in clusters if one["level"] <= param.level)
     return {
         "nodes": [[world.row_of[one["entity_name"]], [float(one["distance"])]] for one in results],
         "communities": [[one["row"], [n_nodes[one["row"]], one["rating"]]] for one in communities],
-        "relationships": [
-            [world.pair(*one["src_tgt"]), [one["rank"], one["weight"]]] for one in edges
-        ],
+        "relationships": [[world.pair(*one["src_tgt"]), [one["rank"], one["weight"]]]
+                          for one in edges],
         "chunks": [[world.row_of[one["content"]], []] for one in chunks],
-    }
+    }  # fmt: skip
 
 
 asyncio.run(main())

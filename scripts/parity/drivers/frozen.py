@@ -15,15 +15,13 @@ SEP = "<SEP>"
 
 
 class World:
-    """The graph, chunks, communities, questions and vectors of a folder.
+    """The graph, chunks, communities, questions and vectors of a folder from `freezing.py`.
 
     Nodes, relationships and chunks also have the fields of LightRAG and nano-graphrag. `vector_of`
-    maps the texts that an engine embeds to their vectors: those of the questions, and those of the
-    rows that a driver inserts (`rows`).
+    maps the texts of the questions, and of the rows that a driver inserts (`rows`), to vectors.
     """
 
     def __init__(self, folder):
-        """Read the folder that `freezing.py` wrote."""
         self.folder = Path(folder)
         stored = json.loads((self.folder / "world.json").read_text(encoding="utf-8"))
         self.nodes, self.relationships = stored["nodes"], stored["relationships"]
@@ -65,8 +63,8 @@ class World:
             await graph.upsert_node(node["name"], {key: node[key] for key in keys})
         keys = ("weight", "description", "keywords", "source_id", "file_path", "order")
         for edge in self.relationships:
-            ends = edge["src_id"], edge["tgt_id"]
-            await graph.upsert_edge(*ends, {key: edge[key] for key in keys})
+            fields = {key: edge[key] for key in keys}
+            await graph.upsert_edge(edge["src_id"], edge["tgt_id"], fields)
 
     def vectors(self, texts):
         """Return the vector of each text; raises KeyError for an unknown text."""
@@ -84,13 +82,8 @@ class World:
 class Letters:
     """A tokenizer without downloads; budgets are lifted, so that its counts do not matter."""
 
-    def encode(self, text):
-        """Return one token for each letter."""
-        return [ord(letter) for letter in text]
-
-    def decode(self, tokens):
-        """Return the letters."""
-        return "".join(map(chr, tokens))
+    encode = staticmethod(lambda text: list(map(ord, text)))
+    decode = staticmethod(lambda tokens: "".join(map(chr, tokens)))
 
 
 def watch(module, name, seen):
