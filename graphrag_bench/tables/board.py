@@ -119,8 +119,8 @@ def read_result(path: Path) -> dict[str, Any]:
     texts = (one for one in (*items, *items.values()) if isinstance(one, str))
     for one in (*texts, *_check_metrics(path, values)):
         if _PATH_OR_ADDRESS.search(one) or _SECRET.search(one) or "\n" in one:
-            wrong = f"{path.name}: '{one}' must not contain a path, address, key or line break."
-            raise UserError(wrong)
+            reason = "must not contain a path, address, key or line break"
+            raise UserError(f"{path.name}: '{one}' {reason}.")
     return dict(values)
 
 
@@ -210,7 +210,7 @@ def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]
     """Return settings that the overrides miss; settings of steps only if no others are missed."""
     values = compose_settings([*words, f"paths.home={_text(str(home))}"])
     settings = Experiment.prepare(values, run.dataset, swept=True).settings.model_dump()
-    changes = {}
+    changes: dict[str, Any] = {}
     for lists in (False, True):
         ours, theirs = (paths_of(one, lists=lists) for one in (settings, run.config))
         changes = changes or {
