@@ -52,8 +52,7 @@ _NOTHING = frozenset(
 _TOKEN_END = re.compile(r"[^\W\d_](?=[\s.,;:!?\u3001\u3002\uff0c])")
 """A letter before a space or punctuation mark. A token always ends after this letter."""
 _AT_ONCE = 50_000
-"""Number of characters that are encoded at a time, because `bpe_openai` accepts 200,000 tokens.
-Texts are split after words, so only words longer than this are cut."""
+"""Number of characters that are encoded at a time, because `bpe_openai` accepts 200,000 tokens."""
 
 
 def normalise_name(name: str) -> str:
@@ -256,10 +255,7 @@ def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int
 
 
 def token_cuts(text: str) -> list[int]:
-    """Return the offset in characters at which each token starts, and the length of the text.
-
-    A cut at one of these offsets never separates a character from its marks.
-    """
+    """Return the offset at which each token starts, never inside a character, and the length."""
     starts = _token_starts(text, "cl100k")
     if text.isascii():
         return starts

@@ -17,8 +17,7 @@ BoolArray = NDArray[np.bool_]
 T = TypeVar("T")
 
 DECIMALS = 6
-"""Scores are rounded to this many decimals before ranking, because the last bits of a float depend
-on the batch and the processor."""
+"""Scores are rounded before ranking, as their last bits depend on the batch and the processor."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +65,8 @@ class Community:
 class Ranked(Generic[T]):
     """Ranking of nodes, relationships, chunks or communities, best first.
 
-    `ids` are row numbers, int64 (k,). `scores` are float64 (k,), and higher is better. Rows are
-    ordered by score, and ties are broken by the lower id, unless an operator documents another
-    order.
+    `ids` are row numbers, int64 (k,). `scores` are float64 (k,), and higher is better. Ties are
+    broken by the lower id, unless an operator documents another order.
 
     >>> Ranked.top([0.1, 0.9, 0.5], k=2).items()
     [(1, 0.9), (2, 0.5)]
@@ -98,8 +96,8 @@ class Ranked(Generic[T]):
     def top(cls, scores: ArrayLike, k: int | None, among: ArrayLike | None = None) -> "Ranked[T]":
         """Return the `k` rows with the highest scores. Ties are broken by the lower id.
 
-        `scores` has one score per row. If `k` is None, all rows are returned. If `among` is given,
-        only these rows are ranked. Scores that are not finite rank last.
+        If `k` is None, all rows are ranked; if `among` is given, only these rows. Scores that are
+        not finite rank last.
         """
         values = np.asarray(scores, dtype=np.float64)
         rows = np.arange(len(values)) if among is None else np.unique(np.asarray(among, np.int64))
@@ -391,9 +389,8 @@ def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
     if 0 < k < len(rows) and np.isfinite(scores).all():
         cut = np.partition(scores, len(rows) - k)[len(rows) - k]
         places = np.flatnonzero(scores >= cut - 10.0**-DECIMALS)
-    rounded = np.round(scores[places], DECIMALS)
-    keys = np.where(np.isfinite(rounded), rounded, -np.inf)
-    order = places[np.lexsort((rows[places], -keys))[:k]]
+    finite = np.where(np.isfinite(scores[places]), scores[places], -np.inf)
+    order = places[best_first(finite, rows[places])[:k]]
     return Ranked(rows[order], scores[order])
 
 
@@ -408,9 +405,6 @@ def best_score_by_id(
 
 
 def best_first(scores: FloatArray, ids: IntArray | None = None) -> IntArray:
-    """Return the positions of the scores, highest first. Scores are rounded to six decimals.
-
-    Ties are broken by the lower id, or by the lower position if there are no `ids`.
-    """
+    """Return the positions of the rounded scores, highest first. Ties: the lower id or position."""
     keys = -np.round(scores, DECIMALS)
     return np.argsort(keys, kind="stable") if ids is None else np.lexsort((ids, keys))

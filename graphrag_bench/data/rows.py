@@ -72,26 +72,27 @@ class Rows:
         self.documents[document.id] = document
 
     def add_question(self, place: Place, question: Question, gold: Gold) -> None:
-        """Add a question with the options of its gold. The correct option is its default answer.
+        """Add a question with the options of its gold. A question without id gets its number.
 
-        Raises UserError if its id already exists, a text is blank or no option is correct.
+        Without answers, the correct option is the answer. Raises UserError if an id is repeated, a
+        text is blank or there is no such option.
         """
+        name = question.id or str(len(self.questions))
         if gold.correct is not None:
             if not 0 <= gold.correct < (n := len(gold.options)):
                 marked = f"option {gold.correct + 1} is marked as correct"
                 raise UserError(f"{place}: {marked}, but the number of options is {n}.")
             gold = replace(gold, answers=gold.answers or (gold.options[gold.correct],))
-        if before := self.places.get(question.id):
+        if before := self.places.get(name):
             first = before.rpartition(", ")[2]
-            raise UserError(f"{place}: the id '{question.id}' occurs twice ({first}).")
+            raise UserError(f"{place}: the id '{name}' occurs twice ({first}).")
         if not question.text.strip():
-            raise UserError(f"{place}: question '{question.id}' has no text.")
-        if any(not answer.strip() for answer in gold.answers):
-            raise UserError(f"{place}: question '{question.id}' has a blank answer.")
-        self.places[question.id] = place
+            raise UserError(f"{place}: question '{name}' has no text.")
+        if not all(map(str.strip, gold.answers)):
+            raise UserError(f"{place}: question '{name}' has a blank answer.")
         text = with_options(question.text, gold.options)
-        self.questions[question.id] = replace(question, text=text)
-        self.gold[question.id] = replace(gold, grades=()) if {*gold.grades} <= {1} else gold
+        self.places[name], self.questions[name] = place, replace(question, id=name, text=text)
+        self.gold[name] = replace(gold, grades=()) if {*gold.grades} <= {1} else gold
 
     def gold_error(self, corpus: Path) -> str:
         """Return a description of the first error in the gold evidence, or "" without errors.

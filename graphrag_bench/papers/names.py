@@ -1,8 +1,12 @@
-"""Schema of `printed_tables/<paper>/paper.yaml`, which explains the names in a paper's tables."""
+"""Schemas of `paper.yaml`, which explains names in a paper's tables, and `conditions.yaml`."""
 
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+NOT_STATED = "not stated"
 
 
 def setting_values(text: str) -> tuple[str, ...]:
@@ -178,3 +182,43 @@ class Paper(_Entry):
     settings_of_rows: dict[str, PrintedSetting] = Field(alias="rows")
     tables: dict[str, TableShape]
     like: str | None = None
+
+
+class Condition(_Entry):
+    """Statement of a paper about some rows of its tables, and the setting that follows from it.
+
+    `tables`, `rows` and `setting` are glob patterns. `paper` is the quoted sentence and `place` its
+    section. If `paper` is NOT_STATED, `by` gives the source of the value. A condition has no
+    `value` if the setting differs between rows.
+    """
+
+    name: str
+    tables: tuple[str, ...] = ("*",)
+    rows: tuple[str, ...] = ("*",)
+    setting: str = ""
+    value: Any = None
+    paper: str
+    place: str = ""
+    by: str = ""
+
+    @model_validator(mode="after")
+    def _stated_or_sourced(self) -> "Condition":
+        if (self.paper == NOT_STATED) == bool(self.place) or not (self.place or self.by):
+            raise ValueError("needs a `place`, or `paper: not stated` and the source in `by`")
+        return self
+
+    def applies_to(self, row: str) -> bool:
+        """Return whether the condition applies to the row with this name (as in `row=NAME`)."""
+        _, table, own = row.split(".", 2)
+        places = (table.partition("+")[0], self.tables), (own, self.rows)
+        return all(any(fnmatchcase(name, one) for one in globs) for name, globs in places)
+
+    def differs(self, resolved: Mapping[str, object]) -> bool:
+        """Return whether the value of the condition differs from a run's settings (`resolved`)."""
+        return "value" in self.model_fields_set and resolved.get(self.setting) != self.value
+
+    @property
+    def source(self) -> str:
+        """The quoted sentence and its section; for NOT_STATED, the source of the value."""
+        stated = f'"{self.paper}" ({self.place})' if self.place else self.paper
+        return "; ".join(filter(None, [stated, self.by]))

@@ -12,17 +12,11 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.files import read_yaml
-from graphrag_bench.papers.names import (
-    Paper,
-    PrintedMethod,
-    PrintedMetric,
-    PrintedSet,
-    PrintedSetting,
-    TableShape,
-    setting_values,
-)
+from graphrag_bench.papers import names
 from graphrag_bench.values import unique
 
 FOLDER = Path(__file__).parent / "printed_tables"
@@ -93,18 +87,13 @@ class PrintedSize:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table or figure of a paper; cells without a printed number are at the end."""
+    """A table or figure of a paper, named as in `zhou2025/table5`. Unprinted cells come last."""
 
+    full_name: str
     paper_name: str
-    name: str
-    paper: Paper
-    shape: TableShape
+    paper: names.Paper
+    shape: names.TableShape
     cells: tuple[PrintedCell, ...]
-
-    @property
-    def full_name(self) -> str:
-        """The name on the command line, such as `zhou2025/table5`."""
-        return f"{self.paper_name}/{self.name}"
 
     @property
     def owner(self) -> str:
@@ -113,7 +102,7 @@ class PaperTable:
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The names of the data sets, as printed and in the order of the table."""
+        """The printed names of the data sets, in the order of the table."""
         return unique([cell.dataset for cell in self.cells])
 
     @property
@@ -132,29 +121,29 @@ class PaperTable:
         metrics = (self.paper.metrics[cell.metric] for cell in self.cells)
         return self.counts and any((m.kind, m.value) == ("count", "questions") for m in metrics)
 
-    def method(self, name: str) -> PrintedMethod | None:
+    def method(self, name: str) -> names.PrintedMethod | None:
         """Return the entry of a method in `paper.yaml`, or None if there is no such entry."""
         return self.shape.methods.get(name) or self.paper.methods.get(name)
 
-    def metric(self, cell: PrintedCell) -> PrintedMetric:
+    def metric(self, cell: PrintedCell) -> names.PrintedMetric:
         """Return the entry in `paper.yaml` for the metric of a cell."""
         if own := self.paper.datasets[cell.dataset].metrics.get(cell.metric):
-            return PrintedMetric.model_validate({"metric": own})
+            return names.PrintedMetric.model_validate({"metric": own})
         return self.paper.metrics[cell.metric]
 
-    def rows_of(self, cell: PrintedCell) -> list[PrintedSetting]:
+    def rows_of(self, cell: PrintedCell) -> list[names.PrintedSetting]:
         """Return the entries in `paper.yaml` for the settings of a cell."""
         known = self.paper.settings_of_rows
-        return [known.get(item) or PrintedSetting(run=[item]) for item in cell.setting]
+        return [known.get(item) or names.PrintedSetting(run=[item]) for item in cell.setting]
 
     def parts(self, cell: PrintedCell) -> "list[Part]":
         """Return the runs, or pairs of runs, that give the value of a cell; usually only one."""
-        levels = [word for row in self.rows_of(cell) for word in setting_values(row.levels)] or [""]
+        levels = chain.from_iterable(names.setting_values(row.levels) for row in self.rows_of(cell))
         turned = replace(cell, method=cell.versus, versus=cell.method)
         own, other = Recipe(self, cell), Recipe(self, turned)
         return [
             Part(level, own.on(level, mine), other.on(level, theirs))
-            for level, mine, theirs in product(levels, own.seeds, other.seeds)
+            for level, mine, theirs in product([*levels] or [""], own.seeds, other.seeds)
         ]
 
 
@@ -172,22 +161,22 @@ class Recipe:
         return self.place.methods.get(self.cell.method, self.cell.method)
 
     @property
-    def method(self) -> PrintedMethod:
+    def method(self) -> names.PrintedMethod:
         """The entry of the method in `paper.yaml`. It is empty for a cell without a method."""
-        return self.table.method(self.method_name) or PrintedMethod(run=[])
+        return self.table.method(self.method_name) or names.PrintedMethod(run=[])
 
     @property
     def seeds(self) -> tuple[str, ...]:
         """One setting for each run that the paper averages over; ("",) for a single run."""
-        return setting_values(self.method.seeds) or ("",)
+        return names.setting_values(self.method.seeds) or ("",)
 
     @property
-    def place(self) -> PrintedSet:
+    def place(self) -> names.PrintedSet:
         """The entry of the data set in `paper.yaml`."""
         return self.table.paper.datasets[self.cell.dataset]
 
     @property
-    def metric(self) -> PrintedMetric:
+    def metric(self) -> names.PrintedMetric:
         """The entry of the metric in `paper.yaml`."""
         return self.table.metric(self.cell)
 
@@ -299,25 +288,38 @@ def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
 
 
 @cache
-def load_paper(name: str) -> Paper:
+def load_paper(name: str) -> names.Paper:
     """Load and check a `paper.yaml`; missing fields come from the paper that `like` names."""
 
     def content(of: str) -> Any:
         return read_yaml((FOLDER / of / "paper.yaml").read_text("utf-8"), f"the paper '{of}'")
 
     own = content(name)
-    return Paper.model_validate({**(content(own["like"]) if "like" in own else {}), **own})
+    return names.Paper.model_validate({**(content(own["like"]) if "like" in own else {}), **own})
+
+
+@cache
+def load_conditions(paper_name: str) -> tuple[names.Condition, ...]:
+    """Return the conditions of a paper, or of the paper that its `like` names."""
+    name = load_paper(paper_name).like or paper_name
+    text = (FOLDER / name / "conditions.yaml").read_text("utf-8")
+    rows = read_yaml(text, f"the conditions of '{name}'")
+    return TypeAdapter(tuple[names.Condition, ...]).validate_python(rows)
+
+
+def conditions_of(row: str) -> list[names.Condition]:
+    """Return the conditions that apply to the row with this name (as in `row=NAME`)."""
+    return [one for one in load_conditions(row.partition(".")[0]) if one.applies_to(row)]
 
 
 def load_table(full_name: str) -> PaperTable:
     """Return a paper's table by its name. Raises UserError if the name is unknown."""
-    names = table_names()
-    if full_name not in names:
-        hint = did_you_mean(full_name, names, paper_names(), n=5)
+    if full_name not in (known := table_names()):
+        hint = did_you_mean(full_name, known, paper_names(), n=5)
         raise UserError(f"No paper has a table '{full_name}'. {hint} See `graphrag-bench table`.")
     paper_name, _, name = full_name.partition("/")
     paper, cells = load_paper(paper_name), tuple(_cells(paper_name, name))
-    table = PaperTable(paper_name, name, paper, paper.tables[name], cells)
+    table = PaperTable(full_name, paper_name, paper, paper.tables[name], cells)
 
     def place(cell: PrintedCell) -> tuple[object, ...]:
         of_run = frozenset(Recipe(table, cell).required)
@@ -332,7 +334,7 @@ def load_table(full_name: str) -> PaperTable:
         PrintedCell(dataset, method, versus, metric, llm, setting, "", units[metric])
         for grid in table.shape.grids
         for dataset, llm in product(grid.datasets, grid.llms)
-        for setting in product(*map(setting_values, grid.over))
+        for setting in product(*map(names.setting_values, grid.over))
         for method, versus, metric in product(grid.methods, grid.versus, grid.metrics)
     )
     return replace(table, cells=(*cells, *(cell for cell in every if place(cell) not in printed)))

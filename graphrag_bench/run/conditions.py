@@ -6,7 +6,7 @@ from typing import Any
 
 from graphrag_bench.config.settings import WINDOWS, RunSettings
 from graphrag_bench.config.sources import FILE
-from graphrag_bench.papers.conditions import conditions_of
+from graphrag_bench.papers.printed import conditions_of
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.reader_prompts import LICENCE
 from graphrag_bench.prompts import Prompt

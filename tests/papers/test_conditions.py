@@ -14,8 +14,8 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import method_file, with_profile
 from graphrag_bench.papers.choices import content, table_runs
-from graphrag_bench.papers.conditions import NOT_STATED, Condition, conditions_of, load_conditions
-from graphrag_bench.papers.printed import paper_names, table_names
+from graphrag_bench.papers.names import NOT_STATED, Condition
+from graphrag_bench.papers.printed import conditions_of, load_conditions, paper_names, table_names
 from graphrag_bench.pipeline.pipeline import STAGES, StepOptions, build
 from graphrag_bench.run.conditions import condition_lines, condition_values
 from graphrag_bench.run.folder import paths_of

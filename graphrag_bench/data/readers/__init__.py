@@ -19,7 +19,6 @@ _SETTINGS = ("name", "root", "openie", "questions")
 _OWN = ("jsonl", "folder", "beir")
 """Cards for the user's own files. Such a data set is named after its card and its folder."""
 FOLDER, PACKAGE = "folder", "ir_datasets"
-"""Names of two readers: for a folder of texts, and for data sets in the package ir_datasets."""
 _MODULES = {
     "jsonl": "jsonl",
     "passages": "musique hotpotqa popqa nq multihoprag alce_asqa zhou2025 ultradomain "

@@ -20,7 +20,7 @@ from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.text import encodable
 
 VERSION = 5
-"""Version of the conversion of .docx and .pdf files. It is part of the names of stored results."""
+"""Version of the conversion of .docx and .pdf files, in the names of stored results."""
 _FRONT_MATTER = re.compile(
     r"(---|\+\+\+)[ \t]*\n(?=(?:#.*\n)*[\w\"'-][^\n:=]*[:=])(?:.*\n)*?(?:\1|\.\.\.)[ \t]*(?:\n|\Z)"
 )
@@ -212,10 +212,8 @@ def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
 class _Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.title = ""
-        self.blocks: list[TextBlock] = []
+        self.title, self.blocks, self._in = "", list[TextBlock](), Counter[str]()
         self._level, self._heading, self._written, self._n_breaks = 0, "", "", 0
-        self._in: Counter[str] = Counter()
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
         if tag in _HEADINGS:
@@ -235,7 +233,6 @@ class _Page(HTMLParser):
             self._break(tag)
 
     def handle_data(self, data: str) -> None:
-        """Add a text. Outside of the tag `pre`, any white space becomes a single space."""
         if any(self._in[tag] for tag in _UNSEEN):
             return
         if self._in["title"]:

@@ -1,7 +1,4 @@
-"""Readers of data sets with many short passages: MuSiQue, HotpotQA, 2WikiMultihopQA, PopQA, ...
-
-If the questions come with their passages in a single file, these passages are the corpus.
-"""
+"""Readers of data sets with many short passages: MuSiQue, HotpotQA, 2WikiMultihopQA, PopQA, ..."""
 
 import json
 from collections import defaultdict
@@ -55,9 +52,6 @@ class _PassageRows(Rows):
     def evidence(self, passages: Iterable[_Passage]) -> tuple[str, ...]:
         absent = "(paragraph not in corpus)"
         return not_blank([self.ids.get(one.content, f"{one.title} {absent}") for one in passages])
-
-    def add_numbered_question(self, place: str, text: str, gold: Gold) -> None:
-        self.add_question(place, Question(str(len(self.questions)), text), gold)
 
 
 class _Asked(FileRow):
@@ -179,8 +173,9 @@ def nq(corpus: Path, questions: Path) -> Rows:
     """
     rows = _PassageRows.of(corpus)
     for place, row in records(questions, _NaturalQuestion):
-        evidence = rows.evidence(one for one in row.contexts if one.is_supporting)
-        rows.add_numbered_question(place, row.question, Gold(not_blank(row.reference), evidence))
+        marked = (one for one in row.contexts if one.is_supporting)
+        gold = Gold(not_blank(row.reference), rows.evidence(marked))
+        rows.add_question(place, Question("", row.question), gold)
     return rows
 
 
@@ -248,15 +243,14 @@ def multihoprag(corpus: Path, questions: Path) -> Rows:
             by_name.setdefault(name.strip(), number)
     for place, row in records(questions, _Query):
         articles = dict.fromkeys(
-            by_name.get(fact.url.strip())
-            or by_name.get(fact.title.strip(), f"{fact.title} (article not in corpus)")
-            for fact in row.evidence_list
+            by_name.get(one.url.strip())
+            or by_name.get(one.title.strip(), f"{one.title} (article not in corpus)")
+            for one in row.evidence_list
         )
         spans = tuple(filter(None, (fact.fact.strip() for fact in row.evidence_list)))
-        gold = Gold(
-            (row.answer,), tuple(articles), row.question_type, len(articles) or None, spans=spans
-        )
-        rows.add_numbered_question(place, row.query, gold)
+        hops = len(articles) or None
+        gold = Gold((row.answer,), tuple(articles), row.question_type, hops, spans=spans)
+        rows.add_question(place, Question("", row.query), gold)
     return rows
 
 
@@ -281,7 +275,7 @@ def zhou2025(corpus: Path, questions: Path) -> Rows:
     rows = _PassageRows.of(corpus)
     for place, row in records(questions, _ZhouQuestion):
         gold = Gold(not_blank(row.answer), sub_answers=row.sub_answers)
-        rows.add_numbered_question(place, row.question, gold)
+        rows.add_question(place, Question("", row.question), gold)
     return rows
 
 
@@ -293,7 +287,8 @@ def ultradomain(corpus: Path, questions: Path) -> Rows:
     """Read abstract questions about a domain of UltraDomain. The documents have no titles."""
     rows = _PassageRows.of(corpus)
     for place, row in records(questions, _Abstract):
-        rows.add_numbered_question(place, row.question, Gold(not_blank([row.answer]), (), ABSTRACT))
+        gold = Gold(not_blank([row.answer]), type=ABSTRACT)
+        rows.add_question(place, Question("", row.question), gold)
     return rows
 
 
@@ -315,5 +310,5 @@ def ultradomain_original(corpus: Path, questions: Path) -> Rows:
         if row.context not in numbers:
             numbers[row.context] = rows.add_numbered((row.title or "").strip(), row.context)
         gold = Gold(not_blank(row.answers), (numbers[row.context],))
-        rows.add_numbered_question(place, row.question, gold)
+        rows.add_question(place, Question("", row.question), gold)
     return rows

@@ -42,10 +42,9 @@ def quality(corpus: Path, questions: Path) -> Rows:
         rows.documents.setdefault(row.article_id, article)
         for number, one in enumerate(row.questions, start=1):
             correct = None if one.gold_label is None else one.gold_label - 1
-            type_, options = _LEVELS[one.difficult], tuple(one.options)
-            name = f"{row.set_unique_id}-{number}"
-            question = Question(name, one.question, row.article_id)
-            gold = Gold(type=type_, options=options, correct=correct)
+            level, options = _LEVELS[one.difficult], tuple(one.options)
+            gold = Gold(type=level, options=options, correct=correct)
+            question = Question(f"{row.set_unique_id}-{number}", one.question, row.article_id)
             rows.add_question(f"{place}, question {number}", question, gold)
     return rows
 
@@ -163,7 +162,7 @@ def graphragbench(corpus: Path, questions: Path) -> Rows:
             raise UserError(f"{place}: there is no text '{row.source}'. The texts are: {known}.")
         name = f"{row.id} ({row.source})" if row.id in rows.questions else row.id
         statements = tuple(filter(None, map(str.strip, row.evidence or ())))
-        answers = (row.answer,) if row.answer.strip() else ()
+        answers = tuple(filter(str.strip, [row.answer]))
         gold = Gold(answers, type=row.question_type, statements=statements)
         rows.add_question(place, Question(name, row.question, scope), gold)
     return rows
