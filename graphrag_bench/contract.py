@@ -1,15 +1,14 @@
 """Contracts of operators and builders, which are read from their signatures.
 
-A positional parameter of an operator is read from the slot of its type, and the return type
-determines which slots are written. A keyword-only parameter with a default is a setting, and so is
-every parameter of the type `Prompt`. The other keyword-only parameters are resources, which are
-found by name. Builders have only keyword-only parameters.
+An operator reads its positional parameters from the slots of their types, and its return type says
+which slots it writes. A keyword-only parameter is a setting if it has a default or the type
+`Prompt`, and otherwise a resource. Builders have only keyword-only parameters.
 """
 
 import re
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from inspect import Parameter
 from types import MappingProxyType
 from typing import Any, TypeVar, Union, get_args, get_origin
@@ -38,8 +37,6 @@ TokensOf = Callable[[Mapping[str, Any], "Sizes"], tuple[float, float]]
 """Function of settings and sizes. It returns the prompt and completion tokens of a call."""
 CallsOf = Callable[[Mapping[str, Any], "Sizes"], int]
 """Function of settings and sizes. It returns the number of calls to build an artifact."""
-_ROWS = {"nodes": "n_nodes", "relationships": "n_relationships", "chunks": "__len__"}
-"""For each table, the attribute of the graph or chunk table with the number of rows."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +84,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Operator(Registered):
-    """Registered operator with its contract. The decorator `operator` describes the other fields.
+    """Registered operator with its contract. The decorator `operator` describes the last fields.
 
-    `returns` maps slots to the types of their values, in the order of the return type. The slots in
-    `writes` are always written. Values of slots in `may_write` may be None.
+    `returns` maps slots to types, in the order of the return type. The slots in `writes` are always
+    written. Values of slots in `may_write` may be None.
     """
 
     reads: tuple[Read, ...]
@@ -103,8 +100,8 @@ class Operator(Registered):
     calls: int | Callable[[Mapping[str, Any]], int]
     order: str
     supplies: frozenset[str]
-    batched: bool = False
-    table3: str = ""
+    batched: bool
+    table3: str
 
     def __call__(self, rows: Sequence[Sequence[Any]], **named: Any) -> list[Any]:
         """Return one result per question (row). Raises ValueError for a wrong number of results."""
@@ -145,11 +142,11 @@ class Builder(Registered):
     needs: tuple[str, ...]
     settings: Mapping[str, Setting]
     produces: type
-    provides: frozenset[str] = frozenset()
-    calls: int | CallsOf = 0
-    tokens: TokensOf | None = None
-    fixed: Mapping[str, Any] = field(default_factory=dict)
-    trained_on: Callable[[Mapping[str, Any]], str] | None = None
+    provides: frozenset[str]
+    calls: int | CallsOf
+    tokens: TokensOf | None
+    fixed: Mapping[str, Any]
+    trained_on: Callable[[Mapping[str, Any]], str] | None
 
     @property
     def code(self) -> str:
@@ -207,10 +204,10 @@ def operator(
     name: str,
     *,
     batched: bool = False,
-    requires: frozenset[str] | set[str] = frozenset(),
+    requires: Set[str] = frozenset(),
     calls: int | Callable[[Mapping[str, Any]], int] = 0,
     order: str = "",
-    supplies: frozenset[str] | set[str] = frozenset(),
+    supplies: Set[str] = frozenset(),
     table3: str = "",
 ) -> Callable[[F], F]:
     """Register an operator and return its function unchanged.
@@ -247,8 +244,8 @@ def operator(
         returns = {slot: kind for slot, kind, _ in slots}
         if len(returns) < len(parts):
             raise ContractError(f"{function.__qualname__} returns two values for the same slot")
-        writes = tuple(slot for slot, _, optional in slots if not optional)
         may_write = tuple(slot for slot, _, optional in slots if optional)
+        writes = tuple(slot for slot in returns if slot not in may_write)
         operators.add(Operator(
             name, function, reads, needs, settings, returns, writes, may_write,
             frozenset(requires), calls, order, frozenset(supplies), batched, table3,
@@ -261,7 +258,7 @@ def operator(
 def artifact(
     name: str,
     *,
-    provides: frozenset[str] | set[str] = frozenset(),
+    provides: Set[str] = frozenset(),
     calls: int | CallsOf = 0,
     tokens: TokensOf | None = None,
     fixed: Mapping[str, Any] = MappingProxyType({}),
@@ -358,41 +355,36 @@ def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> di
     if len(values) != len(operator.returns):
         wanted = ", ".join(sorted(operator.returns))
         raise WrongReturn(f"{operator.origin} returned {len(values)} values for {wanted}")
-    written = dict(zip(operator.returns, values, strict=True))
+    pairs = zip(operator.returns, values, strict=True)
+    written = {slot: v for slot, v in pairs if v is not None or slot in operator.writes}
     for slot, value in written.items():
-        if value is not None:
-            problem = _misfit(operator, slot, value, resources)
-        else:
-            problem = f"returned None for '{slot}'" if slot in operator.writes else ""
-        if problem:
-            raise WrongReturn(f"{operator.origin} {problem}")
-    return {slot: value for slot, value in written.items() if value is not None}
+        if problem := _misfit(operator, slot, value, resources):
+            raise WrongReturn(f"{operator.origin} returned {problem}")
+    return written
 
 
 def _misfit(operator: Operator, slot: str, value: Any, resources: Mapping[str, Any]) -> str:
     kind = operator.returns[slot]
     if not isinstance(value, get_origin(kind) or kind):
         wanted = getattr(kind, "__name__", kind)
-        return f"returned {type(value).__name__} for '{slot}' instead of {wanted}"
-    table = slot.replace("_scores", "s")
-    resource = "chunk_table" if table == "chunks" else "graph"
-    others = any(need.endswith("_graph") for need in operator.needs)
-    n_rows: int | None = None
-    if table in _ROWS and (resource in operator.needs or resource != "graph" or not others):
-        rows = getattr(resources.get(resource), _ROWS[table], None)
-        n_rows = rows() if callable(rows) else rows
+        return f"{type(value).__name__} for '{slot}' instead of {wanted}"
+    table, n_rows = slot.replace("_scores", "s"), None
+    if table == "chunks" and "chunk_table" in resources:
+        n_rows = len(resources["chunk_table"])
+    elif "graph" in operator.needs or not any(name.endswith("_graph") for name in operator.needs):
+        n_rows = getattr(resources.get("graph"), f"n_{table}", None)
     scores: Any = ()
     if isinstance(value, Ranked):
         scores = value.scores
         outside = value.ids[(value.ids < 0) | (value.ids >= (np.inf if n_rows is None else n_rows))]
         if len(outside):
-            return f"returned the id {outside[0]} for '{slot}', which has {n_rows} rows"
+            return f"the id {outside[0]} for '{slot}', which has {n_rows} rows"
     elif isinstance(value, RowScores):
         if n_rows not in (None, len(value)):
-            return f"returned {len(value)} scores for '{slot}', which has {n_rows} rows"
+            return f"{len(value)} scores for '{slot}', which has {n_rows} rows"
         scores = value.some_rows[1] if value.some_rows else () if value.lazy else value.values
     elif isinstance(value, Subgraph):
         scores = [path.score for path in value.paths]
     if n_wrong := np.count_nonzero(~np.isfinite(scores)):
-        return f"returned {n_wrong} of {len(scores)} scores for '{slot}' that are NaN or infinite"
+        return f"{n_wrong} of {len(scores)} scores for '{slot}' that are NaN or infinite"
     return ""

@@ -1,9 +1,8 @@
 """Fingerprints of content and code, which are used in every run key and artifact key.
 
-The fingerprint of a function covers its module and all modules that this module imports directly or
-indirectly, except installed libraries. It is computed from the syntax trees of these modules,
-without comments and docstrings. For code without a file, e.g. in a notebook cell, it is computed
-from the instructions and the globals that they use.
+The fingerprint of a function covers the syntax trees of its module and of all modules that this
+module imports directly or indirectly, except installed libraries. Code without a file, e.g. in a
+notebook cell, is covered by its instructions and the globals that they use.
 """
 
 import ast
@@ -14,9 +13,11 @@ import json
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from functools import cached_property, lru_cache, partial
 from importlib.machinery import ModuleSpec
 from importlib.util import resolve_name, spec_from_file_location
+from itertools import accumulate
 from operator import is_
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
@@ -44,7 +45,7 @@ _Parsed = tuple[str, Sequence[tuple[str, Sequence[str]]], Sequence[str], bool]
 """The digest of a module, its imports as (module, names), the names in `__all__`, and whether names
 of imported modules are computed. Relative imports keep their leading dots."""
 _loaded: dict[str, tuple[list[object], _ModuleCode]] = {}
-_stored_parses = lru_cache(read_cache)
+_stored_parses, _read = lru_cache(read_cache), lru_cache(Path.read_bytes)
 
 
 def digest(*parts: object) -> str:
@@ -85,16 +86,15 @@ def stored_digest(path: Path) -> str:
 def _cached_digest(path: Path, stamp: tuple[int, int, int]) -> str:
     file = user_cache("weights.json")
     row = read_cache(file).get(str(path), [])
-    if row[:3] == [*stamp]:
-        return str(row[3])
-    content = file_digest(path)
-    write_cache(file, str(path), [*stamp, content])
-    return content
+    if row[:3] != [*stamp]:
+        row = [*stamp, file_digest(path)]
+        write_cache(file, str(path), row)
+    return str(row[3])
 
 
 def code(item: Callable[..., Any]) -> str:
     """Return the fingerprint of a function or class and of all modules that it depends on."""
-    reached = ReachedCode.of(item)
+    reached = ReachedCode(item)
     return digest(reached.description, sorted(reached.modules.items()))
 
 
@@ -111,22 +111,16 @@ def identity_of(model: Any) -> str:
 
 
 class ReachedCode:
-    """Digests of the `modules` that a value depends on, and its `description` as JSON."""
+    """Digests of the `modules` that a function or class depends on, and its `description`."""
 
-    def __init__(self, package: str) -> None:
+    def __init__(self, item: Callable[..., Any]) -> None:
         self.modules: dict[str, str] = {}
-        self.description: Any = None
-        self._included = dict.fromkeys([*CORE, package], True)
+        package = (item.__module__ or "").partition(".")[0]
+        self._included = dict.fromkeys([*CORE, "__main__", package], True)
         self._seen: dict[int, Any] = {}
+        self.description = self._value(item)
 
-    @classmethod
-    def of(cls, item: Callable[..., Any]) -> "ReachedCode":
-        """Return the code that a function or class depends on."""
-        reached = cls((item.__module__ or "").partition(".")[0])
-        reached.description = reached.value(item)
-        return reached
-
-    def module(self, name: str) -> None:
+    def _module(self, name: str) -> None:
         """Add a module and all modules that it imports, except modules of installed libraries."""
         todo = [name]
         while todo:
@@ -146,7 +140,7 @@ class ReachedCode:
             self._included[top] = bool(spec) and not installed
         return self._included[top]
 
-    def value(self, value: Any) -> Any:
+    def _value(self, value: Any) -> Any:
         """Return a description of a value as JSON, and add the modules that it depends on."""
         value = inspect.unwrap(value) if callable(value) else value
         if isinstance(value, _LITERALS):
@@ -155,52 +149,50 @@ class ReachedCode:
             return ["again", [*self._seen].index(id(value))]
         self._seen[id(value)] = value  # keep a reference, so that the id is not reused
         if isinstance(value, ModuleType):
-            self.module(value.__name__)
+            self._module(value.__name__)
             return value.__name__
         if isinstance(value, FunctionType):
             return [value.__module__, value.__qualname__, *self._function(value)]
         if isinstance(value, type):
             return [value.__module__, value.__qualname__, *self._class(value)]
         if isinstance(value, MethodType | staticmethod | classmethod):
-            return self.value(value.__func__)
+            return self._value(value.__func__)
         if isinstance(value, property):
-            return self.value((value.fget, value.fset))
+            return self._value((value.fget, value.fset))
         if isinstance(value, partial):
-            return self.value((value.func, value.args, value.keywords))
+            return self._value((value.func, value.args, value.keywords))
         if isinstance(value, Mapping):
-            return [[self.value(name), self.value(one)] for name, one in value.items()]
+            return [[self._value(name), self._value(one)] for name, one in value.items()]
         if isinstance(value, Set):
-            return sorted(map(self.value, value), key=repr)
+            return sorted(map(self._value, value), key=repr)
         if isinstance(value, Sequence):
-            return [self.value(one) for one in value]
-        return [self.value(type(value)), self._content(value)]
+            return [self._value(one) for one in value]
+        return [self._value(type(value)), self._content(value)]
 
     def _function(self, function: FunctionType) -> Iterator[Any]:
         file = _file(function.__module__ or "")
-        self.module(function.__module__ or "")
+        self._module(function.__module__ or "")
         if file is None or Path(function.__code__.co_filename).resolve() != file:
             yield self._instructions(function.__code__, function)
         elif "<locals>" not in function.__qualname__:
             return  # the digest of the module covers the function
         assigned = (cell for cell in function.__closure__ or () if cell != CellType())
         values = [cell.cell_contents for cell in assigned]
-        yield self.value((function.__defaults__, function.__kwdefaults__, *values))
+        yield self._value((function.__defaults__, function.__kwdefaults__, *values))
 
     def _class(self, kind: type) -> Iterator[Any]:
-        self.module(kind.__module__)
+        self._module(kind.__module__)
         without_file = kind.__module__ in sys.modules and _file(kind.__module__) is None
-        if without_file and self._is_included_class(kind):
+        if without_file and self._is_included(kind.__module__):
             own = {name: one for name, one in vars(kind).items() if name not in _IGNORED_ATTRIBUTES}
-            yield self.value((own, kind.__bases__))
-
-    def _is_included_class(self, kind: type) -> bool:
-        return kind.__module__ == "__main__" or self._is_included(kind.__module__)
+            yield self._value((own, kind.__bases__))
 
     def _content(self, value: Any) -> Any:
         kind = type(value)
-        if self._is_included_class(kind) and hasattr(value, "__dict__"):
-            cached = dict(inspect.getmembers_static(kind, lambda o: isinstance(o, cached_property)))
-            return self.value({name: o for name, o in vars(value).items() if name not in cached})
+        if self._is_included(kind.__module__) and hasattr(value, "__dict__"):
+            inherited = [one for base in kind.__mro__ for one in vars(base).items()]
+            cached = {name for name, one in inherited if isinstance(one, cached_property)}
+            return self._value({name: o for name, o in vars(value).items() if name not in cached})
         content = result_or_error(lambda: pickle.dumps(value, 4))
         return hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else "unknown"
 
@@ -212,16 +204,16 @@ class ReachedCode:
             if isinstance(argument, CodeType):
                 argument = self._instructions(argument, function)
             elif one.opname in ("LOAD_GLOBAL", "LOAD_NAME") and argument in scope:
-                argument = [argument, self.value(scope[argument])]
+                argument = [argument, self._value(scope[argument])]
             elif one.opname == "LOAD_CONST":
                 if isinstance(argument, str) and _LOADERS & {*of.co_names}:
-                    self.module(argument)
-                argument = self.value(argument)
+                    self._module(argument)
+                argument = self._value(argument)
             elif one.opname == "IMPORT_NAME":
                 home = str(argument)
-                self.module(home)
+                self._module(home)
             elif one.opname == "IMPORT_FROM":
-                self.module(f"{home}.{argument}")
+                self._module(f"{home}.{argument}")
             lines.append([one.opname, argument if isinstance(argument, list) else repr(argument)])
         return lines
 
@@ -229,8 +221,8 @@ class ReachedCode:
 def _module(name: str) -> _ModuleCode | None:
     """Return the code of a module, or None for a module without a file.
 
-    The code is read once per process. An edit of the file counts only after the module was reloaded
-    or `%autoreload` has replaced its code.
+    An edit of the file counts only after the module was reloaded or `%autoreload` has replaced its
+    code.
     """
     if (spec := _spec(name)) is None:
         return None
@@ -261,33 +253,24 @@ def _module(name: str) -> _ModuleCode | None:
 
 def _imported_names(base: str, names: Sequence[str], spec: ModuleSpec) -> Iterator[str]:
     """Yield the names of possible modules in an import, and the packages that contain them."""
-    try:
+    with suppress(ImportError):  # beyond the top-level package
         base = resolve_name(base, spec.parent)
-    except ImportError:  # beyond the top-level package
-        return
-    inside = [f"{base}.{name}" for name in names]
-    if not inside or base not in CORE or None in map(_spec, inside):
-        yield base  # of a package of this project, only the submodules count
-    yield from inside
-    yield from _packages(base)
+        inside = [f"{base}.{name}" for name in names]
+        if not inside or base not in CORE or None in map(_spec, inside):
+            yield base  # of a package of this project, only the submodules count
+        yield from (*inside, *_packages(base))
 
 
 @lru_cache(maxsize=None)
 def _cached_parse(source: bytes) -> _Parsed:
     """Parse a source and cache the result on disk, because parsing slows down every command."""
     file, version = user_cache("modules.json"), sys.implementation.cache_tag.encode()
-    key = hashlib.sha256(_own_digest() + version + source).hexdigest()
+    key = hashlib.sha256(_read(Path(__file__)) + version + source).hexdigest()
     parsed: _Parsed | None = _stored_parses(file).get(key)
     if parsed is None:
         parsed = _parse(source)
         write_cache(file, key, parsed)
     return parsed
-
-
-@lru_cache(maxsize=1)
-def _own_digest() -> bytes:
-    """Return the digest of this module, which is part of the keys of stored results."""
-    return hashlib.sha256(Path(__file__).read_bytes()).digest()
 
 
 def _parse(source: bytes) -> _Parsed:
@@ -300,33 +283,27 @@ def _parse(source: bytes) -> _Parsed:
     read = b"__doc__" in source or b"getdoc" in source
     loaders, n_computed = set(_IMPORT_FUNCTIONS), 0
     for node in list(ast.walk(tree)):
-        if isinstance(node, ast.Import):
-            imports += [(alias.name, ()) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = "." * node.level + (node.module or "")
-            imports.append((base, [alias.name for alias in node.names]))
-            known = [alias for alias in node.names if alias.name in _IMPORT_FUNCTIONS]
-            loaders |= {alias.asname or alias.name for alias in known}
-        elif isinstance(node, ast.Name | ast.Attribute):
-            n_computed += _last_name(node) in loaders
-        elif (
-            isinstance(node, ast.Call)
-            and _last_name(node.func) in loaders - _IMPORT_FUNCTIONS | _LOADERS
-        ):
-            if node.args and isinstance(name := node.args[0], ast.Constant):
-                imports.append((str(name.value), ()))
-                n_computed -= 1
-        elif isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if "__all__" in map(_last_name, targets) and node.value is not None:
-                parts = ast.walk(node.value)
-                exported += [str(one.value) for one in parts if isinstance(one, ast.Constant)]
+        match node:
+            case ast.Import(names):
+                imports += [(alias.name, ()) for alias in names]
+            case ast.ImportFrom(module, names, level):
+                imports.append(("." * (level or 0) + (module or ""), [one.name for one in names]))
+                known = (one for one in names if one.name in _IMPORT_FUNCTIONS)
+                loaders |= {one.asname or one.name for one in known}
+            case ast.Name() | ast.Attribute():
+                n_computed += _last_name(node) in loaders
+            case ast.Call(called, [ast.Constant(name), *_]):
+                if _last_name(called) in loaders - _IMPORT_FUNCTIONS | _LOADERS:
+                    imports.append((str(name), ()))
+                    n_computed -= 1
+            case ast.Assign([target], value) | ast.AugAssign(target, _, value):
+                if _last_name(target) == "__all__":
+                    parts = ast.walk(value)
+                    exported += [str(one.value) for one in parts if isinstance(one, ast.Constant)]
         if isinstance(body := getattr(node, "body", None), list) and not read:
-            node.body = [  # type: ignore[attr-defined]
-                one
-                for one in body
-                if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
-            ]
+            statements = [one for one in body if isinstance(one, ast.Expr)]
+            texts = [one for one in statements if isinstance(one.value, ast.Constant)]
+            node.body = [one for one in body if one not in texts]  # type: ignore[attr-defined]
     content = hashlib.sha256(ast.dump(tree).encode()).hexdigest()
     return content, imports, exported, n_computed > 0
 
@@ -337,9 +314,8 @@ def _last_name(node: ast.expr) -> str:
 
 def _packages(name: str) -> list[str]:
     """Return the packages above a module, except the three top-level packages of this project."""
-    parts = name.split(".")[:-1]
-    every = [".".join(parts[: end + 1]) for end in range(len(parts))]
-    return [one for one in every if one not in CORE]
+    above = accumulate(name.split(".")[:-1], "{}.{}".format)
+    return [one for one in above if one not in CORE]
 
 
 def _package_modules(name: str, file: Path) -> list[str]:

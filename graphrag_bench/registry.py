@@ -23,13 +23,13 @@ def signature_of(function: Callable[..., Any], *, evaluate: bool = True) -> insp
 
     If `evaluate` is false, quoted hints are left as text. Undefined names raise NameError.
     """
-    is_function = inspect.isfunction(function)
-    found = inspect.signature(function, eval_str=evaluate and not is_function)
-    if not (evaluate and is_function):
+    found = inspect.signature(function)
+    if not evaluate:
         return found
-    hints = get_type_hints(function, include_extras=True)  # also evaluates quotes in brackets
-    parameters = found.parameters.values()
-    evaluated = [one.replace(annotation=hints.get(one.name, one.empty)) for one in parameters]
+    hinted = function if inspect.isfunction(function) else function.__init__
+    hints = get_type_hints(hinted, include_extras=True)  # also evaluates quotes in brackets
+    every = found.parameters.values()
+    evaluated = [one.replace(annotation=hints.get(one.name, one.annotation)) for one in every]
     return found.replace(parameters=evaluated, return_annotation=hints.get("return", found.empty))
 
 
@@ -52,6 +52,11 @@ class Registered:
         now = fingerprint.code(self.function)
         before = self.registered_code
         return now if before in ("", now) else fingerprint.digest(before, now)
+
+    @property
+    def docstring(self) -> str:
+        """The docstring of the function, without its indentation."""
+        return inspect.getdoc(self.function) or ""
 
     @property
     def origin(self) -> str:

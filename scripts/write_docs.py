@@ -98,8 +98,7 @@ def reads_writes(operator: Operator) -> tuple[str, str]:
 
 def section(heading: str, item: Operator | Builder) -> Iterator[str]:
     """Yield the section of an operator or a builder: purpose, inputs, settings and source."""
-    doc = (item.function.__doc__ or "").strip()
-    yield from (f"{heading} `{item.name}`", "", doc.partition("\n")[0], "")
+    yield from (f"{heading} `{item.name}`", "", item.docstring.partition("\n")[0], "")
     if isinstance(item, Builder):
         needs = [need for need in item.needs if need not in ("scratch", "progress")]
         yield f"- from {', '.join(needs)}"
@@ -111,7 +110,8 @@ def section(heading: str, item: Operator | Builder) -> Iterator[str]:
     for name, setting in item.settings.items():
         shown = "null" if setting.default is None else _shown(setting.default)
         yield f"- `{name}`" + ("" if setting.default is contract.REQUIRED else f" = `{shown}`")
-    if source := re.search(r"Source:\s*(.*?)(?:\n\s*\n|\n\s*Deviation|$)", doc, re.S):
+    pattern = r"Source:\s*(.*?)(?:\n\s*\n|\n\s*Deviation|$)"
+    if source := re.search(pattern, item.docstring, re.S):
         yield f"- Source: {' '.join(source[1].split())}"
     yield ""
 

@@ -174,7 +174,7 @@ def test_a_linked_module_depends_on_its_neighbours_and_may_block_imports(
         (tmp_path / f"{name}.py").write_text("X = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(sys.modules, "blocked_", None)
-    reached = fingerprint.ReachedCode.of(importlib.import_module("linked_").op).modules
+    reached = fingerprint.ReachedCode(importlib.import_module("linked_").op).modules
     assert {"linked_", "blocked_", "beside_"} <= reached.keys()
 
 
@@ -188,7 +188,7 @@ def test_no_operator_reaches_the_command_line_or_runs() -> None:
     """Otherwise each edit of a command would change every key."""
     load_plugins()
     for item in [*contract.operators.all(), *contract.builders.all()]:
-        names = fingerprint.ReachedCode.of(item.function).modules
+        names = fingerprint.ReachedCode(item.function).modules
         assert not [
             name for name in names if name.startswith(("graphrag_bench.cli", "graphrag_bench.run"))
         ]

@@ -70,7 +70,7 @@ def test_keys_cover_every_module_that_runs(executed: dict[str, set[str]]) -> Non
     """An edit of a covered module changes the key: tests/test_fingerprint.py."""
     users = set().union(*executed.values())
     assert len(executed) > 40 and len(users) > 25
-    covered = {name: ReachedCode.of(everything()[name].function).modules for name in users}
+    covered = {name: ReachedCode(everything()[name].function).modules for name in users}
     modules = {
         file: ".".join(Path(file).relative_to(ROOT).with_suffix("").parts) for file in executed
     }

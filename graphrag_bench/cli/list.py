@@ -69,7 +69,7 @@ def entries(kind: str) -> Iterator[tuple[str, str, str]]:
     """
     if kind in ("operators", "builders"):
         for one in paper_first(operators.all()) if kind == "operators" else builders.all():
-            text = (one.function.__doc__ or "").strip().partition("\n")[0]
+            text = one.docstring.partition("\n")[0]
             if isinstance(one, Operator):
                 reads = ", ".join(read.slot + "?" * read.optional for read in one.reads)
                 marked = text + " (Table 3)" * bool(one.table3)
