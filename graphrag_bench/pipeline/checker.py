@@ -32,15 +32,17 @@ class Checker:
         """Return the slots that an arm wrote but did not read. `arm` is its checker."""
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
-    def join(self, arms: "Sequence[Checker]") -> None:
+    def join(self, arms: "Sequence[Checker]", written: Iterable[str]) -> None:
         """Add the slots that the arms of a combinator wrote. `arms` are their checkers.
 
-        A slot counts as unread if any arm wrote it without reading it.
+        A slot counts as unread if any arm wrote it without reading it. Slots in `written` are
+        always written.
         """
         before = {s: w for s, w in self.unread.items() if all(a.unread.get(s) == w for a in arms)}
         after = {s: w for arm in arms for s, w in arm.unread.items() if self.unread.get(s) != w}
         self.unread = {**before, **after}
         self.maybe = self.maybe.union(*(arm.maybe | arm.written for arm in arms))
+        self.written.update(written)
 
     def problem(self, text: str) -> None:
         """Add a problem, unless it was added before."""

@@ -1,17 +1,15 @@
 """Combinators: steps that contain lists of other steps, e.g. to branch or to repeat.
 
-A combinator is a frozen dataclass. In a method file it is written as a mapping whose keys are the
-names of the fields. Plug-ins can register their own combinators.
+A combinator is a frozen dataclass and a subclass of `Step`. In a method file it is written as a
+mapping whose keys are the names of the fields. Plug-ins can register their own combinators.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from graphrag_bench.contract import REQUIRED, Setting
 from graphrag_bench.errors import UserError
-from graphrag_bench.fingerprint import code
-from graphrag_bench.pipeline.steps import OperatorStep, Step, Steps
+from graphrag_bench.pipeline.steps import Step, Steps
 from graphrag_bench.registry import signature_of
 
 Item = dict[str, Any]
@@ -20,50 +18,8 @@ Arms = Mapping[str, Steps]
 """Lists of steps, each with a name."""
 
 
-@dataclass(frozen=True)
-class Nested(Step):
-    """Base class of combinators, i.e. of steps that contain lists of steps.
-
-    In a method file, the name of the combinator stands for the first field after `label`. For
-    example, `each: chunks` sets the field `slot` to `chunks`. Fields with `compare=False`, such as
-    the label, do not affect results and are not part of the run key.
-    """
-
-    label: str = field(compare=False)
-
-    @property
-    def parts(self) -> Sequence[Steps]:
-        """The lists of steps that the combinator contains, in order."""
-        values = [getattr(self, one.name) for one in fields(self)]
-        lists = [list(v.values()) if isinstance(v, Mapping) else [v] for v in values]
-        return [one for some in lists for one in some if _is_steps(one)]
-
-    def mapped(self, change: Callable[[OperatorStep], OperatorStep]) -> Step:
-        """Return a copy of the combinator with `change` applied to every operator step."""
-        lists = self._change_lists(lambda steps: tuple(one.mapped(change) for one in steps))
-        return replace(self, **lists)
-
-    def describe(self) -> dict[str, Any]:
-        """Return this step's part of the run key: fields, inner steps and code fingerprint."""
-        every = self._change_lists(lambda steps: [one.describe() for one in steps])
-        own = {one.name: every[one.name] for one in fields(self) if one.compare}
-        return {"step": type(self).__name__, **own, "code": code(type(self))}
-
-    def _change_lists(self, change: Callable[[Steps], Any]) -> dict[str, Any]:
-        def changed(value: Any) -> Any:
-            if isinstance(value, Mapping):
-                return {name: changed(one) for name, one in value.items()}
-            return change(value) if _is_steps(value) else value
-
-        return {one.name: changed(getattr(self, one.name)) for one in fields(self)}
-
-
-def _is_steps(value: Any) -> bool:
-    return isinstance(value, tuple) and all(isinstance(one, Step) for one in value)
-
-
-K = TypeVar("K", bound=type[Nested])
-registered: dict[str, type[Nested]] = {}
+K = TypeVar("K", bound=type[Step])
+registered: dict[str, type[Step]] = {}
 """Classes of the registered combinators by their keys, e.g. `branch`."""
 
 
@@ -117,8 +73,8 @@ def read_combinator(
         if one.annotation == Steps:
             values[field_name] = read(value, inside)
         elif one.annotation == Arms and isinstance(value, Mapping) and value:
-            named = {str(name): steps for name, steps in value.items()}
-            values[field_name] = {n: read(steps, f"{inside}.{n}") for n, steps in named.items()}
+            named = value.items()
+            values[field_name] = {str(n): read(steps, f"{inside}.{n}") for n, steps in named}
         elif one.annotation == Arms:
             note(f"{inside}: expected named lists of steps, not {value!r}.")
         elif one.default is REQUIRED or one.name in item:

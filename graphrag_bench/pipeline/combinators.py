@@ -3,15 +3,24 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from operator import is_
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PositiveInt
 
 from graphrag_bench.errors import did_you_mean
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import Arms, Nested, combinator
-from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Rule, empty, merged_slots, split
-from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Steps, check_steps, run_steps
+from graphrag_bench.pipeline.combinator import Arms, combinator
+from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Rule, empty, merged_state, split
+from graphrag_bench.pipeline.steps import (
+    Execution,
+    Failure,
+    Outcome,
+    Step,
+    Steps,
+    check_steps,
+    run_steps,
+)
 from graphrag_bench.prompts import sub_question_form
 from graphrag_bench.question_plan import (
     Dependencies,
@@ -25,7 +34,7 @@ from graphrag_bench.values import Answer, RetrievalState
 
 @combinator("branch")
 @dataclass(frozen=True)
-class Branch(Nested):
+class Branch(Step):
     """Step that runs lists of steps, called arms, on copies of the state and merges the results.
 
     If `only` is given, only the results in these slots are kept.
@@ -38,14 +47,13 @@ class Branch(Nested):
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Run each arm on the states, and merge the results of the arms."""
         arms = [run_steps(steps, states, execution) for steps in self.parts]
-        return [self._merged(state, [arm[row] for arm in arms]) for row, state in enumerate(states)]
+        return [self._merged(*outcomes) for outcomes in zip(states, *arms, strict=True)]
 
-    def _merged(self, state: RetrievalState, outcomes: list[Outcome]) -> Outcome:
-        for outcome in outcomes:
-            if isinstance(outcome, Failure):
-                return outcome
-        new = merged_slots(state, outcomes, self.merge)
-        return state.write({s: value for s, value in new.items() if s in (self.only or new)})
+    def _merged(self, state: RetrievalState, *outcomes: Outcome) -> Outcome:
+        merged = merged_state(state, outcomes, self.merge)
+        if isinstance(merged, Failure) or self.only is None:
+            return merged
+        return state.write({slot: merged.get(slot) for slot in self.only})
 
     def check(self, checker: Checker) -> None:
         """Check every arm. Report slots that several arms write but that cannot be merged."""
@@ -59,9 +67,7 @@ class Branch(Nested):
                     f"{self.label}: several arms write '{slot}', whose values cannot be merged."
                 )
         if not self.only:
-            checker.join(arms)
-            checker.written = set().union(*(arm.written for arm in arms))
-            return
+            return checker.join(arms, {slot for arm in arms for slot in arm.written})
         operators = self.operators()
         written = {op.writes(slot) for op in operators for slot in op.operator.returns}
         for slot in sorted(set(self.only) - written):
@@ -76,7 +82,7 @@ class Branch(Nested):
 
 @combinator("each")
 @dataclass(frozen=True)
-class Each(Nested):
+class Each(Step):
     """Step that runs its inner steps for each item of a slot, e.g. for each ranked node.
 
     The steps run on copies of the state, each with one item in the slot. The results are merged.
@@ -105,14 +111,11 @@ class Each(Nested):
             writes = [(op, slot) for op in self.operators() for slot in op.operator.writes]
             nothing = {op.writes(slot): empty(slot) for op, slot in writes}
             return state.write({name: v for name, v in nothing.items() if state.get(name) is None})
-        for outcome in outcomes:
-            if isinstance(outcome, Failure):
-                return outcome
-        new = merged_slots(state, outcomes, self.merge)
-        pairs = zip(items, outcomes, strict=True)
-        if all(isinstance(o, RetrievalState) and o.get(self.slot) is item for item, o in pairs):
-            new.pop(self.slot, None)
-        return state.write(new)
+        merged = merged_state(state, outcomes, self.merge)
+        ends = [one.get(self.slot) for one in outcomes if isinstance(one, RetrievalState)]
+        if isinstance(merged, Failure) or not all(map(is_, ends, items)):
+            return merged
+        return merged.write({self.slot: state.get(self.slot)})  # no step has written to the slot
 
     def check(self, checker: Checker) -> None:
         """Check the inner steps. Check that the slot has items, and that results can be merged.
@@ -128,9 +131,8 @@ class Each(Nested):
         for slot in sorted(checker.unread_of(inner)):
             if slot not in MERGEABLE:
                 checker.problem(f"{self.label}: values of '{slot}' cannot be merged.")
-        checker.join([inner])
-        new = inner.written - checker.written
-        checker.written |= {s for s in new if s not in MERGEABLE or empty(s) is not None}
+        never = {slot for slot in inner.written if slot in MERGEABLE and empty(slot) is None}
+        checker.join([inner], inner.written - never)
 
     def max_calls(self) -> int:
         """Return the maximum number of LLM calls for `at_most` items of one question."""
@@ -139,7 +141,7 @@ class Each(Nested):
 
 @combinator("repeat")
 @dataclass(frozen=True)
-class Repeat(Nested):
+class Repeat(Step):
     """Step that runs its inner steps until the slot `until` is true, but at most `times` times.
 
     `keep=last` keeps the ranked rows of the last round. `union` keeps the rows of all rounds in
@@ -168,11 +170,10 @@ class Repeat(Nested):
         return list(map(self._merged, states, outcomes, rounds))
 
     def _merged(self, start: RetrievalState, outcome: Outcome, rounds: list[Outcome]) -> Outcome:
-        if isinstance(outcome, Failure) or self.keep == "last" or len(rounds) < 2:
-            return outcome
-        slots = merged_slots(start, rounds, self.keep)
-        last = {slot: outcome.get(slot) for slot in slots if slot not in MERGEABLE}
-        return outcome.write({**slots, **last})
+        merged = outcome if self.keep == "last" else merged_state(start, rounds, self.keep)
+        if isinstance(merged, Failure) or isinstance(outcome, Failure):
+            return merged
+        return merged.write({"question": outcome.question})
 
     def check(self, checker: Checker) -> None:
         """Check the inner steps, and that one of them may write the slot `until`."""
@@ -193,7 +194,7 @@ class Repeat(Nested):
 
 @combinator("switch")
 @dataclass(frozen=True)
-class Switch(Nested):
+class Switch(Step):
     """Step that runs one of several lists of steps (cases), selected by the value of a slot.
 
     If the slot has no value or a value of length 0, the case `empty` is selected. Any other value
@@ -241,8 +242,7 @@ class Switch(Nested):
             arms.append(check_steps(steps, checker, {self.slot} if filled else set()))
         total = "otherwise" in self.cases or {"empty", "some"} <= set(self.cases)
         ways = arms if total else [*arms, checker.copy()]
-        checker.join(arms)
-        checker.written = set.intersection(*(arm.written for arm in ways))
+        checker.join(arms, set.intersection(*(arm.written for arm in ways)))
 
     def max_calls(self) -> int:
         """Return the maximum number of LLM calls in the most expensive case."""
@@ -255,7 +255,7 @@ INPUTS = ("dependencies", "question_kind")
 
 @combinator("resolve")
 @dataclass(frozen=True)
-class Resolve(Nested):
+class Resolve(Step):
     """Step that runs its inner steps for the sub-questions of a plan, and then for the question.
 
     Sub-questions run in dependency order. Independent sub-questions run together. Each runs on a
@@ -303,14 +303,14 @@ class Resolve(Nested):
         return [self._merged(plan_run) for plan_run in runs]
 
     def _merged(self, plan_run: "_PlanRun") -> Outcome:
-        if plan_run.failure is not None:
-            return plan_run.failure
-        outcomes = list(plan_run.states.values())
-        new = merged_slots(plan_run.start, outcomes, self.merge)
+        start, outcomes = plan_run.start, list(plan_run.states.values())
+        merged = plan_run.failure or merged_state(start, outcomes, self.merge)
+        if isinstance(merged, Failure):
+            return merged
         final = outcomes[-1]
-        last = {s: v for s in new if s not in MERGEABLE and (v := final.get(s)) is not None}
-        written = {s: v for s, v in {**new, **last}.items() if s != "answer"}
-        return plan_run.start.write({**written, "question": final.question})
+        last = {slot: final.get(slot) for slot in merged if slot not in MERGEABLE}
+        own = {"answer": None, "question": final.question}
+        return start.write({**merged.slots, **last, **own})
 
     def check(self, checker: Checker) -> None:
         """Check the inner steps, that a plan is written, and that `answer` writes an answer."""
@@ -318,8 +318,7 @@ class Resolve(Nested):
         inner = check_steps(self.steps, checker, INPUTS)
         if "answer" not in check_steps(self.answer, inner).written:
             checker.problem(f"{self.label}: no step in `answer` writes 'answer'.")
-        checker.join([inner])
-        checker.written |= inner.written
+        checker.join([inner], inner.written)
 
     def max_calls(self) -> int:
         """Return the maximum number of LLM calls for `at_most` sub-questions and the question."""

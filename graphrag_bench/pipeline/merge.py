@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from graphrag_bench.algorithms.path_values import Exploration, RankedPaths
-from graphrag_bench.pipeline.steps import Outcome
+from graphrag_bench.pipeline.steps import Failure, Outcome
 from graphrag_bench.values import (
     Keywords,
     Mentions,
@@ -35,26 +35,24 @@ SPLITTABLE = {"nodes", "relationships", "chunks", "communities", "mentions", "qu
 _RRF_K = 60
 
 
-def merged_slots(
-    start: RetrievalState, outcomes: Sequence[Outcome], rule: Rule | Literal["last"]
-) -> dict[str, Any]:
+def merged_state(start: RetrievalState, outcomes: Sequence[Outcome], rule: str) -> Outcome:
     """Merge the values that several runs of steps wrote to each slot since the state `start`.
 
-    A slot whose values cannot be merged gets the value of the last run.
+    A slot whose values cannot be merged gets the value of the last run. If a run failed, the first
+    failure is returned.
     """
     values: dict[str, list[Any]] = {}
     for outcome in outcomes:
-        assert isinstance(outcome, RetrievalState)
+        if isinstance(outcome, Failure):
+            return outcome
         for slot in outcome:
             if outcome.get(slot) is not start.get(slot):
                 values.setdefault(slot, []).append(outcome.get(slot))
-    return {
-        slot: merge(written, rule) if slot in MERGEABLE else written[-1]  # type: ignore[arg-type]
-        for slot, written in values.items()
-    }
+    pairs = values.items()
+    return start.write({s: merge(v, rule) if s in MERGEABLE else v[-1] for s, v in pairs})
 
 
-def merge(values: Sequence[Any], rule: Rule) -> Any:
+def merge(values: Sequence[Any], rule: str) -> Any:
     """Merge values of the same type into one value. Raises TypeError if the type cannot be merged.
 
     Names, texts, subgraphs and paths are joined without duplicates. Explorations are joined round

@@ -159,7 +159,7 @@ class _Builder:
         settings = {key: value for key, value in item.items() if key not in _OF_STEPS}
         use = self._lists_read(operator, item.get("use", ()), label)
         name = self._list_name(operator, item.get("as", ""), label)
-        step = OperatorStep(operator, self._settings(operator, settings, label), label, use, name)
+        step = OperatorStep(label, operator, self._settings(operator, settings, label), use, name)
         if "path_pooling" not in item or self.options.pooling is None:
             return step
         lists = dict(self.lists)

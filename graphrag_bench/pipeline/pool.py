@@ -18,8 +18,7 @@ from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import Nested
-from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Steps, run_steps
+from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Step, Steps, run_steps
 from graphrag_bench.values import RetrievalState
 
 MODES = ("rerank", "reselect")
@@ -35,7 +34,7 @@ Item = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class PooledPacker(Nested):
+class PooledPacker(Step):
     """Steps that reorder relationships by path pooling, and the step that packs them."""
 
     steps: Steps

@@ -5,7 +5,7 @@ import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ def attempt(step: str, work: Callable[[], Any]) -> Any:
     frames = traceback.extract_tb(result.__traceback__)
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
     texts = traceback.format_list(own[-_MOST_FRAMES:])  # the last calls of a recursion
-    where = tuple(line for text in texts for line in text.rstrip("\n").split("\n"))
+    where = tuple("".join(texts).splitlines())
     return Failure(step, type(result).__name__, str(result) or repr(result), where)
 
 
@@ -98,26 +98,31 @@ class Execution:
 
     def meter(self, need: str, step: str, question: str) -> ChatModel:
         """Return the model named `need`, which records its calls and failures under `step`."""
-        new = FailureGate(step, self.failure_limit, self.failure_after)
-        gate = self.gates.setdefault(step, new)
+        gate = FailureGate(step, self.failure_limit, self.failure_after)
         log = self.ledger.logger(step.partition(".")[0], step, question) if self.ledger else None
         model: ChatModel = self.resources[need]
-        return model.attached(log=log, gate=gate)
+        return model.attached(log=log, gate=self.gates.setdefault(step, gate))
 
 
+@dataclass(frozen=True)
 class Step(ABC):
-    """Step of a pipeline: an operator, or a combinator that contains lists of steps (`parts`).
+    """Step of a pipeline: an operator, or a combinator, i.e. a step that contains lists of steps.
 
-    `max_calls` assumes that each list runs at most once. Override it in any other combinator.
+    In a method file, the name of a combinator stands for its first field after `label`. For
+    example, `each: chunks` sets the field `slot` to `chunks`. Fields with `compare=False`, such as
+    the label, do not affect results and are not part of the run key. `max_calls` assumes that each
+    list runs at most once.
     """
 
-    label: str
+    label: str = field(compare=False)
     """The path and the operator of the step, e.g. `retrieve.1 node.ppr`."""
 
     @property
-    def parts(self) -> "Sequence[Steps]":
+    def parts(self) -> "list[Steps]":
         """The lists of steps that the step contains, in order."""
-        return ()
+        values = [getattr(self, one.name) for one in fields(self)]
+        lists = [list(v.values()) if isinstance(v, Mapping) else [v] for v in values]
+        return [one for some in lists for one in some if _is_steps(one)]
 
     @abstractmethod
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
@@ -127,13 +132,24 @@ class Step(ABC):
     def check(self, checker: Checker) -> None:
         """Report to the checker what slots the step reads and writes, and what it needs."""
 
-    @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return the part of the run key for this step: names, settings and code fingerprint."""
+        """Return the part of the run key for this step: fields, inner steps, code fingerprint."""
+        every = self._change_lists(lambda steps: [one.describe() for one in steps])
+        own = {one.name: every[one.name] for one in fields(self) if one.compare}
+        return {"step": type(self).__name__, **own, "code": code(type(self))}
 
     def mapped(self, change: "Callable[[OperatorStep], OperatorStep]") -> "Step":
         """Return a copy of the step with `change` applied to every operator step in it."""
-        return self
+        lists = self._change_lists(lambda steps: tuple(one.mapped(change) for one in steps))
+        return replace(self, **lists)
+
+    def _change_lists(self, change: "Callable[[Steps], Any]") -> dict[str, Any]:
+        def changed(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                return {name: changed(one) for name, one in value.items()}
+            return change(value) if _is_steps(value) else value
+
+        return {one.name: changed(getattr(self, one.name)) for one in fields(self)}
 
     def operators(self) -> "list[OperatorStep]":
         """Return the operator steps that the step contains, in order."""
@@ -145,6 +161,10 @@ class Step(ABC):
 
 
 Steps = tuple[Step, ...]
+
+
+def _is_steps(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(one, Step) for one in value)
 
 
 def check_steps(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
@@ -167,7 +187,6 @@ class OperatorStep(Step):
 
     operator: Operator
     settings: Mapping[str, Any]
-    label: str
     use: Mapping[str, str] = field(default_factory=dict)
     list_name: str = ""
 
@@ -227,18 +246,20 @@ class OperatorStep(Step):
         return value
 
     def _record(self, state: RetrievalState, done: _Result, execution: Execution) -> Outcome:
-        result, seconds, meters = done
-        wrote = result
-        if not isinstance(result, Failure):
-            wrote = attempt(self.label, lambda: by_slot(self.operator, result, execution.resources))
-        failed = isinstance(wrote, Failure)
+        wrote, seconds, meters = done
+        if not isinstance(wrote, Failure):
+            wrote = attempt(
+                self.label, lambda: by_slot(self.operator, done[0], execution.resources)
+            )
+        shown = {} if isinstance(wrote, Failure) else wrote
         replies = (reply for meter in meters for reply in meter.replies)
         texts = tuple(one.text if isinstance(one, Completion) else str(one) for one in replies)
-        name, calls, shown = self.operator.name, Usage.of(meters), {} if failed else wrote
-        trace = StepTrace(self.label, name, seconds, calls, texts, shown)
+        calls = Usage.of(meters)
+        trace = StepTrace(self.label, self.operator.name, seconds, calls, texts, shown)
         execution.traces.setdefault(state.question.id, []).append(trace)
-        named = {self.writes(slot): value for slot, value in shown.items()}
-        return wrote if failed else state.write(named)
+        if isinstance(wrote, Failure):
+            return wrote
+        return state.write({self.writes(slot): value for slot, value in wrote.items()})
 
     def check(self, checker: Checker) -> None:
         """Check the inputs, resources, graph attributes and prompt variables of the operator."""

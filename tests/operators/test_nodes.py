@@ -147,7 +147,7 @@ def test_unknown_types_are_refused() -> None:
     with pytest.raises(UserError, match=r"build\.graph"):
         nodes_of_types(replace(PEOPLE, types=None), ("place",))
     for types, n_problems in (((), 0), (("place",), 1)):
-        step = OperatorStep(operators.get("node.onehop"), {"types": types}, "step 1")
+        step = OperatorStep("step 1", operators.get("node.onehop"), {"types": types})
         checker = Checker(attributes=frozenset({"node.name"}), written={"question", "nodes"})
         step.check(checker)
         assert len(checker.problems) == n_problems

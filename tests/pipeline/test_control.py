@@ -102,7 +102,7 @@ def test_items_of_all_questions_run_as_one_block():
 def test_the_description_contains_the_code_of_combinators(monkeypatch):
     pipeline, _ = build({"retrieve": [START, each("nodes", CHUNKS)]})
     before = pipeline.describe()
-    edited = "graphrag_bench.pipeline.combinator.code"
+    edited = "graphrag_bench.pipeline.steps.code"
     monkeypatch.setattr(edited, lambda function: f"edited {function.__name__}")
     assert pipeline.describe() != before
 
