@@ -56,7 +56,7 @@ class Registered:
     @property
     def docstring(self) -> str:
         """The docstring of the function, without its indentation."""
-        return inspect.getdoc(self.function) or ""
+        return inspect.cleandoc(self.function.__doc__ or "")
 
     @property
     def origin(self) -> str:

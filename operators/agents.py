@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 from pydantic import PositiveInt
@@ -19,8 +20,7 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import DECIMALS, IntArray, Node, Question, Ranked, Relationship
 
-RELATIONS = "relation scores"
-ENTITIES = "entity scores"
+RELATIONS, ENTITIES = "relation scores", "entity scores"
 RELATION_PROMPT = Prompt("operators:prompts/relationship_agent.j2")
 ENTITY_PROMPT = Prompt("operators:prompts/node_agent.j2")
 MAX_TOPICS, MAX_RELATIONS, MAX_CANDIDATES = 8, 60, 20
@@ -65,26 +65,23 @@ def choose_relations(
 ) -> Exploration:
     """In a Think-on-Graph search, let the language model choose up to `width` relations per node.
 
-    The chosen relations are added to the exploration, i.e. the record of the search. The prompt
-    lists the names of the node's relations in alphabetical order. With `use: [relationships]`, it
-    lists only the names of the given relationships. The model gives each chosen name a score
+    The prompt lists the names of the node's relations in alphabetical order, with `use:
+    [relationships]` only those of the given relationships. The model gives each chosen name a score
     (0..1). Names that are not in the prompt are dropped. The relation by which the search reached a
-    node is not followed back. If a node is both subject and object of a relation, it counts as the
-    subject. The model is not asked about nodes without relations. After two unreadable replies no
-    relation is chosen, which counts as a fallback.
-    Deviation: The model is asked about the first 8 nodes only. It sees at most 60 names per node,
-    namely the names with the highest weight. ToG has no such limits. Zhou et al. (Table 3) find the
-    relationships of the nodes with a separate operator, "Onehop".
+    node is not followed back. A node that is both subject and object of a relation counts as the
+    subject. After two unreadable replies no relation is chosen, which counts as a fallback.
+    Deviation: The model is asked about the first 8 nodes only, and sees only the 60 names with the
+    highest weight per node. ToG has no such limits. Zhou et al. (Table 3) find the relationships of
+    the nodes with a separate operator, "Onehop".
     Source: Zhou et al. (2025), Section 6.1, "Agent"; ToG (Sun et al. 2024), Section 2.1.
     """
     among = None if relationships is None else relationships.ids
     topics = nodes.distinct().head(MAX_TOPICS).ids.tolist()
     every = ((topic, _relations(graph, topic, exploration, among)) for topic in topics)
-    shared = {"question": question.text, "width": width}
 
     def chat(at: tuple[int, Relations]) -> Chat:
-        topic, named = at
-        return prompt.render({**shared, "entity": graph.names[topic], "relations": sorted(named)})
+        values = {"question": question.text, "width": width, "entity": graph.names[at[0]]}
+        return prompt.render({**values, "relations": sorted(at[1])})
 
     choices = ask_about(
         llm, [at for at in every if at[1]], chat, ReplyFormat(RELATIONS, _scored_names), _choices,
@@ -113,15 +110,14 @@ def choose_nodes(
 ) -> tuple[Ranked[Node], Exploration]:
     """In a Think-on-Graph search, let the language model choose the nodes to visit next.
 
-    The candidates are the nodes at the other ends of the chosen relations. With `use: [nodes]`,
-    only the given nodes are candidates. For each relation, one call asks the model to score the
-    candidates (0..1). If a relation has only one candidate, the model is not called, and the
-    candidate gets the score of the relation. The `width` hops with the highest scores are added to
-    the exploration, i.e. the record of the search. Hops with score 0 are dropped. Ties are broken
-    by the order of the relations, then by the order of the candidates. If a reply does not have
-    exactly one number per candidate, all candidates get the same score, which counts as a fallback.
-    Deviation: The model scores at most 20 candidates per relation, namely the candidates with the
-    highest weight. ToG samples them at random. Only the first `max_groups` relations are followed.
+    The candidates are the nodes at the other ends of the chosen relations, with `use: [nodes]` only
+    the given nodes. For each relation, one call asks the model to score the candidates (0..1). A
+    single candidate gets the score of the relation without a call. The `width` hops with the
+    highest scores above 0 are added to the exploration. Ties are broken by the order of the
+    relations, then by the order of the candidates. If a reply does not have exactly one number per
+    candidate, all candidates get the same score, which counts as a fallback.
+    Deviation: The model scores only the 20 candidates with the highest weight per relation. ToG
+    samples them at random. Only the first `max_groups` relations are followed.
     Source: Zhou et al. (2025), Section 6.1, "Agent"; ToG (Sun et al. 2024), Section 2.1.
     """
     among = None if nodes is None else nodes.ids
@@ -130,9 +126,9 @@ def choose_nodes(
 
     def chat(group: tuple[ChosenRelation, tuple[Hop, ...]]) -> Chat:
         choice, hops = group
+        values = {"topic": graph.names[choice.topic], "relation": choice.relation}
         candidates = [graph.names[hop.end(graph)] for hop in hops]
-        named = {"topic": graph.names[choice.topic], "relation": choice.relation}
-        return prompt.render({"question": question.text, **named, "candidates": candidates})
+        return prompt.render({"question": question.text, **values, "candidates": candidates})
 
     each = iter(ask_about(
         llm, [group for group in groups if len(group[1]) > 1], chat,
@@ -140,11 +136,9 @@ def choose_nodes(
         fallback=lambda group: [1 / len(group[1])] * len(group[1]),
         max_tokens=max_tokens, retry=False,
     ))  # fmt: skip
-    scored: list[Hop] = []
-    for choice, hops in groups:
-        scores = [choice.score] if len(hops) == 1 else next(each)
-        scored += [replace(hop, score=score) for hop, score in zip(hops, scores, strict=True)]
-    scored = [hop for hop in scored if hop.score > 0]
+    scores = [[choice.score] if len(hops) == 1 else next(each) for choice, hops in groups]
+    pairs = zip((hop for _, hops in groups for hop in hops), chain(*scores), strict=True)
+    scored = [replace(hop, score=score) for hop, score in pairs if score > 0]
     best = sorted(scored, key=lambda hop: -round(hop.score, DECIMALS))[:width]
     ends = Ranked[Node].of({hop.end(graph): hop.score for hop in reversed(best)})  # best hop last
     ends = ends.take(np.lexsort((ends.ids, -np.round(ends.scores, DECIMALS))))
@@ -177,14 +171,11 @@ def _relations(
 
 def _hops(graph: Graph, choice: ChosenRelation, among: IntArray | None) -> tuple[Hop, ...]:
     rows, ends = _rows_at(graph, choice.topic, choice.forward)
-    named = [
-        (-round(float(graph.weight[row]), DECIMALS), end, row)
-        for row, end in zip(rows.tolist(), ends.tolist(), strict=True)
-        if graph.relations[row] == choice.relation and (among is None or end in among)
-    ]
     row_of: dict[int, int] = {}
-    for _, end, row in sorted(named):
-        row_of.setdefault(end, row)
+    for place in np.lexsort((rows, ends, -np.round(graph.weight[rows], DECIMALS))):
+        row, end = int(rows[place]), int(ends[place])
+        if graph.relations[row] == choice.relation and (among is None or end in among):
+            row_of.setdefault(end, row)
     candidates = list(row_of.values())[:MAX_CANDIDATES]
     return tuple(Hop(row, choice.forward, choice.score) for row in candidates)
 

@@ -80,10 +80,7 @@ def most_similar(
     top_k: int,
     among: BoolArray | None = None,
 ) -> list[Ranked[Any]]:
-    """For each query or question, return the `top_k` most similar rows of a vector index.
-
-    Only rows where `among` (bool, n_rows) is true are searched.
-    """
+    """For each query or question, return the `top_k` most similar rows where `among` is true."""
     groups = vectors_of(question, query, embedder)
     return [best_hits(hits, top_k) for hits in search_each(groups, index, top_k, among)]
 
@@ -101,7 +98,7 @@ def scaled_similarity(
         return np.zeros(len(index))
     cosine = np.max([index.scores(vector) for vector in vectors], axis=0).astype(np.float64)
     if scale == "cosine":
-        return np.asarray(cosine, np.float64)
+        return np.asarray(cosine)
     compared = cosine if among is None else cosine[among]
     low, high = compared.min(initial=np.inf), compared.max(initial=-np.inf)
     return np.asarray((cosine - low) / (high - low)) if high > low else np.ones(len(cosine))
@@ -129,11 +126,10 @@ def node_vdb(
     among = nodes_of_types(graph, types)
     rankings = most_similar(question, query, node_index, embedder, top_k, among)
     rankings = [one.take(one.scores >= min_score) for one in rankings]
-    if score == "share":
-        halves = [(1.0 + one.scores) / 2.0 for one in rankings]
-        pairs = zip(rankings, halves, strict=True)
-        rankings = [Ranked(one.ids, half / (half.sum() or 1.0)) for one, half in pairs]
-    return rankings
+    if score == "cosine":
+        return rankings
+    halves = [Ranked[Node](one.ids, (1.0 + one.scores) / 2.0) for one in rankings]
+    return [Ranked(one.ids, one.scores / (one.scores.sum() or 1.0)) for one in halves]
 
 
 @operator("relationship.vdb", table3="VDB", batched=True, order="with degree_weight, by degree")

@@ -6,16 +6,7 @@ from functools import lru_cache
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    Field,
-    JsonValue,
-    NonNegativeInt,
-    PositiveInt,
-    create_model,
-    field_validator,
-)
+from pydantic import BaseModel, BeforeValidator, Field, NonNegativeInt, PositiveInt, create_model
 
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.tokenizer import Tokenizer
@@ -50,15 +41,14 @@ class Point(BaseModel):
     score: Importance = 0
 
 
+def _listed(value: object) -> object:
+    return [value] if isinstance(value, Mapping) else value
+
+
 class MapReply(BaseModel):
     """Reply to the map prompt."""
 
-    points: list[Point]
-
-    @field_validator("points", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return [value] if isinstance(value, Mapping) else value
+    points: Annotated[list[Point], BeforeValidator(_listed)]
 
 
 MOST_POINTS = 5
@@ -67,11 +57,11 @@ MOST_POINTS = 5
 
 @lru_cache(maxsize=64)
 def _reply_of(max_characters: int | None) -> type[MapReply]:
-    longest: dict[str, JsonValue] = {"maxLength": max_characters} if max_characters else {}
-    text = (str, Field(json_schema_extra=longest))
-    point = create_model("Point", __base__=Point, description=text)
-    rows = (list[point], Field(json_schema_extra={"maxItems": MOST_POINTS}))  # type: ignore[valid-type]
-    return create_model("Bounded", __base__=MapReply, points=rows)
+    longest = Field(json_schema_extra={"maxLength": max_characters} if max_characters else None)
+    point = create_model("Point", __base__=Point, description=(str, longest))
+    rows = Annotated[list[point], BeforeValidator(_listed)]  # type: ignore[valid-type]
+    most = Field(json_schema_extra={"maxItems": MOST_POINTS})
+    return create_model("Bounded", __base__=MapReply, points=(rows, most))
 
 
 @value("points")
@@ -111,18 +101,18 @@ def map_points(
     of up to `group_tokens` tokens. With `group="single"`, each piece is a group. With
     `order="shuffled"`, the pieces are shuffled beforehand with `seed`, in the same way for every
     question. Only the first `max_groups` groups are sent to the model. The returned context
-    contains the pieces of these groups. All other pieces are in its `cut`.
+    contains their pieces. All other pieces are in its `cut`.
     The reply schema allows 5 statements per group and `max_characters` per statement, because a
     small model may otherwise repeat itself. If `max_characters` is None, the prompt asks for
     comprehensive descriptions, as in the paper. Statements with score 0 are dropped. Ties are
-    broken by the order of the groups. A group with an unreadable reply has no statements. If every
-    group fails, the last failure is raised.
+    broken by the order of the groups. An unreadable reply has no statements. If every group fails,
+    the last failure is raised.
     Source: Edge et al. (2024), Section 3.1.6; Zhou et al. (2025), Section 6.2 and report, B.8.
     """
-    pieces = list(context.pieces)
+    pieces = context.pieces
     if order == "shuffled":
         permutation = np.random.default_rng(seed).permutation(len(pieces))
-        pieces = [pieces[row] for row in permutation.tolist()]
+        pieces = tuple(pieces[row] for row in permutation.tolist())
     groups: list[list[Piece]] = []
     most, size = group_tokens if group == "packed" else 0, 0
     for piece in pieces:

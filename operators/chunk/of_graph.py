@@ -19,8 +19,8 @@ def fromrel(
 ) -> Ranked[Chunk]:
     """Return the chunks from which the given relationships were extracted.
 
-    Chunks of the same relationship are sorted by id. The score of a chunk is the score of the first
-    given relationship that was extracted from it. Synonymy edges have no chunks.
+    The score of a chunk is the score of the first given relationship that was extracted from it.
+    Synonymy edges have no chunks.
     Source: Zhou et al. (2025), Section 6.1, chunk "FromRel".
     """
     return _in_order(relationships, graph.relationship_chunk, top_k)
@@ -37,8 +37,8 @@ def frompaths(
     """Return the chunks from which the relationships on the given paths were extracted.
 
     With `unit="fact"`, a hop has the chunks of its relationship. With `unit="pair"`, it has the
-    chunks of all relationships between its two nodes. Chunks of the same hop are sorted by id. The
-    score of a chunk is the score of the first path with this chunk.
+    chunks of all relationships between its two nodes. The score of a chunk is the score of the
+    first path with this chunk.
     Source: this project; PathRAG's code, source ids of edges.
     """
     rows = np.array([row for path in paths.paths for row in path.relationships], np.int64)
@@ -52,8 +52,8 @@ def frompaths(
 def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
     """Return the chunks that contain the given nodes, in the order of the nodes.
 
-    The score of a chunk is the score of its first given node. Chunks of the same node are sorted by
-    id. Leaves of a tree and passage nodes have one chunk each. Summaries have no chunks.
+    The score of a chunk is the score of its first given node. Leaves of a tree and passage nodes
+    have one chunk each. Summaries have no chunks.
     Source: this project.
     """
     return _in_order(nodes, graph.node_chunk, top_k)

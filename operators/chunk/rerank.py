@@ -48,10 +48,9 @@ def rerank(
     """Let a language model rerank the first `depth` chunks by their relevance to the question.
 
     The model sees the first 300 words of each chunk and replies with the numbers of the chunks,
-    best first. Chunks that it does not list follow in their former order, which counts as a
-    fallback. Numbers out of range and duplicates are ignored. After two unreadable replies the
-    order does not change, which also counts as a fallback. If there are more than `window` chunks,
-    they are reranked in windows that overlap by half. The last window is reranked first, with one
+    best first. Numbers out of range and duplicates are ignored. Chunks that it does not list, or
+    all after two unreadable replies, keep their order, which counts as a fallback. More than
+    `window` chunks are reranked in windows that overlap by half, the last window first, with one
     call per window. Chunks after the first `depth` keep their positions. The score is 1 / rank.
     Source: RankGPT (Sun et al., EMNLP 2023), Sections 3.2 and 3.3.
     """

@@ -37,19 +37,18 @@ def route(
 ) -> list[tuple[Ranked[Chunk], Routes]]:
     """Rerank chunks by former score and by routes, i.e. sentences with the title of another chunk.
 
-    A route leads from the parent (the chunk of the sentence) to the child (the chunk with the
-    title). Only the first `n_parents` chunks are parents. All given chunks can be children. The
-    title must occur as whole words. Brackets in the title, case and accents are ignored. There are
-    no routes between chunks with the same title.
+    A route leads from the parent (the chunk of the sentence, among the first `n_parents` chunks) to
+    the child (the chunk with the title). The title must occur as whole words. Brackets in it, case
+    and accents are ignored. There are no routes between chunks with the same title.
     The score of a route is `max(0, cosine(question, sentence) - m) * share ** parent_weight`. The
     sentence is embedded together with the title of the parent. m is the median cosine of the first
-    50 chunks. The share of a chunk is its former score divided by the best former score (0..1).
-    Negative former scores count as 0. If the question does not contain the title of the parent, the
-    score of the route is multiplied by `other_parents`.
-    The new score of a chunk is `weight * ln(share + 0.0001) + best`. Here best is the score of the
-    best route to the chunk. If there is no route, best is 0. If the question contains the title of
-    the chunk, `title_bonus` is added. The best routes to the returned chunks are also returned.
-    Ties between routes are broken by the order of the parents, then by the order of the sentences.
+    50 chunks. The share of a chunk is its former score, at least 0, divided by the best former
+    score. If the question does not contain the title of the parent, the score of the route is
+    multiplied by `other_parents`.
+    The new score of a chunk is `weight * ln(share + 0.0001)`, plus the score of the best route to
+    it, if any, plus `title_bonus` if the question contains its title. The best routes to the
+    returned chunks are also returned. Ties between routes are broken by the order of the parents,
+    then by the order of the sentences.
     Source: this project.
     """
     results: list[tuple[Ranked[Chunk], Routes]] = []
@@ -76,10 +75,9 @@ def route(
 
 @dataclass(frozen=True)
 class _Candidates:
-    """The given chunks, the routes between the chunks, and a mask of chunks named in the question.
+    """The given chunks, a mask of those named in the question, and the routes between them.
 
-    A route is a tuple (parent, child, sentence, place). Parent and child are positions in `rows`,
-    and place is the position of the sentence among the embedded texts.
+    A route is (parent, child, sentence, place): two positions in `rows`, and one in `texts`.
     """
 
     rows: Sequence[int]

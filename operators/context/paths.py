@@ -37,13 +37,12 @@ def paths_context(
 ) -> Context:
     """Add paths to the context, as the texts of the nodes and relationships along each path.
 
-    If not all paths fit the budget, the paths with the lowest scores are cut. With the order
-    `ascending`, the best path is last. With `hop_first`, the path with the fewest hops is last, and
-    ties are in random order. Only `form="path"` uses `order`. `form="flat"` lists the distinct
-    nodes of all paths in random order, then the distinct relationships in random order.
-    `form="names"`, as in PathCoRAG, writes the names of the nodes of each path in one line. These
-    lines are sorted by transition between reasoning steps, then by score. If `show` is false,
-    nothing is added. `hop_first`, `random` and `flat` are ablations of PathRAG.
+    If not all paths fit the budget, those with the lowest scores are cut. With `form="path"` and
+    the order `ascending`, the best path is last. With `hop_first`, the path with the fewest hops is
+    last, and ties are in random order. `form="flat"` lists the distinct nodes of all paths in
+    random order, then the distinct relationships in random order. `form="names"`, as in PathCoRAG,
+    writes the names of the nodes of each path in one line, sorted by transition between reasoning
+    steps, then by score. `hop_first`, `random`, `flat` and `show=False` are ablations.
     Source: PathRAG (Chen et al. 2025), Equation 5; arXiv v1, Appendix D; PathCoRAG, Section 4.4.
     """
     if not show:

@@ -7,6 +7,7 @@ import csv
 import io
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal, TypeVar
 
@@ -51,12 +52,11 @@ def with_block(
     budget. The context's `cut` lists the pieces that are not added.
     """
     before = context or Context(())
-    n_tokens = [piece.n_tokens for piece in pieces]
-    own, n_all = share > 1, budget.tokens
-    allotted = None if n_all is None else min(before.share + share, 1.0) * n_all
-    room = math.inf if allotted is None else round(allotted) - before.n_tokens
-    n_fits = n_fitting(n_tokens, min(room, share) if own else room)
-    if own:
+    n_tokens, n_all = [piece.n_tokens for piece in pieces], budget.tokens
+    allotted = math.inf if n_all is None else round(min(before.share + share, 1.0) * n_all)
+    room = allotted - before.n_tokens
+    n_fits = n_fitting(n_tokens, min(room, share) if share > 1 else room)
+    if share > 1:
         share = sum(n_tokens[:n_fits]) / n_all if n_all else 0.0
     cut = [(piece.kind, piece.id) for piece in pieces[n_fits:]]
     cut += [(piece.kind, name) for piece in pieces[n_fits:] for name in piece.also]
@@ -89,18 +89,17 @@ def chunks_context(
     """Add the first `top_k` chunks to the context, as text or as CSV rows.
 
     `top_k="auto"` adds 4 chunks. If `bounded` is false, the context budget is ignored, e.g. because
-    a later step divides the context into groups. If a prompt also has other blocks, the code of
-    Zhou et al. uses a `share` of 0.33 for chunks.
+    a later step divides the context. Beside other blocks, the code of Zhou et al. uses a `share` of
+    0.33 for chunks.
     Source: Zhou et al. (2025), Section 6.2.
     """
     limit = DEFAULT_CHUNKS if top_k == "auto" else top_k
     pieces = []
     for position, (row, score) in enumerate(chunks.distinct().head(limit).items()):
-        text = chunk_table.passage(row)
-        row_text = text if form == "text" else _csv(position, text)
+        passage = chunk_table.passage(row)
+        text = passage if form == "text" else _csv(position, passage)
         name, *also = chunk_table.documents_of(row)
-        n_tokens = tokenizer.count(row_text)
-        pieces.append(Piece("chunk", name, row_text, score, n_tokens, tuple(also), (row,)))
+        pieces.append(Piece("chunk", name, text, score, tokenizer.count(text), tuple(also), (row,)))
     return with_block(context, pieces, context_budget if bounded else UNBOUNDED, share)
 
 
@@ -122,11 +121,10 @@ def nodes_context(
     """Add nodes to the context, as CSV rows (name, type, description, degree) or as descriptions.
 
     The CSV rows follow local search in Microsoft GraphRAG. `form="bare"`, as in PathCoRAG, omits
-    the degree. `form="text"` writes the description, or the name of a node without a description.
-    Up to `attributes` attributes of the node follow as "name: value", starting with the attributes
-    that occur in the most chunks. Nodes keep their order. At most `top_k` nodes are added, and
-    "auto" means 40. If the nodes exceed `top_k` or the budget, the last nodes are cut. With
-    `cut="lowest"`, the nodes with the lowest scores are cut.
+    the degree. `form="text"` writes the description, or else the name. Up to `attributes`
+    attributes follow as "name: value", starting with those in the most chunks. If the nodes exceed
+    `top_k` ("auto" means 40) or the budget, the last nodes are cut, with `cut="lowest"` those with
+    the lowest scores. The others keep their order.
     Source: Zhou et al. (2025), Section 6.2; PathCoRAG, Figure 6.
     """
     typed = nodes_of_types(graph, types)
@@ -137,21 +135,19 @@ def nodes_context(
     def to_pieces(nodes: Ranked[Node]) -> list[Piece]:
         pieces = []
         for position, (row, score) in enumerate(nodes.items()):
-            name = graph.names[row]
+            name, chunks = graph.names[row], {*graph.chunks_of_node(row)}
             described = graph.descriptions[row] if graph.descriptions else ""
-            row_text = described or name
-            attribute_chunks: list[int] = []
+            text = described or name
             if stored is not None and len(best := stored.rows_of(row)[:attributes]):
                 attribute_texts = "; ".join(map(stored.text_of, best.tolist()))
-                row_text = f"{row_text}. {attribute_texts}"
+                text = f"{text}. {attribute_texts}"
                 described = f"{described} {attribute_texts}".strip()
-                attribute_chunks = stored.chunk[best].indices.tolist()
+                chunks.update(stored.chunk[best].indices.tolist())
             if form != "text":
                 cells = (position, name, graph.types[row] if graph.types else "", described)
-                row_text = _csv(*cells, int(degree[row])) if form == "table" else _csv(*cells)
-            chunks = tuple(sorted({*graph.chunks_of_node(row), *attribute_chunks}))
-            n_tokens = tokenizer.count(row_text)
-            pieces.append(Piece("node", name, row_text, score, n_tokens, chunks=chunks))
+                text = _csv(*cells, int(degree[row])) if form == "table" else _csv(*cells)
+            n_tokens, quoted = tokenizer.count(text), tuple(sorted(chunks))
+            pieces.append(Piece("node", name, text, score, n_tokens, chunks=quoted))
         return pieces
 
     limit = DEFAULT_NODES if top_k == "auto" else top_k
@@ -201,7 +197,7 @@ def _packed(
     before = context.pieces if context else ()
     places = np.sort(best[: len(packed.pieces) - len(before)])
     numbered_anew = to_pieces(ranked.take(places))
-    return Context((*before, *numbered_anew), packed.cut, packed.share)
+    return replace(packed, pieces=(*before, *numbered_anew))
 
 
 def _relationship_pieces(
@@ -212,15 +208,14 @@ def _relationship_pieces(
     for position, (row, score) in enumerate(relationships.items()):
         head, tail = int(graph.source[row]), int(graph.target[row])
         fact = (graph.facts[row] if graph.facts else "") or graph.relations[row]
+        text = f"{graph.names[head]}, {fact}, {graph.names[tail]}"
         if form != "text":
             words = graph.keywords[row] if graph.keywords else ""
             cells = (position, graph.names[head], graph.names[tail], fact, words)
             rank = (f"{float(graph.weight[row]):g}", int(degree[head] + degree[tail]))
-            row_text = _csv(*cells, *rank) if form == "table" else _csv(*cells)
-        else:
-            row_text = f"{graph.names[head]}, {fact}, {graph.names[tail]}"
-        n_tokens, chunks = tokenizer.count(row_text), graph.chunks_of_relationship(row)
-        pieces.append(Piece("relationship", str(row), row_text, score, n_tokens, chunks=chunks))
+            text = _csv(*cells, *rank) if form == "table" else _csv(*cells)
+        n_tokens, chunks = tokenizer.count(text), graph.chunks_of_relationship(row)
+        pieces.append(Piece("relationship", str(row), text, score, n_tokens, chunks=chunks))
     return pieces
 
 
@@ -245,10 +240,10 @@ def communities_context(
     """
     pieces = []
     for position, (row, score) in enumerate(communities.distinct().head(top_k).items()):
-        if text := reports.texts[row]:
-            row_text = text if form == "text" else _csv(position, text)
-            n_tokens, chunks = tokenizer.count(row_text), reports.chunks_of(row)
-            pieces.append(Piece("community", str(row), row_text, score, n_tokens, chunks=chunks))
+        if report := reports.texts[row]:
+            text = report if form == "text" else _csv(position, report)
+            n_tokens, chunks = tokenizer.count(text), reports.chunks_of(row)
+            pieces.append(Piece("community", str(row), text, score, n_tokens, chunks=chunks))
     return with_block(context, pieces, context_budget if bounded else UNBOUNDED, share)
 
 
@@ -275,14 +270,11 @@ def nodes_fitting(
     """
     if tokens is None:
         return nodes
-    typed = nodes_of_types(graph, types)
-    counted = np.ones(len(nodes), bool) if typed is None else typed[nodes.ids]
-    n_tokens = [
-        tokenizer.count((graph.descriptions[n] if graph.descriptions else "") or graph.names[n])
-        for n in nodes.ids[counted].tolist()
-    ]
-    fits = ~counted
-    fits[np.flatnonzero(counted)[: n_fitting(n_tokens, tokens)]] = True
+    typed, described = nodes_of_types(graph, types), graph.descriptions or [""] * graph.n_nodes
+    fits = np.zeros(len(nodes), bool) if typed is None else ~typed[nodes.ids]
+    counted = np.flatnonzero(~fits)
+    texts = (described[node] or graph.names[node] for node in nodes.ids[counted].tolist())
+    fits[counted[: n_fitting([tokenizer.count(text) for text in texts], tokens)]] = True
     return nodes.take(fits)
 
 

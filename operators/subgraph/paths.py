@@ -21,26 +21,23 @@ from graphrag_bench.values import Node, Path, Question, Ranked, Relationship, Su
 def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Subgraph:
     """Return paths through the given nodes, with at most `khop` hops between two given nodes.
 
-    A path starts at the first given node that is not on a path yet. It continues to the nearest
-    given node that is not on a path yet, as long as this node is within `khop` hops. Then the next
-    path starts. If two nodes are joined by several relationships, the path uses the first of them.
-    Given nodes that cannot be connected are left out. The code of Zhou et al. uses `khop=5`.
+    A path starts at the first given node that is not on a path yet, and continues to the nearest
+    such node within `khop` hops as long as there is one. If two nodes are joined by several
+    relationships, the path uses the first of them. Given nodes that cannot be connected are left
+    out. The code of Zhou et al. uses `khop=5`.
     Source: Zhou et al. (2025), Section 6.1, "KhopPath"; DALK (Li et al. 2024), Section 3.2.
     """
-    remaining = dict.fromkeys(nodes.ids.tolist())
-    walks = []
+    remaining, paths = nodes.ids.tolist(), []
     while remaining:
-        walk = [next(iter(remaining))]
-        del remaining[walk[0]]
-        while remaining and (way := way_to_nearest(graph, walk[-1], remaining, khop)):
+        walk = remaining[:1]
+        while (remaining := [node for node in remaining if node not in walk]) and (
+            way := way_to_nearest(graph, walk[-1], remaining, khop)
+        ):
             walk += way
-            for node in way:
-                remaining.pop(node, None)
         if len(walk) > 1:
-            walks.append(tuple(walk))
-    paths = tuple(Path(walk, graph.neighbours.rows_along(walk)) for walk in walks)
+            paths.append(Path(tuple(walk), graph.neighbours.rows_along(walk)))
     rows = unique([row for path in paths for row in path.relationships])
-    return Subgraph(unique([node for walk in walks for node in walk]), rows, paths)
+    return Subgraph(unique([node for path in paths for node in path.nodes]), rows, tuple(paths))
 
 
 def way_to_nearest(graph: Graph, start: int, targets: Iterable[int], most: int) -> list[int]:
@@ -96,12 +93,11 @@ def agent_path(
 ) -> Subgraph:
     """Return at most `top_k` triples that the language model considers helpful, best first.
 
-    The candidates are the triples on the paths of `subgraph`, followed by the given
-    `relationships`. If `subgraph` has no paths, all of its relationships are candidates. The model
-    is shown the first 60 candidates. A triple in the reply matches a candidate in either direction.
-    If it matches no candidate, it is kept as text. After two replies without a triple, the first
-    `top_k` candidates are returned, which counts as a fallback. Without candidates, the model is
-    not called.
+    The candidates are the triples on the paths of `subgraph` (or all its relationships, if it has
+    no paths), followed by the given `relationships`. The model is shown the first 60. A triple in
+    the reply matches a candidate in either direction, or is kept as text. After two replies without
+    a triple, the first `top_k` candidates are returned, which counts as a fallback. Without
+    candidates, the model is not called.
     Source: Zhou et al. (2025), Section 6.1, "AgentPath"; DALK (Li et al. 2024), Section 3.3.
     """
     walks = subgraph or Subgraph()
