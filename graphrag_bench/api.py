@@ -13,7 +13,7 @@ from graphrag_bench.config.plugins import config_folders
 from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
 from graphrag_bench.data.dataset import COLLECTIONS, Dataset
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.errors import ErrorCollector, UserError, did_you_mean
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.explain.question import RunQuestions, TracedAnswer
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.chat import ChatModel
@@ -114,22 +114,18 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
     profile, fidelity = (str(settings.get(name, "default")) for name in _SELECTORS)
     raw = sources.with_profile(file, profile, fidelity, settings.get("pooling"))
     known = [name for name in raw if name not in RESERVED]
-    run_settings: dict[str, Any] = {"chunking": sources.chunking_of(raw)}
-    errors = ErrorCollector()
-    for name, value in settings.items():
-        if name in known:
-            raw[name] = value
-        elif name in _RUN_SETTINGS:
-            run_settings[name] = value
-        else:
-            hint = did_you_mean(name, [*known, *_RUN_SETTINGS], known)
-            errors.errors.append(UserError(f"There is no setting '{name}'. {hint}"))
-    errors.raise_all()
+    if unknown := [name for name in settings if name not in (*known, *_RUN_SETTINGS)]:
+        hints = (did_you_mean(name, [*known, *_RUN_SETTINGS], known) for name in unknown)
+        pairs = zip(unknown, hints, strict=True)
+        raise UserError("\n".join(f"There is no setting '{name}'. {hint}" for name, hint in pairs))
+    own = settings.keys() & known
+    raw |= {name: settings[name] for name in own}
+    rest = {name: value for name, value in settings.items() if name not in own}
     plain: dict[str, Any] = method_values(raw)
     steps = paths_of({stage: raw.get(stage) for stage in STAGES}, lists=True)
-    own = settings.keys() & known
     given = tuple(f"method.{name}" for name in sorted(own))
     readers = tuple(f"method.{at}" for at, value in steps.items() if references(value) & own)
+    run_settings = {"chunking": sources.chunking_of(raw), **rest}
     return EditablePipeline(plain, run_settings, given, copy.deepcopy(plain), readers)
 
 
@@ -137,9 +133,9 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
 class EditablePipeline:
     """A method whose steps can be read and edited. It is made by `gb.method`.
 
-    A run may change settings so that the context fills its budget, except settings that the user
-    has chosen. `given` lists the chosen parameters, and `readers` lists the paths of step settings
-    that use them. If a step differs from `original`, all its settings count as chosen.
+    A run may change settings so that the context fills its budget, except those that the user has
+    chosen: the parameters in `given`, and all settings of a step that differs from `original`.
+    `readers` lists the paths of step settings that use the parameters in `given`.
     """
 
     method: dict[str, Any]
@@ -269,10 +265,9 @@ class Run:
     """The content of the run's `metrics.json`."""
 
     def __repr__(self) -> str:
-        ended = ", ".join(f"{self.metrics[name]} {name}" for name in ("answered", "failed"))
         named = f"{short(self.experiment.method.name)} on {short(self.experiment.dataset.name)}"
-        folder = short(str(self.folder), 120)
-        return f"<Run {named}: {self.metrics['n']} questions, {ended}; {folder}>"
+        counts = "{n} questions, {answered} answered, {failed} failed".format(**self.metrics)
+        return f"<Run {named}: {counts}; {short(str(self.folder), 120)}>"
 
     @property
     def key(self) -> str:

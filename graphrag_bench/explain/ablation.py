@@ -15,7 +15,7 @@ from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.statistics import Difference, holm
 from graphrag_bench.llm.calls import RunStopped
-from graphrag_bench.pipeline.combinator import Item, combinator_key, inner_lists
+from graphrag_bench.pipeline.combinators import Item, combinator_key, inner_lists
 from graphrag_bench.pipeline.pipeline import STAGES
 from graphrag_bench.pipeline.steps import Failure
 from graphrag_bench.progress import Progress

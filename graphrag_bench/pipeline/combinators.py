@@ -1,24 +1,27 @@
-"""The combinators `branch`, `each`, `repeat`, `switch` and `resolve`."""
+"""Combinators: steps that contain lists of other steps, e.g. to branch or to repeat.
 
-from collections.abc import Mapping, Sequence
+A combinator is a frozen dataclass and a subclass of `Step`. In a method file it is written as a
+mapping whose keys are the names of the fields. Plug-ins can register their own combinators.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from operator import is_
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, PositiveInt
 
-from graphrag_bench.errors import did_you_mean
-from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import Arms, combinator
+from graphrag_bench.contract import REQUIRED, Setting
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Rule, empty, merged_state, split
 from graphrag_bench.pipeline.steps import (
+    Checker,
     Execution,
     Failure,
     Outcome,
     Step,
     Steps,
-    check_steps,
     run_steps,
 )
 from graphrag_bench.prompts import sub_question_form
@@ -29,7 +32,94 @@ from graphrag_bench.question_plan import (
     SubQuestionKind,
     checked_plan,
 )
+from graphrag_bench.registry import signature_of
 from graphrag_bench.values import Answer, RetrievalState
+
+Item = dict[str, Any]
+"""A step as it is written in a method file."""
+Arms = Mapping[str, Steps]
+"""Lists of steps, each with a name."""
+
+
+K = TypeVar("K", bound=type[Step])
+registered: dict[str, type[Step]] = {}
+"""Classes of the registered combinators by their keys, e.g. `branch`."""
+
+
+def combinator(key: str) -> Callable[[K], K]:
+    """Register a class as combinator `key`. Raises ValueError if another module has this key."""
+
+    def register(kind: K) -> K:
+        known = registered.get(key, kind)
+        if known.__module__ != kind.__module__:
+            raise ValueError(f"combinator '{key}' is already registered by {known.__module__}")
+        registered[key] = kind
+        return kind
+
+    return register
+
+
+def combinator_key(item: Mapping[str, Any]) -> str | None:
+    """Return the combinator in a step of a method file, e.g. `branch`, or None for an operator."""
+    return next((key for key in sorted(registered) if key in item), None)
+
+
+def inner_lists(item: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]:
+    """Yield each list of steps inside a combinator of a method file, with the list's path."""
+    for one in _settings(combinator_key(item) or "").values():
+        value, inside = item.get(one.name), _path(path, one.name, item)
+        if one.annotation == Steps:
+            yield value or [], inside
+        elif one.annotation == Arms:
+            yield from ((steps, f"{inside}.{name}") for name, steps in (value or {}).items())
+
+
+def read_combinator(
+    item: Mapping[str, Any],
+    path: str,
+    read: Callable[[Any, str], Steps],
+    note: Callable[[str], None],
+) -> Step | None:
+    """Return the combinator that a mapping of a method file describes, or None if it is invalid.
+
+    `read` parses a list of steps, given the list and its path. `note` is called with each problem.
+    """
+    form = combinator_key(item) or ""
+    settings = _settings(form)
+    keys = sorted(one.name for one in settings.values())
+    for key in item:
+        if key not in keys:
+            note(f"{path} ({form}) has no key '{key}'. Keys: {', '.join(keys)}.")
+    values: dict[str, Any] = {"label": f"{path} {form}"}
+    for field_name, one in settings.items():
+        value, inside = item.get(one.name), _path(path, one.name, item)
+        if one.annotation == Steps:
+            values[field_name] = read(value, inside)
+        elif one.annotation == Arms and isinstance(value, Mapping) and value:
+            named = value.items()
+            values[field_name] = {str(n): read(steps, f"{inside}.{n}") for n, steps in named}
+        elif one.annotation == Arms:
+            note(f"{inside}: expected named lists of steps, not {value!r}.")
+        elif one.default is REQUIRED or one.name in item:
+            try:
+                values[field_name] = one.check(value)
+            except UserError as error:
+                note(f"{path} {form}: {error}")
+    required = {name for name, one in settings.items() if one.default is REQUIRED}
+    return registered[form](**values) if required <= values.keys() else None
+
+
+def _settings(form: str) -> dict[str, Setting]:
+    """Map the fields of combinator `form` to settings. The first is named like the combinator."""
+    _, *own = signature_of(registered[form]).parameters.values()
+    return {
+        one.name: Setting(one.name if place else form, one.annotation, one.default)
+        for place, one in enumerate(own)
+    }
+
+
+def _path(path: str, key: str, item: Mapping[str, Any]) -> str:
+    return path if key in ("steps", combinator_key(item)) else f"{path}.{key}"
 
 
 @combinator("branch")
@@ -57,8 +147,8 @@ class Branch(Step):
 
     def check(self, checker: Checker) -> None:
         """Check every arm. Report slots that several arms write but that cannot be merged."""
-        start = replace(checker.copy(), unread={}) if self.only else checker
-        arms = [check_steps(steps, start) for steps in self.parts]
+        start = replace(checker.after(()), unread={}) if self.only else checker
+        arms = [start.after(steps) for steps in self.parts]
         wrote = [start.unread_of(arm) for arm in arms]
         every = set().union(*wrote)
         for slot in sorted(every.intersection(self.only or every)):
@@ -127,7 +217,7 @@ class Each(Step):
         if self.slot not in SPLITTABLE:
             known = ", ".join(sorted(SPLITTABLE))
             checker.problem(f"{self.label}: '{self.slot}' has no items. Slots with items: {known}.")
-        inner = check_steps(self.steps, checker)
+        inner = checker.after(self.steps)
         for slot in sorted(checker.unread_of(inner)):
             if slot not in MERGEABLE:
                 checker.problem(f"{self.label}: values of '{slot}' cannot be merged.")
@@ -177,8 +267,7 @@ class Repeat(Step):
 
     def check(self, checker: Checker) -> None:
         """Check the inner steps, and that one of them may write the slot `until`."""
-        for step in self.steps:
-            step.check(checker)
+        super().check(checker)
         written = {op.writes(slot) for op in self.operators() for slot in op.operator.returns}
         if self.until in written:
             checker.unread.pop(self.until, None)
@@ -239,9 +328,9 @@ class Switch(Step):
         for name, steps in self.cases.items():
             empty_elsewhere = name == "otherwise" and "empty" in self.cases
             filled = name not in ("empty", "otherwise") or empty_elsewhere
-            arms.append(check_steps(steps, checker, {self.slot} if filled else set()))
+            arms.append(checker.after(steps, {self.slot} if filled else set()))
         total = "otherwise" in self.cases or {"empty", "some"} <= set(self.cases)
-        ways = arms if total else [*arms, checker.copy()]
+        ways = arms if total else [*arms, checker.after(())]
         checker.join(arms, set.intersection(*(arm.written for arm in ways)))
 
     def max_calls(self) -> int:
@@ -315,8 +404,8 @@ class Resolve(Step):
     def check(self, checker: Checker) -> None:
         """Check the inner steps, that a plan is written, and that `answer` writes an answer."""
         checker.read(self.label, self.slot)
-        inner = check_steps(self.steps, checker, INPUTS)
-        if "answer" not in check_steps(self.answer, inner).written:
+        inner = checker.after(self.steps, INPUTS)
+        if "answer" not in inner.after(self.answer).written:
             checker.problem(f"{self.label}: no step in `answer` writes 'answer'.")
         checker.join([inner], inner.written)
 

@@ -8,11 +8,11 @@ from typing import Any
 from graphrag_bench.contract import REQUIRED, Operator, operators
 from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.pipeline import combinators  # noqa: F401, registers them
-from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import combinator_key, read_combinator, registered
+from graphrag_bench.pipeline.combinators import combinator_key, read_combinator, registered
 from graphrag_bench.pipeline.pool import PooledPacker, with_pooling
 from graphrag_bench.pipeline.reader_prompts import reader_prompt
 from graphrag_bench.pipeline.steps import (
+    Checker,
     Execution,
     Failure,
     OperatorStep,

@@ -12,14 +12,12 @@ of the key `entities`. Without this key, the mentions that the method found are 
 `linked`, paths start at ranked nodes. `scores` is a setting of the operator `path.pool`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Step, Steps, run_steps
-from graphrag_bench.values import RetrievalState
+from graphrag_bench.pipeline.steps import OperatorStep, Step, Steps
 
 MODES = ("rerank", "reselect")
 KEYS = frozenset({"entities", "linked", "search", "scores", "keep"})
@@ -38,15 +36,6 @@ class PooledPacker(Step):
     """Steps that reorder relationships by path pooling, and the step that packs them."""
 
     steps: Steps
-
-    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Run all steps on the state of each question, and return the new states."""
-        return run_steps(self.steps, states, execution)
-
-    def check(self, checker: Checker) -> None:
-        """Check each of the steps in order."""
-        for step in self.steps:
-            step.check(checker)
 
 
 def with_pooling(

@@ -1,23 +1,117 @@
-"""Steps of a pipeline. Each step processes the states of several questions at once."""
+"""Steps of a pipeline, and their check before a run. A step processes several questions at once."""
 
 import time
 import traceback
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.contract import Operator, Read, by_slot
+from graphrag_bench.contract import Operator, Read, by_slot, operators
 from graphrag_bench.errors import result_or_error
 from graphrag_bench.fingerprint import code
 from graphrag_bench.llm.calls import Completion, FailureGate, Meter, RequestsWritten, Usage
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
-from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.text import show_briefly
-from graphrag_bench.values import RetrievalState
+from graphrag_bench.values import RetrievalState, slot_names
+
+
+@dataclass
+class Checker:
+    """State of the check at a step of a pipeline: the slots so far, and the problems found.
+
+    `written` contains the slots that earlier steps always write. `maybe` contains the slots that
+    they write only sometimes. Only combinators may read these. `unread` contains the slots whose
+    value no step has read, each with the step that wrote it. `resources` are the resources of the
+    method, and `attributes` are the attributes of its graph. The value None turns off the check.
+    """
+
+    resources: frozenset[str] | None = None
+    attributes: frozenset[str] | None = None
+    written: set[str] = field(default_factory=lambda: {"question"})
+    maybe: set[str] = field(default_factory=set)
+    unread: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def after(self, steps: "Steps", written: Iterable[str] = ()) -> "Checker":
+        """Return a copy of the checker that has checked `steps`. It shares the list of problems.
+
+        The steps may also read the slots in `written`.
+        """
+        slots = {*self.written, *written}
+        copy = replace(self, written=slots, maybe={*self.maybe}, unread={**self.unread})
+        for step in steps:
+            step.check(copy)
+        return copy
+
+    def unread_of(self, arm: "Checker") -> set[str]:
+        """Return the slots that an arm wrote but did not read. `arm` is its checker."""
+        return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
+
+    def join(self, arms: "Sequence[Checker]", written: Iterable[str]) -> None:
+        """Add the slots that the arms of a combinator wrote. `arms` are their checkers.
+
+        A slot counts as unread if any arm wrote it without reading it. Slots in `written` are
+        always written.
+        """
+        before = {s: w for s, w in self.unread.items() if all(a.unread.get(s) == w for a in arms)}
+        after = {s: w for arm in arms for s, w in arm.unread.items() if self.unread.get(s) != w}
+        self.unread = {**before, **after}
+        self.maybe = self.maybe.union(*(arm.maybe | arm.written for arm in arms))
+        self.written.update(written)
+
+    def problem(self, text: str) -> None:
+        """Add a problem, unless it was added before."""
+        if text not in self.problems:
+            self.problems.append(text)
+
+    def read(self, label: str, slot: str) -> None:
+        """Check that earlier steps always write a slot, and mark the slot as read."""
+        self.unread.pop(slot, None)
+        if slot not in self.written:
+            writers = ", ".join(op.name for op in operators.all() if slot in op.returns) or "none"
+            known = f"; operators that write it: {writers}" if slot in slot_names() else ""
+            self.problem(f"{label} reads '{slot}', which no earlier step writes{known}.")
+        self.written.add(slot)
+
+    def read_maybe(self, label: str, slot: str) -> None:
+        """Check that earlier steps write a slot at least sometimes, and mark the slot as read."""
+        if slot in self.maybe:
+            self.unread.pop(slot, None)
+        else:
+            self.read(label, slot)
+
+    def need(self, label: str, resource: str) -> None:
+        """Check that the method can use a resource."""
+        if self.resources is not None and resource not in self.resources:
+            self.problem(
+                f"{label} needs '{resource}', which no builder makes. "
+                f"Known resources: {', '.join(sorted(self.resources))}."
+            )
+
+    def require(self, label: str, attributes: Iterable[str]) -> None:
+        """Check that the graph has all of these attributes."""
+        missing = sorted(set(attributes) - self.attributes) if self.attributes is not None else []
+        if missing:
+            have = ", ".join(sorted(self.attributes or ())) or "none"
+            self.problem(f"{label} requires {', '.join(missing)}; the graph has {have}.")
+
+    def write(self, label: str, always: Iterable[str], sometimes: Iterable[str] = ()) -> None:
+        """Mark slots as written. Report a slot if no step has read its previous value."""
+        for slot in (*always, *sometimes):
+            if slot in self.unread:
+                self.problem(
+                    f"{label} overwrites '{slot}', but no step has read the value that "
+                    f"{self.unread[slot]} wrote. Merge both values in a `branch`, name one "
+                    f"with `as`, or drop the first value with `as: {slot}`."
+                )
+            self.unread[slot] = label
+        self.written.update(always)
+        self.maybe.update(sometimes)
+
 
 _CORE = Path(__file__).resolve().parents[1]
 _MOST_FRAMES = 8
@@ -105,13 +199,13 @@ class Execution:
 
 
 @dataclass(frozen=True)
-class Step(ABC):
+class Step:
     """Step of a pipeline: an operator, or a combinator, i.e. a step that contains lists of steps.
 
     In a method file, the name of a combinator stands for its first field after `label`. For
     example, `each: chunks` sets the field `slot` to `chunks`. Fields with `compare=False`, such as
-    the label, do not affect results and are not part of the run key. `max_calls` assumes that each
-    list runs at most once.
+    the label, do not affect results and are not part of the run key. By default, a step runs its
+    lists of steps in order, each of them once.
     """
 
     label: str = field(compare=False)
@@ -124,13 +218,14 @@ class Step(ABC):
         lists = [list(v.values()) if isinstance(v, Mapping) else [v] for v in values]
         return [one for some in lists for one in some if _is_steps(one)]
 
-    @abstractmethod
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Run the step on the state of each question. Return the new states or the failures."""
+        return run_steps(tuple(chain(*self.parts)), states, execution)
 
-    @abstractmethod
     def check(self, checker: Checker) -> None:
         """Report to the checker what slots the step reads and writes, and what it needs."""
+        for step in chain(*self.parts):
+            step.check(checker)
 
     def describe(self) -> dict[str, Any]:
         """Return the part of the run key for this step: fields, inner steps, code fingerprint."""
@@ -153,11 +248,11 @@ class Step(ABC):
 
     def operators(self) -> "list[OperatorStep]":
         """Return the operator steps that the step contains, in order."""
-        return [op for steps in self.parts for step in steps for op in step.operators()]
+        return [op for step in chain(*self.parts) for op in step.operators()]
 
     def max_calls(self) -> int:
         """Return the maximum number of LLM calls for one question."""
-        return sum(step.max_calls() for steps in self.parts for step in steps)
+        return sum(step.max_calls() for step in chain(*self.parts))
 
 
 Steps = tuple[Step, ...]
@@ -165,15 +260,6 @@ Steps = tuple[Step, ...]
 
 def _is_steps(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(one, Step) for one in value)
-
-
-def check_steps(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
-    """Check steps with a copy of the checker, and return it. Slots in `written` may be read too."""
-    arm = checker.copy()
-    arm.written.update(written)
-    for step in steps:
-        step.check(arm)
-    return arm
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,25 @@
-"""Operators that rerank chunks with a language model or a cross-encoder."""
+"""Operators that rerank chunks: by a language model, by a cross-encoder, or by routes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
-from pydantic import BaseModel, Field, PositiveInt
+from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
+from graphrag_bench.algorithms.name_dictionary import key_of, title_key
+from graphrag_bench.algorithms.path_values import Route, Routes
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
+from graphrag_bench.embedding.embedder import Embedder, Vectors, encode_in_blocks
 from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.graphs.sentences import split_sentences
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.json_replies import read_json, schema_of
 from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.values import Chunk, Question, Ranked, unique
+from graphrag_bench.values import BoolArray, Chunk, FloatArray, Question, Ranked, best_rows, unique
 
 PROMPT = Prompt("operators:prompts/chunk_rerank.j2")
 PURPOSE = "passage order"
@@ -99,3 +105,128 @@ def cross_encoder_rerank(
     scores = cross_encoder.scores([one.text for one in question], passages)
     best = [Ranked[Chunk].top(one, top_k) for one in scores]
     return [Ranked(rows[one.ids], one.scores) for rows, one in zip(ids, best, strict=True)]
+
+
+AT_ONCE = 64
+"""The number of questions whose texts are embedded together."""
+TYPICAL = 50
+"""The number of chunks whose median cosine is the baseline for the cosines of sentences."""
+
+
+@operator("chunk.route", batched=True)
+def route(
+    question: Sequence[Question],
+    chunks: Sequence[Ranked[Chunk]],
+    *,
+    chunk_table: ChunkTable,
+    embedder: Embedder,
+    n_parents: NonNegativeInt = 25,
+    weight: NonNegativeFloat = 0.05,
+    parent_weight: NonNegativeFloat = 0.4,
+    other_parents: Annotated[float, Field(ge=0, le=1)] = 0.5,
+    title_bonus: NonNegativeFloat = 1.0,
+    top_k: PositiveInt = 10,
+) -> list[tuple[Ranked[Chunk], Routes]]:
+    """Rerank chunks by former score and by routes, i.e. sentences with the title of another chunk.
+
+    A route leads from the parent (the chunk of the sentence, among the first `n_parents` chunks) to
+    the child (the chunk with the title). The title must occur as whole words. Brackets in it, case
+    and accents are ignored. There are no routes between chunks with the same title.
+    The score of a route is `max(0, cosine(question, sentence) - m) * share ** parent_weight`. The
+    sentence is embedded together with the title of the parent. m is the median cosine of the first
+    50 chunks. The share of a chunk is its former score, at least 0, divided by the best former
+    score. If the question does not contain the title of the parent, the score of the route is
+    multiplied by `other_parents`.
+    The new score of a chunk is `weight * ln(share + 0.0001)`, plus the score of the best route to
+    it, if any, plus `title_bonus` if the question contains its title. The best routes to the
+    returned chunks are also returned. Ties between routes are broken by the order of the parents,
+    then by the order of the sentences.
+    Source: this project.
+    """
+    results: list[tuple[Ranked[Chunk], Routes]] = []
+    for begin in range(0, len(question), AT_ONCE):
+        block = slice(begin, begin + AT_ONCE)
+        candidates = [
+            _Candidates.of(one.text, ranked.ids.tolist(), chunk_table, n_parents)
+            for one, ranked in zip(question[block], chunks[block], strict=True)
+        ]
+        texts = list(dict.fromkeys(text for one in candidates for text in one.texts()))
+        row_of = {text: row for row, text in enumerate(texts)}
+        vectors = encode_in_blocks(texts, embedder)
+        asked = embedder.encode([one.text for one in question[block]], kind="question")
+        for one, ranked, vector in zip(candidates, chunks[block], asked, strict=True):
+            share = np.maximum(ranked.scores, 0.0) / (ranked.scores.max(initial=0.0) or 1.0)
+            cosine = vectors[[row_of[text] for text in one.texts()]] @ vector
+            best = one.best_routes(cosine, share**parent_weight, other_parents)
+            reached = np.array([best[row].score if row in best else 0.0 for row in one.rows])
+            scores = weight * np.log(share + 1e-4) + title_bonus * one.is_named + reached
+            first = best_rows(ranked.ids, scores, top_k)
+            results.append((first, Routes(tuple(best[row] for row in first.ids if row in best))))
+    return results
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """The given chunks, a mask of those named in the question, and the routes between them.
+
+    A route is (parent, child, sentence, place): two positions in `rows`, and one in `texts`.
+    """
+
+    rows: Sequence[int]
+    passages: Sequence[str]
+    is_named: BoolArray
+    routes: Sequence[tuple[int, int, str, int]]
+    sentences: Sequence[str]
+
+    @classmethod
+    def of(
+        cls, question: str, rows: Sequence[int], table: ChunkTable, n_parents: int
+    ) -> "_Candidates":
+        titles = [title_key(table.titles[row]) for row in rows]
+        in_question = set(_names_in(question, titles))
+        routes: list[tuple[int, int, str, int]] = []
+        sentences: dict[str, int] = {}
+        for parent, child, sentence in _routes(rows, titles, table, n_parents):
+            heading = table.titles[rows[parent]]
+            text = f"{heading}: {sentence}" if heading else sentence
+            place = len(rows) + sentences.setdefault(text, len(sentences))
+            routes.append((parent, child, sentence, place))
+        is_named = np.array([title in in_question for title in titles], bool)
+        passages = [table.passage(row) for row in rows]
+        return cls(rows, passages, is_named, routes, list(sentences))
+
+    def texts(self) -> list[str]:
+        return [*self.passages, *self.sentences] if self.routes else []
+
+    def best_routes(
+        self, cosine: Vectors, parents: FloatArray, other_parents: float
+    ) -> dict[int, Route]:
+        best: dict[int, Route] = {}
+        typical = np.median(cosine[: min(len(self.rows), TYPICAL)]) if self.routes else 0.0
+        factor = np.where(self.is_named, 1.0, other_parents) * parents
+        for parent, child, sentence, place in self.routes:
+            score = float(max(cosine[place] - typical, 0.0) * factor[parent])
+            row = self.rows[child]
+            if score > (best[row].score if row in best else 0.0):
+                best[row] = Route(self.rows[parent], row, sentence, score)
+        return best
+
+
+def _routes(
+    rows: Sequence[int], titles: Sequence[str], table: ChunkTable, n_parents: int
+) -> Iterator[tuple[int, int, str]]:
+    """Yield (parent, child, sentence), sorted by parent, sentence and child."""
+    children: dict[str, list[int]] = {}
+    for place, title in enumerate(titles):
+        if title:
+            children.setdefault(title, []).append(place)
+    for parent, row in enumerate(rows[:n_parents]):
+        for sentence in split_sentences(table.texts[row]):
+            for title in _names_in(sentence, children):
+                if title != titles[parent]:
+                    yield from ((parent, child, sentence) for child in children[title])
+
+
+def _names_in(text: str, names: Iterable[str]) -> Iterator[str]:
+    words = f" {key_of(text)} "
+    return (name for name in names if name and f" {name} " in words)

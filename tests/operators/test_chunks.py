@@ -15,8 +15,7 @@ from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.values import NodeScores, Path, Question, RelationshipScores
 from operators.chunk.of_graph import aggregator, frompaths, occurrence
-from operators.chunk.rerank import cross_encoder_rerank, rerank
-from operators.chunk.route import route
+from operators.chunk.rerank import cross_encoder_rerank, rerank, route
 from operators.search import min_max
 
 A, B, C, D = range(4)

@@ -20,12 +20,12 @@ from graphrag_bench.run.record import summary
 from graphrag_bench.run.scoring import context_tokens, question_scores
 from graphrag_bench.values import Context, Path, Piece, Question, Ranked
 from operators.answer.map_reduce import map_points
-from operators.context.paths import paths_context
 from operators.context.rows import (
     chunks_context,
     chunks_fitting,
     fitting,
     nodes_fitting,
+    paths_context,
     relationships_context,
 )
 

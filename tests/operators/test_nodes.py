@@ -15,8 +15,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
-from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.steps import OperatorStep
+from graphrag_bench.pipeline.steps import Checker, OperatorStep
 from graphrag_bench.values import Mentions, Question
 from methods.pathcorag.steps import among
 from operators.node.link import link, match

@@ -14,8 +14,7 @@ from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Question, Subgraph
 from operators.community.of_graph import entity, layer
 from operators.search import community_vdb
-from operators.subgraph.paths import agent_path, khop_path
-from operators.subgraph.steiner import prized_subgraph
+from operators.subgraph.of_graph import agent_path, khop_path, prized_subgraph
 
 A, B, C, D, E = range(5)
 QUESTION = Question("q", "Who taught whom?")

@@ -7,8 +7,7 @@ import pytest
 import tiny_operators
 from tiny_operators import CHUNKS, START, nodes, outcomes
 
-from graphrag_bench.pipeline.combinator import combinator, registered
-from graphrag_bench.pipeline.combinators import Repeat
+from graphrag_bench.pipeline.combinators import Repeat, combinator, registered
 from graphrag_bench.pipeline.pipeline import build
 from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.values import RetrievalState

@@ -51,7 +51,7 @@ from graphrag_bench.values import (
     unique,
 )
 from operators.relationship.of_graph import by_degree_and_weight, degrees_of_ends
-from operators.subgraph.paths import way_to_nearest
+from operators.subgraph.of_graph import way_to_nearest
 
 Clustering = Literal["kmeans", "gmm"]
 SUMMARISE = Prompt("graphrag_bench_more:hirag/prompts/layer_entities.j2")
