@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, PositiveInt
 
-from graphrag_bench.contract import REQUIRED, Setting
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.contract import Setting
+from graphrag_bench.errors import did_you_mean
 from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Rule, empty, merged_state, split
 from graphrag_bench.pipeline.steps import (
     Checker,
@@ -66,50 +66,15 @@ def combinator_key(item: Mapping[str, Any]) -> str | None:
 
 def inner_lists(item: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]:
     """Yield each list of steps inside a combinator of a method file, with the list's path."""
-    for one in _settings(combinator_key(item) or "").values():
-        value, inside = item.get(one.name), _path(path, one.name, item)
+    for one in combinator_settings(combinator_key(item) or "").values():
+        value, inside = item.get(one.name), inner_path(path, one.name, item)
         if one.annotation == Steps:
             yield value or [], inside
         elif one.annotation == Arms:
             yield from ((steps, f"{inside}.{name}") for name, steps in (value or {}).items())
 
 
-def read_combinator(
-    item: Mapping[str, Any],
-    path: str,
-    read: Callable[[Any, str], Steps],
-    note: Callable[[str], None],
-) -> Step | None:
-    """Return the combinator that a mapping of a method file describes, or None if it is invalid.
-
-    `read` parses a list of steps, given the list and its path. `note` is called with each problem.
-    """
-    form = combinator_key(item) or ""
-    settings = _settings(form)
-    keys = sorted(one.name for one in settings.values())
-    for key in item:
-        if key not in keys:
-            note(f"{path} ({form}) has no key '{key}'. Keys: {', '.join(keys)}.")
-    values: dict[str, Any] = {"label": f"{path} {form}"}
-    for field_name, one in settings.items():
-        value, inside = item.get(one.name), _path(path, one.name, item)
-        if one.annotation == Steps:
-            values[field_name] = read(value, inside)
-        elif one.annotation == Arms and isinstance(value, Mapping) and value:
-            named = value.items()
-            values[field_name] = {str(n): read(steps, f"{inside}.{n}") for n, steps in named}
-        elif one.annotation == Arms:
-            note(f"{inside}: expected named lists of steps, not {value!r}.")
-        elif one.default is REQUIRED or one.name in item:
-            try:
-                values[field_name] = one.check(value)
-            except UserError as error:
-                note(f"{path} {form}: {error}")
-    required = {name for name, one in settings.items() if one.default is REQUIRED}
-    return registered[form](**values) if required <= values.keys() else None
-
-
-def _settings(form: str) -> dict[str, Setting]:
+def combinator_settings(form: str) -> dict[str, Setting]:
     """Map the fields of combinator `form` to settings. The first is named like the combinator."""
     _, *own = signature_of(registered[form]).parameters.values()
     return {
@@ -118,7 +83,8 @@ def _settings(form: str) -> dict[str, Setting]:
     }
 
 
-def _path(path: str, key: str, item: Mapping[str, Any]) -> str:
+def inner_path(path: str, key: str, item: Mapping[str, Any]) -> str:
+    """Return the path of the value of a key in a combinator at `path`."""
     return path if key in ("steps", combinator_key(item)) else f"{path}.{key}"
 
 

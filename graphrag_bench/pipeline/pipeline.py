@@ -7,8 +7,13 @@ from typing import Any
 
 from graphrag_bench.contract import REQUIRED, Operator, operators
 from graphrag_bench.errors import UserError, did_you_mean, nearest
-from graphrag_bench.pipeline import combinators  # noqa: F401, registers them
-from graphrag_bench.pipeline.combinators import combinator_key, read_combinator, registered
+from graphrag_bench.pipeline.combinators import (
+    Arms,
+    combinator_key,
+    combinator_settings,
+    inner_path,
+    registered,
+)
 from graphrag_bench.pipeline.pool import PooledPacker, with_pooling
 from graphrag_bench.pipeline.reader_prompts import reader_prompt
 from graphrag_bench.pipeline.steps import (
@@ -143,10 +148,34 @@ class _Builder:
         if "op" in item:
             return self._operator(item, path)
         if combinator_key(item):
-            return read_combinator(item, path, self.steps, self.problems.append)
+            return self._combinator(item, path)
         forms, found = ", ".join(["op", *sorted(registered)]), ", ".join(map(str, item))
         self.problems.append(f"{path} needs one of the keys {forms}; it has {found}.")
         return None
+
+    def _combinator(self, item: Mapping[str, Any], path: str) -> Step | None:
+        form = combinator_key(item) or ""
+        label, settings = f"{path} {form}", combinator_settings(form)
+        keys = sorted(one.name for one in settings.values())
+        wrong = (f"'{key}'. Keys: {', '.join(keys)}" for key in item if key not in keys)
+        self.problems += [f"{path} ({form}) has no key {one}." for one in wrong]
+        values: dict[str, Any] = {"label": label}
+        for field_name, one in settings.items():
+            value, inside = item.get(one.name), inner_path(path, one.name, item)
+            if one.annotation == Steps:
+                values[field_name] = self.steps(value, inside)
+            elif one.annotation == Arms and isinstance(value, Mapping) and value:
+                lists = {str(name): self.steps(v, f"{inside}.{name}") for name, v in value.items()}
+                values[field_name] = lists
+            elif one.annotation == Arms:
+                self.problems.append(f"{inside}: expected named lists of steps, not {value!r}.")
+            elif one.default is REQUIRED or one.name in item:
+                try:
+                    values[field_name] = one.check(value)
+                except UserError as error:
+                    self.problems.append(f"{label}: {error}")
+        required = {name for name, one in settings.items() if one.default is REQUIRED}
+        return registered[form](**values) if required <= values.keys() else None
 
     def _operator(self, item: Mapping[str, Any], path: str) -> Step | None:
         name = str(item["op"])
