@@ -33,10 +33,11 @@ TABLE3 = {
 }
 """The operators in Table 3 of Zhou et al. (2025), in the order of the table."""
 _MARKS = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
-TokensOf = Callable[[Mapping[str, Any], "Sizes"], tuple[float, float]]
-"""Function of settings and sizes. It returns the prompt and completion tokens of a call."""
-CallsOf = Callable[[Mapping[str, Any], "Sizes"], int]
-"""Function of settings and sizes. It returns the number of calls to build an artifact."""
+Settings = Mapping[str, Any]
+TokensOf = Callable[[Settings, "Sizes"], tuple[float, float]]
+"""The prompt and completion tokens of a call."""
+CallsOf = Callable[[Settings, "Sizes"], int]
+"""The number of calls to build an artifact."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,7 @@ class Setting:
     default: Any
 
     def check(self, value: Any) -> Any:
-        """Convert a value to the setting's type. Raises UserError for a wrong type or range.
-
-        >>> Setting("top_k", int, 4).check(10)
-        10
-        >>> Setting("names", tuple[str, ...], ()).check(["ada", "bo"])
-        ('ada', 'bo')
-        """
+        """Convert a value to the setting's type. Raises UserError for a wrong type or range."""
         from pydantic import TypeAdapter, ValidationError
 
         if self.annotation is Prompt:
@@ -97,7 +92,7 @@ class Operator(Registered):
     writes: tuple[str, ...]
     may_write: tuple[str, ...]
     requires: frozenset[str]
-    calls: int | Callable[[Mapping[str, Any]], int]
+    calls: int | Callable[[Settings], int]
     order: str
     supplies: frozenset[str]
     batched: bool
@@ -117,12 +112,12 @@ class Operator(Registered):
         """The slot that the first returned value is written to."""
         return next(iter(self.returns))
 
-    def required(self, settings: Mapping[str, Any]) -> frozenset[str]:
+    def required(self, settings: Settings) -> frozenset[str]:
         """Return the graph attributes that the operator requires with these settings."""
         kinds = {"types": "node.type", "attributes": "node.attributes"}
         return self.requires | {kinds[name] for name in kinds if settings.get(name)}
 
-    def max_calls(self, settings: Mapping[str, Any]) -> int:
+    def max_calls(self, settings: Settings) -> int:
         """Return the maximum number of LLM calls for one question."""
         return self.calls if isinstance(self.calls, int) else self.calls(settings)
 
@@ -146,7 +141,7 @@ class Builder(Registered):
     calls: int | CallsOf
     tokens: TokensOf | None
     fixed: Mapping[str, Any]
-    trained_on: Callable[[Mapping[str, Any]], str] | None
+    trained_on: Callable[[Settings], str] | None
 
     @property
     def code(self) -> str:
@@ -159,7 +154,7 @@ class Builder(Registered):
         """The name of the resource that is built, e.g. `graph`."""
         return self.name.partition(".")[0]
 
-    def expected_calls(self, settings: Mapping[str, Any], sizes: Sizes) -> int:
+    def expected_calls(self, settings: Settings, sizes: Sizes) -> int:
         """Return the expected number of LLM calls for one build, without retries."""
         calls = self.calls
         return calls * sizes.n_chunks if isinstance(calls, int) else calls(settings, sizes)
@@ -205,7 +200,7 @@ def operator(
     *,
     batched: bool = False,
     requires: Set[str] = frozenset(),
-    calls: int | Callable[[Mapping[str, Any]], int] = 0,
+    calls: int | Callable[[Settings], int] = 0,
     order: str = "",
     supplies: Set[str] = frozenset(),
     table3: str = "",
@@ -262,7 +257,7 @@ def artifact(
     calls: int | CallsOf = 0,
     tokens: TokensOf | None = None,
     fixed: Mapping[str, Any] = MappingProxyType({}),
-    trained_on: Callable[[Mapping[str, Any]], str] | None = None,
+    trained_on: Callable[[Settings], str] | None = None,
 ) -> Callable[[F], F]:
     """Register a builder as `resource` or `resource.variant` and return its function unchanged.
 

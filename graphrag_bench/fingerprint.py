@@ -49,11 +49,7 @@ _stored_parses, _read = lru_cache(read_cache), lru_cache(Path.read_bytes)
 
 
 def digest(*parts: object) -> str:
-    """Return the first 12 hex digits of the sha256 of some values, written as canonical JSON.
-
-    >>> digest("bm25", {"top_k": 4}) == digest("bm25", {"top_k": 4})
-    True
-    """
+    """Return the first 12 hex digits of the sha256 of some values, written as canonical JSON."""
     return hashlib.sha256(_JSON.encode(parts).encode()).hexdigest()[:KEY_LENGTH]
 
 

@@ -82,11 +82,7 @@ class Prompt:
 
     @cached_property
     def variables(self) -> frozenset[str]:
-        """The names of the template's variables. Raises UserError for a syntax error.
-
-        >>> sorted(Prompt("operators:prompts/agent_path.j2").variables)
-        ['paths', 'question', 'top_k']
-        """
+        """The names of the template's variables. Raises UserError for a syntax error."""
         from jinja2 import TemplateSyntaxError, meta
 
         try:
@@ -128,9 +124,8 @@ def _template(text: str) -> Any:
 class ContextBudget:
     """A limit on the tokens of a prompt's context. `tokens` is None if there is no limit.
 
-    In the mode *equal*, every method gets the same number of tokens, and contexts are filled up
-    with chunks or nodes. In the mode *native*, a method keeps its own top-k and its own budget, up
-    to the window of the answering model.
+    In the mode *equal*, every method gets the same number of tokens, filled up with chunks or
+    nodes. In the mode *native*, a method keeps its own top-k and its own budget, up to the window.
     """
 
     tokens: int | None = None
@@ -144,11 +139,7 @@ class ContextBudget:
         return self.mode + bound + (f", filled with {self.filling}s" if self.filling else "")
 
     def at_most(self, tokens: int | None) -> "ContextBudget":
-        """Return the budget with a limit of at most `tokens`. If `tokens` is None, nothing changes.
-
-        >>> ContextBudget(2400).at_most(1000).tokens
-        1000
-        """
+        """Return the budget with a limit of at most `tokens`, if that is not None."""
         bounds = [n for n in (self.tokens, tokens) if n is not None]
         return replace(self, tokens=min(bounds, default=None))
 
@@ -178,11 +169,7 @@ def answer_form(
 ) -> AnswerForm:
     """Return the answer form with this name. Raises KeyError for an unknown name.
 
-    `open_tokens` replaces the token limit of a form in `OPEN`. If `all_forms` is true, it replaces
-    the limit of any form.
-
-    >>> answer_form("paragraph", 500).max_tokens
-    500
+    `open_tokens` replaces the token limit of a form in `OPEN`, or of any form if `all_forms`.
     """
     form = _forms()[name]
     if open_tokens and (all_forms or name in OPEN):
@@ -201,12 +188,8 @@ def _forms() -> dict[str, AnswerForm]:
 def sub_question_form(whole: FormName, *, abstract: bool) -> FormName:
     """Return the answer form of a sub-question, given the answer form of the whole question.
 
-    The form is `paragraph` if the sub-question is abstract or the question asks for a summary. The
-    form is `short` if the question has options, because sub-questions have no options.
-    Otherwise, the form of the question is kept.
-
-    >>> sub_question_form("choice", abstract=False)
-    'short'
+    It is `paragraph` if the sub-question is abstract or the question asks for a summary. It is
+    `short` if the question has options, as sub-questions have none. Otherwise it is kept.
     """
     if abstract or whole == "summary":
         return "paragraph"

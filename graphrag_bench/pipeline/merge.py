@@ -3,7 +3,7 @@
 A slot is a named value that the steps of a pipeline exchange, e.g. the ranked nodes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from itertools import chain, zip_longest
 from typing import Any, Literal
@@ -74,17 +74,16 @@ def merge(values: Sequence[Any], rule: str) -> Any:
     >>> merge([left, right], "sum").items()
     [(3, 1.4), (7, 0.9), (9, 0.2)]
     """
-    if len(values) == 1:
-        return values[0]
-    first = values[0]
+    first, *others = values
+    if not others:
+        return first
     if isinstance(first, Ranked):
-        return _RANKED[rule](values)
+        return _merged_rankings(values, rule)
     if isinstance(first, RowScores):
         vectors = [value.values for value in values]
         if rule == "max":
-            return type(first)(np.maximum.reduce(vectors))
-        shares = vectors if rule == "sum" else [_normalised(vector) for vector in vectors]
-        return type(first)(np.sum(shares, axis=0))
+            return type(first)(np.max(vectors, axis=0))
+        return type(first)(sum(vectors if rule == "sum" else map(_normalised, vectors)))
     if isinstance(first, Mentions | Query | Keywords | Subgraph | RankedPaths):
         return type(first)(*(_union(values, one.name) for one in fields(first)))
     if isinstance(first, Exploration):
@@ -104,30 +103,21 @@ def _normalised(scores: Any) -> Any:
     return clipped / total if total > 0 else clipped
 
 
-def _concatenated(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
-    parts = [[getattr(value, part) for value in values] for part in ("ids", "scores")]
-    return Ranked(*map(np.concatenate, parts))
-
-
-def _by_score(
-    values: Sequence[Ranked[Any]], points: Callable[[Ranked[Any]], Any], join: Any = np.add
-) -> Ranked[Any]:
-    rows, places = np.unique(_concatenated(values).ids, return_inverse=True)
-    scores = np.full(len(rows), 0.0 if join is np.add else -np.inf)
-    join.at(scores, places, np.concatenate([points(value) for value in values]))
-    return best_rows(rows, scores, len(rows))
-
-
-_RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
-    "interleave": interleave,
-    "union": lambda values: _concatenated(values).distinct(),
-    "max": lambda values: _by_score(values, lambda v: v.scores, np.maximum),
-    "sum": lambda values: _by_score(values, lambda v: v.scores),
-    "sum_of_normalised": lambda values: _by_score(values, lambda v: _normalised(v.scores)),
-    "reciprocal_rank_fusion": lambda values: _by_score(
-        values, lambda v: 1.0 / (_RRF_K + 1 + np.arange(len(v)))
-    ),
-}
+def _merged_rankings(values: Sequence[Ranked[Any]], rule: str) -> Ranked[Any]:
+    if rule == "interleave":
+        return interleave(values)
+    scores = [value.scores for value in values]
+    if rule == "sum_of_normalised":
+        scores = list(map(_normalised, scores))
+    elif rule == "reciprocal_rank_fusion":
+        scores = [1.0 / (_RRF_K + 1 + np.arange(len(value))) for value in values]
+    every = Ranked[Any](np.concatenate([one.ids for one in values]), np.concatenate(scores))
+    if rule == "union":
+        return every.distinct()
+    rows, places = np.unique(every.ids, return_inverse=True)
+    points = np.full(len(rows), -np.inf if rule == "max" else 0.0)
+    (np.maximum if rule == "max" else np.add).at(points, places, every.scores)
+    return best_rows(rows, points, len(rows))
 
 
 def empty(slot: str) -> Any:
@@ -140,9 +130,8 @@ def empty(slot: str) -> Any:
 def split(value: Any) -> list[Any]:
     """Split a value into items of its own type. Raises TypeError for a type without items."""
     if isinstance(value, Ranked):
-        return [Ranked(value.ids[i : i + 1], value.scores[i : i + 1]) for i in range(len(value))]
-    if isinstance(value, Mentions):
-        return [Mentions((name,)) for name in value.names]
-    if isinstance(value, Query):
-        return [Query((text,)) for text in value.texts]
+        return [value.take([place]) for place in range(len(value))]
+    if isinstance(value, Mentions | Query):
+        (texts,) = vars(value).values()
+        return [type(value)((text,)) for text in texts]
     raise TypeError(f"{type(value).__name__} has no items")

@@ -23,8 +23,6 @@ MODES = ("rerank", "reselect")
 KEYS = frozenset({"entities", "linked", "search", "scores", "keep"})
 _OWN = ("conversion", "linking")
 """Settings of `pooling` that are not settings of the operator `path.pool`."""
-_FITTING = {"context.relationships": "relationship.fitting"}
-"""For each packing operator, the operator that selects relationships that fit the prompt."""
 _LINKING = ("dictionary", "mentions", "vectors")
 _COARSE_K, _DEFAULT_KEEP = 500, 200
 """Default values of `coarse_k` and `keep`."""
@@ -48,9 +46,8 @@ def with_pooling(
     """Return a step that applies path pooling and then packs the relationships into the prompt.
 
     `item` is the packing step in the method file, and `packer` is the parsed packing step. `read`
-    parses a list of steps, given the list and its path in the file. If `all_rows` is true and
-    the method does not limit the number of relationships, pooling keeps all of them. Raises
-    UserError for an unknown mode or an unknown key of `path_pooling`.
+    parses a list of steps, given the list and its path in the file. For `all_rows`, see
+    `StepOptions`. Raises UserError for an unknown mode or an unknown key of `path_pooling`.
     """
     path, pool = packer.label.partition(" ")[0], item["path_pooling"] or {}
     for key in pool:
@@ -61,10 +58,15 @@ def with_pooling(
     settings = {key: value for key, value in pooling.items() if key not in _OWN}
     if pool.get("scores"):
         settings = {"scores": pool["scores"], **settings}
-    if mode == "reselect" and settings.get("top_k") is None:
-        most = None if all_rows else _DEFAULT_KEEP
-        settings["top_k"] = pool.get("keep") or item.get("top_k") or most
-    steps = _candidates(item, pool, pooling)
+    steps: list[Item] = []
+    if mode == "reselect":
+        if settings.get("top_k") is None:
+            most = None if all_rows else _DEFAULT_KEEP
+            settings["top_k"] = pool.get("keep") or item.get("top_k") or most
+        steps += _with_longer_lists(pool.get("search") or [], pooling.get("coarse_k") or _COARSE_K)
+    elif item["op"] == "context.relationships":
+        own = {key: one for key, one in item.items() if key not in ("op", "cut", "path_pooling")}
+        steps.append({"op": "relationship.fitting", **own})
     if not pool.get("linked"):
         if pool.get("entities"):
             kind = pooling.get("conversion", pool["entities"])
@@ -76,15 +78,6 @@ def with_pooling(
     if "cut" in packer.operator.settings:
         packer = replace(packer, settings={**packer.settings, "cut": "lowest"})
     return PooledPacker(packer.label, (*branch, packer))
-
-
-def _candidates(item: Item, pool: Item, pooling: Item) -> list[Item]:
-    if pooling["mode"] == "reselect":
-        least = pooling.get("coarse_k") or _COARSE_K
-        return [*_with_longer_lists(pool.get("search") or [], least)]
-    trial, dropped = _FITTING.get(str(item["op"])), ("op", "cut", "path_pooling")
-    settings = {key: value for key, value in item.items() if key not in dropped}
-    return [{"op": trial, **settings}] if trial else []
 
 
 def _with_longer_lists(steps: Any, least: int) -> Any:

@@ -60,8 +60,7 @@ class ReaderPrompt(Prompt):
 def reader_prompt(prompt: Prompt, operator: Operator, stage: str, regime: Regime) -> Prompt:
     """Return the answering prompt of an operator under the given regime.
 
-    If the regime is `house`, the common prompt is used for prose answers in the stage `generate`,
-    provided that the operator supplies all variables of the common prompt.
+    The common prompt is only used if the operator supplies all of its variables.
     """
     if regime == "published":
         return ReaderPrompt(prompt.name, prompt.folder, licensed=False)

@@ -43,14 +43,13 @@ def match(
 ) -> Ranked[Node]:
     """Return the nodes whose names occur in the question, found without embeddings.
 
-    Every node has the score 1. The matchers in `parts` are applied in order. The part `dictionary`
-    reads the question from left to right and finds the longest node names that do not overlap. The
-    part `mentions` looks up the extracted mentions, except mentions inside a name already found.
-    `single_words` selects which one-word names can match: titles of passages (`titles`), words that
-    have a capital letter or a digit in the question (`proper`), all words (`any`) or no words
-    (`none`). A one-word mention also matches if it has a capital letter or a digit in the question.
-    Matching ignores case, accents, a possessive `s` and a leading article. If several nodes have
-    the same name, the first node is returned.
+    Every node has the score 1. The matchers in `parts` are applied in order. `dictionary` reads the
+    question from left to right and finds the longest node names that do not overlap. `mentions`
+    looks up the extracted mentions, except mentions inside a name already found. `single_words`
+    selects which one-word names can match: titles of passages (`titles`), words that have a capital
+    letter or a digit in the question (`proper`), all words (`any`) or none (`none`). A one-word
+    mention also matches if it is `proper`. Matching ignores case, accents, a possessive `s` and a
+    leading article. Of several nodes with the same name, the first is returned.
     Source: this project.
     """
     rows, _ = _match_names(mentions, question, graph, chunk_table, parts, single_words)
@@ -75,10 +74,10 @@ def link(
     """Return the nodes that the question mentions, matched first by name and then by vector.
 
     The parts `dictionary` and `mentions` match names as in `node.match` and give the score 1. The
-    part `vectors`, which must come last, is for mentions that were not matched by name. It returns
-    the node with the most similar vector, unless the cosine is below `min_score`. The score of this
-    node is the cosine (-1..1). With `score="share"`, as in fast-graphrag, every node gets the score
-    1. If `dedupe` is false, the same node can be returned twice. Zhou et al. use only `vectors`.
+    part `vectors`, which must come last, returns the node with the most similar vector for each
+    other mention, unless the cosine is below `min_score`. Its score is the cosine (-1..1), or 1
+    with `score="share"`, as in fast-graphrag. If `dedupe` is false, the same node can be returned
+    twice. Zhou et al. use only `vectors`.
     Source: Zhou et al. (2025), Section 6.1, "Link".
     """
     by_name = tuple(part for part in parts if part != "vectors")

@@ -23,9 +23,8 @@ def onehop(
     """Return the neighbours of the given nodes, in the order of the given nodes.
 
     If a node is a neighbour of several given nodes, the first given node counts. The score of a
-    neighbour is the summed weight of its relationships with this given node. Neighbours of the same
-    node are sorted by this score. The given nodes are left out. If `include_seeds` is true, they
-    come first, with their own scores, whatever their types.
+    neighbour is the summed weight of its relationships with this given node. The given nodes are
+    left out. With `include_seeds`, they come first, with their own scores, whatever their types.
     Source: Zhou et al. (2025), Section 6.1, node "Onehop".
     """
     typed = nodes_of_types(graph, types)
@@ -59,10 +58,10 @@ def expand(
     By default, as in PropRAG's code, the score of a neighbour is the sum of the scores of the given
     nodes adjacent to it. With `score="best"`, it is the highest of these scores. With
     `score="degree"`, as in HyperGraphRAG's code, it is the degree of the neighbour plus the highest
-    degree of a given node adjacent to it. If a node is given twice, its best score counts. If
-    `equal_scores` is true, every neighbour gets the score 1 after the ranking. The given nodes are
-    left out. If `include_seeds` is true, they come first, with their own scores, whatever their
-    types, and `top_k` limits only the neighbours.
+    degree of a given node adjacent to it. If a node is given twice, its best score counts. With
+    `equal_scores`, every neighbour gets the score 1 after the ranking. The given nodes are left
+    out. With `include_seeds`, they come first, with their own scores, whatever their types, and
+    `top_k` limits only the neighbours.
     Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion; PropRAG (Wang and Han 2025).
     """
     seeds, seed_scores = best_score_by_id(nodes.ids, nodes.scores)
@@ -81,10 +80,8 @@ def expand(
     best = best.take(best_first(best.scores)[:top_k])
     if equal_scores:
         best = Ranked(best.ids, np.ones(len(best)))
-    if not include_seeds:
-        return best
-    own = dict(zip(seeds.tolist(), seed_scores.tolist(), strict=True))
-    first = {node: own[node] for node in nodes.ids.tolist()}
+    own = dict(zip(seeds.tolist(), seed_scores.tolist(), strict=True)) if include_seeds else {}
+    first = {node: own[node] for node in nodes.ids.tolist() if node in own}
     return Ranked[Node].of({**first, **dict(best.items())})
 
 

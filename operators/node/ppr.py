@@ -29,18 +29,17 @@ def ppr(
     """Return the nodes with the highest personalised PageRank, and the PageRank of every node.
 
     The score is the PageRank of a node. The scores of all nodes sum to 1. The random walk restarts
-    at the given nodes with probability 1 - `damping`. HippoRAG's paper uses `damping=0.5`, and the
-    code of Zhou et al. uses 0.1. If no nodes are given, the walk restarts at all nodes with equal
-    probability. The walk follows edges, including synonymy edges, in proportion to their weights.
-    If `weighted` is false, all edges have the same weight.
+    at the given nodes, or at all nodes if none is given, with probability 1 - `damping`. HippoRAG's
+    paper uses `damping=0.5`, and the code of Zhou et al. uses 0.1. The walk follows edges,
+    including synonymy edges, in proportion to their weights, or equally if not `weighted`.
     The setting `reset` selects the restart weight of a given node. With `specificity`, as in
     HippoRAG, it is 1 divided by the number of chunks that state a relationship of the node. With
     `uniform` it is 1. With `similarity`, as in FastGraphRAG, it is the node's score, at least 0. A
     node that is given twice counts once. Nodes with a PageRank below `min_mass` are not returned.
     With `keep_scores="best"`, the PageRank of every node that is not returned is set to 0.
     The PageRank is exact if the graph has at most 200,000 nodes or the walk restarts at all nodes.
-    Otherwise it is approximated by a push algorithm. If s is the summed weight of the edges of a
-    node, the error of its PageRank is then at most 2e-6 * s / mean(s). Unreachable nodes get 0.
+    Otherwise a push algorithm approximates it. The error of a node is then at most 2e-6 times the
+    summed weight of its edges divided by the mean of this sum. Unreachable nodes get 0.
     Source: Zhou et al. (2025), Section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), Section 2.3.
     """
     resets, results = [], []

@@ -55,9 +55,8 @@ def onehop(
     broken by higher weight, then by lower id. With `ties="nodes"`, as in LightRAG 1.5.7, they are
     broken by higher weight, then by the order of the given nodes.
     `order="links"` sorts as local search in Microsoft GraphRAG does. Relationships between two
-    given nodes come first. Every other relationship has an end that was not given. These
-    relationships are sorted by the number of given nodes adjacent to this end, then by score. If
-    `per_node` is set and n nodes are given, at most `per_node` * n of these relationships are kept.
+    given nodes come first. The others are sorted by the number of given nodes adjacent to the end
+    that was not given, then by score. If n nodes are given, at most `per_node` * n are kept.
     Source: Zhou et al. (2025), Section 6.1, relationship "Onehop".
     """
     if ties == "id":
@@ -94,9 +93,8 @@ def aggregator(
     """Rank all relationships by the score of the source node plus the score of the target node.
 
     With `unit="pair"`, only the first of several relationships between the same two nodes is
-    ranked. The scores of all relationships are also returned, and computed only when they are read.
-    With `keep_scores="best"`, relationships with score 0 are not ranked, and every relationship
-    that is not ranked gets the score 0.
+    ranked. The scores of all relationships are also returned. With `keep_scores="best"`,
+    relationships with score 0 are not ranked, and those that are not ranked get the score 0.
     Source: Zhou et al. (2025), Section 6.1, relationship "Aggregator".
     """
 
@@ -143,14 +141,14 @@ def pool(
     """Rerank relationships by scores pooled over the paths that start at entities of the question.
 
     Paths consist of given relationships and follow their direction. The base score of a
-    relationship is its given score. With `scores="cosine"`, it is (1 + score) / 2. Negative scores
-    count as 0. If a relationship is given twice, its best score counts.
-    `algorithms.path_pooling.pool_scores` computes the pooled scores from the base scores.
-    `mode="rerank"` keeps the `top_k` relationships with the best base scores and sorts them by
-    pooled score. `mode="reselect"` pools the scores of the `coarse_k` relationships with the best
-    base scores, then keeps the `top_k` with the best pooled scores. Ties are broken by base score,
-    then by lower id. The best relationships come last with `order="recency"`, first with
-    `order="best_first"`, and at both ends with `order="lost_in_middle"` (1 3 5 4 2).
+    relationship is its given score, with `scores="cosine"` (1 + score) / 2, and at least 0. If a
+    relationship is given twice, its best score counts. For the pooled scores, see
+    `algorithms.path_pooling.pool_scores`. `mode="rerank"` keeps the `top_k` relationships with the
+    best base scores and sorts them by pooled score. `mode="reselect"` pools the scores of the
+    `coarse_k` relationships with the best base scores, then keeps the `top_k` with the best pooled
+    scores. Ties are broken by base score, then by lower id. The best relationships come last with
+    `order="recency"`, first with `order="best_first"`, and at both ends with
+    `order="lost_in_middle"` (1 3 5 4 2).
     Source: path pooling (Wang et al. 2025), Sections 3.3, 3.4 and 4.3.
     """
     from graphrag_bench.algorithms.path_pooling import pool_scores, prompt_order

@@ -167,11 +167,11 @@ def steiner(
     """Return the prize-collecting Steiner tree of the retrieved nodes and relationships.
 
     If k distinct nodes are given, the best node has the prize k, the second k - 1, and so on down
-    to 1. `relationship_prizes` computes the prizes of the relationships. A relationship costs at
+    to 1. For the prizes of the relationships, see `relationship_prizes`. A relationship costs at
     most `cost`. The nodes and relationships of the tree are also returned as rankings, scored by
-    prize. Nodes and relationships that only connect others have score 0. If nothing has a prize,
-    the tree is empty. If the graph has no relationships, the tree is the best node. Zhou et al.
-    write "Steiner tree", but their code solves the prize-collecting problem.
+    prize, or 0 if they only connect others. If nothing has a prize, the tree is empty. Without
+    relationships, it is the best node. Zhou et al. write "Steiner tree", but their code solves the
+    prize-collecting problem.
     Source: G-retriever (He et al. 2024), Section 5.3; Zhou et al. (2025), Section 6.1, "Steiner".
     """
     node_prizes, prizes = np.zeros(graph.n_nodes), np.zeros(graph.n_relationships)
@@ -204,14 +204,11 @@ def relationship_prizes(similarities: FloatArray, n_values: int) -> FloatArray:
     Source: G-retriever (He et al. 2024), Section 5.3, and its code.
     """
     rounded = np.round(similarities, DECIMALS)
-    values = np.unique(rounded)[::-1][:n_values]
-    prizes: FloatArray = np.zeros(len(rounded))
-    last = float(n_values)
-    for position, value in enumerate(values):
+    prizes, most = np.zeros(len(rounded)), float(n_values)
+    for position, value in enumerate(np.unique(rounded)[::-1][:n_values]):
         having = rounded == value
-        prize = min((n_values - position) / int(having.sum()), last - DECAY)
-        prizes[having] = prize
-        last = prize * (1 - DECAY)
+        prizes[having] = prize = min((n_values - position) / having.sum(), most - DECAY)
+        most = prize * (1 - DECAY)
     return prizes
 
 
