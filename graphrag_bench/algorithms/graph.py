@@ -142,15 +142,12 @@ class Graph(Columns):
         return frozenset(have | {"relationship.weight"})
 
     @cached_property
-    def type_numbers(self) -> Mapping[str, int]:
-        """Maps each node type, in lower case, to its index in the order of first appearance."""
-        names = dict.fromkeys(map(str.casefold, self.types or ()))
-        return {name: number for number, name in enumerate(names)}
-
-    @cached_property
-    def type_of_node(self) -> IntArray:
-        """Index of each node's type, int64 (n_nodes,). Empty if the graph has no types."""
-        return np.array([self.type_numbers[name.casefold()] for name in self.types or ()], np.int64)
+    def nodes_of_type(self) -> Mapping[str, list[int]]:
+        """Maps each node type, in lower case, to its nodes."""
+        nodes: dict[str, list[int]] = {}
+        for node, name in enumerate(self.types or ()):
+            nodes.setdefault(name.casefold(), []).append(node)
+        return nodes
 
     @cached_property
     def dictionary(self) -> NameDictionary:
@@ -193,7 +190,7 @@ class Graph(Columns):
     @cached_property
     def degree(self) -> IntArray:
         """Number of neighbours of each node, int64 (n_nodes,)."""
-        return np.asarray(np.diff(self.adjacency.indptr), np.int64)
+        return np.diff(self.adjacency.indptr).astype(np.int64)
 
     @cached_property
     def adjacency(self) -> Any:
@@ -235,26 +232,21 @@ class Graph(Columns):
         """Chunks that state a relationship of each pair, bool CSR (n_pairs, n_chunks)."""
         rows = np.arange(self.n_relationships)
         group = bool_csr(self.pairs.of, rows, (len(self.pairs.source), len(rows)))
-        summed = group.astype(np.int64) @ self.relationship_chunk.astype(np.int64)
-        return sorted_csr(summed.astype(bool))
+        return sorted_csr(group @ self.relationship_chunk)
 
     @cached_property
     def chunks_per_node(self) -> IntArray:
         """Number of chunks that state relationships of each node, int64 (n_nodes,)."""
-        n_pairs = len(self.pairs.source)
-        ends = np.concatenate([self.pairs.source, self.pairs.target])
-        incident = bool_csr(ends, np.tile(np.arange(n_pairs), 2), (self.n_nodes, n_pairs))
-        counted = incident.astype(np.int64) @ self.pair_chunk.astype(np.int64)
-        return np.asarray(np.diff(counted.tocsr().indptr), np.int64)
+        stating = self.node_relationship @ self.relationship_chunk
+        return np.diff(stating.indptr).astype(np.int64)
 
     @cached_property
     def igraph(self) -> Any:
         """Undirected igraph.Graph whose edges are `pairs`, with the edge attribute `weight`."""
         import igraph
 
-        pairs = self.pairs
-        ends, weights = np.stack([pairs.source, pairs.target], axis=1), pairs.weight.tolist()
-        return igraph.Graph(n=self.n_nodes, edges=ends, edge_attrs={"weight": weights})
+        ends = np.stack([self.pairs.source, self.pairs.target], axis=1)
+        return igraph.Graph(self.n_nodes, ends, edge_attrs={"weight": self.pairs.weight.tolist()})
 
     def triple(self, row: int) -> tuple[str, str, str]:
         """Return the source name, the relation and the target name of the relationship in `row`.
@@ -272,40 +264,40 @@ class Graph(Columns):
         These chunks are known if the graph has `node_fragments`, or if the node has a single chunk.
         If they are unknown, or if the node has no description, the result is ().
         """
-        described = self.descriptions[node] if self.descriptions else ""
-        return _quoted(self.node_fragments, node, described, self.node_chunk)
+        return _quoted(self.node_fragments, node, self.descriptions, self.node_chunk)
 
     def chunks_of_relationship(self, row: int) -> tuple[int, ...]:
         """Return the chunks of the description of a relationship, as in `chunks_of_node`.
 
         If the relationship has a name but no description, all its chunks are returned.
         """
-        described = self.facts[row] if self.facts else ""
-        if not described and self.relations[row]:
+        if not (self.facts and self.facts[row]) and self.relations[row]:
             return self.chunks_of_triples([row])
-        return _quoted(self.fact_fragments, row, described, self.relationship_chunk)
+        return _quoted(self.fact_fragments, row, self.facts, self.relationship_chunk)
 
     def chunks_of_triples(self, rows: Iterable[int]) -> tuple[int, ...]:
         """Return the chunks that state at least one of the relationships in `rows`, ascending."""
         stating = (row_ids(self.relationship_chunk, row).tolist() for row in rows)
-        return tuple(sorted({chunk for some in stating for chunk in some}))
+        return tuple(sorted(set().union(*stating)))
 
     def save(self, folder: Path) -> None:
         """Write the graph, and the matrices that are computed from it, to a folder."""
         super().save(folder)
         name_dictionary.save_merges(folder, self.merges)
-        save_views(folder, self)
+        save_views(folder / "views", self)
 
     @classmethod
     def load(cls, folder: Path) -> "Graph":
         """Return the graph that `save` wrote to a folder. Its arrays are memory-mapped."""
         graph = replace(super().load(folder), merges=name_dictionary.load_merges(folder))
-        vars(graph).update(load_views(folder, graph.names))  # fills the cache of properties
+        vars(graph).update(load_views(folder / "views"))  # fills the cache of properties
         return graph
 
 
-def _quoted(fragments: Fragments | None, row: int, text: str, incidence: Any) -> tuple[int, ...]:
-    if not text:
+def _quoted(
+    fragments: Fragments | None, row: int, texts: Texts | None, incidence: Any
+) -> tuple[int, ...]:
+    if not texts or not (text := texts[row]):
         return ()
     if fragments is not None:
         return tuple(sorted({chunk for part, chunk in fragments.of_row(row) if part in text}))
@@ -334,12 +326,13 @@ def nodes_of_types(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
         raise UserError(
             f"types={list(types)}: this graph has no node types. Set build.graph=tkg or rkg."
         )
-    wanted = [name.casefold() for name in types]
-    for name in wanted:
-        if name not in graph.type_numbers:
-            hint = did_you_mean(name, filter(None, graph.type_numbers))
+    mask = np.zeros(graph.n_nodes, bool)
+    for name in map(str.casefold, types):
+        if name not in graph.nodes_of_type:
+            hint = did_you_mean(name, filter(None, graph.nodes_of_type))
             raise UserError(f"No node of this graph has the type '{name}'. {hint}")
-    return np.isin(graph.type_of_node, [graph.type_numbers[name] for name in wanted])
+        mask[graph.nodes_of_type[name]] = True
+    return mask
 
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -360,15 +353,12 @@ def drop_edges(
     gone = np.zeros(n_pairs, bool)
     gone[order[: round(edge_drop * n_pairs)]] = True
     rows = np.flatnonzero(~gone[graph.pairs.of])
-    columns: dict[str, Any] = {
-        name: getattr(graph, name)[rows]
-        for name in ("source", "target", "weight", "synonym", "relationship_chunk")
-    }
-    for name in ("relations", "facts", "keywords"):
-        if (texts := getattr(graph, name)) is not None:
-            columns[name] = Texts.of(texts.take(rows))
-    if graph.fact_fragments is not None:
-        columns["fact_fragments"] = graph.fact_fragments.take(rows)
+    arrays = ("source", "target", "weight", "synonym", "relationship_chunk")
+    columns: dict[str, Any] = {name: getattr(graph, name)[rows] for name in arrays}
+    for name in ("relations", "facts", "keywords", "fact_fragments"):
+        if (column := getattr(graph, name)) is not None:
+            taken = column.take(rows)
+            columns[name] = Texts.of(taken) if isinstance(column, Texts) else taken
     return replace(graph, **columns)
 
 

@@ -6,9 +6,11 @@ import unicodedata
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 
+from graphrag_bench.columns import Columns, TextRows
 from graphrag_bench.text import normalise_name
 
 SHORTEST = 3
@@ -63,10 +65,7 @@ def key_of(name: str) -> str:
         parts = unicodedata.normalize("NFKD", normal)
         letters = (char for char in parts if unicodedata.combining(char) < _ABOVE_AND_BELOW)
         normal = unicodedata.normalize("NFC", "".join(letters)).translate(_LETTERS)
-    words = normal.split()
-    if "s" not in words:
-        return " ".join(words)
-    pairs = zip(["", *words], words, strict=False)
+    pairs = pairwise(["", *normal.split()])
     return " ".join(word for before, word in pairs if word != "s" or len(before) < 2)
 
 
@@ -76,16 +75,16 @@ def title_key(title: str) -> str:
     return key if _is_name(key) else ""
 
 
-@dataclass(frozen=True)
-class NameDictionary:
+@dataclass(frozen=True, eq=False)
+class NameDictionary(Columns):
     """Dictionary that looks up names and finds names in texts.
 
     `row_of` maps lookup keys to rows of the node table. `longest` maps a word to the number of
     words in the longest key that begins with it.
     """
 
-    row_of: Mapping[str, int]
-    longest: Mapping[str, int]
+    row_of: TextRows
+    longest: TextRows
 
     @classmethod
     def of(
@@ -104,16 +103,16 @@ class NameDictionary:
             key = key_of(name)
             row_of.setdefault(key, row)
             further.setdefault(_without_article(key), row)
-        without = {key: _without_article(key) for key in row_of}
-        same = {key: row_of[bare_name] for key, bare_name in without.items() if bare_name in row_of}
-        row_of |= {key: row for key, row in same.items() if _is_name(without[key])}
+        bare = {key: _without_article(key) for key in row_of}
+        same = {key: name for key, name in bare.items() if name in row_of and _is_name(name)}
+        row_of |= {key: row_of[name] for key, name in same.items()}
         for alias, row in aliases.items():
             further.setdefault(key_of(alias), row)
         row_of = {**further, **row_of}
         longest: dict[str, int] = {}
         for words in (key.split() for key in row_of if _is_name(key)):
             longest[words[0]] = max(longest.get(words[0], 0), len(words))
-        return cls(row_of, longest)
+        return cls(TextRows.of(row_of), TextRows.of(longest))
 
     def row(self, name: str) -> int | None:
         """Return the row of a name, or None. A leading article in the name is optional."""

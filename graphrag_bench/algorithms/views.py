@@ -1,7 +1,7 @@
 """Matrices and lists that are computed from a graph and stored with the graph for retrieval."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrag_bench.algorithms.name_dictionary import NameDictionary
-from graphrag_bench.columns import Columns, TextRows, Texts
+from graphrag_bench.columns import Columns, TextRows
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import FloatArray, IntArray
 
@@ -50,9 +50,6 @@ class Neighbours:
                 raise KeyError(f"no relationship leads from node {here} to node {there}")
             rows.append(int(self.rows[place]))
         return tuple(rows)
-
-
-FOLDER = "views"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +94,9 @@ def inverse(sums: ArrayLike) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Views(Columns):
-    """Computed properties of a graph that are stored on disk.
+    """Computed properties of a graph that are stored on disk, under the names of the properties.
 
     `transition` holds only the values of `Graph.transition`. Their positions are as in `adjacency`.
-    `name_sums` and `name_order` are arrays of `Graph.row_of`. `keys` and `first_words` belong to
-    `Graph.dictionary`.
     """
 
     pairs: Pairs
@@ -111,47 +106,25 @@ class Views(Columns):
     node_relationship: Any
     chunks_per_node: IntArray
     transition: FloatArray
-    name_sums: NDArray[np.uint32]
-    name_order: IntArray
-    keys: TextRows
-    first_words: TextRows
-
-
-COPIED = (
-    "pairs", "adjacency", "pair_chunk", "chunk_relationship", "node_relationship", "chunks_per_node"
-)  # fmt: skip
-"""Names of the properties of a graph that are stored unchanged."""
+    row_of: TextRows
+    dictionary: NameDictionary
 
 
 def save_views(folder: Path, graph: Any) -> None:
-    """Write the computed properties of a graph to the subfolder `views`."""
-    names = graph.dictionary
-    (folder / FOLDER).mkdir()
-    Views(
-        **{name: getattr(graph, name) for name in COPIED},
-        transition=graph.transition.data,
-        name_sums=graph.row_of.sums,
-        name_order=graph.row_of.order,
-        keys=TextRows.of(names.row_of),
-        first_words=TextRows.of(names.longest),
-    ).save(folder / FOLDER)
+    """Write the computed properties of a graph to a new folder."""
+    folder.mkdir()
+    views = {one.name: getattr(graph, one.name) for one in fields(Views)}
+    Views(**{**views, "transition": graph.transition.data}).save(folder)
 
 
-def load_views(folder: Path, names: Texts) -> dict[str, Any]:
-    """Return the stored properties of a graph by name. If there are none, the result is {}."""
-    if not (folder / FOLDER).is_dir():
-        return {}
+def load_views(folder: Path) -> dict[str, Any]:
+    """Return the stored properties of a graph by name."""
     from scipy.sparse import csr_matrix
 
-    views = Views.load(folder / FOLDER)
-    near = views.adjacency
-    parts = views.transition, near.indices, near.indptr
-    return {
-        **{name: getattr(views, name) for name in COPIED},
-        "transition": csr_matrix(parts, shape=near.shape, copy=False),
-        "row_of": TextRows(names, np.arange(len(names)), views.name_sums, views.name_order),
-        "dictionary": NameDictionary(views.keys, views.first_words),
-    }
+    views = vars(Views.load(folder))
+    near = views["adjacency"]
+    parts = views["transition"], near.indices, near.indptr
+    return {**views, "transition": csr_matrix(parts, shape=near.shape, copy=False)}
 
 
 show_briefly(Pairs)
