@@ -1,14 +1,15 @@
 """Calls to the language model that builds a graph."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
-from graphrag_bench.llm.calls import CallFailed, Chat
+from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.chat import ChatModel, reply_tokens
-from graphrag_bench.llm.structured import ListReply, ReplyFormat, ask_each
+from graphrag_bench.llm.structured import Failure, ListReply, ReplyFormat, ask_each
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
@@ -21,8 +22,6 @@ _MOST_OF_TEXTS = 32_768
 _BESIDE_TEXTS = 200
 """Tokens reserved for the names in a prompt and for differences between tokenizers."""
 T = TypeVar("T")
-Result: TypeAlias = T | UnreadableReply | CallFailed
-"""A parsed reply, or the error that explains why no reply could be parsed."""
 
 
 @dataclass
@@ -56,7 +55,7 @@ class Extractor:
         advice: str = "",
         *,
         retry: bool = True,
-    ) -> list[Result[T]]:
+    ) -> list[T | Failure]:
         """Send prompts to the model, and return the parsed reply or the error of each prompt.
 
         `items` names the subject of each prompt, e.g. a chunk, for messages. If all replies failed
@@ -68,10 +67,10 @@ class Extractor:
             self.n_cut += cut
             return reading.read(text, cut)
 
-        rows_of: dict[int, list[int]] = {}
+        rows_of = defaultdict[int, list[int]](list)
         for row, chat in enumerate(chats):
-            rows_of.setdefault(self.limit(chat), []).append(row)
-        results: dict[int, Result[T]] = {}
+            rows_of[self.limit(chat)].append(row)
+        results: dict[int, T | Failure] = {}
         with self.progress.task(reading.purpose, len(chats)) as advance:
             for limit, rows in sorted(rows_of.items(), reverse=True):
                 of_rows = ask_each(
@@ -116,27 +115,20 @@ class Extractor:
         return {REPLIES: self.n_replies, CUT: self.n_cut}
 
 
-def chunk_faults(
-    n_chunks: int, *, failed: Set[int], malformed: Set[int], cut: Set[int]
-) -> dict[str, float]:
-    """Count all chunks, the chunks with each kind of fault, and the chunks with any fault."""
-    counts = {"chunks": n_chunks, "failed_chunks": len(failed), "malformed_chunks": len(malformed)}
-    return {**counts, "cut_chunks": len(cut), "faulty_chunks": len(failed | malformed | cut)}
-
-
 def list_faults(
     n_chunks: int, *readings: Mapping[int, ListReply[Any]], malformed: Set[int] = frozenset()
 ) -> dict[str, float]:
-    """Return the statistics of `chunk_faults`, given mappings from chunks to parsed replies.
+    """Count all chunks, the chunks with each kind of fault, and the chunks with any fault.
 
-    A chunk that is missing in one of the mappings has failed. A chunk is malformed if an item of
-    its replies was skipped, or if the chunk is in `malformed`.
+    `readings` map chunks to parsed replies. A chunk that is missing in one of them has failed. A
+    chunk is malformed if an item of its replies was skipped, or if the chunk is in `malformed`.
     """
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
     failed = {row for reading in readings for row in range(n_chunks) if row not in reading}
     malformed = {row for row, reply in replies if reply.skipped} | malformed
     cut = {row for row, reply in replies if reply.cut}
-    return chunk_faults(n_chunks, failed=failed, malformed=malformed, cut=cut)
+    counts = {"chunks": n_chunks, "failed_chunks": len(failed), "malformed_chunks": len(malformed)}
+    return {**counts, "cut_chunks": len(cut), "faulty_chunks": len(failed | malformed | cut)}
 
 
 def chunk_names(chunk_table: ChunkTable) -> list[str]:
@@ -144,9 +136,9 @@ def chunk_names(chunk_table: ChunkTable) -> list[str]:
     return [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
 
 
-def failures(results: Sequence[object]) -> list[UnreadableReply | CallFailed]:
+def failures(results: Sequence[object]) -> list[Failure]:
     """Return the results that are unreadable replies or failed calls."""
-    return [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
+    return [one for one in results if isinstance(one, Failure)]
 
 
 def require_any_success(step: str, failures: Sequence[object], n_replies: int, advice: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import NonNegativeInt, PositiveInt
 
@@ -22,9 +22,8 @@ from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.graphs import build_calls, records, sentences
 from graphrag_bench.graphs.build_calls import Extractor
 from graphrag_bench.graphs.records import RecordReply
-from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ReplyFormat
+from graphrag_bench.llm.structured import Failure, ListReply, ReplyFormat
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Message, Prompt
 from graphrag_bench.text import normalise_name
@@ -38,6 +37,7 @@ CONTINUE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_continue.j2")
 MORE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_more.j2")
 FACT_STEP = "extract facts"
 _YES_TOKENS = 8
+T = TypeVar("T")
 _TOO_SMALL = "The model may be too small for this format, or its context window for the prompt."
 
 
@@ -114,13 +114,12 @@ def llm_text_extraction(
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; nano-graphrag.
     """
     read = partial(records.read_records, keywords=keywords, purpose=STEP)
-    reading = ReplyFormat(STEP, read, denies=records.drops_records)
-    extractor = Extractor(llm_build, max_tokens, progress)
-    prompts = extract_prompt, continue_prompt, more_prompt
-    values = {"entity_types": entity_types, "keywords": keywords}
     replies, counts = _glean(
-        extractor, chunk_table, prompts, values, reading, max_gleaning, "text_extraction"
-    )
+        Extractor(llm_build, max_tokens, progress), chunk_table, max_gleaning,
+        (extract_prompt, continue_prompt, more_prompt),
+        {"entity_types": entity_types, "keywords": keywords},
+        ReplyFormat(STEP, read, denies=records.drops_records), "text_extraction",
+    )  # fmt: skip
     rows = []
     for of_chunk in replies:
         every = [record for reply in of_chunk for record in reply.records]
@@ -175,12 +174,11 @@ def llm_facts(
     Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction, and the authors' code.
     """
     read = partial(records.read_facts, purpose=FACT_STEP)
-    reading = ReplyFormat(FACT_STEP, read, denies=records.drops_records)
-    extractor = Extractor(llm_build, max_tokens, progress)
-    prompts = extract_prompt, continue_prompt, more_prompt
     replies, counts = _glean(
-        extractor, chunk_table, prompts, {}, reading, max_gleaning, "fact_extraction"
-    )
+        Extractor(llm_build, max_tokens, progress), chunk_table, max_gleaning,
+        (extract_prompt, continue_prompt, more_prompt), {},
+        ReplyFormat(FACT_STEP, read, denies=records.drops_records), "fact_extraction",
+    )  # fmt: skip
     facts = [[one for reply in of_chunk for one in reply.records] for of_chunk in replies]
     rows = [
         ChunkFacts(tuple(one for one in some if isinstance(one, FactRecord) and one.entities))
@@ -191,8 +189,8 @@ def llm_facts(
 
 
 def _glean(
-    extractor: Extractor, table: ChunkTable, prompts: tuple[Prompt, Prompt, Prompt],
-    values: Mapping[str, Any], reading: ReplyFormat[RecordReply], rounds: int, resource: str,
+    extractor: Extractor, table: ChunkTable, rounds: int, prompts: tuple[Prompt, Prompt, Prompt],
+    values: Mapping[str, Any], reading: ReplyFormat[RecordReply], resource: str,
 ) -> tuple[list[list[RecordReply]], dict[str, float]]:  # fmt: skip
     """Return the replies about each chunk, and their statistics.
 
@@ -201,64 +199,62 @@ def _glean(
     rounds and rounds that do not fit the window are counted as `failed_gleanings`.
     """
     (extract, missed, more), items = prompts, build_calls.chunk_names(table)
-    asking = Extractor(extractor.llm, _YES_TOKENS, extractor.progress)
     talks = [extract.render({**values, "passage": text}) for text in table.passages]
     replies: list[list[RecordReply]] = [[] for _ in items]
-    n_unasked, lost = 0, list[int]()
+    n_failed, malformed = 0, set[int]()
 
-    def say(rows: Sequence[int], messages: Chat) -> None:
+    def say(rows: Sequence[int], *messages: Message) -> None:
         for row in rows:
             talks[row] = (*talks[row], *messages)
 
-    def keep(rows: Sequence[int], results: Sequence[object]) -> list[int]:
-        going = []
-        for row, reply in zip(rows, results, strict=True):
-            if isinstance(reply, RecordReply):
-                replies[row].append(reply)
-                if reply.records:
-                    say([row], (Message("assistant", reply.text),))
-                    going.append(row)
-        return going
+    def ask(rows: Sequence[int], client: Extractor, form: ReplyFormat[T]) -> list[T | Failure]:
+        chats, about = [talks[row] for row in rows], [items[row] for row in rows]
+        return client.ask(chats, form, about, retry=False)
+
+    def keep(rows: Sequence[int], results: Sequence[RecordReply | Failure]) -> list[int]:
+        """Store the replies, and return the rows of the replies with records."""
+        pairs = zip(rows, results, strict=True)
+        read = [(row, reply) for row, reply in pairs if isinstance(reply, RecordReply)]
+        for row, reply in read:
+            replies[row].append(reply)
+            say([row], Message("assistant", reply.text))
+        return [row for row, reply in read if reply.records]
+
+    def read_missed(text: str, cut: bool) -> RecordReply:
+        try:
+            return reading.read(text, cut)
+        except UnreadableReply:
+            if cut or not records.resembles_no_record(text):
+                raise
+            return RecordReply(text)
 
     advice = f"{_TOO_SMALL} To build without a model, set build.{resource}=nlp."
-    first = extractor.ask(talks, reading, items, advice)
-    going = keep(range(len(items)), first)
-    gleaning = ReplyFormat("gleaning", partial(_missed, reading))
+    going = keep(range(len(items)), extractor.ask(talks, reading, items, advice))
+    asking = Extractor(extractor.llm, _YES_TOKENS, extractor.progress)
     for number in range(rounds):
         if number:
-            say(going, more.render(values))
-            chats, about = [talks[row] for row in going], [items[row] for row in going]
-            answers = asking.ask(chats, _MORE, about, retry=False)
+            say(going, *more.render(values))
+            answers = ask(going, asking, _MORE)
             going = [row for row, yes in zip(going, answers, strict=True) if yes is True]
-            say(going, (Message("assistant", "YES"),))
-        say(going, missed.render(values))
+            say(going, Message("assistant", "YES"))
+        say(going, *missed.render(values))
         fitting = [row for row in going if extractor.fits(talks[row])]
-        chats, about = [talks[row] for row in fitting], [items[row] for row in fitting]
-        results = extractor.ask(chats, gleaning, about, retry=False)
-        n_unasked += len(going) - len(fitting)
-        pairs = zip(fitting, results, strict=True)
-        lost += [row for row, one in pairs if not isinstance(one, RecordReply)]
+        results = ask(fitting, extractor, ReplyFormat("gleaning", read_missed))
+        failed = [at for at, one in zip(fitting, results, strict=True) if isinstance(one, Failure)]
+        n_failed += len(going) - len(fitting) + len(failed)
+        malformed.update(failed)
         going = keep(fitting, results)
-    counts = {**_faults(replies, lost), **extractor.statistics}
-    return replies, {**counts, "failed_gleanings": n_unasked + len(lost)}
-
-
-def _faults(replies: Sequence[Sequence[RecordReply]], lost: Sequence[int]) -> dict[str, float]:
-    read = [(row, reply) for row, some in enumerate(replies) for reply in some]
-    failed = {row for row, some in enumerate(replies) if not some}
-    malformed = {row for row, reply in read if reply.malformed}.union(lost)
-    cut = {row for row, reply in read if reply.cut}
-    faults = build_calls.chunk_faults(len(replies), failed=failed, malformed=malformed, cut=cut)
-    return {"malformed_records": sum(reply.malformed for _, reply in read), **faults}
-
-
-def _missed(reading: ReplyFormat[RecordReply], text: str, cut: bool) -> RecordReply:
-    try:
-        return reading.read(text, cut)
-    except UnreadableReply:
-        if cut or not records.resembles_no_record(text):
-            raise
-        return RecordReply(text)
+    read = {
+        row: ListReply[Any](some, any(one.cut for one in some), sum(one.malformed for one in some))
+        for row, some in enumerate(replies)
+        if some
+    }
+    return replies, {
+        "malformed_records": sum(one.skipped for one in read.values()),
+        **build_calls.list_faults(len(items), read, malformed=malformed),
+        **extractor.statistics,
+        "failed_gleanings": n_failed,
+    }
 
 
 _MORE = ReplyFormat("records left", lambda text, cut: text.strip().strip(".!\"'*").lower() == "yes")
