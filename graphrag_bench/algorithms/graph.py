@@ -190,7 +190,7 @@ class Graph(Columns):
     @cached_property
     def degree(self) -> IntArray:
         """Number of neighbours of each node, int64 (n_nodes,)."""
-        return np.diff(self.adjacency.indptr).astype(np.int64)
+        return np.asarray(np.diff(self.adjacency.indptr), np.int64)
 
     @cached_property
     def adjacency(self) -> Any:
@@ -238,7 +238,7 @@ class Graph(Columns):
     def chunks_per_node(self) -> IntArray:
         """Number of chunks that state relationships of each node, int64 (n_nodes,)."""
         stating = self.node_relationship @ self.relationship_chunk
-        return np.diff(stating.indptr).astype(np.int64)
+        return np.asarray(np.diff(stating.indptr), np.int64)
 
     @cached_property
     def igraph(self) -> Any:

@@ -17,6 +17,8 @@ NO_ENTITIES = (
     "The graph has no entities. The model may be too small for extraction, its context window may "
     "be too short for the prompt, or the model may find no names in these texts. "
 )
+Mention = tuple[int, str, Sequence[int]]
+"""A row of the table of nodes or of relationships, its description, and the chunks of the text."""
 
 
 class Merger:
@@ -34,16 +36,15 @@ class Merger:
         self.normalised = cache(normalise_name if signs else unsigned_name)
         self.nodes: dict[str, int] = {}
         self.relationships: dict[tuple[int, str, int], int] = {}
-        self._ends: list[tuple[int, int]] = []
-        self._relations: list[str] = []
-        self._weights: list[float] = []
-        self._types: list[tuple[int, str]] = []
         self.keywords: list[tuple[int, str]] = []
-        self._descriptions: list[tuple[int, str, Sequence[int]]] = []
-        self._facts: list[tuple[int, str, Sequence[int]]] = []
-        self._node_chunks: dict[tuple[int, int], None] = {}
-        self._relationship_chunks: dict[tuple[int, int], None] = {}
-        self._stated: list[AttributeMention] = []
+        self._first: list[tuple[int, int, str]] = []  # first mention of each relationship
+        self._weights: list[tuple[int, float]] = []
+        self._types: list[tuple[int, str]] = []
+        self._descriptions: list[Mention] = []
+        self._facts: list[Mention] = []
+        self._node_chunks: list[tuple[int, int]] = []
+        self._relationship_chunks: list[tuple[int, int]] = []
+        self._attributes: list[AttributeMention] = []
 
     def node(
         self, name: str, kind: str = "", description: str = "", chunks: Sequence[int] = ()
@@ -52,7 +53,7 @@ class Merger:
         if not (normal := self.normalised(name)):
             return None
         row = self.nodes.setdefault(normal, len(self.nodes))
-        self._node_chunks.update(((row, chunk), None) for chunk in chunks)
+        self._node_chunks += [(row, chunk) for chunk in chunks]
         if text := description.strip():
             self._descriptions.append((row, text, chunks))
         if kind:
@@ -60,16 +61,9 @@ class Merger:
         return row
 
     def relationship(
-        self,
-        source: str,
-        target: str,
-        *,
-        relation: str = "",
-        description: str = "",
-        keywords: Iterable[str] = (),
-        weight: float = 1.0,
-        chunks: Sequence[int] = (),
-    ) -> None:
+        self, source: str, target: str, relation: str = "", description: str = "",
+        keywords: Iterable[str] = (), weight: float = 1.0, chunks: Sequence[int] = (),
+    ) -> None:  # fmt: skip
         """Add a mention of a relationship and its entities. Loops and empty names are ignored."""
         if not self.normalised(source) or not self.normalised(target):
             return
@@ -78,12 +72,10 @@ class Merger:
             return
         key = (head, relation, tail) if self.named else (min(head, tail), "", max(head, tail))
         row = self.relationships.setdefault(key, len(self.relationships))
-        if row == len(self._ends):
-            self._ends.append((head, tail))
-            self._relations.append(relation)
-            self._weights.append(0.0)
-        self._weights[row] += weight
-        self._relationship_chunks.update(((row, chunk), None) for chunk in chunks)
+        if row == len(self._first):
+            self._first.append((head, tail, relation))
+        self._weights.append((row, weight))
+        self._relationship_chunks += [(row, chunk) for chunk in chunks]
         if text := description.strip():
             self._facts.append((row, text, chunks))
         self.keywords += [(row, keyword) for keyword in keywords]
@@ -92,7 +84,7 @@ class Merger:
         """Add an attribute of a node. Nothing is added if a name or the value is empty."""
         whole = self.normalised(name) and self.normalised(value)
         if whole and (row := self.node(node, chunks=chunks)) is not None:
-            self._stated.append((row, name, value, chunks))
+            self._attributes.append((row, name, value, chunks))
 
     def graph(
         self,
@@ -113,29 +105,30 @@ class Merger:
         added. The first mention of a relationship determines its direction.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
-        source, target = np.array(self._ends, np.int64).reshape(-1, 2).T
-        node_chunk = _incidence(self._node_chunks, n, n_chunks)
-        relationship_chunk = _incidence(self._relationship_chunks, n_rows, n_chunks)
-        graph = Graph.from_arrays(
-            source, target, node_chunk, relationship_chunk, self._weights, list(self.nodes),
-            relations=self._relations,
-        )  # fmt: skip
+        columns: dict[str, Any] = {}
         if attributes or not self.named:
             kinds = group_by_row(self._types, n)
             types = [Counter(one).most_common(1)[0][0] if one else "" for one in kinds]
-            graph = replace(graph, types=Texts.of(types))
+            columns["types"] = Texts.of(types)
         if not self.named:
-            texts, fragments = _joined(self._descriptions, n, most_tokens)
-            graph = replace(graph, descriptions=texts, node_fragments=fragments)
-            texts, fragments = _joined(self._facts, n_rows, most_tokens)
-            graph = replace(graph, facts=texts, fact_fragments=fragments)
+            joined = _joined(self._descriptions, n, most_tokens)
+            columns["descriptions"], columns["node_fragments"] = joined
+            joined = _joined(self._facts, n_rows, most_tokens)
+            columns["facts"], columns["fact_fragments"] = joined
         if keywords:
             themes = group_by_row(self.keywords, n_rows)
-            joined = [", ".join(dict.fromkeys(one)) for one in themes]
-            graph = replace(graph, keywords=Texts.of(joined))
+            columns["keywords"] = Texts.of([", ".join(dict.fromkeys(one)) for one in themes])
         if attributes:
-            graph = replace(graph, node_attributes=NodeAttributes.of(self._stated, n_chunks))
-        return graph
+            columns["node_attributes"] = NodeAttributes.of(self._attributes, n_chunks)
+        rows, weights = zip(*self._weights, strict=True) if self._weights else ((), ())
+        graph = Graph.from_arrays(
+            [head for head, _, _ in self._first], [tail for _, tail, _ in self._first],
+            _incidence(self._node_chunks, n, n_chunks),
+            _incidence(self._relationship_chunks, n_rows, n_chunks),
+            np.bincount(np.array(rows, np.int64), weights, n_rows), list(self.nodes),
+            relations=[relation for _, _, relation in self._first],
+        )  # fmt: skip
+        return replace(graph, **columns)
 
 
 def group_by_row(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
@@ -147,11 +140,11 @@ def group_by_row(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str
 
 
 def _joined(
-    notes: Iterable[tuple[int, str, Sequence[int]]], n_rows: int, most_tokens: int | None
+    mentions: Iterable[Mention], n_rows: int, most_tokens: int | None
 ) -> tuple[Texts, Fragments]:
-    rows = group_by_row(((row, text) for row, text, _ in notes), n_rows)
+    rows = group_by_row(((row, text) for row, text, _ in mentions), n_rows)
     texts = [" ".join(sorted(first_fitting(some, most_tokens))) for some in rows]
-    read = ((row, text, chunks[0]) for row, text, chunks in notes if len(chunks) == 1)
+    read = ((row, text, chunks[0]) for row, text, chunks in mentions if len(chunks) == 1)
     return Texts.of(texts), Fragments.of(read, n_rows)
 
 
@@ -166,6 +159,6 @@ def first_fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
     return distinct[: max(1, n_fitting([*map(count_tokens, distinct)], most_tokens))]
 
 
-def _incidence(pairs: Iterable[tuple[int, int]], n_rows: int, n_chunks: int) -> Any:
-    rows, chunks = np.array(list(pairs), np.int64).reshape(-1, 2).T
+def _incidence(pairs: Sequence[tuple[int, int]], n_rows: int, n_chunks: int) -> Any:
+    rows, chunks = np.array(pairs, np.int64).reshape(-1, 2).T
     return bool_csr(rows, chunks, (n_rows, n_chunks))

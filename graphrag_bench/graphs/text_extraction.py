@@ -211,7 +211,7 @@ def _glean(
         chats, about = [talks[row] for row in rows], [items[row] for row in rows]
         return client.ask(chats, form, about, retry=False)
 
-    def keep(rows: Sequence[int], results: Sequence[RecordReply | Failure]) -> list[int]:
+    def keep(rows: Sequence[int], results: Sequence[object]) -> list[int]:
         """Store the replies, and return the rows of the replies with records."""
         pairs = zip(rows, results, strict=True)
         read = [(row, reply) for row, reply in pairs if isinstance(reply, RecordReply)]
