@@ -23,15 +23,12 @@ from graphrag_bench.text import is_placeholder_name, without_spaces
 
 ENTITIES = Prompt("graphrag_bench.graphs:prompts/entities.j2")
 TRIPLES = Prompt("graphrag_bench.graphs:prompts/triples.j2")
-ADVICE = (
+CO_OCCURS = "occurs with"
+_ADVICE = (
     "The model may be too small for extraction, or its context window may be too short for the "
     "prompt. To build without a model, set build.extraction=nlp."
 )
-CO_OCCURS = "occurs with"
-
-_REPLY_SHARE = 0.75
-"""Estimated tokens of the two replies about a chunk, divided by the tokens of the chunk."""
-_PLACES = (
+_FIELDS = (
     ("head", "subject", "source"),
     ("relation", "predicate", "relationship"),
     ("tail", "object", "target"),
@@ -47,7 +44,7 @@ def _row(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     named = {str(name).lower(): part for name, part in value.items()}
-    row = [next((named[name] for name in names if name in named), None) for names in _PLACES]
+    row = [next((named[name] for name in names if name in named), None) for names in _FIELDS]
     return [str(part) if type(part) in (int, float) else part for part in row]
 
 
@@ -142,9 +139,10 @@ def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> 
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """Assume that the two replies about a chunk together are 0.75 times as long as the chunk."""
     prompts = settings["entities_prompt"], settings["triples_prompt"]
-    prompt = sum(template_tokens(one) for one in prompts) / 2 + sizes.chunk
-    return prompt, min(_REPLY_SHARE * sizes.chunk / 2, settings["max_tokens"] or MOST_TOKENS)
+    prompt = sum(map(template_tokens, prompts)) / 2 + sizes.chunk
+    return prompt, min(0.75 * sizes.chunk / 2, settings["max_tokens"] or MOST_TOKENS)
 
 
 @artifact("extraction.llm", calls=2, tokens=_tokens)
@@ -168,7 +166,7 @@ def llm_extraction(
     extractor, n = Extractor(llm_build, max_tokens, progress), len(passages)
     chats = [entities_prompt.render({"passage": passage}) for passage in passages]
     reading = list_format(Entities, "named_entities", "extract entities")
-    replies = extractor.ask(chats, reading, items, ADVICE)
+    replies = extractor.ask(chats, reading, items, _ADVICE)
     named = {row: one for row, one in enumerate(replies) if isinstance(one, ListReply)}
     names = {
         row: [name for name in one.value.named_entities if not is_placeholder_name(name)]
@@ -177,20 +175,17 @@ def llm_extraction(
     about = [(passages[row], json.dumps(some, ensure_ascii=False)) for row, some in names.items()]
     chats = [triples_prompt.render({"passage": one, "entities": some}) for one, some in about]
     of_triples = list_format(Triples, "triples", "extract triples")
-    stated = extractor.ask(chats, of_triples, [items[row] for row in names], ADVICE)
+    stated = extractor.ask(chats, of_triples, [items[row] for row in names], _ADVICE)
     read = {row: one for row, one in zip(names, stated, strict=True) if isinstance(one, ListReply)}
     triples = {row: valid_triples(one.value.triples) for row, one in read.items()}
-    skipped = {
-        row: one.skipped + len(one.value.triples) - len(triples[row]) for row, one in read.items()
-    }
-    faults = list_faults(n, named, read, malformed={row for row in skipped if skipped[row]})
-    counts = {"skipped_triples": sum(skipped.values()), **extractor.statistics, **faults}
+    lost = {row: len(one.value.triples) - len(triples[row]) for row, one in read.items()}
+    n_skipped = sum(lost.values()) + sum(one.skipped for one in read.values())
+    faults = list_faults(n, named, read, malformed={row for row in lost if lost[row]})
     rows = [ChunkExtraction(tuple(names.get(row, ())), triples.get(row, ())) for row in range(n)]
-    return Extraction.of(rows, counts)
+    return Extraction.of(rows, {"skipped_triples": n_skipped, **extractor.statistics, **faults})
 
 
 def valid_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
     """Return the triples without blank parts, and without placeholders such as "N/A"."""
     rows = (row for row in written if len(row) == 3 and all(map(str.strip, row)))
-    named = (row for row in rows if not any(map(is_placeholder_name, row[::2])))
-    return tuple(Triple(row[0], row[1], row[2]) for row in named)
+    return tuple(Triple(*row) for row in rows if not any(map(is_placeholder_name, row[::2])))

@@ -20,13 +20,11 @@ from graphrag_bench.graphs.merging import NO_ENTITIES, first_fitting, group_by_r
 from graphrag_bench.graphs.sentences import vectors_of
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import IntArray
 
 ENTITY, HYPEREDGE = "entity", "hyperedge"
 NAMES = "names"
 """Name of the relationship from a hyperedge to each of its entities."""
 PROVIDES = frozenset({"node.name", "node.type", "node.description", "relationship.weight"})
-_WHOLE = 10.0
 _LEAST_WEIGHT = 0.1
 """Lowest weight of an edge. It lets random walks use the edges of incomplete facts."""
 
@@ -66,7 +64,7 @@ def hypergraph_synonymy(
 ) -> Graph:
     """Build a hypergraph with synonymy edges between entities that have similar names.
 
-    The builder combines `graph.hypergraph` with the synonymy edges of `graph.kg_synonymy`.
+    The facts are as in `graph.hypergraph`, and synonymy edges are as in `graph.kg_synonymy`.
     Source: PropRAG (Wang and Han 2025), and the authors' code.
     """
     graph = _merged(fact_extraction, len(chunk_table), description_tokens)
@@ -83,46 +81,44 @@ def _merged(extraction: FactExtraction, n_chunks: int, description_tokens: int |
     edges: dict[tuple[int, int], int] = {}
     completeness: dict[int, float] = defaultdict(float)
     read: list[tuple[int, str, int]] = []
-    fact_chunks, entity_chunks, edge_chunks = (list[tuple[int, int]]() for _ in range(3))
+    mentions: list[tuple[int, int, int, int]] = []
     for chunk, row in enumerate(extraction.rows):
         for record in row.facts:
             text = " ".join(record.text.split())
-            named = [(normalise_name(one.name), one.description) for one in record.entities]
-            if not text or not any(name for name, _ in named):
+            keys = ((normalise_name(one.name), one.description) for one in record.entities)
+            if not text or not (named := [(name, about) for name, about in keys if name]):
                 continue
             fact = facts.setdefault(text, len(facts))
-            completeness[fact] += record.completeness / _WHOLE
-            fact_chunks.append((fact, chunk))
-            for name, description in named:
-                if name:
-                    entity = entities.setdefault(name, len(entities))
-                    if described := " ".join(description.split()):
-                        read.append((entity, described, chunk))
-                    edge = edges.setdefault((fact, entity), len(edges))
-                    entity_chunks.append((entity, chunk))
-                    edge_chunks.append((edge, chunk))
+            completeness[fact] += record.completeness / 10.0
+            for name, about in named:
+                entity = entities.setdefault(name, len(entities))
+                edge = edges.setdefault((fact, entity), len(edges))
+                mentions.append((fact, entity, edge, chunk))
+                if described := " ".join(about.split()):
+                    read.append((entity, described, chunk))
     if not facts:
         raise UserError(f"{NO_ENTITIES}To build without a model, set build.fact_extraction=nlp.")
     n, n_facts = len(entities), len(facts)
-    ends: IntArray = np.array(list(edges), np.int64)
-    weights = np.maximum(list(completeness.values()), _LEAST_WEIGHT)
     descriptions = list(entities)
     texts_of = group_by_row(((entity, text) for entity, text, _ in read), n)
     for entity, texts in enumerate(texts_of if description_tokens != 0 else ()):
         if texts:
             descriptions[entity] += f": {' '.join(first_fitting(texts, description_tokens))}"
-    of_facts = [(n + fact, chunk) for fact, chunk in fact_chunks]
-    node_rows, chunks = np.array([*entity_chunks, *of_facts], np.int64).T
-    node_chunk = bool_csr(node_rows, chunks, (n + n_facts, n_chunks))
-    edge_rows, chunks = np.array(edge_chunks, np.int64).T
-    edge_chunk = bool_csr(edge_rows, chunks, (len(ends), n_chunks))
+    fact_rows, entity_rows, edge_rows, chunks = np.array(mentions, np.int64).T
+    nodes = np.concatenate([entity_rows, n + fact_rows])
+    source, target = np.array(list(edges), np.int64).T
+    weights = np.maximum(list(completeness.values()), _LEAST_WEIGHT)
     names = [*entities, *(f"{HYPEREDGE}: {row}" for row in range(n_facts))]
-    source, target, weight = n + ends[:, 0], ends[:, 1], weights[ends[:, 0]]
-    whole = [(row, WHOLE, chunk) for row, chunk in of_facts]
+    graph = Graph.from_arrays(
+        n + source, target, bool_csr(nodes, np.tile(chunks, 2), (len(names), n_chunks)),
+        bool_csr(edge_rows, chunks, (len(edges), n_chunks)), weights[source], names,
+        relations=NAMES,
+    )  # fmt: skip
+    whole = ((n + fact, WHOLE, chunk) for fact, _, _, chunk in mentions)
     return replace(
-        Graph.from_arrays(source, target, node_chunk, edge_chunk, weight, names, relations=NAMES),
+        graph,
         types=Texts.of([ENTITY] * n + [HYPEREDGE] * n_facts),
         descriptions=Texts.of([*descriptions, *facts]),
-        node_fragments=Fragments.of([*read, *whole], n + n_facts),
+        node_fragments=Fragments.of([*read, *whole], len(names)),
         statistics={"entities": n, "hyperedges": n_facts},
     )

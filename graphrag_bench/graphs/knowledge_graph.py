@@ -60,7 +60,7 @@ def _merged(
             row = _with_title(row, title)
         for name in row.entities:
             merger.node(name, chunks=(chunk,))
-        seen: set[tuple[str, str, str]] = set()
+        seen = set[tuple[str, str, str]]()
         for one in row.triples:
             head, tail = merger.normalised(one.head), merger.normalised(one.tail)
             fact = head, merger.normalised(one.relation), tail
@@ -79,10 +79,11 @@ def _with_title(row: ChunkExtraction, title: str) -> ChunkExtraction:
     own = normalise_name(title)
     ends = ({normalise_name(one.head), normalise_name(one.tail)} for one in row.triples)
     joined = {"", own}.union(*(pair for pair in ends if own in pair))
-    names: dict[str, str] = {}
+    new = []
     for entity in row.entities:
-        names.setdefault(normalise_name(entity), entity)
-    new = [Triple(title, CO_OCCURS, names[name]) for name in names if name not in joined]
+        if (name := normalise_name(entity)) not in joined:
+            joined.add(name)
+            new.append(Triple(title, CO_OCCURS, entity))
     return ChunkExtraction((title, *row.entities), (*row.triples, *new))
 
 
@@ -266,19 +267,17 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
     if not whole.any():
         raise UserError(f"Data set '{corpus.name}': the triples of all documents are empty.")
     of_chunk, (head, relation, tail) = of_chunk[whole], (part[whole] for part in parts)
-    ends, used = pandas.factorize(np.stack([head, tail], axis=1).ravel().astype(np.int64))
-    n_relations = len(subgraphs.relations)
-    codes = (ends[0::2] * n_relations + relation) * len(used) + ends[1::2]
-    row, distinct = pandas.factorize(codes)
-    pairs, tails = np.divmod(distinct, len(used))
-    heads, relations = np.divmod(pairs, n_relations)
-    names = [subgraphs.names[at] for at in used.tolist()]
-    relation_names = [subgraphs.relations[at] for at in relations.tolist()]
+    ends, used = pandas.factorize(np.stack([head, tail], axis=1).ravel())
+    triples = pandas.DataFrame({"head": ends[0::2], "relation": relation, "tail": ends[1::2]})
+    row = triples.groupby(list(triples), sort=False).ngroup().to_numpy()
+    distinct = triples.drop_duplicates()
     of_nodes = bool_csr(ends, np.repeat(of_chunk, 2), (len(used), len(chunk_table)))
     of_rows = bool_csr(row, of_chunk, (len(distinct), len(chunk_table)))
     return Graph.from_arrays(
-        heads, tails, of_nodes, of_rows, np.diff(of_rows.indptr), names, relations=relation_names
-    )
+        distinct["head"], distinct["tail"], of_nodes, of_rows, np.diff(of_rows.indptr),
+        [subgraphs.names[at] for at in used],
+        relations=[subgraphs.relations[at] for at in distinct["relation"]],
+    )  # fmt: skip
 
 
 @artifact("extraction.subgraphs")
@@ -288,11 +287,10 @@ def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extracti
     Raises UserError if there are no triples, or if a document does not have exactly one chunk.
     """
     subgraphs, chunk = _subgraphs(corpus, chunk_table)
-    triples: dict[int, dict[tuple[str, str, str], None]] = {}
+    triples: list[dict[Triple, None]] = [{} for _ in range(len(chunk_table))]
     for document, row in chunk.items():
-        triples.setdefault(row, {}).update(dict.fromkeys(subgraphs.triples(document)))
-    rows = [tuple(Triple(*one) for one in triples.get(row, ())) for row in range(len(chunk_table))]
-    return Extraction.of([ChunkExtraction((), row) for row in rows], {})
+        triples[row].update(dict.fromkeys(Triple(*one) for one in subgraphs.triples(document)))
+    return Extraction.of([ChunkExtraction((), tuple(row)) for row in triples], {})
 
 
 def _subgraphs(corpus: Dataset, chunk_table: ChunkTable) -> tuple[Subgraphs, dict[str, int]]:

@@ -2,12 +2,13 @@
 
 import csv
 import io
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, PositiveInt, field_validator
+from pydantic import BaseModel, BeforeValidator, PositiveInt, field_validator
 
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
@@ -17,9 +18,8 @@ from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.graphs import sentences
 from graphrag_bench.graphs.build_calls import require_any_success
-from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ask_each, json_format, or_fallback
+from graphrag_bench.llm.structured import Failure, ask_each, json_format, or_fallback
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
@@ -64,38 +64,36 @@ def extractive(
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Erkan and Radev 2004.
     Deviation: no model writes and rates the reports. For such reports, use `reports.llm`.
     """
-    contents, rows = Contents(graph, communities), range(len(communities))
-    titles = [contents.title(row) for row in rows]
+    contents = Contents(graph, communities)
     headings: list[list[str]] = []
     groups: list[tuple[list[str], int]] = []
-    for row in rows:
+    for row in range(len(communities)):
+        by_member = defaultdict[int, list[str]](list)
         about = contents.sentences(row, MAX_SENTENCES)
-        by_member: dict[int, list[str]] = {}
         for member, text in about:
-            by_member.setdefault(member, []).append(text)
+            by_member[member].append(text)
         shown = [node for node in contents.members(row)[:FINDINGS] if node in by_member]
-        headings.append([titles[row], *(contents.names[node] for node in shown)])
+        headings.append([contents.title(row), *(contents.names[node] for node in shown)])
         groups.append(([text for _, text in about], SUMMARY_TOKENS))
         groups += [(by_member[node], FINDING_TOKENS) for node in shown]
     summaries = iter(sentences.central_texts(groups, embedder, progress))
     reports = [report_text([(one, next(summaries)) for one in some]) for some in headings]
     fragments = [one for one in (graph.node_fragments, graph.fact_fragments) if one]
-    chunks_by_text = sentences.sentence_chunks(pair for one in fragments for pair in one.pairs())
-    own = (row_ids(communities.chunks, row).tolist() for row in rows)
-    stating = (sentences.chunks_of(report, chunks_by_text) for report in reports)
-    quoted = [set(one).intersection(chunks) for one, chunks in zip(own, stating, strict=True)]
+    known = sentences.sentence_chunks(pair for one in fragments for pair in one.pairs())
+    quoted = [
+        set(row_ids(communities.chunks, row)).intersection(sentences.chunks_of(text, known))
+        for row, text in enumerate(reports)
+    ]
     return Reports(
-        Texts.of(titles), Texts.of(reports), coverage(communities),
+        Texts.of([title for title, *_ in headings]), Texts.of(reports), coverage(communities),
         chunks=incidence(quoted, graph.n_chunks),
     )  # fmt: skip
 
 
 def report_text(blocks: Sequence[tuple[str, str]]) -> str:
-    """Return a report as one text, given a pair (heading, text) for each section."""
-    lines = []
-    for number, (heading, text) in enumerate(blocks):
-        lines += [f"{'##' if number else '#'} {heading}", text]
-    return "\n\n".join(filter(None, lines))
+    """Return a report as one text, given the heading and the text of each section."""
+    sections = (part for heading, text in blocks for part in (f"## {heading}", text))
+    return "\n\n".join(filter(None, sections)).removeprefix("#")
 
 
 def coverage(communities: Communities) -> FloatArray:
@@ -106,10 +104,14 @@ def coverage(communities: Communities) -> FloatArray:
 
 
 class Finding(BaseModel):
-    """A finding of a community report."""
+    """Finding of a community report."""
 
     summary: str
     explanation: str = ""
+
+
+def _finding(value: object) -> object:
+    return {"summary": value} if isinstance(value, str) else value
 
 
 class Report(BaseModel):
@@ -119,14 +121,7 @@ class Report(BaseModel):
     summary: str
     rating: float
     rating_explanation: str = ""
-    findings: list[Finding] = []
-
-    @field_validator("findings", mode="before")
-    @classmethod
-    def _headings(cls, value: Any) -> Any:
-        if not isinstance(value, list):
-            return value
-        return [{"summary": item} if isinstance(item, str) else item for item in value]
+    findings: list[Annotated[Finding, BeforeValidator(_finding)]] = []
 
     @field_validator("rating")
     @classmethod
@@ -171,8 +166,8 @@ def llm_reports(
     rest = window - budget - count_tokens(report_prompt.text) - _RESERVE
     max_tokens = max(min(max_tokens, rest), 1)
     contents, n = Contents(graph, communities), len(communities)
-    titles, texts, ratings, failed = [""] * n, [""] * n, np.zeros(n), np.zeros(n, bool)
-    last: object = None
+    titles, texts, ratings = [""] * n, [""] * n, np.zeros(n)
+    failures: dict[int, Failure] = {}
     with progress.task(STEP, n) as advance:
         for rows in _batches(communities):
             tables = [report_tables(contents, row, texts, ratings, budget) for row in rows]
@@ -182,8 +177,8 @@ def llm_reports(
                 items=[f"community {row}" for row in rows], advance=advance,
             )  # fmt: skip
             for row, result in zip(rows, results, strict=True):
-                if isinstance(result, UnreadableReply | CallFailed):
-                    failed[row], last = True, result
+                if isinstance(result, Failure):
+                    failures[row] = result
                     reply = result.reply.strip() if isinstance(result, UnreadableReply) else ""
                     stand_in = Report(title=contents.title(row), summary=reply, rating=0.0)
                     result = or_fallback(llm_build, result, stand_in)
@@ -191,14 +186,14 @@ def llm_reports(
                 findings = [(one.summary, one.explanation) for one in result.findings]
                 text = report_text([(result.title, result.summary), *findings])
                 texts[row] = text if result.summary else ""
-    n_failed = int(np.count_nonzero(failed))
     require_any_success(
-        STEP, [last] * n_failed, n,
+        STEP, list(failures.values()), n,
         "The model may be too small to write JSON, or its context window may be too short for "
         "the prompt. To write reports without a model, set build.reports=extractive.",
     )  # fmt: skip
-    if n_failed:
-        progress.say(f"{STEP}: {n_failed} of {n} replies could not be read.")
+    if failures:
+        progress.say(f"{STEP}: {len(failures)} of {n} replies could not be read.")
+    failed = np.isin(np.arange(n), list(failures))
     return Reports(Texts.of(titles), Texts.of(texts), ratings, failed)
 
 
@@ -226,9 +221,9 @@ class Contents:
         for row, (head, tail) in enumerate(self.ends):
             triple = f"{self.names[head]} {self.relations[row]} {self.names[tail]}"
             self.facts[row] = self.facts[row] or " ".join(triple.split())
-        self.parts: dict[int, list[int]] = {}
+        self.parts = defaultdict[int, list[int]](list)
         for row, parent in enumerate(communities.parent.tolist()):
-            self.parts.setdefault(parent, []).append(row)
+            self.parts[parent].append(row)
 
     def members(self, community: int) -> list[int]:
         """Return the nodes of a community, sorted by descending degree and then by name."""
@@ -240,7 +235,7 @@ class Contents:
         nodes = row_ids(self.communities.nodes, community)
         members = set(nodes.tolist())
 
-        def place(row: int) -> tuple[int, str, str, str, str, int]:
+        def place(row: int) -> tuple[object, ...]:
             head, tail = (self.names[end] for end in self.ends[row])
             return -self.rank(row, members), head, tail, self.facts[row], self.relations[row], row
 

@@ -36,9 +36,7 @@ EXTRACT_FACTS = Prompt("graphrag_bench.graphs:prompts/facts.j2")
 CONTINUE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_continue.j2")
 MORE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_more.j2")
 FACT_STEP = "extract facts"
-_YES_TOKENS = 8
 T = TypeVar("T")
-_TOO_SMALL = "The model may be too small for this format, or its context window for the prompt."
 
 
 @artifact("text_extraction.nlp")
@@ -56,7 +54,7 @@ def nlp_text_extraction(
     rows = []
     for title, tagged in sentences.read_chunks(chunk_table, nlp, progress):
         entities: list[EntityRecord] = []
-        relationships = []
+        relationships: list[RelationshipRecord] = []
         if title:
             wanted = f" {normalise_name(title)} "
             naming = [one.text for one in tagged if wanted in f" {normalise_name(one.text)} "]
@@ -68,15 +66,13 @@ def nlp_text_extraction(
             names = list(dict.fromkeys(name for name, _ in named))
             facts = sentences.relations_between(sentence, title, {*names, title} - {""})
             stated = [(one.head, one.tail) for one in facts]
-            pairs: dict[frozenset[str], tuple[str, str]] = {}
-            for ends in (*stated, *sentences.co_occurring(names, title)):
-                pairs.setdefault(frozenset(map(normalise_name, ends)), ends)
-            themes = sentence.lemmas if keywords else ()
-            relationships += [
-                RelationshipRecord(head, tail, sentence.text, themes)
-                for normal, (head, tail) in pairs.items()
-                if len(normal) == 2
-            ]
+            known = set[frozenset[str]]()
+            for head, tail in (*stated, *sentences.co_occurring(names, title)):
+                pair = frozenset(map(normalise_name, (head, tail)))
+                if len(pair) == 2 and pair not in known:
+                    known.add(pair)
+                    themes = sentence.lemmas if keywords else ()
+                    relationships.append(RelationshipRecord(head, tail, sentence.text, themes))
         rows.append(ChunkRecords(tuple(entities), tuple(relationships)))
     return TextExtraction.of(rows, {})
 
@@ -107,10 +103,10 @@ def llm_text_extraction(
     """Extract the entities and relationships of each chunk with the build model.
 
     After the first reply, the model is asked up to `max_gleaning` times for missed records, in the
-    same conversation. Before the second and each later request, the model is asked whether records
-    are missing, and only "yes" continues the conversation. A chunk needs at most 2 `max_gleaning`
-    calls, or 1 call if `max_gleaning` is 0. If `keywords` is true, the model is also asked for the
-    themes of each relationship. Raises UserError if no chunk has a readable reply.
+    same conversation. Before the second and each later request, only the reply "yes" to the
+    question whether records are missing continues the conversation. A chunk needs at most 2
+    `max_gleaning` calls, or 1 call if `max_gleaning` is 0. If `keywords` is true, relationships
+    also have themes. Raises UserError if no chunk has a readable reply.
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; nano-graphrag.
     """
     read = partial(records.read_records, keywords=keywords, purpose=STEP)
@@ -228,14 +224,18 @@ def _glean(
                 raise
             return RecordReply(text)
 
-    advice = f"{_TOO_SMALL} To build without a model, set build.{resource}=nlp."
-    going = keep(range(len(items)), extractor.ask(talks, reading, items, advice))
-    asking = Extractor(extractor.llm, _YES_TOKENS, extractor.progress)
+    advice = (
+        "The model may be too small for this format, or its context window for the prompt. To "
+        f"build without a model, set build.{resource}=nlp."
+    )
+    first = extractor.ask(talks, reading, items, advice)
+    going = keep(range(len(items)), first)
+    yes_or_no = ReplyFormat("records left", lambda text, _: text.strip(" \n.!\"'*").lower())
     for number in range(rounds):
         if number:
             say(going, *more.render(values))
-            answers = ask(going, asking, _MORE)
-            going = [row for row, yes in zip(going, answers, strict=True) if yes is True]
+            answers = ask(going, Extractor(extractor.llm, 8, extractor.progress), yes_or_no)
+            going = [row for row, one in zip(going, answers, strict=True) if one == "yes"]
             say(going, Message("assistant", "YES"))
         say(going, *missed.render(values))
         fitting = [row for row in going if extractor.fits(talks[row])]
@@ -255,6 +255,3 @@ def _glean(
         **extractor.statistics,
         "failed_gleanings": n_failed,
     }
-
-
-_MORE = ReplyFormat("records left", lambda text, cut: text.strip().strip(".!\"'*").lower() == "yes")
