@@ -32,10 +32,9 @@ class Mixture:
     Vectors are first reduced to `dimension` dimensions by the method `reduction`. A row joins each
     component whose posterior is above `threshold` (0..1), or its most probable component. Clusters
     of more than `max_tokens` tokens are split again. Mixtures of 1, 2, ... up to min(50, n) - 1
-    components are fitted to n rows, until `patience` successive mixtures have not lowered the BIC.
-    The mixture with the lowest BIC is used. Ties are broken by fewer components. If there are more
-    than `max_swept_rows` rows, only the mixture of max(n // 100 - 1, 1) components is fitted. The
-    value None turns off `patience` or `max_swept_rows`.
+    components are fitted to n rows, until `patience` successive mixtures have not lowered the BIC
+    (None: all are fitted). The mixture with the lowest BIC is used, or the smallest of several. For
+    more than `max_swept_rows` rows (None: never), only max(n // 100 - 1, 1) components are fitted.
     """
 
     dimension: int
@@ -81,11 +80,10 @@ def mixture_clusters(
         for cluster in _two_levels(points[rows], mixture, rng):
             members = rows[cluster]
             total = int(n_tokens[members].sum())
-            if len(members) <= mixture.dimension + 1 or total <= mixture.max_tokens:
-                clusters.append(members)
-            elif depth and len(members) < len(rows):
+            is_small = len(members) <= mixture.dimension + 1 or total <= mixture.max_tokens
+            if not is_small and depth and len(members) < len(rows):
                 clusters += split(members, depth - 1)
-            elif mixture.reduction == "pca":
+            elif not is_small and mixture.reduction == "pca":
                 size = max(len(members) // -(-total // mixture.max_tokens), 2)
                 parts = balanced_clusters(points[members], size, rng)
                 clusters += [members[part] for part in parts]
@@ -99,11 +97,9 @@ def mixture_clusters(
 def _two_levels(points: FloatArray, mixture: Mixture, rng: Generator) -> Clusters:
     clusters: Clusters = []
     for rows in mixture_layer(points, mixture, rng):
-        if len(rows) <= mixture.dimension + 1:
-            clusters.append(rows)
-            continue
-        inner = mixture_layer(points[rows], mixture, rng, _LOCAL_NEIGHBOURS)
-        clusters += [rows[part] for part in inner]
+        is_small = len(rows) <= mixture.dimension + 1
+        inner = [] if is_small else mixture_layer(points[rows], mixture, rng, _LOCAL_NEIGHBOURS)
+        clusters += [rows] if is_small else [rows[part] for part in inner]
     return _in_order(clusters)
 
 
@@ -136,11 +132,9 @@ def mixture_layer(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # UMAP warns that a seed makes it use one thread
             reduced = model.fit_transform(points)
-    reduced = np.asarray(np.round(np.asarray(reduced, np.float64), DECIMALS), np.float64)
-    posterior = _posteriors(reduced, mixture, next_seed)
+    posterior = _posteriors(np.round(reduced.astype(np.float64), DECIMALS), mixture, next_seed)
     joins = np.round(posterior, DECIMALS) > mixture.threshold
-    homeless = ~joins.any(axis=1)
-    joins[homeless, posterior[homeless].argmax(axis=1)] = True
+    joins[np.arange(n), posterior.argmax(axis=1)] |= ~joins.any(axis=1)
     return _in_order([np.flatnonzero(column) for column in joins.T if column.any()])
 
 
@@ -160,12 +154,11 @@ def _posteriors(points: FloatArray, mixture: Mixture, seed: int) -> FloatArray:
     n, n_distinct = len(points), len(np.unique(points, axis=0))
     swept = mixture.max_swept_rows is None or n <= mixture.max_swept_rows
     sweep = range(1, min(_MOST_COMPONENTS, n)) if swept else [max(n // 100 - 1, 1)]
-    best: tuple[float, Any] = (np.inf, None)
-    in_vain = 0
+    lowest, best, in_vain = np.inf, None, 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for k in sweep:
-            if k > n_distinct or (n_distinct == 1 and k > 1):
+            if k > n_distinct:
                 break
             model = GaussianMixture(k, n_init=1, random_state=seed)
             try:
@@ -173,13 +166,11 @@ def _posteriors(points: FloatArray, mixture: Mixture, seed: int) -> FloatArray:
             except (ValueError, np.linalg.LinAlgError):  # points too alike for a covariance
                 continue
             in_vain += 1
-            if bic < best[0]:
-                best, in_vain = (bic, model), 0
+            if bic < lowest:
+                lowest, best, in_vain = bic, model, 0
             if in_vain == mixture.patience:
                 break
-    if best[1] is None:
-        return np.ones((n, 1))
-    return np.asarray(best[1].predict_proba(points), np.float64)
+    return np.ones((n, 1)) if best is None else np.asarray(best.predict_proba(points), np.float64)
 
 
 def _in_order(clusters: Clusters) -> Clusters:
@@ -210,12 +201,10 @@ def balanced_clusters(vectors: NDArray[Any], cluster_size: int, rng: Generator) 
         counts = np.bincount(labels, minlength=k)
         if not counts.all():
             break
-        sums = np.zeros_like(centres)
-        np.add.at(sums, labels, points)
-        moved = sums / counts[:, None]
-        step = float(np.linalg.norm(moved - centres))
-        centres = moved
-        if step <= 1e-4:
+        before, centres = centres, np.zeros_like(centres)
+        np.add.at(centres, labels, points)
+        centres /= counts[:, None]
+        if np.linalg.norm(centres - before) <= 1e-4:
             break
     return _in_order([np.flatnonzero(labels == label) for label in np.unique(labels)])
 

@@ -31,19 +31,16 @@ class NodeAttributes(Columns):
     @classmethod
     def of(cls, stated: Iterable[AttributeMention], n_chunks: int) -> "NodeAttributes":
         """Return the table of the stated attributes. Empty names and values are skipped."""
-        chunks_of: dict[tuple[int, str, str], tuple[str, dict[int, None]]] = {}
+        found: dict[tuple[int, str, str], tuple[str, list[int]]] = {}
         for node, name, value, chunks in stated:
             key = node, normalise_name(name), normalise_name(value)
             if all(key[1:]):
-                chunk_rows = chunks_of.setdefault(key, (" ".join(value.split()), {}))[1]
-                chunk_rows.update(dict.fromkeys(chunks))
-        rows = sorted(chunks_of.items(), key=lambda row: row[0][0])  # keeps the order of mention
-        return cls(
-            np.array([key[0] for key, _ in rows], np.int64),
-            Texts.of([key[1] for key, _ in rows]),
-            Texts.of([value for _, (value, _) in rows]),
-            incidence([chunk_rows for _, (_, chunk_rows) in rows], n_chunks),
-        )
+                found.setdefault(key, (" ".join(value.split()), []))[1].extend(chunks)
+        rows = sorted(found.items(), key=lambda row: row[0][0])  # keeps the order of mention
+        nodes = np.array([node for (node, _, _), _ in rows], np.int64)
+        names = Texts.of([name for (_, name, _), _ in rows])
+        values = Texts.of([value for _, (value, _) in rows])
+        return cls(nodes, names, values, incidence([own for _, (_, own) in rows], n_chunks))
 
     def __len__(self) -> int:
         return len(self.node)
@@ -70,9 +67,9 @@ WHOLE = ""
 class Fragments(Columns):
     """Texts from which the descriptions of nodes (or relationships) were merged, with their chunks.
 
-    A fragment is a text of one chunk that became part of a description. `texts` are the distinct
-    texts. Fragment k has the text `texts[text[k]]` and comes from chunk `chunk[k]` (int64 arrays).
-    The fragments of the description in row i are `starts[i]:starts[i + 1]`.
+    A fragment is a text of one chunk that became part of a description. Fragment k has the text
+    `texts[text[k]]` (of distinct texts) and comes from chunk `chunk[k]` (int64 arrays). The
+    fragments of the description in row i are `starts[i]:starts[i + 1]`.
     """
 
     texts: Texts

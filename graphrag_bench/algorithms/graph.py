@@ -19,15 +19,7 @@ from graphrag_bench.algorithms import name_dictionary
 from graphrag_bench.algorithms.evidence import Fragments, NodeAttributes
 from graphrag_bench.algorithms.name_dictionary import Merge, NameDictionary
 from graphrag_bench.algorithms.views import Neighbours, Pairs, load_views, save_views, transition_of
-from graphrag_bench.columns import (
-    NOT_STORED,
-    Columns,
-    TextRows,
-    Texts,
-    bool_csr,
-    row_ids,
-    sorted_csr,
-)
+from graphrag_bench.columns import NOT_STORED, Columns, TextRows, Texts, bool_csr, sorted_csr
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import BoolArray, FloatArray, IntArray
@@ -277,8 +269,7 @@ class Graph(Columns):
 
     def chunks_of_triples(self, rows: Iterable[int]) -> tuple[int, ...]:
         """Return the chunks that state at least one of the relationships in `rows`, ascending."""
-        stating = (row_ids(self.relationship_chunk, row).tolist() for row in rows)
-        return tuple(sorted(set().union(*stating)))
+        return tuple(np.unique(self.relationship_chunk[list(rows)].indices).tolist())
 
     def save(self, folder: Path) -> None:
         """Write the graph, and the matrices that are computed from it, to a folder."""
@@ -301,7 +292,7 @@ def _quoted(
         return ()
     if fragments is not None:
         return tuple(sorted({chunk for part, chunk in fragments.of_row(row) if part in text}))
-    chunks = row_ids(incidence, row).tolist()
+    chunks = incidence[row].indices.tolist()
     return tuple(chunks) if len(chunks) == 1 else ()
 
 
@@ -377,20 +368,19 @@ def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
     from scipy.sparse import bmat
     from scipy.sparse.csgraph import connected_components
 
-    n, n_chunks = graph.n_nodes, graph.n_chunks
-    chunks_of = graph.node_chunk.getnnz(axis=1)
+    n, n_chunks, inside = graph.n_nodes, graph.n_chunks, graph.node_chunk
     facts = graph.relationship_chunk[~graph.synonym]
     n_links = np.sort(_links(graph))[::-1]
-    links = bmat([[graph.adjacency, graph.node_chunk], [graph.node_chunk.T, None]])
+    links = bmat([[graph.adjacency, inside], [inside.T, None]])
     _, part = connected_components(links, directed=False)
     return {
         "isolated nodes": (int(np.sum(n_links == 0)), n),
-        "nodes in one chunk": (int(np.sum(chunks_of == 1)), n),
-        "nodes in no chunk": (int(np.sum(chunks_of == 0)), n),
+        "nodes in one chunk": (int(np.sum(inside.getnnz(axis=1) == 1)), n),
+        "nodes in no chunk": (int(np.sum(inside.getnnz(axis=1) == 0)), n),
         "nodes in the largest part": (int(np.bincount(part[:n], minlength=1).max()), n),
         "links of the largest hubs": (int(n_links[: math.ceil(n / 100)].sum()), int(n_links.sum())),
         "merged names": (len(graph.merges), n + len(graph.merges)),
-        "chunks without nodes": (int(np.sum(graph.node_chunk.getnnz(axis=0) == 0)), n_chunks),
+        "chunks without nodes": (int(np.sum(inside.getnnz(axis=0) == 0)), n_chunks),
         "chunks without facts": (int(np.sum(facts.getnnz(axis=0) == 0)), n_chunks),
     }
 

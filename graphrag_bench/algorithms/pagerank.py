@@ -43,14 +43,14 @@ def walk_of_nodes(graph: Graph, *, weighted: bool = True) -> Walk:
     key = ("nodes", weighted)
     if key not in graph.walks:
         weights = graph.adjacency if weighted else graph.adjacency.astype(bool).astype(np.float64)
-        transition = graph.transition if weighted else transition_of(weights)
-        graph.walks[key] = Walk(transition, _strength(weights))
+        graph.walks[key] = _walk(weights, graph.transition if weighted else None)
     walk: Walk = graph.walks[key]
     return walk
 
 
-def _strength(weights: Any) -> FloatArray:
-    return np.asarray(weights.sum(axis=1), np.float64).ravel()
+def _walk(weights: Any, transition: Any = None) -> Walk:
+    strength = np.asarray(weights.sum(axis=1), np.float64).ravel()
+    return Walk(transition_of(weights) if transition is None else transition, strength)
 
 
 def walk_with_chunks(
@@ -87,8 +87,8 @@ def walk_with_chunks(
         edges = inside.astype(np.float64) * contains_weight
         if contains == "share":
             edges = edges @ diags(inverse(inside.sum(axis=0)))
-        joined = sorted_csr(bmat([[among if relationships else None, edges], [edges.T, None]]))
-        graph.walks[key] = Walk(transition_of(joined), _strength(joined))
+        upper = [among if relationships else None, edges]
+        graph.walks[key] = _walk(sorted_csr(bmat([upper, [edges.T, None]])))
     walk: Walk = graph.walks[key]
     return walk
 
@@ -147,14 +147,12 @@ def masses(
             pushed = reset.weights.any()
             yield pushed_pagerank(walk, reset, damping, top_k, first) if pushed else uniform()
         return
-    for begin in range(0, len(resets), AT_ONCE):
-        some = resets[begin : begin + AT_ONCE]
+    for some in (resets[at : at + AT_ONCE] for at in range(0, len(resets), AT_ONCE)):
         dense = np.zeros((len(walk), len(some)))
         for column, reset in enumerate(some):
             dense[reset.rows, column] = reset.weights
         values = personalised_pagerank(walk, dense, damping)
-        for column in range(len(some)):
-            yield Mass(None, np.ascontiguousarray(values[:, column]))
+        yield from (Mass(None, np.ascontiguousarray(column)) for column in values.T)
 
 
 _STILL = 1e-10
@@ -182,9 +180,7 @@ def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> Floa
     total = every @ weights
     restart = np.where(total > 0, weights / np.where(total > 0, total, 1.0), 1.0 / max(n, 1))
     mass, result, going = restart, np.empty(restart.shape), np.arange(restart.shape[1])
-    n_steps = 1
-    if damping:
-        n_steps = 2 + max(0, math.ceil(math.log(_STILL / 2) / math.log(damping)))
+    n_steps = 2 + math.ceil(math.log(_STILL / 2) / math.log(damping)) if damping else 1
     for _ in range(n_steps):
         mass, change = _step(walk, mass, restart, damping)
         if (ended := change <= _STILL).any():

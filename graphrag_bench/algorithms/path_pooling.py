@@ -70,17 +70,16 @@ def _kernels(
     search: Search, sources: Sources, rng: np.random.Generator,
 ) -> Iterator[Kernel]:  # fmt: skip
     if search == "random_walk":
-        yield from random_walks(onward, back, entities, rng) if entities else ()
+        yield from random_walks(onward, back, entities, rng)
         return
     costs = (-np.rint(scores * 10**DECIMALS)).astype(np.int64).tolist()
+    together = search == "dijkstra" and sources == "set"
     for ways, turn in ((onward, 1), (back, -1)):
-        if search == "dijkstra":
-            groups = [entities] if sources == "set" else [[entity] for entity in entities]
-            for group in groups:
+        for group in [entities] if together else [[entity] for entity in entities]:
+            if search == "dijkstra":
                 yield from _shortest_paths(ways, group, costs, turn)
-        else:
-            for entity in entities:
-                yield from (path[::turn] for path in _simple_paths(ways, entity))
+            else:
+                yield from (path[::turn] for path in _simple_paths(ways, group[0]))
 
 
 def _shortest_paths(
@@ -121,7 +120,7 @@ def random_walks(
     Source: path pooling (Wang et al. 2025), section 4.3.1.
     """
     kernels: dict[Kernel, None] = {}
-    for number in range(N_WALKS):
+    for number in range(N_WALKS if entities else 0):
         ways, turn = (back, -1) if number % 2 else (onward, 1)
         nodes, path = [entities[int(rng.integers(len(entities)))]], list[int]()
         while len(path) < LONGEST and (here := ways.get(nodes[-1])):
@@ -144,8 +143,6 @@ def prompt_order(
     first (`best_first`).
     Source: path pooling (Wang et al. 2025), sections 3.4 and 4.3.3.
     """
-    if order == "recency":
-        return best_first[::-1]
     if order == "lost_in_middle":
         return np.concatenate([best_first[::2], best_first[1::2][::-1]])
-    return best_first
+    return best_first[::-1] if order == "recency" else best_first

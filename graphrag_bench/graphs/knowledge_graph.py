@@ -1,7 +1,7 @@
 """Builders of knowledge graphs from extracted triples, or from the triples of a data set."""
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, PositiveInt
@@ -18,6 +18,7 @@ from graphrag_bench.embedding.vector_index import (
     LEAST_PRODUCTS,
     VectorIndex,
     index_texts,
+    products,
     rows_on_gpu,
 )
 from graphrag_bench.errors import UserError
@@ -28,9 +29,7 @@ from graphrag_bench.text import normalise_name
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 FactCount = Literal["read", "chunk"]
-"""The weight of a fact: its number of extractions (`read`) or its number of chunks (`chunk`)."""
 Titles = Literal["off", "about"]
-"""If "about", a passage's title is an entity that is joined with its other entities."""
 KG_ATTRIBUTES = frozenset({"node.name", "relationship.name", "relationship.weight"})
 SYNONYM = "synonym of"
 
@@ -133,15 +132,12 @@ def kg_synonymy(
     known = graph.pairs.source * graph.n_nodes + graph.pairs.target
     place = np.searchsorted(known, codes)
     joined = np.append(known, -1)[place] == codes
-    weight = np.array(graph.weight)
     if synonymy == "skip":
         codes, cosine = codes[~joined], cosine[~joined]
     elif synonymy == "overwrite":
-        lost = np.zeros(len(known), bool)
-        lost[place[joined]] = True
-        weight[lost[graph.pairs.of]] = 0.0
-    facts = replace(graph, weight=weight)
-    return add_relationships(facts, *np.divmod(codes, graph.n_nodes), cosine, SYNONYM)
+        lost = np.isin(graph.pairs.of, place[joined])
+        graph = replace(graph, weight=np.where(lost, 0.0, graph.weight))
+    return add_relationships(graph, *np.divmod(codes, graph.n_nodes), cosine, SYNONYM)
 
 
 def synonym_pairs(
@@ -161,21 +157,18 @@ def synonym_pairs(
     codes, cosines = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
     with progress.task("comparing names", n) as advance:
         for block in np.split(np.arange(n), range(_at_once(n), n, _at_once(n))):
-            least, most = threshold - _SLACK, _FEW * len(block)
+            least, most, pairs = threshold - _SLACK, _FEW * len(block), None
             if there is not None:
                 pairs = there.at_least(short[block], least, most)
-            else:
-                near = short[block] @ short.T >= least
-                few = np.count_nonzero(near) <= most
-                pairs = np.divmod(np.flatnonzero(near), n) if few else None
-            if pairs is not None:
-                row, other = pairs
-            else:
+            elif np.count_nonzero(near := short[block] @ short.T >= least) <= most:
+                pairs = np.divmod(np.flatnonzero(near), n)
+            if pairs is None:
                 k = min(per_node + 1, n)
-                other = faiss.knn(vectors[block], vectors, k, faiss.METRIC_INNER_PRODUCT)[1].ravel()
-                row = np.repeat(np.arange(len(block)), k)
-            row, other = block[row[block[row] != other]], other[block[row] != other]
-            cosine = np.round(_cosines(vectors, row, other), DECIMALS)
+                best = faiss.knn(vectors[block], vectors, k, faiss.METRIC_INNER_PRODUCT)[1]
+                pairs = np.repeat(np.arange(len(block)), k), best.ravel()
+            row, other = block[pairs[0]], pairs[1]
+            row, other = row[row != other], other[row != other]
+            cosine = np.round(products(vectors[row], vectors, other[:, None]).ravel(), DECIMALS)
             order = np.lexsort((other, -cosine, row))
             order = order[cosine[order] >= threshold]
             place = np.arange(len(order)) - np.searchsorted(row[order], row[order])
@@ -188,8 +181,7 @@ def synonym_pairs(
     return code, np.concatenate(cosines)[first].astype(np.float64)
 
 
-_SLACK = 1e-5
-"""A number larger than the rounding error of a cosine."""
+_SLACK = 1e-5  # more than the rounding error of a cosine
 _FEW = 100
 """With more candidate pairs per vector than this, faiss searches for the nearest vectors."""
 
@@ -209,17 +201,6 @@ def _shortened(vectors: Vectors) -> Vectors:
     return np.column_stack([inside, np.sqrt(np.maximum(left, 0.0) + _SLACK)])
 
 
-def _cosines(vectors: Vectors, rows: IntArray, others: IntArray) -> Vectors:
-    import faiss
-
-    cosine = np.empty(len(rows), np.float32)
-    arrays = [np.ascontiguousarray(one) for one in (vectors, rows, vectors, others)]
-    pointers = map(faiss.swig_ptr, (*arrays, cosine))
-    products: Any = faiss.pairwise_indexed_inner_product  # type: ignore[attr-defined]
-    products(vectors.shape[1], len(rows), *pointers)
-    return cosine
-
-
 def add_relationships(
     graph: Graph, source: IntArray, target: IntArray, weight: FloatArray, relation: str
 ) -> Graph:
@@ -227,10 +208,8 @@ def add_relationships(
 
     The new relationships belong to no chunk. If the name is `SYNONYM`, they are synonymy edges.
     """
-    from scipy.sparse import csr_matrix, vstack
-
-    n = len(source)
-    no_chunks = csr_matrix((n, graph.n_chunks), dtype=bool)
+    n, chunks = len(source), graph.relationship_chunk.copy()
+    chunks.resize((graph.n_relationships + n, graph.n_chunks))
     return replace(
         graph,
         source=np.concatenate([graph.source, source]),
@@ -238,7 +217,7 @@ def add_relationships(
         weight=np.concatenate([graph.weight, weight]),
         synonym=np.concatenate([graph.synonym, np.full(n, relation == SYNONYM)]),
         relations=Texts.of([*graph.relations, *[relation] * n]),
-        relationship_chunk=vstack([graph.relationship_chunk, no_chunks]).tocsr(),
+        relationship_chunk=chunks,
     )
 
 
@@ -294,7 +273,6 @@ def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extracti
 
 
 def _subgraphs(corpus: Dataset, chunk_table: ChunkTable) -> tuple[Subgraphs, dict[str, int]]:
-    """Return the triples of a data set, and the chunk of each document."""
     if corpus.subgraphs is None:
         raise UserError(
             f"Data set '{corpus.name}' has no triples. Set build.graph=kg to build a graph of its "

@@ -1,14 +1,13 @@
 """Builder of a graph of passages that share entities."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import Texts, bool_csr, incidence
+from graphrag_bench.columns import Texts, bool_csr, incidence, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import Nlp
@@ -31,10 +30,9 @@ def passage(
     The nodes are the chunks, and the description of a node is the text of its chunk. The entities
     of a passage are its title and the named entities in its text, except numbers and dates.
     Entities are equal if their normalised names are equal. The name of an edge lists the shared
-    entities in order of first appearance, and its weight is the number of these entities. Entities
-    in more than `max_df` passages are ignored, because an entity in m passages joins m (m - 1) / 2
-    pairs of passages. If `max_df` is None, no entity is ignored. The statistics count all entities
-    and ignored entities.
+    entities in order of first appearance, and its weight is their number. Entities in more than
+    `max_df` passages are ignored, because an entity in m passages joins m (m - 1) / 2 pairs of
+    passages. If `max_df` is None, no entity is ignored. The statistics count both kinds.
     Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 4, and their report, section B.8.
     Deviation: entities are found by spaCy and linked if their names are equal. The authors' code
     asks the web service WAT for Wikipedia titles with a prior probability above 0.8.
@@ -45,16 +43,13 @@ def passage(
         entities = [own, *(name for one in sentences for name in named_entities(one))]
         normal = dict.fromkeys(filter(None, map(normalise_name, entities)))
         mentions.append([names.setdefault(name, len(names)) for name in normal])
-    matrix = incidence(mentions, len(names)).astype(np.int64)
-    frequency = np.asarray(matrix.sum(axis=0)).ravel()
+    matrix = incidence(mentions, len(names))
+    frequency = matrix.getnnz(axis=0)
     frequent = frequency > (len(mentions) if max_df is None else max_df)
-    if frequent.any():
-        matrix = matrix.multiply(~frequent).tocsr()
-        matrix.eliminate_zeros()
     n, by_entity = len(chunk_table), matrix.tocsc()
     codes, of = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for entity, (start, stop) in enumerate(pairwise(by_entity.indptr.tolist())):
-        passages = np.sort(by_entity.indices[start:stop]).astype(np.int64)
+    for entity in np.flatnonzero(~frequent).tolist():
+        passages = np.sort(row_ids(by_entity, entity))
         low, high = np.triu_indices(len(passages), 1)
         codes.append(passages[low] * n + passages[high])
         of.append(np.full(len(low), entity))

@@ -22,7 +22,6 @@ _NODES = {"node.name", "node.type", "node.description"}
 TKG_ATTRIBUTES = frozenset(_NODES | {"relationship.description", "relationship.weight"})
 RKG_ATTRIBUTES = TKG_ATTRIBUTES | {"relationship.keywords"}
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/description_summary.j2")
-STEP = "summarise descriptions"
 SUMMARY_FROM = 500
 """Descriptions of this many tokens or more are summarised. Source: Zhou et al., code 4e87938."""
 _AS_READ = {"llm_build": None, "max_tokens": 500, "summary_prompt": SUMMARY}
@@ -60,10 +59,9 @@ def text_kg(
     if nothing was extracted, or if an `rkg` has no keywords.
 
     In `tkg_llm` and `rkg_llm`, the build model summarises each description of 500 tokens or more in
-    at most `max_tokens` tokens. A description is first cut to the context window, or to 32,768
-    tokens if the window is larger. If a summary fails, the description stays as it is. Raises
-    UserError if all summaries fail. The command `plan` only estimates the number of calls, because
-    it does not know how many descriptions are long.
+    at most `max_tokens` tokens, after it was cut to the context window or to 32,768 tokens. If a
+    summary fails, the description stays as it is. Raises UserError if all summaries fail. The
+    command `plan` does not know how many descriptions are long, so it estimates the calls.
     Source: Zhou et al. 2025, section 4 and Table 2, and the authors' code 4e87938; LightRAG (Guo et
     al. 2024), section 3.1; GraphRAG (Edge et al. 2024), section 3.1.3.
     """
@@ -71,16 +69,16 @@ def text_kg(
     if llm_build is None:
         return graph
     assert graph.descriptions is not None and graph.facts is not None
-    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
     names = list(graph.names)
-    titles = [*names, *(f"{names[head]}; {names[tail]}" for head, tail in ends)]
+    heads, tails = graph.names.take(graph.source), graph.names.take(graph.target)
+    names += [f"{head}; {tail}" for head, tail in zip(heads, tails, strict=True)]
     texts = [*graph.descriptions, *graph.facts]
     long = [row for row, text in enumerate(texts) if count_tokens(text) >= SUMMARY_FROM]
     room = text_budget(llm_build, summary_prompt, max_tokens)
-    cut = [(titles[row], decode(encode(texts[row])[:room])) for row in long]
+    cut = [(names[row], decode(encode(texts[row])[:room])) for row in long]
     chats = [summary_prompt.render({"names": name, "descriptions": text}) for name, text in cut]
     summaries = Extractor(llm_build, max_tokens, progress).texts(
-        chats, [titles[row] for row in long], STEP,
+        chats, [names[row] for row in long], "summarise descriptions",
         "To build without summaries, set build.graph=tkg or rkg.",
     )  # fmt: skip
     for row, summary in zip(long, summaries, strict=True):

@@ -8,7 +8,6 @@ import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.clustering import (
-    Clusters,
     Mixture,
     Reduction,
     balanced_clusters,
@@ -19,7 +18,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, bool_csr
 from graphrag_bench.contract import Sizes, artifact, template_tokens
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.embedder import Embedder, Vectors
+from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs import sentences
 from graphrag_bench.graphs.build_calls import Extractor, text_budget
@@ -27,21 +26,17 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, words
-from graphrag_bench.values import IntArray
 
 SummariseRows = Callable[[Sequence[Sequence[int]]], list[str]]
 """Function that returns a summary of each cluster, given the rows of the cluster's members."""
-
 TREE_ATTRIBUTES = frozenset({"node.type", "node.description"})
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/tree_summary.j2")
-STEP = "summarise clusters"
 REDUCTION_DIMENSION = 10
 """Number of dimensions after the reduction of vectors. Source: RAPTOR's code."""
 MAX_LAYERS, MAX_CLUSTER_TOKENS, SUMMARY_TOKENS = 5, 3500, 100
 """Clusters of more than `MAX_CLUSTER_TOKENS` tokens are clustered again. Source: RAPTOR's code."""
 CLUSTER_SIZE = 10
 """Average number of nodes in a cluster of balanced k-means. This project chose the number."""
-_STEM = 6
 _LEAST_SHARED = 1 / 3
 """Smallest fraction of the content words of a summary that must occur in the leaves."""
 _ADVICE = "The model or its context window may be too small. To use no model, set build.graph=tree."
@@ -59,9 +54,8 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
 
 
 def _children(settings: Mapping[str, Any], sizes: Sizes) -> float:
-    if settings["clustering"] == "kmeans":
-        return CLUSTER_SIZE
-    return min(max(MAX_CLUSTER_TOKENS / max(sizes.chunk, 1.0) / 2, 3.0), 10.0)
+    of_mixtures = min(max(MAX_CLUSTER_TOKENS / max(sizes.chunk, 1.0) / 2, 3.0), 10.0)
+    return CLUSTER_SIZE if settings["clustering"] == "kmeans" else of_mixtures
 
 
 @artifact(
@@ -88,16 +82,14 @@ def tree(
 
     The leaves are the chunks. The nodes of a layer are clustered by balanced k-means (`kmeans`), or
     by Gaussian mixtures of vectors that `reduction` reduces to 10 dimensions (`gmm`). The summary
-    of a cluster is the parent of its nodes in the next layer. In a mixture, a node joins each
-    component whose posterior probability is above `threshold`. Mixtures of 1, 2, ... components are
-    tried until `bic_patience` successive mixtures have not lowered the BIC. If there are more than
-    `bic_rows` nodes, the number of components is fixed. The value None turns off `bic_patience` or
-    `bic_rows`. A cluster of fewer than `min_cluster_size` nodes gets no parent, and its nodes are
-    clustered again in the next layer. The tree ends after 5 layers of summaries, or when 11 or
-    fewer nodes have no parent. A summary has at most 100 tokens. `tree_llm` makes one call for each
-    cluster. Texts that do not fit the context window are cut to equal lengths. If a call fails, or
-    if the reply shares too few words with the chunks, the first words of each text are the summary.
-    Both cases are counted. Raises UserError if all replies of a layer fail.
+    of a cluster is the parent of its nodes in the next layer. The settings of mixtures are those of
+    `Mixture`: `threshold`, `bic_patience` (`patience`) and `bic_rows` (`max_swept_rows`). A cluster
+    of fewer than `min_cluster_size` nodes gets no parent, and its nodes are clustered again in the
+    next layer. The tree ends after 5 layers of summaries, or when 11 or fewer nodes have no parent.
+    A summary has at most 100 tokens. `tree_llm` makes one call for each cluster. Texts that do not
+    fit the context window are cut to equal lengths. If a call fails, or if the reply shares too few
+    words with the chunks, the first words of each text are the summary. Both cases are counted.
+    Raises UserError if all replies of a layer fail.
     Source: RAPTOR (Sarthi et al. 2024), section 3, and its code; Zhou et al. 2025, sections 4 and
     7.1.
     Deviation: RAPTOR reduces vectors by UMAP (`reduction="umap"`), summarises with a language model
@@ -105,49 +97,39 @@ def tree(
     et al. give a parent only to clusters of more than two nodes (`min_cluster_size=3`). The code of
     both papers gives a parent to all clusters (`min_cluster_size=1`).
     """
-    rng = np.random.default_rng(seed)
+    rng, n = np.random.default_rng(seed), len(chunk_table)
     mixture = Mixture(
         REDUCTION_DIMENSION, threshold, MAX_CLUSTER_TOKENS, reduction, bic_patience, bic_rows
     )
-
-    def cluster(vectors: Vectors, n_tokens: IntArray) -> Clusters:
-        if clustering == "kmeans":
-            return balanced_clusters(vectors, CLUSTER_SIZE, rng)
-        return mixture_clusters(vectors, n_tokens, mixture, rng)
-
-    def embed(texts: Sequence[str]) -> Vectors:
-        return sentences.vectors_of(texts, embedder, progress, "embedding summaries")
-
+    # Deviation: the title is put before sentences that do not name it, to give them a subject
+    split = [
+        [one if title in one else f"{title}: {one}" for one in sentences.split_sentences(text)]
+        for title, text in zip(chunk_table.titles, chunk_table.texts, strict=True)
+    ]
     texts, vectors = list(chunk_table.passages), np.asarray(chunk_index.vectors, np.float32)
-    if llm_build is not None:
+    if llm_build is None:
+        summarise = _extract(split, embedder, progress)
+    else:
         summarise = _by_model(llm_build, summary_prompt, progress, texts)
-        return _grow(texts, vectors, cluster, summarise, embed, min_cluster_size)
-    split = _sentences(chunk_table)
-    summarise = _extract(split, embedder, progress)
-    graph = _grow(texts, vectors, cluster, summarise, embed, min_cluster_size)
-    return replace(graph, node_fragments=_fragments(graph, split))
-
-
-def _grow(
-    leaves: Sequence[str], vectors: Vectors, cluster: Callable[[Vectors, IntArray], Clusters],
-    summarise: SummariseRows, embed: Callable[[Sequence[str]], Vectors], min_cluster_size: int,
-) -> Graph:  # fmt: skip
-    n, texts = len(leaves), list(leaves)
     names, types = [f"{LEAF} {row}" for row in range(n)], ["layer 0"] * n
     pool = np.arange(n)
     children: list[list[int]] = []
     for layer in range(1, MAX_LAYERS + 1):
         if len(pool) <= REDUCTION_DIMENSION + 1:
             break
-        n_tokens = np.array([count_tokens(texts[row]) for row in pool], np.int64)
-        clusters = (pool[part].tolist() for part in cluster(vectors[pool], n_tokens))
-        families = [family for family in clusters if len(family) >= min_cluster_size]
+        if clustering == "kmeans":
+            clusters = balanced_clusters(vectors[pool], CLUSTER_SIZE, rng)
+        else:
+            n_tokens = np.array([count_tokens(texts[row]) for row in pool], np.int64)
+            clusters = mixture_clusters(vectors[pool], n_tokens, mixture, rng)
+        families = [pool[part].tolist() for part in clusters if len(part) >= min_cluster_size]
         if not families:
             break
         summaries = summarise(families)
         fresh = np.arange(len(texts), len(texts) + len(summaries))
         pool = np.append(np.setdiff1d(pool, np.concatenate(families)), fresh)
-        vectors = np.concatenate([vectors, embed(summaries)])
+        embedded = sentences.vectors_of(summaries, embedder, progress, "embedding summaries")
+        vectors = np.concatenate([vectors, embedded])
         texts += summaries
         names += [f"{SUMMARY_NODE} {layer}.{number}" for number in range(len(summaries))]
         types += [f"layer {layer}"] * len(summaries)
@@ -156,15 +138,14 @@ def _grow(
     target = [child for family in children for child in family]
     chunks = bool_csr(np.arange(n), np.arange(n), (len(texts), n))
     graph = Graph.from_arrays(source, target, chunks, names=names, relations="summarises")
-    return replace(graph, types=Texts.of(types), descriptions=Texts.of(texts))
-
-
-def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
-    # Deviation: the title is put before sentences that do not name it, to give them a subject
-    return [
-        [one if title in one else f"{title}: {one}" for one in sentences.split_sentences(text)]
-        for title, text in zip(chunk_table.titles, chunk_table.texts, strict=True)
-    ]
+    graph = replace(graph, types=Texts.of(types), descriptions=Texts.of(texts))
+    if llm_build is not None:
+        return graph
+    known = sentences.sentence_chunks((one, row) for row, some in enumerate(split) for one in some)
+    chunks_of = [[row] for row in range(n)]
+    chunks_of += [sentences.chunks_of(text, known) for text in texts[n:]]
+    pairs = ((row, WHOLE, chunk) for row, some in enumerate(chunks_of) for chunk in some)
+    return replace(graph, node_fragments=Fragments.of(pairs, len(texts)))
 
 
 def _extract(split: Sequence[list[str]], embedder: Embedder, progress: Progress) -> SummariseRows:
@@ -178,15 +159,6 @@ def _extract(split: Sequence[list[str]], embedder: Embedder, progress: Progress)
         return [sentences.joined(texts, SUMMARY_TOKENS) for texts in chosen]
 
     return summaries
-
-
-def _fragments(graph: Graph, split: Sequence[Sequence[str]]) -> Fragments:
-    known = sentences.sentence_chunks((one, row) for row, some in enumerate(split) for one in some)
-    summaries = list(graph.descriptions or ())[len(split) :]
-    chunks_of = [[row] for row in range(len(split))]
-    chunks_of += [sentences.chunks_of(text, known) for text in summaries]
-    pairs = ((row, WHOLE, chunk) for row, chunks in enumerate(chunks_of) for chunk in chunks)
-    return Fragments.of(pairs, graph.n_nodes)
 
 
 def layer_of(name: str) -> int | None:
@@ -217,7 +189,7 @@ def _by_model(
             chats.append(prompt.render({"texts": "\n\n".join(texts)}))
         items = [f"cluster of {family[0]}" for family in families]
         extractor = Extractor(llm, SUMMARY_TOKENS, progress)
-        replies = extractor.texts(chats, items, STEP, _ADVICE, is_summary)
+        replies = extractor.texts(chats, items, "summarise clusters", _ADVICE, is_summary)
         written = []
         for reply, texts in zip(replies, clusters, strict=True):
             most = SUMMARY_TOKENS // len(texts) or 1
@@ -236,7 +208,7 @@ def _stems(text: str) -> list[str]:
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return [
-        word[: 1 if "\uac00" <= word[0] <= "\ud7af" else _STEM]
+        word[: 1 if "\uac00" <= word[0] <= "\ud7af" else 6]
         for word in words(text)
         if not word.isascii()
         or (len(word) > 3 and not word.isdigit() and word not in ENGLISH_STOP_WORDS)

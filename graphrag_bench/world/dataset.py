@@ -24,7 +24,7 @@ def from_settings(card: Card, settings: Mapping[str, object]) -> Dataset:
     is unknown, out of range or of the wrong type.
     """
     try:
-        checked = WorldSettings.model_validate(dict(settings))
+        return world_dataset(card, make_world(WorldSettings.model_validate(dict(settings))))
     except ValidationError as error:
         problems = []
         for fault in error.errors():
@@ -35,7 +35,6 @@ def from_settings(card: Card, settings: Mapping[str, object]) -> Dataset:
                 problem = f"No setting 'dataset.{name}'. {hint}"
             problems.append(problem)
         raise UserError("\n  ".join(problems)) from None
-    return world_dataset(card, make_world(checked))
 
 
 def world_of(dataset: Dataset) -> World:
@@ -53,10 +52,10 @@ def world_dataset(card: Card, world: World) -> Dataset:
     gold = {}
     for chain in world.chains:
         answer, start = world.entities[chain.answer], world.entities[chain.start]
-        type_ = "1 hop" if chain.hops == 1 else f"{chain.hops} hops"
         gold[chain.question] = Gold(
-            (answer.name, answer.alias), world.evidence(chain), type_, chain.hops, (start.name,)
-        )
+            (answer.name, answer.alias), world.evidence(chain),
+            f"{chain.hops} hop{'s' * (chain.hops > 1)}", chain.hops, (start.name,),
+        )  # fmt: skip
     return Dataset(
         name=world.settings.name,
         documents=world.passages,
@@ -90,5 +89,5 @@ def training_worlds(dataset: Dataset) -> TrainingSet:
 
     one = world(1, settings.n_questions)
     identity = f"{one.name} {one.corpus_digest} {MOST_TRAINING} {MOST_VALIDATION}"
-    size, validation = lambda: len(read(None).questions), partial(world, 2, MOST_VALIDATION)
-    return TrainingSet(identity, read, size, validation)
+    validation = partial(world, 2, MOST_VALIDATION)
+    return TrainingSet(identity, read, lambda: len(read(None).questions), validation)

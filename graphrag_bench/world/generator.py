@@ -1,6 +1,7 @@
 """Generate a synthetic world: entities, facts, chains of facts, passages and noise."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -80,12 +81,11 @@ def _entities(settings: WorldSettings) -> list[WorldEntity]:
 
 
 def _tail(of_type: str, size: int, draw: float, never: Sequence[int]) -> int:
-    offset = TYPES.index(of_type)
-    n_of_type = (size - offset + len(TYPES) - 1) // len(TYPES)
-    place = int(draw * n_of_type)
-    while (tail := place % n_of_type * len(TYPES) + offset) in never:
+    ids = range(TYPES.index(of_type), size, len(TYPES))
+    place = int(draw * len(ids))
+    while ids[place % len(ids)] in never:
         place += 1
-    return tail
+    return ids[place % len(ids)]
 
 
 def _facts(settings: WorldSettings, entities: Sequence[WorldEntity]) -> list[Fact]:
@@ -96,18 +96,16 @@ def _facts(settings: WorldSettings, entities: Sequence[WorldEntity]) -> list[Fac
     n_facts = settings.size * n_each
     aliased = _first(_random(settings, "aliases"), 2 * n_facts, settings.alias_rate)
     removed = _first(_random(settings, "removed"), n_facts, settings.removed)
-    facts: list[Fact] = []
-    for head in entities:
-        for place in range(n_each):
-            row = len(facts)
-            relation = _OF_HEAD[head.type][choices[head.id][place]]
-            tail = entities[_tail(relation.tail, settings.size, draws[head.id][place], [head.id])]
-            names = (
-                head.alias if 2 * row in aliased else head.name,
-                tail.alias if 2 * row + 1 in aliased else tail.name,
-            )
-            passage = None if row in removed else f"p{head.id}"
-            facts.append(Fact(row, head.id, relation.phrase, tail.id, names, passage))
+    facts = []
+    for row in range(n_facts):
+        head, place = entities[row // n_each], row % n_each
+        relation = _OF_HEAD[head.type][choices[head.id][place]]
+        tail = entities[_tail(relation.tail, settings.size, draws[head.id][place], [head.id])]
+        head_name = head.alias if 2 * row in aliased else head.name
+        tail_name = tail.alias if 2 * row + 1 in aliased else tail.name
+        passage = None if row in removed else f"p{head.id}"
+        names = head_name, tail_name
+        facts.append(Fact(row, head.id, relation.phrase, tail.id, names, passage))
     return facts
 
 
@@ -183,12 +181,14 @@ class _InventedNames:
         self._random = random
         self._known: set[str] = set()
 
+    def _picks(self, *size: int) -> Any:
+        return self._random.integers(len(_SYLLABLES), size=size).tolist()
+
     def draw(self, types: list[str]) -> list[str]:
-        drawn = self._random.integers(len(_SYLLABLES), size=(len(types), 4)).tolist()
         names = []
-        for type_, picks in zip(types, drawn, strict=True):
+        for type_, picks in zip(types, self._picks(len(types), 4), strict=True):
             while not self._is_new(name := _name(type_, picks)):
-                picks = self._random.integers(len(_SYLLABLES), size=4).tolist()
+                picks = self._picks(4)
             names.append(name)
         return names
 
@@ -197,22 +197,20 @@ class _InventedNames:
         words = name.split()
         place = 2 if words[0] == "The" else 1
         while True:
-            picks = self._random.integers(len(_SYLLABLES), size=2).tolist()
-            longer = " ".join([*words[:place], _word(picks), *words[place:]])
+            longer = " ".join([*words[:place], _word(self._picks(2)), *words[place:]])
             if self._is_new(longer):
                 return longer
 
     def _is_new(self, name: str) -> bool:
-        known = name.casefold() in self._known
+        n_known = len(self._known)
         self._known.add(name.casefold())
-        return not known
+        return len(self._known) > n_known
 
 
 def _name(type_: str, picks: list[int]) -> str:
     if type_ == "person":
         return f"{_word(picks[:2])} {_word(picks[2:])}"
-    nouns = _NOUNS[type_]
-    name = f"{_word(picks[:3])} {nouns[picks[3] % len(nouns)]}"
+    name = f"{_word(picks[:3])} {_NOUNS[type_][picks[3] % len(_NOUNS[type_])]}"
     return f"The {name}" if type_ == "work" else name
 
 

@@ -20,7 +20,6 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.text import normalise_name
 from graphrag_bench.world import grammar
 from graphrag_bench.world.facts import Rate
-from graphrag_bench.world.grammar import ALSO, BY_PHRASE, Statement, WorldRelation
 
 Aliases = Literal["resolved", "as_written"]
 
@@ -38,9 +37,8 @@ def planted_extraction(
     Raises UserError if no chunk states a fact of a synthetic world.
     """
     rows, counts = _read(chunk_table, aliases, drop, "extraction.planted")
-    triples = [tuple(Triple(f.head, f.phrase, f.tail) for f, _ in row.facts) for row in rows]
-    pairs = zip(rows, triples, strict=True)
-    return Extraction.of([ChunkExtraction(row.names, some) for row, some in pairs], counts)
+    triples = (tuple(Triple(f.head, f.phrase, f.tail) for f, _ in row.facts) for row in rows)
+    return Extraction.of([*map(ChunkExtraction, (row.names for row in rows), triples)], counts)
 
 
 @artifact("text_extraction.planted")
@@ -63,7 +61,7 @@ def planted_text_extraction(
         entities = [EntityRecord(*introduced) for introduced in row.introduced]
         relationships = []
         for fact, sentence in row.facts:
-            relation = BY_PHRASE.get(fact.phrase, _OTHER_NAME)
+            relation = grammar.BY_PHRASE.get(fact.phrase, _OTHER_NAME)
             entities.append(EntityRecord(fact.head, relation.head, sentence))
             entities.append(EntityRecord(fact.tail, relation.tail, sentence))
             themes = (relation.role,) if keywords else ()
@@ -72,13 +70,13 @@ def planted_text_extraction(
     return TextExtraction.of(records, counts)
 
 
-_OTHER_NAME = WorldRelation(ALSO, "other name", "", "")
+_OTHER_NAME = grammar.WorldRelation(grammar.ALSO, "other name", "", "")
 
 
 class _Row(NamedTuple):
     names: tuple[str, ...]
     introduced: list[tuple[str, str, str]]
-    facts: list[tuple[Statement, str]]
+    facts: list[tuple[grammar.Statement, str]]
 
 
 def _read(
@@ -90,7 +88,7 @@ def _read(
             f"No chunk states a fact of a synthetic world. build.{step.replace('.', '=')} requires "
             "dataset=world; for other data sets use another extraction, e.g. nlp."
         )
-    named = (one for of_chunk in stated for one in of_chunk if one.phrase == ALSO)
+    named = (one for of_chunk in stated for one in of_chunk if one.phrase == grammar.ALSO)
     names = {normalise_name(one.tail): one.head for one in named if aliases == "resolved"}
     rows = [_row(text, row, names) for text, row in zip(table.texts, stated, strict=True)]
     places = [(row, at) for row, of_chunk in enumerate(rows) for at in range(len(of_chunk.facts))]
@@ -101,7 +99,7 @@ def _read(
     return rows, {"dropped_facts": float(len(dropped))} if dropped else {}
 
 
-def _row(text: str, stated: list[Statement], names: dict[str, str]) -> _Row:
+def _row(text: str, stated: list[grammar.Statement], names: dict[str, str]) -> _Row:
     def known(name: str) -> str:
         return names.get(normalise_name(name), name)
 

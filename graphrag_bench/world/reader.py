@@ -11,6 +11,7 @@ from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.llm.calls import Chat, RunStopped
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.text import normalise_name
+from graphrag_bench.values import unique
 from graphrag_bench.world import grammar
 from graphrag_bench.world.grammar import Statement
 
@@ -38,16 +39,13 @@ class WorldReader(Scripted):
         return f"world_reader:{digest(code(WorldReader))}"
 
     def _respond(self, chat: Chat) -> str:
-        system, user = (
-            "\n".join(one.content for one in chat if one.role == role)
-            for role in ("system", "user")
-        )
-        prompt = WorldPrompt(user.rstrip())
+        system = "\n".join(one.content for one in chat if one.role == "system")
+        user = "\n".join(one.content for one in chat if one.role == "user").rstrip()
         for place, cue, reply in _TASKS:
-            if cue in (system if place == "system" else prompt.text[-40:]):
-                return reply(prompt)
+            if cue in (system if place == "system" else user[-40:]):
+                return reply(WorldPrompt(user))
         raise RunStopped(
-            f"llm=world_reader has no reply to this prompt: {prompt.text[:300]!r}. Use another "
+            f"llm=world_reader has no reply to this prompt: {user[:300]!r}. Use another "
             "model for this step (llm=NAME, or llm@llm_build=NAME for building)."
         )
 
@@ -81,8 +79,7 @@ class WorldPrompt:
 
     def canonical(self, name: str) -> str:
         """Return the normalised name of the entity that has this name or this alias."""
-        normal = normalise_name(name)
-        return self._names.get(normal, normal)
+        return self._names.get(normalise_name(name), normalise_name(name))
 
     def chain(self) -> list[Statement]:
         """Return the facts that answer the question, in order, up to the first missing fact."""
@@ -113,11 +110,10 @@ def _short(prompt: WorldPrompt) -> str:
 
 def _entities(prompt: WorldPrompt) -> str:
     if prompt.line("Question:"):
-        names = [prompt.question.start]
-    else:
-        names = [name for name, _, _ in grammar.kinds(prompt.text)]
-        names += [name for one in prompt.statements for name in (one.head, one.tail)]
-    return _json({"named_entities": list(dict.fromkeys(names))})
+        return _json({"named_entities": [prompt.question.start]})
+    names = [name for name, _, _ in grammar.kinds(prompt.text)]
+    names += [name for one in prompt.statements for name in (one.head, one.tail)]
+    return _json({"named_entities": unique(names)})
 
 
 def _triples(prompt: WorldPrompt) -> str:
@@ -130,10 +126,7 @@ def _keywords(prompt: WorldPrompt) -> str:
 
 
 def _points(prompt: WorldPrompt) -> list[dict[str, Any]]:
-    """Return all facts with a relation of the question, and the aliases of their entities.
-
-    The facts need not be connected. Other prompts may state the facts between them.
-    """
+    """Return all facts with a relation of the question, and the aliases of their entities."""
     start = normalise_name(prompt.question.start)
     facts = [one for one in prompt.statements if one.phrase in prompt.question.phrases]
     ends = {start, *(normalise_name(end) for one in facts for end in (one.head, one.tail))}
@@ -155,10 +148,10 @@ def _follow_ups(prompt: WorldPrompt) -> str:
 
 
 def _next_evidence(prompt: WorldPrompt) -> str:
-    chain, phrases = prompt.chain(), prompt.question.phrases
-    if len(chain) == len(phrases):
+    chain, question = prompt.chain(), prompt.question
+    if len(chain) == len(question.phrases):
         return UNKNOWN
-    return f"{chain[-1].tail if chain else prompt.question.start} {phrases[len(chain)]}"
+    return f"{chain[-1].tail if chain else question.start} {question.phrases[len(chain)]}"
 
 
 def _json(reply: Mapping[str, object]) -> str:
