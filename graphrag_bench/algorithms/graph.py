@@ -134,12 +134,12 @@ class Graph(Columns):
         return frozenset(have | {"relationship.weight"})
 
     @cached_property
-    def nodes_of_type(self) -> Mapping[str, list[int]]:
-        """Maps each node type, in lower case, to its nodes."""
+    def nodes_of_type(self) -> Mapping[str, IntArray]:
+        """Maps each node type, in lower case, to its nodes, int64."""
         nodes: dict[str, list[int]] = {}
         for node, name in enumerate(self.types or ()):
             nodes.setdefault(name.casefold(), []).append(node)
-        return nodes
+        return {name: np.array(of_type, np.int64) for name, of_type in nodes.items()}
 
     @cached_property
     def dictionary(self) -> NameDictionary:

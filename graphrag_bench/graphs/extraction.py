@@ -188,4 +188,5 @@ def llm_extraction(
 def valid_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
     """Return the triples without blank parts, and without placeholders such as "N/A"."""
     rows = (row for row in written if len(row) == 3 and all(map(str.strip, row)))
-    return tuple(Triple(*row) for row in rows if not any(map(is_placeholder_name, row[::2])))
+    named = (row for row in rows if not any(map(is_placeholder_name, row[::2])))
+    return tuple(Triple(row[0], row[1], row[2]) for row in named)

@@ -248,7 +248,7 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
     of_chunk, (head, relation, tail) = of_chunk[whole], (part[whole] for part in parts)
     ends, used = pandas.factorize(np.stack([head, tail], axis=1).ravel())
     triples = pandas.DataFrame({"head": ends[0::2], "relation": relation, "tail": ends[1::2]})
-    row = triples.groupby(list(triples), sort=False).ngroup().to_numpy()
+    row = np.asarray(triples.groupby(list(triples), sort=False).ngroup(), np.int64)
     distinct = triples.drop_duplicates()
     of_nodes = bool_csr(ends, np.repeat(of_chunk, 2), (len(used), len(chunk_table)))
     of_rows = bool_csr(row, of_chunk, (len(distinct), len(chunk_table)))

@@ -386,8 +386,10 @@ def quota(
     scores = node_scores.values
 
     def has_type(*types: str) -> BoolArray:
-        numbers = [graph.type_numbers[kind] for kind in types if kind in graph.type_numbers]
-        return np.isin(graph.type_of_node, numbers)
+        mask = np.zeros(graph.n_nodes, bool)
+        for kind in types:
+            mask[graph.nodes_of_type.get(kind, [])] = True
+        return mask
 
     def best(n: int, *types: str) -> IntArray:
         return Ranked[Node].top(scores, n, np.flatnonzero(has_type(*types) & (scores > 0))).ids

@@ -184,8 +184,10 @@ def involved_nodes(
 def _of_types(graph: Graph, types: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return a mask of the nodes with one of the types or without a type, bool (n_nodes,)."""
     wanted = {"", *types}
-    numbers = [n for name, n in graph.type_numbers.items() if normalise_name(name) in wanted]
-    return np.isin(graph.type_of_node, numbers)
+    mask = np.zeros(graph.n_nodes, bool)
+    for name, nodes in graph.nodes_of_type.items():
+        mask[nodes] = normalise_name(name) in wanted
+    return mask
 
 
 @artifact("attribute_index")
