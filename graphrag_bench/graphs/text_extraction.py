@@ -1,6 +1,6 @@
 """Builders that extract entities, relationships and facts with spaCy or with a language model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from typing import Any, TypeVar
 
@@ -36,6 +36,7 @@ EXTRACT_FACTS = Prompt("graphrag_bench.graphs:prompts/facts.j2")
 CONTINUE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_continue.j2")
 MORE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_more.j2")
 FACT_STEP = "extract facts"
+_TOO_SMALL = "The model may be too small for this format, or its context window for the prompt."
 T = TypeVar("T")
 
 
@@ -224,10 +225,7 @@ def _glean(
                 raise
             return RecordReply(text)
 
-    advice = (
-        "The model may be too small for this format, or its context window for the prompt. To "
-        f"build without a model, set build.{resource}=nlp."
-    )
+    advice = f"{_TOO_SMALL} To build without a model, set build.{resource}=nlp."
     first = extractor.ask(talks, reading, items, advice)
     going = keep(range(len(items)), first)
     yes_or_no = ReplyFormat("records left", lambda text, _: text.strip(" \n.!\"'*").lower())
@@ -244,14 +242,15 @@ def _glean(
         n_failed += len(going) - len(fitting) + len(failed)
         malformed.update(failed)
         going = keep(fitting, results)
+    faults = _faults(replies, malformed)
+    return replies, {**faults, **extractor.statistics, "failed_gleanings": n_failed}
+
+
+def _faults(replies: Sequence[Sequence[RecordReply]], malformed: Set[int]) -> dict[str, float]:
     read = {
         row: ListReply[Any](some, any(one.cut for one in some), sum(one.malformed for one in some))
         for row, some in enumerate(replies)
         if some
     }
-    return replies, {
-        "malformed_records": sum(one.skipped for one in read.values()),
-        **build_calls.list_faults(len(items), read, malformed=malformed),
-        **extractor.statistics,
-        "failed_gleanings": n_failed,
-    }
+    faults = build_calls.list_faults(len(replies), read, malformed=malformed)
+    return {"malformed_records": sum(one.skipped for one in read.values()), **faults}

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.clustering import (
+    Clusters,
     Mixture,
     Reduction,
     balanced_clusters,
@@ -18,7 +20,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, bool_csr
 from graphrag_bench.contract import Sizes, artifact, template_tokens
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs import sentences
 from graphrag_bench.graphs.build_calls import Extractor, text_budget
@@ -26,6 +28,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, words
+from graphrag_bench.values import IntArray
 
 SummariseRows = Callable[[Sequence[Sequence[int]]], list[str]]
 """Function that returns a summary of each cluster, given the rows of the cluster's members."""
@@ -97,39 +100,52 @@ def tree(
     et al. give a parent only to clusters of more than two nodes (`min_cluster_size=3`). The code of
     both papers gives a parent to all clusters (`min_cluster_size=1`).
     """
-    rng, n = np.random.default_rng(seed), len(chunk_table)
+    rng = np.random.default_rng(seed)
     mixture = Mixture(
         REDUCTION_DIMENSION, threshold, MAX_CLUSTER_TOKENS, reduction, bic_patience, bic_rows
     )
+
+    def cluster(vectors: Vectors, n_tokens: IntArray) -> Clusters:
+        if clustering == "kmeans":
+            return balanced_clusters(vectors, CLUSTER_SIZE, rng)
+        return mixture_clusters(vectors, n_tokens, mixture, rng)
+
+    label = "embedding summaries"
+    embed = partial(sentences.vectors_of, embedder=embedder, progress=progress, label=label)
+    texts, vectors = list(chunk_table.passages), np.asarray(chunk_index.vectors, np.float32)
+    if llm_build is not None:
+        summarise = _by_model(llm_build, summary_prompt, progress, texts)
+        return _grow(texts, vectors, cluster, summarise, embed, min_cluster_size)
     # Deviation: the title is put before sentences that do not name it, to give them a subject
     split = [
         [one if title in one else f"{title}: {one}" for one in sentences.split_sentences(text)]
         for title, text in zip(chunk_table.titles, chunk_table.texts, strict=True)
     ]
-    texts, vectors = list(chunk_table.passages), np.asarray(chunk_index.vectors, np.float32)
-    if llm_build is None:
-        summarise = _extract(split, embedder, progress)
-    else:
-        summarise = _by_model(llm_build, summary_prompt, progress, texts)
+    summarise = _extract(split, embedder, progress)
+    graph = _grow(texts, vectors, cluster, summarise, embed, min_cluster_size)
+    return replace(graph, node_fragments=_fragments(graph, split))
+
+
+def _grow(
+    leaves: Sequence[str], vectors: Vectors, cluster: Callable[[Vectors, IntArray], Clusters],
+    summarise: SummariseRows, embed: Callable[[Sequence[str]], Vectors], min_cluster_size: int,
+) -> Graph:  # fmt: skip
+    n, texts = len(leaves), list(leaves)
     names, types = [f"{LEAF} {row}" for row in range(n)], ["layer 0"] * n
     pool = np.arange(n)
     children: list[list[int]] = []
     for layer in range(1, MAX_LAYERS + 1):
         if len(pool) <= REDUCTION_DIMENSION + 1:
             break
-        if clustering == "kmeans":
-            clusters = balanced_clusters(vectors[pool], CLUSTER_SIZE, rng)
-        else:
-            n_tokens = np.array([count_tokens(texts[row]) for row in pool], np.int64)
-            clusters = mixture_clusters(vectors[pool], n_tokens, mixture, rng)
-        families = [pool[part].tolist() for part in clusters if len(part) >= min_cluster_size]
+        n_tokens = np.array([count_tokens(texts[row]) for row in pool], np.int64)
+        clusters = (pool[part].tolist() for part in cluster(vectors[pool], n_tokens))
+        families = [family for family in clusters if len(family) >= min_cluster_size]
         if not families:
             break
         summaries = summarise(families)
         fresh = np.arange(len(texts), len(texts) + len(summaries))
         pool = np.append(np.setdiff1d(pool, np.concatenate(families)), fresh)
-        embedded = sentences.vectors_of(summaries, embedder, progress, "embedding summaries")
-        vectors = np.concatenate([vectors, embedded])
+        vectors = np.concatenate([vectors, embed(summaries)])
         texts += summaries
         names += [f"{SUMMARY_NODE} {layer}.{number}" for number in range(len(summaries))]
         types += [f"layer {layer}"] * len(summaries)
@@ -138,14 +154,7 @@ def tree(
     target = [child for family in children for child in family]
     chunks = bool_csr(np.arange(n), np.arange(n), (len(texts), n))
     graph = Graph.from_arrays(source, target, chunks, names=names, relations="summarises")
-    graph = replace(graph, types=Texts.of(types), descriptions=Texts.of(texts))
-    if llm_build is not None:
-        return graph
-    known = sentences.sentence_chunks((one, row) for row, some in enumerate(split) for one in some)
-    chunks_of = [[row] for row in range(n)]
-    chunks_of += [sentences.chunks_of(text, known) for text in texts[n:]]
-    pairs = ((row, WHOLE, chunk) for row, some in enumerate(chunks_of) for chunk in some)
-    return replace(graph, node_fragments=Fragments.of(pairs, len(texts)))
+    return replace(graph, types=Texts.of(types), descriptions=Texts.of(texts))
 
 
 def _extract(split: Sequence[list[str]], embedder: Embedder, progress: Progress) -> SummariseRows:
@@ -159,6 +168,15 @@ def _extract(split: Sequence[list[str]], embedder: Embedder, progress: Progress)
         return [sentences.joined(texts, SUMMARY_TOKENS) for texts in chosen]
 
     return summaries
+
+
+def _fragments(graph: Graph, split: Sequence[Sequence[str]]) -> Fragments:
+    known = sentences.sentence_chunks((one, row) for row, some in enumerate(split) for one in some)
+    summaries = list(graph.descriptions or ())[len(split) :]
+    chunks_of = [[row] for row in range(len(split))]
+    chunks_of += [sentences.chunks_of(text, known) for text in summaries]
+    pairs = ((row, WHOLE, chunk) for row, chunks in enumerate(chunks_of) for chunk in chunks)
+    return Fragments.of(pairs, graph.n_nodes)
 
 
 def layer_of(name: str) -> int | None:
