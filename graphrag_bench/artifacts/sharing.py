@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from graphrag_bench.artifacts import store
@@ -111,15 +111,15 @@ def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str],
     is that of the export unless an artifact was changed together with its hashes.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
-    scratch, contents = Path(mkdtemp(prefix=".import-", dir=artifacts)), {}
-    try:
+    contents: dict[str, str] = {}
+    with TemporaryDirectory(prefix=".import-", dir=artifacts) as name:
         try:
             with tarfile.open(file) as archive:
-                archive.extractall(scratch, filter="data")
+                archive.extractall(name, filter="data")
         except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
             raise UserError(f"{file} is not an archive of artifacts ({error}).") from None
-        for folder in sorted(scratch.glob("*/*/*")):
-            place = folder.relative_to(scratch).as_posix()
+        for folder in sorted(Path(name).glob("*/*/*")):
+            place = folder.relative_to(name).as_posix()
             if fault := store.fault_of(folder):
                 raise UserError(f"{file} is damaged: {place}: {fault}.")
             contents[place] = store.sha256(folder / store.RECIPE)
@@ -130,10 +130,8 @@ def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str],
             target = artifacts / place
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(target, ignore_errors=True)  # a folder without a recipe
-            (scratch / place).rename(target)
-        return new, [place for place in contents if place not in new], digest(contents)
-    finally:
-        shutil.rmtree(scratch)
+            Path(name, place).rename(target)
+    return new, [place for place in contents if place not in new], digest(contents)
 
 
 def verify(artifacts: Path) -> Iterator[tuple[Path, str]]:

@@ -51,10 +51,9 @@ class TextLengths:
         """Describe the number of longer texts. Return "" if the window is unknown or unlimited."""
         if self.window is None or self.long_texts is None or not self.n_texts:
             return ""
-        share = f"{self.n_long:,} of {self.n_texts:,} {what}"
-        longer = f"{share} are longer than the window of {self.window:,} tokens"
+        share = f"{self.n_long:,} of {self.n_texts:,} {what} are longer than the window"
         treatment = f" (longest: {self.longest:,}) and {_TREATMENT[self.long_texts]}"
-        return longer + treatment * bool(self.n_long)
+        return f"{share} of {self.window:,} tokens{treatment * bool(self.n_long)}"
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "TextLengths":
@@ -88,12 +87,9 @@ class WindowEncoder:
         if self.size is None:
             return TextLengths(None, self.mode, len(texts))
         starts = range(0, len(texts), _AT_ONCE)
-
-        def part(start: int) -> list[int]:
-            return self._lengths([prefix + text for text in texts[start : start + _AT_ONCE]])
-
+        parts = ([prefix + text for text in texts[at : at + _AT_ONCE]] for at in starts)
         with ThreadPoolExecutor(os.cpu_count()) as cores:  # tokenizers release the GIL
-            lengths = [length for lengths in cores.map(part, starts) for length in lengths]
+            lengths = [length for lengths in cores.map(self._lengths, parts) for length in lengths]
         n_long = sum(length > self.size for length in lengths)
         return TextLengths(self.size, self.mode, len(texts), n_long, max(lengths, default=0))
 

@@ -13,8 +13,7 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest, stored_digest
 from graphrag_bench.registry import signature_of
 
-_CONFIG, _TOKENIZER_CONFIG = "config.json", "tokenizer_config.json"
-TOKENIZER, WEIGHTS = "tokenizer.json", "model.pth"
+_CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.pth"
 _NO_BOUND = 1_000_000
 """If `model_max_length` in the files of a model is above this value, there is no limit."""
 _READ = (".json", ".txt", ".model", ".safetensors", ".bin", ".pt", ".py", ".jinja")
@@ -26,17 +25,15 @@ _OFFSET_BY_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet", "longforme
 def dimension_in_files(folder: Path) -> int | None:
     """Read the vector dimension from the files of a model. If it is missing, return None."""
     pooled = _json(folder / "1_Pooling/config.json").get("word_embedding_dimension")
-    stated = (pooled, _json(folder / _CONFIG).get("hidden_size"))
-    return next((one for one in stated if isinstance(one, int)), None)
+    return finite(pooled) or finite(_json(folder / _CONFIG).get("hidden_size"))
 
 
 def window_in_files(folder: Path) -> int | None:
     """Read the smallest window (with special tokens) from the files. If missing, return None."""
     stated = [n_positions(folder)]
     for part in _parts(folder):
-        files = part.glob("sentence_*_config.json")
-        stated += [_json(path).get("max_seq_length") for path in files]
-        stated.append(_json(part / _TOKENIZER_CONFIG).get("model_max_length"))
+        stated.append(_json(part / "tokenizer_config.json").get("model_max_length"))
+        stated += [_json(of).get("max_seq_length") for of in part.glob("sentence_*_config.json")]
     return min((size for size in map(finite, stated) if size is not None), default=None)
 
 
@@ -98,19 +95,17 @@ class Checkpoint:
     @property
     def config(self) -> Mapping[str, Any]:
         """Content of the file `config.json`. Raises UserError if it is not a JSON object."""
-        config: dict[str, Any] = _json(path := self.file(_CONFIG))
-        if not config:
-            raise UserError(f"{path}: expected a JSON object.")
-        return config
+        if config := _json(path := self.file(_CONFIG)):
+            return dict(config)
+        raise UserError(f"{path}: expected a JSON object.")
 
     def file(self, name: str) -> Path:
         """Return the path of a file of the model, which is downloaded if necessary."""
-        folder = Path(self.model).expanduser()
-        if not folder.is_dir():
+        if not (folder := Path(self.model).expanduser()).is_dir():
             return hub_file("graph.checkpoint", self.model, name, self.revision)
-        if not (folder / name).is_file():
+        if not (path := folder / name).is_file():
             raise UserError(f"graph.checkpoint: '{folder}' has no file {name}.")
-        return folder / name
+        return path
 
 
 def first_line(error: Exception) -> str:
@@ -125,7 +120,7 @@ def finite(stated: Any) -> int | None:
 
 def _parts(folder: Path) -> Iterator[Path]:
     yield folder
-    modules: list[dict[str, Any]] = _json(folder / "modules.json", list)
+    modules = _json(folder / "modules.json", list)
     if modules and (first := modules[0].get("path")):
         yield folder / str(first)
 

@@ -25,6 +25,8 @@ _STEPS = ((16, 1), (32, 2), (64, 8))
 """Texts of up to 16 tokens are not padded, texts of up to 32 tokens are padded to multiples of 2,
 texts of up to 64 tokens to multiples of 8, and longer texts to multiples of 16."""
 _Batch = tuple[int, bool, list[int]]
+_COLUMNS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+"""For each input of a model, the attribute of an encoded text."""
 
 
 def padded_length(n_tokens: int, window: int) -> int:
@@ -107,12 +109,10 @@ class TokenBatches:
         shape = (len(places), padded)
         inputs = {name: np.full(shape, pad, np.int64) for name, pad in self._pads.items()}
         for row, place in enumerate(places):
-            one = read[place]
-            part = slice(padded - len(one.ids), padded) if self._pad_start else slice(len(one.ids))
-            inputs["input_ids"][row, part] = one.ids
-            inputs["attention_mask"][row, part] = 1
-            if "token_type_ids" in inputs:
-                inputs["token_type_ids"][row, part] = one.type_ids
+            n = len(read[place].ids)
+            part = slice(padded - n, padded) if self._pad_start else slice(n)
+            for name in inputs:
+                inputs[name][row, part] = getattr(read[place], _COLUMNS[name])
         tensors = {name: torch.from_numpy(rows).to(self._device) for name, rows in inputs.items()}
         with torch.inference_mode(), autocast(self._device.type, self._precision):
             vectors = self._model(tensors)["sentence_embedding"]

@@ -76,14 +76,14 @@ class FastTokenizer:
 
     def encoded(self, texts: Sequence[str], most: int, *, cut_start: bool = False) -> list[Any]:
         """Tokenise texts, and truncate each text to `most` tokens, including special tokens."""
-        encodings = list(self._read(texts))
-        if long := [row for row, one in enumerate(encodings) if len(one) > most]:
-            cutting = type(self._tokenizer).from_str(self._tokenizer.to_str())
-            cutting.enable_truncation(most, direction="left" if cut_start else "right")
-            cut = cutting.encode_batch_fast([texts[row] for row in long])
-            for row, one in zip(long, cut, strict=True):
-                encodings[row] = one
-        return encodings
+        whole = self._read(texts)
+        long = [text for text, one in zip(texts, whole, strict=True) if len(one) > most]
+        if not long:
+            return whole
+        cutting = type(self._tokenizer).from_str(self._tokenizer.to_str())
+        cutting.enable_truncation(most, direction="left" if cut_start else "right")
+        cut = iter(cutting.encode_batch_fast(long))
+        return [next(cut) if len(one) > most else one for one in whole]
 
     def _read(self, texts: Sequence[str]) -> list[Any]:
         texts, (last, encodings) = list(texts), self._last
@@ -138,7 +138,7 @@ def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
     kind, _, name = str(setting).partition(":")
     if kind == "hf" and name:
         return HuggingFace(name)
-    if setting in (encodings := get_args(Encoding)):
+    if setting in get_args(Encoding):
         return OpenAIEncoding(cast(Encoding, setting))
-    valid = [*encodings, "hf:NAME_OR_PATH"]
+    valid = [*get_args(Encoding), "hf:NAME_OR_PATH"]
     raise UserError(f"There is no {group}.tokenizer={setting}. {did_you_mean(str(setting), valid)}")

@@ -192,18 +192,19 @@ def completion(answer: Mapping[str, Any], request: Request, prices: Prices) -> C
 
 
 def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    choices = body.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise CallFailed("malformed", f"The response has no completion, only {sorted(body)}"[:300])
+    try:
+        choice: Mapping[str, Any] = body["choices"][0]
+        message = {**choice["message"]}
+    except (LookupError, TypeError):
+        problem = f"The response has no completion, only {sorted(body)}"
+        raise CallFailed("malformed", problem[:300]) from None
     content = message.get("content") or ""
     if isinstance(content, list):  # the reasoning models of Mistral return a list of parts
         parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
         content = "".join(str(part.get("text") or "") for part in parts)
     if not isinstance(content, str):
         raise CallFailed("malformed", "The reply's content is not text.")
-    return choice, {**message, "content": content}
+    return choice, message | {"content": content}
 
 
 def without_reasoning(text: str) -> str:

@@ -127,12 +127,11 @@ def mentions(names: Iterable[str], chunk_table: ChunkTable) -> dict[str, Chunks]
     for name in dict.fromkeys(names):
         wanted[tuple(normalise_name(name).split())].append(name)
     wanted.pop((), None)
-    lengths = sorted({len(words) for words in wanted})
-    rows: defaultdict[str, dict[int, None]] = defaultdict(dict)
+    lengths = {len(words) for words in wanted}
+    rows: defaultdict[str, list[int]] = defaultdict(list)
     for row, passage in enumerate(chunk_table.passages):
         words = normalise_name(passage).split()
-        for start in range(len(words)):
-            for length in lengths:
-                for name in wanted.get(tuple(words[start : start + length]), ()):
-                    rows[name][row] = None
+        spans = {tuple(words[at : at + n]) for at in range(len(words)) for n in lengths}
+        for name in (name for span in spans & wanted.keys() for name in wanted[span]):
+            rows[name].append(row)
     return {name: tuple(own) for name, own in rows.items()}
