@@ -56,28 +56,28 @@ def graphml(
     _, node_elements, edge_elements = _read(import_from)
     units = _units(import_from, chunk_table)
 
-    def texts_and_chunks(fields: Fields) -> dict[str, Any]:
+    def text_and_chunks(fields: Fields) -> tuple[str, imported.Chunks]:
         chunks = imported.chunks_of(_parts(fields, "source_id"), units)
-        return {"description": " ".join(_parts(fields, "description")), "chunks": chunks}
+        return " ".join(_parts(fields, "description")), chunks
 
     names, nodes, relationships = {}, [], []
     for of, fields in node_elements:
         name = _first(fields, "name", "entity_id", "entity_name", "title", "label")
         names[of["id"]] = name = name or of["id"]
         kind = _first(fields, "type", "entity_type").lower()
-        nodes.append(imported.ImportedNode(name, kind, **texts_and_chunks(fields)))
+        nodes.append((name, kind, *text_and_chunks(fields)))
     for number, (of, fields) in enumerate(edge_elements, 1):
         place, ends = f"{import_from}, edge {number}", (of["source"], of["target"])
         if missing := [end for end in ends if end not in names]:
             raise UserError(f"{place}: there is no node '{missing[0]}'.")
         relation = normalise_name(_first(fields, "relation", "name", "label", "type"))
         words = map(str.strip, fields.get("keywords", "").replace(SEPARATOR, ",").split(","))
+        description, chunks = text_and_chunks(fields)
         relationships.append(
             imported.ImportedRelationship(
                 names[ends[0]], names[ends[1]], relation or ("" if columns else "related to"),
-                keywords=tuple(dict.fromkeys(filter(None, words))),
-                weight=imported.weight_of(fields.get("weight"), place),
-                **texts_and_chunks(fields),
+                description, tuple(dict.fromkeys(filter(None, words))),
+                imported.weight_of(fields.get("weight"), place), chunks,
             )
         )  # fmt: skip
     graph = imported.imported_graph(import_from, nodes, relationships, chunk_table, columns)

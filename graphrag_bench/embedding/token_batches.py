@@ -30,11 +30,7 @@ _COLUMNS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_
 
 
 def padded_length(n_tokens: int, window: int) -> int:
-    """Return the number of tokens to which a text of `n_tokens` tokens is padded.
-
-    >>> [padded_length(n, window=256) for n in (5, 17, 33, 65, 250)]
-    [5, 18, 40, 80, 256]
-    """
+    """Return the number of tokens to which a text of `n_tokens` tokens is padded."""
     step = next((step for most, step in _STEPS if n_tokens <= most), 16)
     return max(n_tokens, min(-(-n_tokens // step) * step, window))
 

@@ -62,10 +62,8 @@ def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
     """
     chunks_of = _chunks_of_rows(import_from, chunk_table)
     nodes = [
-        imported.ImportedNode(
-            _text(row["title"]), _text(row.get("type")).lower(), _text(row.get("description")),
-            chunks_of(row),
-        )
+        (_text(row["title"]), _text(row.get("type")).lower(), _text(row.get("description")),
+         chunks_of(row))
         for row in read_parquet(import_from, "entities", ("id", "title"))
     ]  # fmt: skip
     table = import_from / "relationships.parquet"

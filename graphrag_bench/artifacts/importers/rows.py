@@ -15,15 +15,8 @@ from graphrag_bench.text import normalise_name, without_spaces
 Column = Literal["described", "keywords"]
 Chunks = tuple[int, ...]
 """Rows of the chunk table."""
-
-
-class ImportedNode(NamedTuple):
-    """A node of an imported graph."""
-
-    name: str
-    kind: str
-    description: str
-    chunks: Chunks
+ImportedNode = tuple[str, str, str, Chunks]
+"""Name, type, description and chunks of a node of an imported graph."""
 
 
 class ImportedRelationship(NamedTuple):
@@ -61,11 +54,11 @@ def imported_graph(
     names, and relationships belong to the chunks that contain the names of both nodes. Raises
     UserError if there are no nodes.
     """
-    if not (any(row.chunks for row in nodes) or any(row.chunks for row in relationships)):
+    if not any(one[-1] for one in (*nodes, *relationships)):  # the last column is `chunks`
         ends = dict.fromkeys(name for row in relationships for name in (row.source, row.target))
-        named_in = mentions([*(node.name for node in nodes), *ends], chunk_table)
-        nodes = [node._replace(chunks=named_in.get(node.name, ())) for node in nodes]
-        nodes += [ImportedNode(name, "", "", named_in.get(name, ())) for name in ends]
+        every = [*(node[:3] for node in nodes), *((name, "", "") for name in ends)]
+        named_in = mentions([name for name, *_ in every], chunk_table)
+        nodes = [(*about, named_in.get(about[0], ())) for about in every]
         both = [set(named_in.get(row.target, ())) for row in relationships]
         relationships = [
             row._replace(chunks=tuple(one for one in named_in.get(row.source, ()) if one in tail))
