@@ -1,8 +1,7 @@
 """A server that speaks the OpenAI protocol over HTTP, with faults, limits and counts of requests.
 
 One process serves many scenarios, each under its own path: `scenario` returns the `base_url` of a
-new scenario, and `stats` returns its counts. As a program this file is the server: it prints its
-port and serves until stdin ends.
+new scenario, and `stats` its counts. As a program, it prints its port and serves until stdin ends.
 """
 
 import asyncio
@@ -20,8 +19,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from itertools import pairwise
 from typing import Any
 
+Json = dict[str, Any]
 NO_LIMIT = 1 << 60
 NAME = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 _ASKING = {"Who", "What", "Where", "When", "Which", "How", "Question", "Short", "Passage"}
@@ -49,7 +50,7 @@ class Scenario:
     tokens_per_minute: int = NO_LIMIT
     key: str | None = None
     models: tuple[str, ...] = ("fake",)
-    listed: list[dict[str, Any]] = field(default_factory=list)
+    listed: list[Json] = field(default_factory=list)
     refuse: tuple[str, ...] = ()
     window: int = NO_LIMIT
     silent_window: int = NO_LIMIT
@@ -59,7 +60,7 @@ class Scenario:
     text: str | None = None
     texts: dict[str, str] = field(default_factory=dict)
     reasoning: str = ""
-    message: dict[str, Any] = field(default_factory=dict)
+    message: Json = field(default_factory=dict)
     finish: str = "stop"
     raw_status: int | None = None
     raw_body: str = ""
@@ -71,7 +72,7 @@ class Scenario:
 
 @dataclass
 class Stats:
-    """Counts of requests and of the answers that were sent whole, and the time they took in all."""
+    """Counts of requests, and of the answers that were sent whole."""
 
     requests: int = 0
     answered: Counter[str] = field(default_factory=Counter)
@@ -80,8 +81,7 @@ class Stats:
     most_requests: int = 0
     most_tokens: int = 0
     most_at_once: int = 0
-    seconds: float = 0.0
-    bodies: list[dict[str, Any]] = field(default_factory=list)
+    bodies: list[Json] = field(default_factory=list)
 
 
 class FakeOpenAI:
@@ -95,14 +95,13 @@ class FakeOpenAI:
 
     def stats(self, base_url: str) -> Stats:
         counts = self._fetch(base_url.removeprefix(self.address).removesuffix("/v1") + "/stats")
-        counters = {name: Counter(counts[name]) for name in ("answered", "faults")}
-        return Stats(**counts | counters)
+        return Stats(**counts | {of: Counter(counts[of]) for of in ("answered", "faults")})
 
-    def _fetch(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    def _fetch(self, path: str, body: Json | None = None) -> Json:
         written = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.address + path, written)
         with urllib.request.urlopen(request, timeout=10) as response:
-            answer: dict[str, Any] = json.load(response)
+            answer: Json = json.load(response)
             return answer
 
 
@@ -123,19 +122,18 @@ class Served:
     """A scenario with its counts."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self.scenario = scenario
-        self.stats = Stats()
+        self.scenario, self.stats = scenario, Stats()
         self.random = random.Random(scenario.seed)
         self.minute: deque[tuple[float, int]] = deque()
         self.n_tokens = self.at_once = 0
 
-    def fault(self, n_tokens: int, body: dict[str, Any]) -> str:
+    def fault(self, n_tokens: int, body: Json) -> str:
         """Count a request, and return its fault, or ""."""
         now, scenario, stats = time.monotonic(), self.scenario, self.stats
-        while self.minute and self.minute[0][0] <= now - scenario.minute:
-            self.n_tokens -= self.minute.popleft()[1]
         self.minute.append((now, n_tokens))
         self.n_tokens += n_tokens
+        while self.minute[0][0] <= now - scenario.minute:
+            self.n_tokens -= self.minute.popleft()[1]
         stats.requests += 1
         if len(stats.bodies) < 50:
             stats.bodies.append(body)
@@ -145,9 +143,8 @@ class Served:
             return "429"
         if self.n_tokens > scenario.tokens_per_minute:
             return "429"
-        if not scenario.fail_first < stats.requests <= scenario.out_after:
-            return "500"
-        if scenario.fail_word and scenario.fail_word in json.dumps(body):
+        fails = scenario.fail_word and scenario.fail_word in json.dumps(body)
+        if fails or not scenario.fail_first < stats.requests <= scenario.out_after:
             return "500"
         number = self.random.random()
         for name, share in scenario.shares.items():
@@ -157,23 +154,23 @@ class Served:
         return ""
 
 
-def error(status: int, message: str, **more: Any) -> tuple[int, dict[str, Any]]:
-    return status, {"error": {"message": message, "type": "invalid_request_error", **more}}
-
-
-def words(body: dict[str, Any]) -> int:
+def words(body: Json) -> int:
     return sum(len(message["content"].split()) for message in body.get("messages", ()))
 
 
-def prompt_id(body: dict[str, Any]) -> str:
-    """The `#number` in the first message that has one; else the start of the last message."""
-    for message in body["messages"]:
-        if match := re.search(r"#(\d+)", message["content"]):
-            return match.group(1)
-    return str(body["messages"][-1]["content"][:40])
+def prompt_id(body: Json, whole: bool) -> str:
+    """The digest of the request, or the `#number` in it, or the start of the last message."""
+    if whole:
+        message = [body["messages"], body.get("max_tokens"), body.get("response_format")]
+        return hashlib.sha256(json.dumps(message, sort_keys=True).encode()).hexdigest()[:16]
+    numbers = (re.search(r"#(\d+)", message["content"]) for message in body["messages"])
+    return next((one[1] for one in numbers if one), body["messages"][-1]["content"][:40])
 
 
-def refusal(scenario: Scenario, body: dict[str, Any], key: str) -> tuple[int, Any] | None:
+def refusal(scenario: Scenario, body: Json, key: str) -> tuple[int, Any] | None:
+    def error(status: int, message: str, **more: Any) -> tuple[int, Any]:
+        return status, {"error": {"message": message, "type": "invalid_request_error", **more}}
+
     if scenario.key is not None and key != scenario.key:
         return error(401, f"Incorrect API key provided: {key}.", code="invalid_api_key")
     if scenario.models and body.get("model") not in scenario.models:
@@ -192,7 +189,7 @@ def refusal(scenario: Scenario, body: dict[str, Any], key: str) -> tuple[int, An
     return None
 
 
-def filled(schema: dict[str, Any], name: str) -> Any:
+def filled(schema: Json, name: str) -> Any:
     """A small value that fits a JSON schema; strings are `name`."""
     kind = schema.get("type")
     if kind == "object":
@@ -200,42 +197,43 @@ def filled(schema: dict[str, Any], name: str) -> Any:
     return {"array": [], "integer": 1, "number": 1.0, "boolean": True}.get(str(kind), name)
 
 
-def chat(served: Served, body: dict[str, Any], *, broken: bool) -> dict[str, Any]:
+def chat(served: Served, body: Json, *, broken: bool) -> Json:
     scenario = served.scenario
-    name, last = prompt_id(body), body["messages"][-1]["content"]
+    name, last = prompt_id(body, False), body["messages"][-1]["content"]
     text = f"reply {name}" if scenario.text is None else scenario.text
     text = next((reply for part, reply in scenario.texts.items() if part in last), text)
     form = body.get("response_format") or {}
     if form.get("type") == "json_schema" and scenario.text is None and not scenario.texts:
         text = json.dumps(filled(form["json_schema"]["schema"], name))
-    if scenario.reads:
-        text = read_reply(body)
-    if broken:
-        text = 'Sure! Here it is: {"answer": "'
-    message = {"role": "assistant", "content": text, **scenario.message}
-    if scenario.reasoning:
-        message["reasoning_content"] = scenario.reasoning
+    text = read_reply(body) if scenario.reads else text
+    text = 'Sure! Here it is: {"answer": "' if broken else text
+    reasoning = {"reasoning_content": scenario.reasoning} if scenario.reasoning else {}
+    message = {"role": "assistant", "content": text, **scenario.message, **reasoning}
     n_prompt = min(words(body), scenario.silent_window)
-    n_reply = len(text.split()) + len(scenario.reasoning.split())
+    n_reply = len(f"{text} {scenario.reasoning}".split())
+    prints = scenario.fingerprints
     return {
-        "model": body["model"],
-        "system_fingerprint": scenario.fingerprints[
-            served.stats.requests % len(scenario.fingerprints)
-        ],
+        "model": body["model"], "system_fingerprint": prints[served.stats.requests % len(prints)],
         "choices": [{"index": 0, "message": message, "finish_reason": scenario.finish}],
         "usage": {"prompt_tokens": n_prompt, "completion_tokens": n_reply,
                   "total_tokens": n_prompt + n_reply},
     }  # fmt: skip
 
 
-def read_reply(body: dict[str, Any]) -> str:
+def read_reply(body: Json) -> str:
     """Return the reply to a chat request: JSON for a schema, else a name."""
-    text = _last_with(body, ("Passage:", "Question:"))
+    texts = [str(one["content"]) for one in body["messages"] if one["role"] == "user"]
+    text = next((one for one in texts[::-1] if "Passage:" in one or "Question:" in one), texts[-1])
     form = body.get("response_format") or {}
     fields = form.get("json_schema", {}).get("schema", {}).get("properties", {})
     passage = text.partition("Passage:\n")[2].partition("\nEntities:\n")[0] or text
     if "triples" in fields:
-        return json.dumps({"triples": _facts(passage)})
+        facts = []
+        for sentence in re.split(r"(?<=\.)\s|\n", passage):
+            for head, tail in pairwise(NAME.finditer(sentence)):
+                between = sentence[head.end() : tail.start()].strip()
+                facts.append([head.group(), between or "and", tail.group()])
+        return json.dumps({"triples": facts})
     if "named_entities" in fields:
         return json.dumps({"named_entities": _names(passage)})
     context, _, question = text.rpartition("Question:")
@@ -243,142 +241,108 @@ def read_reply(body: dict[str, Any]) -> str:
     return next((name for name in _names(context) if name not in known), "unknown")
 
 
-def prompt_digest(body: dict[str, Any]) -> str:
-    """Return a digest of a request: messages, token limit and response format."""
-    message = [body["messages"], body.get("max_tokens"), body.get("response_format")]
-    return hashlib.sha256(json.dumps(message, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _last_with(body: dict[str, Any], words: tuple[str, ...]) -> str:
-    """Return the last user message that contains one of the words, else the last message."""
-    texts = [str(message["content"]) for message in body["messages"] if message["role"] == "user"]
-    fitting = [text for text in texts if any(word in text for word in words)]
-    return [*texts, *fitting][-1]
-
-
 def _names(text: str) -> list[str]:
     return [name for name in dict.fromkeys(NAME.findall(text)) if name not in _ASKING]
 
 
-def _facts(passage: str) -> list[list[str]]:
-    """Return [name, words between, next name] within each sentence."""
-    facts = []
-    for sentence in re.split(r"(?<=\.)\s|\n", passage):
-        result = list(NAME.finditer(sentence))
-        for head, tail in zip(result, result[1:], strict=False):
-            between = sentence[head.end() : tail.start()].strip()
-            facts.append([head.group(), between or "and", tail.group()])
-    return facts
-
-
-def embeddings(served: Served, body: dict[str, Any]) -> dict[str, Any]:
+def embeddings(served: Served, body: Json) -> Json:
     size = body.get("dimensions") or served.scenario.dimension
     rows = []
     for at, text in enumerate(body["input"]):
-        vector = [0.0] * size
-        for place, char in enumerate(text):
-            vector[place % size] += ord(char) / 100
+        vector = [sum(map(ord, text[place::size])) / 100 for place in range(size)]
         rows.append({"object": "embedding", "index": at, "embedding": vector})
     n_tokens = sum(len(text.split()) for text in body["input"])
     usage = {"prompt_tokens": n_tokens, "total_tokens": n_tokens}
     return {"model": body["model"], "data": rows[::-1], "usage": usage}
 
 
-class Server:
-    def __init__(self) -> None:
-        self.served: list[Served] = []
+class Connection:
+    """A connection of a client. `served` are the scenarios of the server."""
 
-    async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    served: list[Served] = []  # noqa: RUF012
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def run(self) -> None:
         try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
+            while head := await self.reader.readuntil(b"\r\n\r\n"):
                 arrived = time.monotonic()
                 lines = head.decode("latin-1").split("\r\n")
                 fields = (line.partition(": ") for line in lines[1:])
                 headers = {name.lower(): value for name, _, value in fields if name}
-                raw = await reader.readexactly(int(headers.get("content-length", "0")))
+                raw = await self.reader.readexactly(int(headers.get("content-length", "0")))
                 key = headers.get("authorization", "").removeprefix("Bearer ")
-                if not await self.request(lines[0].split(" ")[1], key, raw, writer, arrived):
+                if not await self.request(lines[0].split(" ")[1], key, raw, arrived):
                     return
         except (asyncio.IncompleteReadError, ConnectionError):
             return
         finally:
-            writer.close()
+            self.writer.close()
 
-    async def request(
-        self, path: str, key: str, raw: bytes, writer: asyncio.StreamWriter, arrived: float
-    ) -> bool:
+    async def request(self, path: str, key: str, raw: bytes, arrived: float) -> bool:
         """Answer one request; False if the connection is over."""
         if path == "/scenarios":
             self.served.append(Served(Scenario(**json.loads(raw))))
-            return await send(writer, 200, {"path": f"/{len(self.served) - 1}"})
+            return await self.send(200, {"path": f"/{len(self.served) - 1}"})
         served = self.served[int(path.split("/")[1])]
         if path.endswith("/stats"):
-            return await send(writer, 200, vars(served.stats))
+            return await self.send(200, vars(served.stats))
         if path.endswith("/models"):
-            return await send(writer, 200, {"object": "list", "data": served.scenario.listed})
+            return await self.send(200, {"object": "list", "data": served.scenario.listed})
         served.at_once += 1
         served.stats.most_at_once = max(served.stats.most_at_once, served.at_once)
         try:
-            is_chat = path.endswith("/chat/completions")
-            return await api(served, is_chat, key, json.loads(raw), writer, arrived)
+            return await self.api(served, path.endswith("/chat/completions"), key, raw, arrived)
         finally:
             served.at_once -= 1
 
+    async def api(
+        self, served: Served, is_chat: bool, key: str, raw: bytes, arrived: float
+    ) -> bool:
+        scenario, stats, body = served.scenario, served.stats, json.loads(raw)
+        limit = body.get("max_tokens") or body.get("max_completion_tokens") or 0
+        fault = served.fault((words(body) if is_chat else 0) + limit, body)
+        if scenario.raw_status is not None:
+            return await self.send(scenario.raw_status, scenario.raw_body.replace("{key}", key))
+        if (refused := refusal(scenario, body, key)) is not None:
+            stats.faults[str(refused[0])] += 1
+            return await self.send(*refused)
+        if fault:
+            stats.faults[fault] += 1
+        if fault in ("429", "500"):
+            wait = "" if scenario.wait_text else f"retry-after: {scenario.retry_after}\r\n"
+            message = scenario.wait_text or "try later"
+            return await self.send(int(fault), {"error": {"message": message}}, wait)
+        seconds = scenario.timeout if fault == "timeout" else scenario.latency
+        await asyncio.sleep(arrived + seconds - time.monotonic())
+        if fault == "timeout":
+            self.writer.transport.abort()
+            return False
+        answer = (
+            chat(served, body, broken=fault == "broken") if is_chat else embeddings(served, body)
+        )
+        if fault != "cut":
+            stats.answered[prompt_id(body, scenario.reads) if is_chat else "embeddings"] += 1
+            stats.tokens += answer["usage"]["total_tokens"]
+        return await self.send(200, answer, cut=fault == "cut")
 
-async def api(
-    served: Served,
-    is_chat: bool,
-    key: str,
-    body: dict[str, Any],
-    writer: asyncio.StreamWriter,
-    arrived: float,
-) -> bool:
-    scenario, stats = served.scenario, served.stats
-    limit = body.get("max_tokens") or body.get("max_completion_tokens") or 0
-    fault = served.fault((words(body) if is_chat else 0) + limit, body)
-    if scenario.raw_status is not None:
-        return await send(writer, scenario.raw_status, scenario.raw_body.replace("{key}", key))
-    if (refused := refusal(scenario, body, key)) is not None:
-        stats.faults[str(refused[0])] += 1
-        return await send(writer, *refused)
-    if fault:
-        stats.faults[fault] += 1
-    if fault in ("429", "500"):
-        wait = "" if scenario.wait_text else f"retry-after: {scenario.retry_after}\r\n"
-        message = scenario.wait_text or "try later"
-        return await send(writer, int(fault), {"error": {"message": message}}, wait)
-    seconds = scenario.timeout if fault == "timeout" else scenario.latency
-    answer = chat(served, body, broken=fault == "broken") if is_chat else embeddings(served, body)
-    await asyncio.sleep(arrived + seconds - time.monotonic())
-    if fault == "timeout":
-        writer.transport.abort()
-        return False
-    if fault != "cut":
-        by_prompt = prompt_digest if scenario.reads else prompt_id
-        stats.answered[by_prompt(body) if is_chat else "embeddings"] += 1
-        stats.tokens += answer["usage"]["total_tokens"]
-        stats.seconds += time.monotonic() - arrived
-    return await send(writer, 200, answer, cut=fault == "cut")
-
-
-async def send(
-    writer: asyncio.StreamWriter, status: int, body: Any, more: str = "", *, cut: bool = False
-) -> bool:
-    """Write one HTTP answer; `cut` ends the connection in the middle of the body."""
-    text = (body if isinstance(body, str) else json.dumps(body)).encode()
-    head = (
-        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\n"
-        f"{more}content-length: {len(text)}\r\n\r\n"
-    )
-    writer.write(head.encode() + (text[: len(text) // 2] if cut else text))
-    await writer.drain()
-    if cut:
-        writer.transport.close()
-    return not cut
+    async def send(self, status: int, body: Any, more: str = "", *, cut: bool = False) -> bool:
+        """Write one HTTP answer; `cut` ends the connection in the middle of the body."""
+        text = (body if isinstance(body, str) else json.dumps(body)).encode()
+        kind = f"{HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\n{more}"
+        head = f"HTTP/1.1 {status} {kind}content-length: {len(text)}\r\n\r\n"
+        self.writer.write(head.encode() + (text[: len(text) // 2] if cut else text))
+        await self.writer.drain()
+        if cut:
+            self.writer.transport.close()
+        return not cut
 
 
 async def serve() -> None:
-    server = await asyncio.start_server(Server().connection, "127.0.0.1", 0, backlog=1024)
+    server = await asyncio.start_server(
+        lambda *streams: Connection(*streams).run(), "127.0.0.1", 0, backlog=1024
+    )
     print(server.sockets[0].getsockname()[1], flush=True)  # noqa: T201
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     os._exit(0)

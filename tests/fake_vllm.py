@@ -1,8 +1,8 @@
 """A program that stands for `vllm`: `vllm --version`, and `vllm serve` with the OpenAI protocol.
 
 FAKE_VLLM is JSON: `fails` is a real log to print before exit code 1; `in_use` fails so on the first
-start; `die_after` is the number of replies after which it ends; `seconds` is the time of a start.
-Each start writes its words, its process id and that of its worker to the file `starts`.
+start; `die_after` is the number of replies after which it ends. Each start writes its words, its
+process id and that of its worker to the file `starts`.
 """
 
 import json
@@ -10,16 +10,16 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 LOGS: dict[str, str] = json.loads(Path(__file__).with_name("vllm_logs.json").read_text())
 
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    names: tuple[str, ...] = ()
+    names: list[str] = []  # noqa: RUF012
     left: float = float("inf")
 
     def _send(self, body: object, status: int = 200) -> None:
@@ -50,29 +50,24 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-def main(words: list[str], how: dict[str, object]) -> None:
+def main(words: list[str], how: dict[str, Any]) -> None:
     if words == ["--version"]:
         print("INFO 10-25 13:08:40 [__init__.py:239] Automatically detected platform cuda.\n0.11.0")  # noqa: T201
         return
-    flags = dict(word.lstrip("-").partition("=")[::2] for word in words if word.startswith("--"))
-    names = tuple(words[words.index("--served-model-name") + 1 :])
-    worker = subprocess.Popen(["sleep", "600"])
-    starts = Path(str(how["starts"]))
-    n_before = len(starts.read_text().splitlines()) if starts.exists() else 0
+    worker, starts = subprocess.Popen(["sleep", "600"]), Path(how["starts"])
+    is_first = not starts.exists()
     with starts.open("a") as file:
-        row = {"words": words, "pids": [os.getpid(), worker.pid]}
-        file.write(json.dumps(row) + "\n")
+        file.write(json.dumps({"words": words, "pids": [os.getpid(), worker.pid]}) + "\n")
     print("VLLM_API_KEY is", os.environ.get("VLLM_API_KEY"), flush=True)  # noqa: T201
-    fails = how.get("fails") if n_before or not how.get("in_use") else "port"
-    if fails:
-        print(LOGS[str(fails)], flush=True)  # noqa: T201
+    if fails := "port" if how.get("in_use") and is_first else how.get("fails"):
+        print(LOGS[fails], flush=True)  # noqa: T201
         sys.exit(1)
-    time.sleep(float(str(how.get("seconds", 0))))
-    Handler.names, Handler.left = names, float(str(how.get("die_after", "inf")))
-    signal.signal(
-        signal.SIGTERM, lambda *_: os._exit(0)
-    )  # leaves its worker behind, as a crash does
-    ThreadingHTTPServer(("127.0.0.1", int(flags["port"])), Handler).serve_forever()
+    Handler.names = words[words.index("--served-model-name") + 1 :]
+    Handler.left = how.get("die_after", Handler.left)
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # as a crash, it leaves its worker behind
+    (port,) = (word for word in words if word.startswith("--port="))
+    address = "127.0.0.1", int(port.partition("=")[2])
+    ThreadingHTTPServer(address, Handler).serve_forever()
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ import pytest
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
 from graphrag_bench.errors import UserError
 
+pytestmark = [pytest.mark.real, pytest.mark.slow]
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "ada", "river", "founded", "the"]
 
 
 def tiny(folder: Path, n_labels: int = 1, seed: int = 0) -> str:
-    """A cross-encoder with random weights and ten words."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 
@@ -28,18 +28,15 @@ def tiny(folder: Path, n_labels: int = 1, seed: int = 0) -> str:
     return str(folder)
 
 
-@pytest.mark.real
-@pytest.mark.slow
 def test_pairs_are_scored_and_identities_depend_on_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = CrossEncoder(tiny(tmp_path / "one"), device="cpu")
     passages = ["ada founded the river", "the river", "who"]
-    (scores,) = model.scores(["who founded"], [passages])
+    questions = ["who", "who founded", "the ada river"]
+    (scores,) = model.scores(questions[1:2], [passages])
     assert scores.dtype == np.float64 and len(set(scores.round(6).tolist())) == 3
-    none, again, other = model.scores(
-        ["who", "who founded", "the ada river"], [[], passages, passages]
-    )
+    none, again, other = model.scores(questions, [[], passages, passages])
     assert len(none) == 0 and np.array_equal(again, scores)
     assert not np.allclose(other, scores)
     monkeypatch.setattr(CrossEncoder, "_on_device", True)
@@ -49,7 +46,7 @@ def test_pairs_are_scored_and_identities_depend_on_content(
         lambda pairs, **settings: sizes.append((len(pairs), settings["batch_size"]))
         or predict(pairs, **settings),
     )  # fmt: skip
-    pooled = model.scores(["who", "who founded", "the ada river"], [[], passages, passages[:2]])
+    pooled = model.scores(questions, [[], passages, passages[:2]])
     assert sizes == [(5, 256)]
     for one, alone in zip(pooled, ([], scores, other[:2]), strict=True):
         assert one == pytest.approx(alone, abs=1e-5)
@@ -62,12 +59,8 @@ def test_pairs_are_scored_and_identities_depend_on_content(
     assert model.scores([], []) == []
 
 
-@pytest.mark.real
-@pytest.mark.slow
 def test_models_that_cannot_rerank_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cross_encoder.model"):
-        CrossEncoder().scores(["who"], [["ada"]])
-    with pytest.raises(UserError, match="3 scores"):
-        CrossEncoder(tiny(tmp_path / "three", 3), device="cpu").scores(["who"], [["ada"]])
-    with pytest.raises(UserError, match="none"):
-        CrossEncoder(str(tmp_path / "none")).scores(["who"], [["ada"]])
+    three, none = tiny(tmp_path / "three", 3), str(tmp_path / "none")
+    for model, problem in (("", "cross_encoder.model"), (three, "3 scores"), (none, "none")):
+        with pytest.raises(UserError, match=problem):
+            CrossEncoder(model, device="cpu").scores(["who"], [["ada"]])

@@ -9,34 +9,23 @@ from graphrag_bench import fingerprint
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 
 FILES = {
-    "modules.json": "[]",
-    "config.json": '{"hidden_size": 3}',
-    "model.safetensors": "weights",
-    "tokenizer.json": "words",
-    "vocab.txt": "one\ntwo",
-    "1_Pooling/config.json": '{"word_embedding_dimension": 3, "pooling_mode_mean_tokens": true}',
-    "2_Normalize/config.json": "{}",
+    "modules.json": ("[]", "{}"),
+    "config.json": ('{"hidden_size": 3}', '{"hidden_size": 4}'),
+    "model.safetensors": ("weights", "weightx"),
+    "tokenizer.json": ("words", "wordx"),
+    "vocab.txt": ("one\ntwo", "one\ntwx"),
+    "1_Pooling/config.json": ('{"word_embedding_dimension": 3}', '{"word_embedding_dimension": 4}'),
+    "2_Normalize/config.json": ("{}", "[]"),
 }
-CHANGED = {
-    "modules.json": "{}",
-    "config.json": '{"hidden_size": 4}',
-    "1_Pooling/config.json": '{"word_embedding_dimension": 3, "pooling_mode_mean_tokens": null}',
-    "2_Normalize/config.json": "[]",
-}
-"""Other contents for files that must stay JSON."""
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    fingerprint._cached_digest.cache_clear()
-    return tmp_path / "cache" / "graphrag-bench" / "weights.json"
+"""For each file of a model, its text and another text of the same length."""
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    fingerprint._cached_digest.cache_clear()
     path = tmp_path / "models" / "mine"
-    for name, text in FILES.items():
+    for name, (text, _) in FILES.items():
         (path / name).parent.mkdir(parents=True, exist_ok=True)
         (path / name).write_text(text)
     return path
@@ -46,38 +35,26 @@ def identity(folder: Path) -> str:
     return SentenceEmbedder(str(folder)).identity
 
 
-def test_each_file_of_a_model_changes_its_identity(folder: Path) -> None:
-    for name in FILES:
-        before = identity(folder)
-        stored = (folder / name).read_text()
-        other = CHANGED.get(name) or stored[:-1] + "x"  # as long as before
-        (folder / name).write_text(other)
-        assert identity(folder) != before
-        (folder / name).write_text(stored)
-        assert identity(folder) == before
-
-
-def test_the_identity_does_not_depend_on_the_path(
+def test_each_file_of_a_model_changes_its_identity_but_not_its_path(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = tmp_path / "elsewhere" / "mine"
-    shutil.copytree(folder, other)
-    assert identity(other) == identity(folder)
-    assert str(tmp_path) not in identity(folder)
+    before = identity(folder)
+    for name, (text, other) in FILES.items():
+        (folder / name).write_text(other)
+        assert identity(folder) != before
+        (folder / name).write_text(text)
+        assert identity(folder) == before
+    assert identity(shutil.copytree(folder, tmp_path / "elsewhere" / "mine")) == before
     monkeypatch.chdir(folder.parent)
-    assert SentenceEmbedder("mine").identity == identity(folder)
-
-
-def test_a_hub_model_is_known_by_its_name_and_revision() -> None:
-    identity = SentenceEmbedder("lab/model", "abc").identity
-    assert identity.startswith("sentence-transformers:lab/model@abc:hub")
+    assert SentenceEmbedder("mine").identity == before and str(tmp_path) not in before
+    hub = SentenceEmbedder("lab/model", "abc").identity
+    assert hub.startswith("sentence-transformers:lab/model@abc:hub")
 
 
 def test_digests_of_files_are_shared_by_processes(
-    folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = []
-    digest = fingerprint.file_digest
+    read, digest = [], fingerprint.file_digest
     monkeypatch.setattr(fingerprint, "file_digest", lambda p: read.append(p.name) or digest(p))
     result = identity(folder)
     assert sorted(read) == sorted(Path(name).name for name in FILES)

@@ -17,17 +17,14 @@ def test_the_default_tokenizer_follows_from_the_models_name() -> None:
         ("qwen3:8b:0a1b", "cl100k (stand-in)"),
     ):
         assert tokenizer_of(None, model).identity == identity
-
-
-def test_an_unknown_tokenizer_is_an_error() -> None:
     for setting in ("cl100", "hf:", 7):
         with pytest.raises(UserError, match=f"llm.tokenizer={setting}"):
             tokenizer_of(setting, "gpt-4o")
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A tokenizer of words that cuts after two and adds a mark in front."""
+def test_a_tokenizer_file_counts_whole_texts_and_is_known_by_name_and_content(
+    tmp_path: Path,
+) -> None:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
     words = Tokenizer(models.WordLevel({"[S]": 0, "a": 1, "b": 2, "?": 3}, unk_token="?"))
@@ -35,20 +32,12 @@ def folder(tmp_path: Path) -> Path:
     words.post_processor = processors.TemplateProcessing("[S] $A", special_tokens=[("[S]", 0)])
     words.enable_truncation(2)
     words.enable_padding(length=9)
-    (tmp_path / "mine").mkdir()
-    words.save(str(tmp_path / "mine" / "tokenizer.json"))
-    return tmp_path / "mine"
-
-
-def test_a_tokenizer_file_counts_whole_texts_without_special_tokens(folder: Path) -> None:
-    for path in (folder, folder / "tokenizer.json"):
+    file = tmp_path / "mine" / "tokenizer.json"
+    file.parent.mkdir()
+    words.save(str(file))
+    for path in (file.parent, file):
         assert tokenizer_of(f"hf:{path}", "").count("a b c a") == 4
-
-
-def test_the_identity_is_the_name_and_the_content(folder: Path) -> None:
-    identity = HuggingFace(str(folder)).identity
-    assert identity.startswith("hf:mine@")
-    assert str(folder.parent) not in identity
-    file = folder / "tokenizer.json"
+    identity = HuggingFace(str(file.parent)).identity
+    assert identity.startswith("hf:mine@") and str(tmp_path) not in identity
     file.write_text(file.read_text().replace('"b": 2', '"c": 2'))
-    assert HuggingFace(str(folder)).identity != identity
+    assert HuggingFace(str(file.parent)).identity != identity

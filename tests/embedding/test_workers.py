@@ -32,6 +32,8 @@ def test_worker_processes_tag_like_one_process(tmp_path: Path) -> None:
         assert cached == list(inner.sentences(texts))
     assert list(caches[0].rows()) == list(caches[1].rows())
     assert len(list(caches[0].rows())) == 300
+    with pytest.raises(UserError, match="nlp_workers"):  # a killed worker
+        list(Workers(2).map(os._exit, [9, 9]))
 
 
 class Here(Workers):
@@ -51,11 +53,6 @@ def test_short_lists_start_no_process_and_a_worker_with_another_model_is_an_erro
     few.how = replace(tagger(inner, "toy_runs.Capitals").how, identity="of another version")
     with pytest.raises(UserError, match="another version"):
         list(few.sentences(TEXTS))
-
-
-def test_a_killed_worker_is_an_error() -> None:
-    with pytest.raises(UserError, match="nlp_workers"):
-        list(Workers(2).map(os._exit, [9, 9]))
 
 
 def test_workers_embed_like_one_process() -> None:

@@ -44,55 +44,45 @@ def store(path):
     store.close()
 
 
-def text(outcomes):
-    return [outcome.text for outcome in outcomes]
+def complete(model, store, *prompts):
+    return model.attached(store=store).complete(prompts, max_tokens=5)
+
+
+def name(model, store, chat):
+    llm = model.attached(store=store)
+    return ask(llm, chat("city"), City, max_tokens=5, purpose="p", fallback=City(name="-")).name
 
 
 def test_a_cached_reply_is_not_requested_again_even_a_cut_one(store, chat):
-    model = Scripted(
-        [("a", "x"), ("b", Completion("y", prompt_tokens=1, completion_tokens=5, finish="length"))]
-    )
-    prompts = [chat("a"), chat("b")]
-    first = model.attached(store=store).complete(prompts, max_tokens=5)
-    llm = model.attached(store=store)
-    again = llm.complete(prompts, max_tokens=5)
-    assert text(first) == text(again) == ["x", "y"] and len(model.prompts) == 2
+    cut = Completion("y", prompt_tokens=1, completion_tokens=5, finish="length")
+    model = Scripted([("a", "x"), ("b", cut)])
+    first, again = [complete(model, store, chat("a"), chat("b")) for _ in range(2)]
+    assert [one.text for one in first + again] == ["x", "y"] * 2 and len(model.prompts) == 2
     assert [one.cached for one in first + again] == [False, False, True, True]
     assert again[0].seconds == 0 and again[0].prompt_tokens == first[0].prompt_tokens
-    assert llm.meter.usage.truncated == 1
+    assert again[1].finish == "length"
 
 
 def test_a_read_only_cache_returns_replies_and_stores_none(store, chat):
     model = Scripted({"could not be read": "no", "city": "no", "": "x"})
-    model.attached(store=store).complete([chat("a")], max_tokens=5)
-    llm = model.attached(store=Cache(store.path, reading=True))
-    assert ask(llm, chat("city"), City, max_tokens=5, purpose="p", fallback=City(name="-"))
+    complete(model, store, chat("a"))
+    reading = Cache(store.path, reading=True)
+    assert name(model, reading, chat) == "-"
     for text, n_calls in (("a", 3), ("b", 4), ("b", 5)):
-        llm.complete([chat(text)], max_tokens=5)
+        complete(model, reading, chat(text))
         assert len(model.prompts) == n_calls
     assert len(list(store.rows())) == 1
 
 
-def test_only_unreadable_replies_are_requested_again(store, chat):
-    replies = iter(["?", "?", "?", '{"name": "Rome"}'])
+def test_only_unreadable_replies_and_failures_are_requested_again(store, chat):
+    replies = iter(["?", "?", "?", '{"name": "Rome"}', *[CallFailed("content_filter", "no")] * 2])
     model = Scripted(answer=lambda prompt: next(replies))
-
-    def city():
-        llm = model.attached(store=store)
-        return ask(llm, chat("a"), City, max_tokens=5, purpose="p", fallback=City(name="-")).name
-
-    assert [city(), city(), city()] == ["-", "Rome", "Rome"]
+    assert [name(model, store, chat) for _ in range(3)] == ["-", "Rome", "Rome"]
     assert len(model.prompts) == 4
-
-
-def test_failures_are_stored_and_requested_again(store, chat):
-    model = Scripted([("", CallFailed("content_filter", "no"))])
     for _ in range(2):
-        (failed,) = model.attached(store=store).complete([chat("a")], max_tokens=5)
-        assert failed.reason == "content_filter"
-    assert len(model.prompts) == 2
-    (row,) = store.rows()
-    assert (row.verdict, row.reason) == ("failed", "content_filter")
+        assert complete(model, store, chat("a"))[0].reason == "content_filter"
+    (row,) = (row for row in store.rows() if row.verdict == "failed")
+    assert row.reason == "content_filter" and len(model.prompts) == 6
 
 
 def test_concurrent_calls_with_one_prompt_send_one_request(store, chat):
@@ -101,8 +91,8 @@ def test_concurrent_calls_with_one_prompt_send_one_request(store, chat):
         return "x"
 
     model = Scripted(answer=slow, concurrency=8)
-    replies = model.attached(store=store).complete([chat("a")] * 8, max_tokens=5)
-    assert text(replies) == ["x"] * 8 and len(model.prompts) == 1
+    replies = complete(model, store, *[chat("a")] * 8)
+    assert [one.text for one in replies] == ["x"] * 8 and len(model.prompts) == 1
     assert sum(not one.cached for one in replies) == 1
 
 
@@ -111,11 +101,11 @@ def test_the_reply_that_another_process_stored_first_is_returned(store, chat):
 
     def answer(prompt):
         if (reply := next(replies)) == "late":
-            model.attached(store=Cache(store.path)).complete([prompt], max_tokens=5)
+            complete(model, Cache(store.path), prompt)
         return reply
 
     model = Scripted(answer=answer)
-    (reply,) = model.attached(store=store).complete([chat("a")], max_tokens=5)
+    (reply,) = complete(model, store, chat("a"))
     assert reply.text == "first" and not reply.cached
 
 
@@ -141,17 +131,11 @@ def test_a_readable_reply_stays_and_an_unreadable_one_is_replaced(path):
 
 
 def test_files_of_other_programs_and_versions_are_refused_unchanged(path):
-    for script, name in (
-        ("CREATE TABLE songs (title TEXT)", "another program"),
-        (
-            f"CREATE TABLE cache (key TEXT); PRAGMA application_id={APPLICATION}; "
-            "PRAGMA user_version=3",
-            "another version",
-        ),
-    ):
+    old = f"PRAGMA application_id={APPLICATION}; PRAGMA user_version=3"
+    for script in ("CREATE TABLE songs (title TEXT)", f"CREATE TABLE cache (key TEXT); {old}"):
         _script(path, script)
         before = path.read_bytes()
-        with pytest.raises(UserError, match=name):
+        with pytest.raises(UserError, match="another"):
             Cache(path)
         assert path.read_bytes() == before
         path.unlink()
@@ -160,19 +144,17 @@ def test_files_of_other_programs_and_versions_are_refused_unchanged(path):
         Cache(path)
 
 
-def test_a_write_error_stops_the_run(path):
-    cache = Cache(path)
-    _script(path, "DROP TABLE cache")
+def test_a_write_error_stops_the_run(store):
+    _script(store.path, "DROP TABLE cache")
     with pytest.raises(RunStopped, match="replies.sqlite"):
-        cache.put(REPLY)
+        store.put(REPLY)
 
 
 def test_processes_can_create_the_cache_at_the_same_time(path):
-    every = [get_context("fork").Process(target=Cache, args=[path]) for _ in range(4)]
-    for process in every:
-        process.start()
-    for process in every:
-        process.join()
+    fork = get_context("fork").Process
+    every = [fork(target=Cache, args=[path]) for _ in range(4)]
+    for work in (fork.start, fork.join):
+        list(map(work, every))
     assert [process.exitcode for process in every] == [0] * 4
 
 
@@ -190,7 +172,6 @@ def test_a_signal_while_a_call_is_submitted_waits_for_its_reply(store, chat, mon
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
-    model = Scripted(answer=late, concurrency=2).attached(store=store)
     with pytest.raises(KeyboardInterrupt):
-        model.complete([chat("a"), chat("b")], max_tokens=5)
+        complete(Scripted(answer=late, concurrency=2), store, chat("a"), chat("b"))
     assert [row.text for row in store.rows()] == ["late"]

@@ -9,7 +9,7 @@ import pytest
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
-from graphrag_bench.llm.ledger import Budget, Ledger, Spending, read_ledger, sums
+from graphrag_bench.llm.ledger import Budget, Ledger, LedgerLine, Spending, read_ledger, sums
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.scripted import Scripted
 
@@ -23,7 +23,6 @@ FAILED.retries, FAILED.seconds = 2, 3.0
 
 
 def ledger_of(folder: Path, *outcomes: Completion | CallFailed) -> Path:
-    folder.mkdir(exist_ok=True)
     ledger = Ledger(folder / "ledger.jsonl")
     log = ledger.logger("answer", "answer.direct", "q1")
     for outcome in outcomes:
@@ -34,9 +33,8 @@ def ledger_of(folder: Path, *outcomes: Completion | CallFailed) -> Path:
 def test_a_ledger_sums_paid_cached_and_failed_calls(tmp_path):
     path = ledger_of(tmp_path, PAID, CACHED, FAILED)
     line, *_ = read_ledger(path)
-    where = (line.stage, line.step, line.item, line.outcome)
-    assert where == ("answer", "answer.direct", "q1", "stop")
-    assert (line.model, line.seconds, line.retries, line.cached) == ("m", 2.0, 1, False)
+    paid = {**OF_M, "seconds": 2.0, "retries": 1}
+    assert line == LedgerLine("answer", "answer.direct", "q1", "stop", **paid)
     total = sums(list(read_ledger(path)))
     for name, *expected in (("paid", 2, 17, 0.6, 3), ("cached", 1, 10, 0.5, 0)):
         values = [total[name][of] for of in ("calls", "prompt_tokens", "usd", "retries")]
@@ -54,20 +52,17 @@ def test_an_incomplete_line_is_skipped(tmp_path):
 
 
 def test_a_call_waits_for_running_calls_to_free_budget():
-    budget = Budget(tokens=100)
-    admitted = threading.Event()
+    budget, admitted = Budget(tokens=100), threading.Event()
 
     def wait() -> None:
         with budget.reserve(Spending(50)):
             admitted.set()
 
     with budget.reserve(Spending(80)) as spend:
-        thread = threading.Thread(target=wait)
-        thread.start()
+        threading.Thread(target=wait).start()
         assert not admitted.wait(0.05)
         spend(Completion("", prompt_tokens=6, completion_tokens=4))
-    thread.join(2)
-    assert admitted.is_set() and budget.spent.tokens == 10
+    assert admitted.wait(2) and budget.spent.tokens == 10
 
 
 def test_cached_and_unpaid_calls_cost_nothing(tmp_path, chat):

@@ -7,7 +7,6 @@ from pydantic import BaseModel
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm import local
-from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.calls import CallFailed, Completion
 from graphrag_bench.llm.local import Local
 from graphrag_bench.llm.structured import ask
@@ -40,33 +39,20 @@ def test_a_package_that_cannot_be_loaded_is_not_called_missing(tmp_path, monkeyp
         Local(str(tmp_path / "m.gguf")).complete([chat("Hello")], max_tokens=5)
 
 
-@pytest.fixture(scope="module")
-def model():
-    model = Local(context=512, parallel=2, threads=1)
-    yield model
-    model.close()
-
-
 @pytest.mark.real
-def test_a_reply_follows_the_schema(model, chat, tmp_path):
-    store = Cache(tmp_path / "replies.sqlite")
-    llm = model.attached(store=store)
+def test_a_reply_follows_the_schema_and_a_prompt_longer_than_the_window_fails_alone(chat):
+    model = Local(context=512, parallel=2, threads=1)
+    llm = model.attached()
     city = ask(llm, chat("The capital of France, as JSON."), City, max_tokens=60, purpose="city")
     assert city.name and city.country
     assert (llm.meter.usage.calls, llm.meter.corrected, llm.meter.usage.truncated) == (1, 0, 0)
     assert llm.meter.replies[0].model == local.PACKAGED
-    again = ask(llm, chat("The capital of France, as JSON."), City, max_tokens=60, purpose="city")
-    assert again == city and llm.meter.replies[1].cached
-    store.close()
-
-
-@pytest.mark.real
-def test_a_prompt_longer_than_the_window_fails_alone(model, chat):
     long = "unbelievably-" * 200
     assert len(long.split()) < model.window
     failed, fine = model.complete([chat(long), chat("Say hello.")], max_tokens=5)
     assert isinstance(failed, CallFailed) and failed.reason == "context_overflow"
     assert isinstance(fine, Completion)
+    model.close()
 
 
 @pytest.mark.real

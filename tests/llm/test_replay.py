@@ -1,5 +1,7 @@
 """Replies exported to a file and replayed without a model."""
 
+from contextlib import closing
+
 import pytest
 from pydantic import BaseModel
 
@@ -26,57 +28,49 @@ class City(BaseModel):
 
 def everything(model, chat):
     """One run with a readable, an unreadable, a cut and a failed reply."""
-    cities = [
-        ask(model, chat(text), City, max_tokens=5, purpose="p", fallback=City(name="-")).name
-        for text in ("good", "bad")
-    ]
+    how = {"max_tokens": 5, "purpose": "p", "fallback": City(name="-")}
+    cities = [ask(model, chat(text), City, **how).name for text in ("good", "bad")]
     plain, failed = model.complete([chat("plain"), chat("filtered")], max_tokens=5)
     return cities, plain.text, plain.finish, failed.reason, model.meter.usage
 
 
 @pytest.fixture
 def recorded(tmp_path, chat):
-    store = Cache(tmp_path / "replies.sqlite")
-    model = Scripted(PLAN)
-    outcome = everything(model.attached(store=store), chat)
-    store.close()
-    return tmp_path / "replies.sqlite", model.identity, outcome
+    path, model = tmp_path / "replies.sqlite", Scripted(PLAN)
+    with closing(Cache(path)) as store:
+        outcome = everything(model.attached(store=store), chat)
+    return path, model.identity, outcome
 
 
-def test_a_replay_repeats_replies_and_failures(recorded, tmp_path, chat):
-    for name in ("shared.jsonl", "shared.jsonl.gz", None):
-        store, identity, outcome = recorded
-        path = tmp_path / name if name else store
-        if name:
-            assert export_rows(store, path) == 5
+def test_a_replay_repeats_replies_and_failures_and_an_unknown_prompt_stops_the_run(
+    recorded, tmp_path, chat
+):
+    store, identity, outcome = recorded
+    for path in (store, tmp_path / "shared.jsonl", tmp_path / "shared.jsonl.gz"):
+        assert path == store or export_rows(store, path) == 5
         replay = Replay(str(path))
         assert replay.identity == identity
         assert everything(replay, chat) == outcome
-
-
-def test_an_unknown_prompt_stops_the_run(recorded, chat):
-    with pytest.raises(RunStopped, match="another"):
-        Replay(str(recorded[0])).complete([chat("another")], max_tokens=5)
+        with pytest.raises(RunStopped, match="another"):
+            replay.complete([chat("another")], max_tokens=5)
 
 
 def test_a_file_with_two_models_needs_an_identity(recorded, chat):
-    store = Cache(recorded[0])
-    other = Scripted({"": "x"})
-    other.attached(store=store).complete([chat("a")], max_tokens=5)
-    store.close()
-    with pytest.raises(UserError, match="llm.identity"):
-        Replay(str(recorded[0])).complete([chat("a")], max_tokens=5)
-    (reply,) = Replay(str(recorded[0]), other.identity).complete([chat("a")], max_tokens=5)
+    path, other = recorded[0], Scripted({"": "x"})
+    with closing(Cache(path)) as store:
+        other.attached(store=store).complete([chat("a")], max_tokens=5)
+    (reply,) = Replay(str(path), other.identity).complete([chat("a")], max_tokens=5)
     assert reply.text == "x"
-    with pytest.raises(UserError, match="nobody"):
-        Replay(str(recorded[0]), "nobody").complete([chat("a")], max_tokens=5)
+    for identity, name in ((None, "llm.identity"), ("nobody", "nobody")):
+        with pytest.raises(UserError, match=name):
+            Replay(str(path), identity).complete([chat("a")], max_tokens=5)
 
 
-@pytest.mark.parametrize("line", ["{", "[1]", '{"key": 1}'])
-def test_an_error_in_an_export_names_the_line(recorded, tmp_path, line):
+def test_an_error_in_an_export_names_the_line(recorded, tmp_path):
     path = tmp_path / "shared.jsonl"
     export_rows(recorded[0], path)
-    with path.open("a") as file:
-        file.write(line + "\n")
-    with pytest.raises(UserError, match="line 7: "):
-        import_rows(path, tmp_path / "new.sqlite")
+    rows = path.read_text()
+    for line in ("{", "[1]", '{"key": 1}'):
+        path.write_text(f"{rows}{line}\n")
+        with pytest.raises(UserError, match="line 7: "):
+            import_rows(path, tmp_path / "new.sqlite")

@@ -2,7 +2,6 @@
 
 import logging
 import pickle
-import socket
 import threading
 import time
 import traceback
@@ -40,7 +39,7 @@ def test_server_errors_are_retried_after_the_stated_wait(fake, chat):
     assert sum(one.retries for one in replies) == fake.stats(busy).faults["429"] > 0
 
 
-def test_a_wait_is_read_from_words():
+def test_a_429_is_retried_after_the_wait_in_its_text(fake, chat):
     for text, seconds in (
         ("Please try again in 1m2.5s. Visit billing to add credits.", 62.5),
         ("Please retry after 20 seconds", 20),
@@ -50,18 +49,14 @@ def test_a_wait_is_read_from_words():
         ("You exceeded your quota. Check your plan and billing.", None),
     ):
         assert stated_wait(text) == seconds
-
-
-def test_a_429_is_retried_after_the_wait_in_its_text(fake, chat):
-    text = "Quota exceeded, please try again in 1.2s, or visit billing."
+    text = "Quota exceeded, please try again in 0.7s, or visit billing."
     url = fake.scenario(shares={"429": 0.5}, wait_text=text, seed=1)
     began, answer = time.monotonic(), ask(client(url), chat("x"))
-    assert answer.retries > 0 and time.monotonic() - began >= 1.2 * answer.retries
+    assert answer.retries > 0 and time.monotonic() - began >= 0.7 * answer.retries
 
 
 def test_calls_fail_after_the_last_retry(fake, chat):
-    url = fake.scenario(fail_word="bad", retry_after=0.01)
-    model = client(url, retries=3)
+    model = client(fake.scenario(fail_word="bad", retry_after=0.01), retries=3)
     with pytest.raises(RunStopped, match="accepted no call"):
         ask(model, chat("bad"))
     model.server._stopped_at = 0.0
@@ -71,7 +66,7 @@ def test_calls_fail_after_the_last_retry(fake, chat):
     assert "4 attempts" in str(failed) and "HTTP 500" in str(failed)
 
 
-def test_errors_of_account_model_and_address_stop_the_run(fake, chat):
+def test_errors_of_account_model_and_address_and_a_missing_server_stop_the_run(fake, chat):
     for scenario, message in (
         ({"models": ["other"]}, "'fake'.*base_url"),
         ({"raw_status": 402, "raw_body": '{"error": "pay first"}'}, "quota.*pay first"),
@@ -82,15 +77,8 @@ def test_errors_of_account_model_and_address_stop_the_run(fake, chat):
         with pytest.raises(RunStopped, match=message):
             ask(client(url), chat("x"))
         assert fake.stats(url).requests == 1
-
-
-def test_a_missing_server_stops_the_run(chat):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    model = client(f"http://127.0.0.1:{port}/v1", retries=0)
-    with pytest.raises(RunStopped, match=rf"127.0.0.1:{port}/v1.*Start it"):
-        ask(model, chat("x"))
+    with pytest.raises(RunStopped, match="127.0.0.1:9/v1.*Start it"):
+        ask(client("http://127.0.0.1:9/v1", retries=0), chat("x"))
 
 
 def test_rate_limits_are_kept(fake, chat):
@@ -98,10 +86,10 @@ def test_rate_limits_are_kept(fake, chat):
     limits = {"concurrency": 8, "requests_per_minute": 12, "tokens_per_minute": 400}
     model = client(url, limits=limits)
     model.server.limiter.minute = 0.9  # requests may be half a second on their way
-    model.complete([chat(f"#{n} " + "word " * (n % 20)) for n in range(30)], max_tokens=10)
+    model.complete([chat(f"#{n} " + "word " * (n % 20)) for n in range(20)], max_tokens=10)
     stats = fake.stats(url)
     assert stats.most_requests <= 12 and stats.most_tokens <= 400
-    assert stats.answered.total() == 30 and not stats.faults
+    assert stats.answered.total() == 20 and not stats.faults
     (failed,) = model.complete([chat("x")], max_tokens=500)
     assert failed.reason == "refused" and "tokens_per_minute=400" in str(failed)
 
@@ -111,15 +99,14 @@ def test_after_a_signal_running_calls_end_and_no_call_starts(fake, chat, monkeyp
     url = fake.scenario(latency=0.3)
     model = client(url, limits={"concurrency": 4})
     ask(model, chat("#0"))
-    timer = threading.Timer(0.1, terminal._STOPPING.set)
-    timer.start()
+    threading.Timer(0.1, terminal._STOPPING.set).start()
     with pytest.raises(KeyboardInterrupt):
         model.complete([chat(f"#{number}") for number in range(40)], max_tokens=5)
     assert fake.stats(url).answered.total() == 5
     limiter = RateLimiter(1, None)
+    limiter.admit(0)
     with pytest.raises(KeyboardInterrupt):
-        for _ in range(2):
-            limiter.admit(0)
+        limiter.admit(0)
 
 
 @pytest.fixture
@@ -141,9 +128,9 @@ def test_the_key_is_hidden_in_errors_that_echo_it(fake, chat, caplog, planted, s
     url = fake.scenario(raw_status=status, raw_body='{"error": {"message": "I saw {key}"}}')
     model = client(url, "PLANTED_KEY", retries=0)
     embedder = OpenAIEmbedder("fake", 8, url, "PLANTED_KEY", retries=0)
-    for ask_for in (lambda: ask(model, chat("x")), lambda: embedder.encode(["x"], kind="passage")):
+    for call in (lambda: ask(model, chat("x")), lambda: embedder.encode(["x"], kind="passage")):
         with pytest.raises((RunStopped, CallFailed)) as raised:
-            ask_for()
+            call()
         shown = everything_shown(raised.value) + caplog.text + repr(vars(model.server))
         assert KEY not in shown
         assert "<api key>" in str(raised.value)
@@ -154,13 +141,11 @@ def test_the_key_is_sent_and_hidden_in_a_repr(fake, chat, planted, monkeypatch):
     model = client(url, "PLANTED_KEY")
     assert ask(model, chat("x")).text
     assert KEY not in repr(model.server.key)
-    monkeypatch.setenv("PLANTED_KEY", f"{KEY}\n{KEY}")
-    with pytest.raises(UserError, match="PLANTED_KEY") as raised:
-        ask(client(url, "PLANTED_KEY"), chat("x"))
-    assert KEY not in everything_shown(raised.value)
-    monkeypatch.delenv("PLANTED_KEY")
-    with pytest.raises(UserError, match="PLANTED_KEY"):
-        ask(client(url, "PLANTED_KEY"), chat("x"))
+    for value in (f"{KEY}\n{KEY}", ""):
+        monkeypatch.setenv("PLANTED_KEY", value)
+        with pytest.raises(UserError, match="PLANTED_KEY") as raised:
+            ask(client(url, "PLANTED_KEY"), chat("x"))
+        assert KEY not in everything_shown(raised.value)
 
 
 def test_a_failure_can_be_pickled():

@@ -61,31 +61,41 @@ def made(tmp_path: Path) -> Any:
         model.close()
 
 
-def gone(pids: list[int], seconds: float = 8.0) -> bool:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and any(Path(f"/proc/{pid}").exists() for pid in pids):
+def gone(start: dict[str, Any], seconds: float = 8.0) -> bool:
+    processes, until = [Path(f"/proc/{pid}") for pid in start["pids"]], time.monotonic() + seconds
+    while any(one.exists() for one in processes) and time.monotonic() < until:
         time.sleep(0.02)
-    return not any(Path(f"/proc/{pid}").exists() for pid in pids)
+    return not any(one.exists() for one in processes)
 
 
-def test_it_starts_at_the_first_call_and_ends_with_its_workers(program, made, chat, tmp_path,
-                                                               monkeypatch):  # fmt: skip
+def test_it_starts_at_the_first_call_on_a_free_port_and_ends_with_its_workers(
+    program, made, chat, tmp_path, monkeypatch
+):
     monkeypatch.setenv("VLLM_API_KEY", "planted-key")
-    starts = program()
-    model = made(revision="abc", dtype="half", window=4096, args=["--quantization=awq"])
+    starts, store = program(in_use=True), Cache(tmp_path / "replies.sqlite")
+    how = {"revision": "abc", "dtype": "half", "window": 4096, "args": ["--quantization=awq"]}
+    model = made(**how)
     assert model.identity and not (tmp_path / "starts.jsonl").exists()
-    replies = model.attached().complete([chat(f"{n}") for n in range(40)], max_tokens=5)
-    assert [one.text for one in replies] == ["Paris"] * 40
-    assert {one.model for one in replies} == {NAME}
-    (start,) = starts()
+    prompts = [chat(f"{n}") for n in range(40)]
+    replies = model.attached(store=store).complete(prompts, max_tokens=5)
+    assert {(one.text, one.model) for one in replies} == {("Paris", NAME)}
+    failed, start = starts()
     assert start["words"][:3] == ["serve", NAME, "--quantization=awq"]
     assert {"--enable-prefix-caching", "--revision=abc", "--dtype=half", "--max-model-len=4096",
             "--host=127.0.0.1"} < set(start["words"])  # fmt: skip
+    (port,) = (word for word in start["words"] if word.startswith("--port="))
+    assert port not in failed["words"]
     assert (tmp_path / "vllm.log").read_text() == "VLLM_API_KEY is None\n"
     model.close()
-    assert gone(start["pids"])
+    assert gone(start)
     assert isinstance(model.complete([chat("again")], max_tokens=5)[0], Completion)
-    assert len(starts()) == 2
+    assert len(starts()) == 3
+    monkeypatch.setenv("PATH", "/nowhere")
+    stored = made(version="0.11.0", **how).attached(store=store)
+    assert stored.complete(prompts[:1], max_tokens=5)[0].cached
+    with pytest.raises(UserError, match="pip install vllm"):
+        made().identity  # noqa: B018
+    store.close()
 
 
 def test_it_ends_when_the_process_is_killed(program, tmp_path):
@@ -100,9 +110,9 @@ def test_it_ends_when_the_process_is_killed(program, tmp_path):
     ) as process:
         assert process.stdout is not None and process.stdout.readline() == "served\n"
         (start,) = starts()
-        assert not gone(start["pids"], 0.1)
+        assert not gone(start, 0.1)
         process.send_signal(signal.SIGKILL)
-    assert gone(start["pids"])
+    assert gone(start)
 
 
 def test_a_failed_start_is_one_line_for_all_waiting_calls(program, made, chat, tmp_path):
@@ -112,8 +122,7 @@ def test_a_failed_start_is_one_line_for_all_waiting_calls(program, made, chat, t
     message = str(failed.value)
     assert all(word in message for word in ("CUDA out of memory", NAME, str(tmp_path / "vllm.log")))
     assert "\n" not in message and "pid=" not in message
-    (start,) = starts()
-    assert gone(start["pids"])
+    assert gone(*starts())
 
 
 CAUSES = {
@@ -134,30 +143,22 @@ def test_the_cause_of_a_failed_start_is_read_from_its_log(made, tmp_path):
         assert all(word in model._cause() for word in words.split("; ")), log
 
 
-def test_a_port_taken_by_another_program_is_replaced(program, made, chat):
-    starts = program(in_use=True)
-    assert isinstance(made().complete([chat("x")], max_tokens=5)[0], Completion)
-    ports = [word for start in starts() for word in start["words"] if word.startswith("--port=")]
-    assert len(set(ports)) == 2
-
-
 def test_a_server_that_ends_is_named_with_its_cause(program, made, chat):
     program(die_after=0)
     with pytest.raises(ServerFailed, match="CUDA out of memory"):
         made().complete([chat("x")], max_tokens=5)
 
 
-def test_the_identity_has_all_that_changes_a_reply(program, tmp_path):
+def test_the_identity_has_all_that_changes_a_reply_and_wrong_flags_are_refused(program, tmp_path):
     def identity(**settings: Any) -> str:
         return Vllm(**{"model": NAME, "version": "0.11.0", **settings}).identity
 
     program()
-    base = identity()
-    assert base == Vllm(NAME).identity
+    base = Vllm(NAME).identity  # the program tells its version
     assert base.startswith(f"{NAME}:") and base.endswith(":vllm-0.11.0")
     same = {"window": 99, "parallel": 2, "timeout": 1.0,
             "args": ["--gpu-memory-utilization=0.5", "--tensor-parallel-size=2"]}  # fmt: skip
-    assert {identity(**{name: value}) for name, value in same.items()} == {base}
+    assert {identity(), *(identity(**{name: value}) for name, value in same.items())} == {base}
     other = {"model": "b", "revision": "c", "dtype": "half", "version": "0.12.0",
              "args": ["--quantization=awq"], "decoding": {"seed": 1}}  # fmt: skip
     one_changed = {identity(**{name: value}) for name, value in other.items()}
@@ -166,23 +167,6 @@ def test_the_identity_has_all_that_changes_a_reply(program, tmp_path):
     stored = identity(model=str(weights))
     (weights / "config.json").write_text("[]")
     assert stored.startswith("weights:") and identity(model=str(weights)) != stored
-
-
-def test_without_the_program_its_version_is_enough_for_stored_replies(
-    program, made, chat, tmp_path, monkeypatch
-):
-    starts = program()
-    store = Cache(tmp_path / "replies.sqlite")
-    made().attached(store=store).complete([chat("x")], max_tokens=5)
-    monkeypatch.setenv("PATH", "/nowhere")
-    (again,) = made(version="0.11.0").attached(store=store).complete([chat("x")], max_tokens=5)
-    assert again.cached and len(starts()) == 1
-    with pytest.raises(UserError, match="pip install vllm"):
-        made().identity  # noqa: B018
-    store.close()
-
-
-def test_wrong_flags_are_refused():
     for args in (["--api-key=x"], ["quantization=awq"]):
         with pytest.raises(UserError, match=r"llm\.args"):
             Vllm(NAME, args=args)
@@ -200,13 +184,7 @@ def test_a_run_logs_into_its_folder(program, home):
 @pytest.mark.slow
 def test_doctor_checks_a_model_and_ends_it(program):
     starts = program()
-    settings = [
-        "llm=vllm",
-        f"llm.model={NAME}",
-        "embedder=hashing",
-        "nlp._target_=toy_runs.Capitals",
-    ]
-    checks = check_models(check_settings(compose_settings(settings)))
+    words = ["llm=vllm", f"llm.model={NAME}", "embedder=hashing", "nlp._target_=toy_runs.Capitals"]
+    checks = check_models(check_settings(compose_settings(words)))
     assert [one.passed for one in checks if one.part == "llm"] == [True, True]
-    (start,) = starts()
-    assert gone(start["pids"])
+    assert gone(*starts())
