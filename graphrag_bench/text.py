@@ -202,6 +202,15 @@ def short(text: str, n_characters: int = 60) -> str:
     return line if whole else line[: n_characters - 3] + "..."
 
 
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1.
+
+    >>> counted(1, "LLM call"), counted(2, "token")
+    ('1 LLM call', '2 tokens')
+    """
+    return f"{n} {noun}" + "s" * (n != 1)
+
+
 def brief(value: object) -> str:
     """Return a short `repr` of a dataclass. Long texts are cut. Collections show their size."""
     parts = []

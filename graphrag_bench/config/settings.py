@@ -11,6 +11,7 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.llm.settings import check_variable
 from graphrag_bench.prompts import FormName, Regime
 from graphrag_bench.terminal import refuse_secrets
+from graphrag_bench.text import counted
 
 T = TypeVar("T", bound=BaseModel)
 Profile = Literal["default", "paper", "zhou2025", "upstream"]
@@ -313,7 +314,7 @@ def _checked(kind: type[T], values: Mapping[str, Any], *above: str) -> T:
         names = ".".join(part for part in path if not part.startswith(types))
         problems.setdefault(setting or f"{names}={value!r}: ", []).append(reason)
     lines = "\n".join(f"  {name}{' or '.join(each)}" for name, each in problems.items())
-    raise UserError(f"{len(problems)} invalid setting(s):\n{lines}") from None
+    raise UserError(f"{counted(len(problems), 'invalid setting')}:\n{lines}") from None
 
 
 def default_settings() -> dict[str, Any]:

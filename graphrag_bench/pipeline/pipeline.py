@@ -28,6 +28,7 @@ from graphrag_bench.pipeline.steps import (
     run_steps,
 )
 from graphrag_bench.prompts import Prompt, Regime
+from graphrag_bench.text import counted
 from graphrag_bench.values import Question, RetrievalState, slot_names
 
 STAGES = ("convert", "retrieve", "generate")
@@ -296,7 +297,7 @@ def raise_problems(problems: Sequence[str], what: str) -> None:
     """Raise one UserError with all problems, if there are any."""
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
-        raise UserError(f"{len(problems)} problem(s) in {what}:\n{lines}")
+        raise UserError(f"{counted(len(problems), 'problem')} in {what}:\n{lines}")
 
 
 @dataclass(frozen=True)

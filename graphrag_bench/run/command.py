@@ -19,6 +19,7 @@ from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import RunLocked
 from graphrag_bench.run.models import ProcessCache, key_of, process_cache
 from graphrag_bench.run.stored import EXTENT
+from graphrag_bench.text import counted
 
 NONE = "none"
 """The value `evaluation.baseline=none`, which turns off the comparison with a baseline."""
@@ -181,7 +182,8 @@ def refuse_unused(overrides: Sequence[str], experiments: Sequence[Experiment]) -
     reasons = {name: [_unused(one, name) for one in experiments] for name in names}
     lines = [f"  {name}: {every[0]}" for name, every in reasons.items() if every and all(every)]
     if lines:
-        raise UserError("\n".join([f"{len(lines)} setting(s) would have no effect:", *lines]))
+        head = f"{counted(len(lines), 'setting')} would have no effect:"
+        raise UserError("\n".join([head, *lines]))
 
 
 def _unused(experiment: Experiment, name: str) -> str:
@@ -214,9 +216,10 @@ def run_problem(metrics: Mapping[str, Any], experiment: Experiment) -> str:
     n, n_failed, n_selected = (int(metrics[name]) for name in ("n", "failed", "selected"))
     if n_failed and (n_failed == n or n_failed > settings.failures.limit * n):
         limit = f"more than failures.limit={settings.failures.limit:.0%}"
-        failed = f"{n_failed} of {n} questions failed, {'all of them' if n_failed == n else limit}"
+        why = "all of them" if n_failed == n else limit
+        failed = f"{n_failed} of {counted(n, 'question')} failed, {why}"
         file = experiment.folder.file("failures", "txt")
         return f"{title}: {failed} (see {file}). Repeat the command to retry them."
     if n < n_selected and settings.part == (1, 1):
-        return f"{title}: {n_selected - n} of {n_selected} questions were not run."
+        return f"{title}: {n_selected - n} of {counted(n_selected, 'question')} not run."
     return ""

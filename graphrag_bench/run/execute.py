@@ -23,6 +23,7 @@ from graphrag_bench.run.record import context_rows, record, timing_rows
 from graphrag_bench.run.results import results, write_references
 from graphrag_bench.run.stored import StoredRun, repeats_of
 from graphrag_bench.terminal import clean_line
+from graphrag_bench.text import counted
 from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
 from graphrag_bench.version import environment
 
@@ -186,7 +187,7 @@ def _report_failures(
         lines = (f"{step}: {kind}: {rows[0][1].message}", f"  questions: {ids}{more}", *where)
         kinds.append("\n".join(map(clean_line, lines)))
     write_whole(path, "\n\n".join(kinds) + "\n")
-    progress.say(f"{label}: {len(failed)} questions failed; see {path}")
+    progress.say(f"{label}: {counted(len(failed), 'question')} failed; see {path}")
     for kind in kinds[:_KINDS_SHOWN]:
         progress.say(kind)
 

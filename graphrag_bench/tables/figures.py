@@ -25,7 +25,7 @@ from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.tables import candidates
 from graphrag_bench.tables.candidates import Candidate, grade_of, stored_of
 from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
-from graphrag_bench.text import count_tokens
+from graphrag_bench.text import count_tokens, counted
 
 Cells = Mapping[PrintedCell, "CellEntry"]
 _SUMS = ("calls", "prompt_tokens", "completion_tokens")
@@ -227,7 +227,7 @@ class CellEntry:
 
 def count_of_runs(n_runs: int) -> str:
     """Return `1 run`, `2 runs` and so on, or "" for zero runs."""
-    return f"{n_runs} run{'s' if n_runs > 1 else ''}" if n_runs else ""
+    return counted(n_runs, "run") if n_runs else ""
 
 
 def difference(cell: PrintedCell, filled: Cells) -> str:

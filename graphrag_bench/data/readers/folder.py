@@ -17,7 +17,7 @@ from graphrag_bench.data.readers.jsonl import add_questions
 from graphrag_bench.data.rows import Rows, warn
 from graphrag_bench.errors import UserError, result_or_error
 from graphrag_bench.fingerprint import digest, file_digest
-from graphrag_bench.text import encodable
+from graphrag_bench.text import counted, encodable
 
 VERSION = 5
 """Version of the conversion of .docx and .pdf files, in the names of stored results."""
@@ -97,7 +97,7 @@ def folder_rows(folder: Path, store: Path) -> Rows:
         raise UserError(f"'{folder}' has no file that can be read:\n  {listed}")
     for what, names in (("left out", unreadable), ("read as Windows-1252 (Latin-1)", western)):
         if names:
-            warn("\n  ".join([f"{folder}: {len(names)} file(s) are {what}:", *names]))
+            warn("\n  ".join([f"{folder}: {counted(len(names), 'file')} {what}:", *names]))
     if (folder / QUESTIONS).is_file():
         add_questions(rows, folder / QUESTIONS, ids=False)
     return rows
