@@ -1,4 +1,1 @@
-"""The command line, with a module for each sub-command.
-
-Importing the package imports none of these modules.
-"""
+"""The command line, with a module for each sub-command, none of which is imported here."""

@@ -18,7 +18,6 @@ examples
 """
 
 from argparse import Namespace
-from pathlib import Path
 
 from graphrag_bench.cli.parsing import RUN, Parser, add_settings_help, runs_and_settings, wrapped
 from graphrag_bench.config.compose import compose_settings
@@ -54,8 +53,8 @@ def main(options: Namespace) -> None:
         raise UserError(f"`ablate` needs one RUN or the settings of a run, but got '{given}'.")
     if named:
         load_plugins()
-        run, home = find_run(named[0], options.home), Path(options.home)
-        variants = MethodVariants.of_run(run, home, calls=options.calls)
+        run = find_run(named[0], options.home)
+        variants = MethodVariants.of_run(run, options.home, calls=options.calls)
     else:
         words = [*settings, f"paths.home={options.home}"]
         variants = MethodVariants.of_settings(compose_settings(words), calls=options.calls)
@@ -63,12 +62,10 @@ def main(options: Namespace) -> None:
     if not changes:
         show_tables([ablation.ablation(variants, options.metric)], as_json=options.json)
         return
-    before, _ = variants.retrieve(variants.experiment)
+    before = variants.whole(options.metric)
     after, failures = variants.retrieve(variants.make(*changes))
-    ablation.check_metric(options.metric, before)
-    scopes = {question.id: question.scope for question in variants.questions}
     caption = f"A: {variants.experiment.method.title}, B: {', '.join(map(str, changes))}"
-    show_tables([difference_table(caption, before, after, scopes)], as_json=options.json)
+    show_tables([difference_table(caption, before, after, variants.scopes)], as_json=options.json)
     if not options.json:
         flipped = flipped_line(options.metric, before, after)
         print(wrapped([flipped, *(f"! {line}" for line in failures)]))

@@ -8,7 +8,6 @@ examples
   graphrag-bench artifacts ls
   graphrag-bench artifacts export 3f2a graph.tar.gz
   graphrag-bench artifacts import graph.tar.gz --home /scratch/me
-  graphrag-bench artifacts export 3f2a graph.graphml
   graphrag-bench artifacts export 3f2a folder --form neo4j
   graphrag-bench artifacts health 3f2a
   graphrag-bench artifacts push 3f2a mira/my-graphs --with-texts
@@ -16,7 +15,6 @@ examples
   graphrag-bench artifacts verify
 """
 
-import json
 from argparse import Namespace
 from pathlib import Path
 
@@ -27,8 +25,9 @@ from graphrag_bench.artifacts.store import load_artifact
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.report.rendering import MISSING, Table, show, show_tables
+from graphrag_bench.report.rendering import MISSING, Table, show, show_json, show_tables
 from graphrag_bench.tables import hub
+from graphrag_bench.text import counted
 
 _FILE = "FILE.tar.gz for `artifacts import`, or FILE.graphml for other tools and graph.import_from"
 _REPO = "a data set repository of the Hugging Face hub, OWNER/NAME (a new repository is private)"
@@ -57,30 +56,24 @@ def declare(parser: Parser) -> None:
     parser.add_home(meaning="the folder with artifacts/, as paths.home of a run (default: .)")
 
 
-def _folder(options: Namespace) -> Path:
-    return Path(options.home) / "artifacts"
-
-
 def _list(options: Namespace) -> None:
+    folder = options.home / "artifacts"
     rows = tuple(
         (one.dataset, one.resource, str(one.recipe["builder"]).partition(".")[2], one.key,
          f"{one.n_bytes / 1e6:.1f}", f"{one.recipe.get('seconds', 0):.1f}")
-        for one in sharing.stored_artifacts(_folder(options))
+        for one in sharing.stored_artifacts(folder)
     )  # fmt: skip
     heads = ("data set", "resource", "variant", "key", "MB", "s")
-    table = Table(str(_folder(options)), heads, rows, (), texts=heads[:4])
-    show_tables([table], as_json=options.json)
+    show_tables([Table(str(folder), heads, rows, (), texts=heads[:4])], as_json=options.json)
 
 
 def _health(options: Namespace) -> None:
-    artifact = sharing.find(_folder(options), options.key)
+    artifact = sharing.find(options.home / "artifacts", options.key)
     if artifact.resource != "graph":
         raise UserError(f"{artifact.key} is not a graph, but a {artifact.resource}.")
     graph = load_artifact(Graph, artifact.folder)
-    caption = (
-        f"{artifact.path}: {graph.n_nodes} nodes, {graph.n_relationships} relationships, "
-        f"{int(graph.synonym.sum())} of them synonymy edges, {graph.n_chunks} chunks"
-    )
+    synonymy = f"{int(graph.synonym.sum())} of them synonymy edges"
+    caption = f"{artifact.path}: {_size(graph)}, {synonymy}, {counted(graph.n_chunks, 'chunk')}"
     heads = ("measure", "n", "of", "share")
     health = graph_health(graph).items()
     measured = [(name, n, whole, n / whole if whole else None) for name, (n, whole) in health]
@@ -92,28 +85,30 @@ def _health(options: Namespace) -> None:
     )
     if options.json:
         values = [dict(zip(heads, row, strict=True)) for row in measured]
-        table = {"caption": caption, "rows": values, "notes": notes}
-        print(json.dumps([table], ensure_ascii=False, indent=1))
+        show_json([{"caption": caption, "rows": values, "notes": notes}])
         return
-    rows = []
-    for *row, share in measured:
-        rows.append((*map(str, row), MISSING if share is None else f"{share:.3f}"))
-    show(Table(caption, heads, tuple(rows), notes, texts=heads[:1]))
+    rows = tuple((*map(str, row), MISSING if share is None else f"{share:.3f}")
+                 for *row, share in measured)  # fmt: skip
+    show(Table(caption, heads, rows, notes, texts=heads[:1]))
+
+
+def _size(graph: Graph) -> str:
+    return f"{counted(graph.n_nodes, 'node')}, {counted(graph.n_relationships, 'relationship')}"
 
 
 def _verify(options: Namespace) -> int:
-    folder = _folder(options)
+    folder = options.home / "artifacts"
     states = sharing.verify(folder)
     rows = tuple((path.relative_to(folder).as_posix(), wrong or "ok") for path, wrong in states)
     n_wrong = sum(state != "ok" for _, state in rows)
     heads = ("artifact", "state")
-    caption = f"{folder}: {len(rows)} artifacts, {n_wrong} damaged"
+    caption = f"{folder}: {counted(len(rows), 'artifact')}, {n_wrong} damaged"
     show_tables([Table(caption, heads, rows, (), texts=heads)], as_json=options.json)
     return 1 if n_wrong else 0
 
 
 def _import(options: Namespace) -> None:
-    folder = _folder(options)
+    folder = options.home / "artifacts"
     if "repo" in options:
         new, known, content = hub.pull_artifact(options.repo, options.key, folder)
     else:
@@ -127,16 +122,16 @@ def _import(options: Namespace) -> None:
 def _push(options: Namespace) -> None:
     if not options.with_texts:
         raise UserError("Artifacts contain texts of data sets. Add --with-texts to publish them.")
-    print(f"content: {hub.push_artifact(_folder(options), options.key, options.repo)}")
+    print(f"content: {hub.push_artifact(options.home / 'artifacts', options.key, options.repo)}")
 
 
 def _export(options: Namespace) -> None:
-    folder, file = _folder(options), Path(options.file)
+    folder, file = options.home / "artifacts", Path(options.file)
     artifact = sharing.find(folder, options.key)
     items = sharing.with_inputs(folder, artifact)
     if options.form is None and file.name.endswith((".tar.gz", ".tgz")):
         content = sharing.export_artifacts(items, file)
-        print(f"{len(items)} artifacts to {file}\ncontent: {content}")
+        print(f"{counted(len(items), 'artifact')} to {file}\ncontent: {content}")
         return
     if options.form is None and file.suffix != ".graphml":
         raise UserError(f"'{file}' must end in .tar.gz or .graphml. Add --form for other formats.")
@@ -151,8 +146,8 @@ def _export(options: Namespace) -> None:
     if options.form is None:
         export_graphml(graph, table, file)
     else:
-        from graphrag_bench.adapters import graph_tables as forms
+        from graphrag_bench.adapters import graph_tables as forms  # imports pandas
 
         export = forms.export_neo4j if options.form == "neo4j" else forms.export_gfm
         export(graph, table, file)
-    print(f"{graph.n_nodes} nodes and {graph.n_relationships} relationships to {file}")
+    print(f"{_size(graph)} to {file}")

@@ -9,7 +9,6 @@ examples
   graphrag-bench ask dataset=folder dataset.root=FOLDER method=bm25,vanilla --json "What is ...?"
 """
 
-import json
 from argparse import Namespace
 
 from graphrag_bench.cli.parsing import Parser, add_settings_help, is_setting, setting_name, wrapped
@@ -17,6 +16,7 @@ from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.question import TracedAnswer
 from graphrag_bench.explain.text import answer_lines, short_answer_lines
+from graphrag_bench.report.rendering import show_json
 from graphrag_bench.run.command import refuse_unused
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import model_name
@@ -44,19 +44,16 @@ def main(options: Namespace) -> None:
         raise UserError(f"`ask` needs one question in quotes: {example}")
     if unread := [name for name in map(setting_name, words) if name.partition(".")[0] in UNUSED]:
         raise UserError(f"These settings have no effect on `ask`: {', '.join(unread)}.")
-    several = [list(words)]
     chosen = [word.removeprefix("method=") for word in words if word.startswith("method=")]
-    if chosen and "," in chosen[-1]:
-        rest = [word for word in words if not word.startswith("method=")]
-        methods = dict.fromkeys(name.strip() for name in chosen[-1].split(",") if name.strip())
-        several = [[*rest, f"method={name}"] for name in methods]
+    methods = dict.fromkeys(name.strip() for name in chosen[-1].split(",")) if chosen else {}
+    rest = [word for word in words if not word.startswith("method=")]
     experiments = []
-    for settings in several:
+    for settings in [[*rest, f"method={name}"] for name in methods if name] or [words]:
         experiments.append(Experiment.prepare(compose_settings(settings)))
         refuse_unused(settings, experiments[-1:])
     answers = [TracedAnswer.of(experiment, questions[0]).plain for experiment in experiments]
     if options.json:
-        print(json.dumps(answers, ensure_ascii=False, indent=1))
+        show_json(answers)
         return
     for one, experiment in zip(answers, experiments, strict=True):
         model = model_name(experiment.models.identity("llm"))

@@ -13,7 +13,6 @@ examples
   graphrag-bench cache import replies.jsonl                      replies of a batch (cache.batch)
 """
 
-import json
 from argparse import Namespace
 from pathlib import Path
 
@@ -21,9 +20,9 @@ from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.batch import import_replies, is_batch
 from graphrag_bench.llm.cache import VECTORS, VERDICTS, cache_stats, export_rows, import_rows
-from graphrag_bench.report.rendering import Table, show
+from graphrag_bench.report.rendering import Table, show, show_json
+from graphrag_bench.text import counted
 
-_TOKENS = ("prompt_tokens", "completion_tokens")
 _NOTE = (
     "New replies have not been parsed yet. Corrected replies were parsed at the second attempt. "
     "Unreadable and failed replies are requested again. Waiting requests are in a batch file. Cut "
@@ -58,24 +57,25 @@ def _show(options: Namespace) -> None:
     store = _store(options)
     stats = cache_stats(store)
     if options.json:
-        print(json.dumps(stats, ensure_ascii=False, indent=1))
+        show_json(stats)
         return
-    rows = []
-    for model, counts in stats.items():
-        n_replies = sum(counts[verdict] for verdict in VERDICTS)
-        numbers = [counts[name] for name in (*VERDICTS, "cut", VECTORS, *_TOKENS)]
-        rows.append((model, *(f"{n:,}" for n in (n_replies, *numbers)), f"{counts['usd']:.4f}"))
-    words = [name.replace("_", " ") for name in _TOKENS]
-    heads = ("model", "replies", *VERDICTS, "cut", VECTORS, *words)
-    show(Table(str(store), (*heads, "USD"), tuple(rows), (_NOTE,), texts=heads[:1]))
+    names = (*VERDICTS, "cut", VECTORS, "prompt_tokens", "completion_tokens")
+    rows = tuple(
+        (model, f"{sum(counts[one] for one in VERDICTS):,}",
+         *(f"{counts[one]:,}" for one in names), f"{counts['usd']:.4f}")
+        for model, counts in stats.items()
+    )  # fmt: skip
+    heads = ("model", "replies", *(name.replace("_", " ") for name in names), "USD")
+    show(Table(str(store), heads, rows, (_NOTE,), texts=heads[:1]))
 
 
 def _export(options: Namespace) -> None:
     store, file = _store(options), options.file
-    print(f"{export_rows(store, file)} rows from {store} to {file}")
+    print(f"{counted(export_rows(store, file), 'row')} from {store} to {file}")
 
 
 def _import(options: Namespace) -> None:
     store, file = _store(options), options.file
-    n = import_replies(file, store) if is_batch(file) else f"{import_rows(file, store)} rows"
+    batch = is_batch(file)
+    n = import_replies(file, store) if batch else counted(import_rows(file, store), "row")
     print(f"{n} from {file} to {store}")

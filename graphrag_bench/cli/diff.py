@@ -7,7 +7,6 @@ example
   graphrag-bench diff 0a1b2c3d4e5f f5e4d3c2b1a0
 """
 
-import json
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -16,7 +15,7 @@ from graphrag_bench.cli.parsing import RUN, Parser
 from graphrag_bench.errors import UserError
 from graphrag_bench.report import comparisons
 from graphrag_bench.report.notes import same_contexts, scored_again
-from graphrag_bench.report.rendering import Table, show
+from graphrag_bench.report.rendering import Table, show, show_json
 from graphrag_bench.report.rows import check_one_corpus
 from graphrag_bench.run.scoring import contexts
 from graphrag_bench.run.stored import StoredRun, find_run, scores_of, with_one_rule
@@ -42,12 +41,11 @@ def main(options: Namespace) -> None:
     first, second, before, after = _compared(first, second)
     names = dict.fromkeys(name for of_question in before.values() for name in of_question)
     differences = comparisons.paired_differences(before, after, first.scopes, names)
-    values = {
+    show_json({
         "runs": [str(first.folder.path), str(second.folder.path)],
         "metrics": {name: asdict(difference) for name, difference in differences},
         "settings": [{"path": path, "a": a, "b": b} for path, a, b in settings],
-    }
-    print(json.dumps(values, ensure_ascii=False, indent=1))
+    })  # fmt: skip
 
 
 def diff_lines(first: StoredRun, second: StoredRun) -> Iterator[str | Table]:

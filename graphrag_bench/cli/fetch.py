@@ -25,6 +25,7 @@ from graphrag_bench.data.fetching import HUB, beir_card, differences, fetch
 from graphrag_bench.data.readers import data_folder, read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
+from graphrag_bench.text import counted
 
 
 def declare(parser: Parser) -> None:
@@ -67,7 +68,8 @@ def main(options: Namespace) -> None:
         _warn(f"{line} (source: {card.counts_from or 'counts of this project'})")
     where = "".join(f" dataset.{of}={one}" for of, one in chosen.items())
     where += f" dataset.root={folder}" if root else ""
-    print(f"{len(data.documents)} documents, {len(data.questions)} questions in {folder}")
+    n_documents, n_questions = len(data.documents), len(data.questions)
+    print(f"{counted(n_documents, 'document')}, {counted(n_questions, 'question')} in {folder}")
     print(f"use it: graphrag-bench run dataset={card.name}{where} method=bm25 answer=off")
 
 

@@ -1,15 +1,13 @@
 r"""Grade answers with a language model, or compare runs pairwise.
 
-The answers of one run are graded one by one. To grade several runs, add --each. The values are
-stored in judged.jsonl in the folder of the run. Unreadable replies of the judge are left out of all
-means. Some metrics need the contexts of a run, which are not stored with trace=off.
+The answers of one run are graded one by one. The values are stored in judged.jsonl in the folder of
+the run. Unreadable replies of the judge are left out of all means. Some metrics need the contexts
+of a run, which are not stored with trace=off.
 
 Two or more runs are compared pairwise on the questions that all of them answered. The judge sees
 each pair of answers in both orders. The tables show win rates with intervals, and the position bias
-and length bias of the judge. Verdicts are stored in HOME/comparisons/<key>/verdicts.jsonl.
-
---sheet writes pairs of answers in random order, so that people can judge them. --read prints the
-agreement (Cohen's kappa) between people and the judge.
+and length bias of the judge. Verdicts are stored in HOME/comparisons/<key>/verdicts.jsonl. --sheet
+writes pairs of answers in random order. --read prints Cohen's kappa between people and the judge.
 
 Repeat the command to resume; no call is made twice. For OpenAI's batch API or `vllm run-batch`, use
 --batch, then repeat the command with --replies until there are no more requests.
@@ -49,13 +47,13 @@ from graphrag_bench.run.judged import judged_values
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.run.sweep import find_runs
+from graphrag_bench.text import counted
 
 _SETTINGS = ("llm_judge", "embedder", "cache", "budget", "failures", "seed")
-_DEFAULT_CRITERIA = "zhou2025"
 _CRITERIA = (
     "pairwise criteria: comprehensiveness, diversity, empowerment, logicality, relevance, "
     "coherence, overall, or the criteria of a paper: "
-    f"{', '.join(pairs.PAPER_CRITERIA)} (default: {_DEFAULT_CRITERIA})"
+    f"{', '.join(pairs.PAPER_CRITERIA)} (default: zhou2025)"
 )
 _PROTOCOL = (
     "pairwise prompt: `paper` as in the papers, or `house`, which does not reward long answers "
@@ -89,7 +87,7 @@ def declare(parser: Parser) -> None:
 
 def main(options: Namespace) -> None:
     wanted = tuple(filter(None, options.metrics.split(",")))
-    criteria = pairs.parse_criteria([name for name in options.criteria.split(",") if name])
+    criteria = pairs.parse_criteria([*filter(None, options.criteria.split(","))] or ["zhou2025"])
     if options.limit is not None:
         options.limit = parsing.integer("--limit ", options.limit)
     answers.select_measures(wanted)
@@ -101,12 +99,12 @@ def main(options: Namespace) -> None:
     found = find_runs(named, options.home or ".")
     runs = list({run.folder.path.resolve(): StoredRun(run.folder) for run in found}.values())
     one_by_one = options.each or bool(wanted) or len(runs) == 1
-    if one_by_one and (criteria or options.protocol):
+    if one_by_one and (options.criteria or options.protocol):
         raise UserError(
             "--criteria and protocol= are for pairwise comparisons. Leave them out, or judge two "
             "or more runs without --each and --metrics."
         )
-    home = Path(options.home or runs[0].folder.path.resolve().parents[3])
+    home = options.home or runs[0].folder.path.resolve().parents[3]
     paths = settings.paths.model_copy(update={"home": str(home)})
     cache = settings.cache.model_copy(update={"batch": options.batch or settings.cache.batch})
     settings = settings.model_copy(update={"paths": paths, "cache": cache})
@@ -124,15 +122,14 @@ def main(options: Namespace) -> None:
     check_one_corpus([run.metrics for run in runs])
     answered = pairs.AnswerPairs.of(runs, options.limit)
     protocol = pairs.select_protocol(runs, options.protocol)
-    criteria = criteria or pairs.parse_criteria([_DEFAULT_CRITERIA])
     judging = pairs.PairJudging(answered, models, criteria, home, protocol)
     if options.read:
         table = agreement_table(judging, *read_sheet(judging, Path(options.read)))
         show_tables([table], as_json=options.json)
     elif options.sheet:
         n, file = parsing.integer("--sheet ", options.sheet[0]), options.sheet[1]
-        written = write_sheet(judging, n, Path(file), settings.seed)
-        print(f"{written} pairs to {file}. Fill `verdict` with A, B or tie, then --read {file}.")
+        written = counted(write_sheet(judging, n, Path(file), settings.seed), "pair")
+        print(f"{written} to {file}. Fill `verdict` with A, B or tie, then --read {file}.")
     else:
         _compare(judging, options)
 
@@ -144,7 +141,8 @@ def _grade(
         for run in runs:
             calls = answers.max_calls(run, models, wanted, options.limit)
             each = ", ".join(f"{name} {n}" for name, n in calls.items())
-            print(f"{run.folder.path}: at most {sum(calls.values())} calls ({each})")
+            total = counted(sum(calls.values()), "call")
+            print(f"{run.folder.path}: at most {total} ({each})")
         return
     ledgers = [run.folder.path / answers.LEDGER for run in runs]
     models.charge(ledgers[0], lambda: ledgers[1:])
@@ -160,18 +158,17 @@ def _grade(
 
 
 def _compare(judging: pairs.PairJudging, options: Namespace) -> None:
-    answered, protocol, criteria = judging.pairs, judging.protocol, judging.criteria
+    answered, protocol, criteria = judging.pairs, judging.protocol.name, judging.criteria
     if options.plan:
-        print(f"at most {judging.n_calls()} calls, protocol {protocol.name}")
+        print(f"at most {counted(judging.n_calls(), 'call')}, protocol {protocol}")
         return
     judging.models.charge(judging.folder / pairs.LEDGER, tuple)
     rows = judging.run(Progress())
     if judging.models.batch:
         judging.models.batch.stop()
-    rates = answered.win_rates(rows, criteria)
-    judge, n = judging.models.identity("llm_judge"), len(answered.questions)
-    caption = f"{n} questions, judged by {judge}, protocol {protocol.name}"
-    matched = tables.match_table(caption, rates)
+    rates, judge = answered.win_rates(rows, criteria), judging.models.identity("llm_judge")
+    n = counted(len(answered.questions), "question")
+    matched = tables.match_table(f"{n}, judged by {judge}, protocol {protocol}", rates)
     titled = zip(answered.runs, answered.titles.values(), strict=True)
     regimes = mixed_regimes({**run.metrics, "title": title} for run, title in titled)
     matched = replace(matched, notes=(*matched.notes, *map(str, regimes)))
@@ -180,7 +177,7 @@ def _compare(judging: pairs.PairJudging, options: Namespace) -> None:
     RunFolder(judging.folder).write_json(
         "comparison.json",
         {"runs": dict(answered.titles), "criteria": list(criteria), "judge": judge,
-         "protocol": protocol.name, "questions": list(answered.questions)},
+         "protocol": protocol, "questions": list(answered.questions)},
     )  # fmt: skip
     write_whole(judging.folder / "table.md", "\n".join(map(markdown, printed)))
     if not options.json:

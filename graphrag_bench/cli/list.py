@@ -9,7 +9,6 @@ examples
   graphrag-bench list operators plugins=[mylab]
 """
 
-import json
 import textwrap
 from argparse import Namespace
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from graphrag_bench.config.sources import built_in_names, file_of, method_file, 
 from graphrag_bench.contract import Operator, builders, operators, paper_first
 from graphrag_bench.data.dataset import card_names, load_card
 from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.report.rendering import show_json
 
 GROUPS = {
     "datasets": "dataset", "methods": "method", "llms": "llm", "embedders": "embedder",
@@ -50,11 +50,10 @@ def main(options: Namespace) -> None:
         counts = {kind: len(names(group)) for kind, group in GROUPS.items()}
         counts |= {"operators": len(operators.all()), "builders": len(builders.all())}
         lines = [f"{kind:<{_MARGIN - 2}}{n:>5}" for kind, n in counts.items()]
-        print(json.dumps(counts, indent=1) if options.json else "\n".join(lines))
+        show_json(counts) if options.json else print(*lines, sep="\n")
     elif options.json:
         heads = ("name", "about", "file")
-        rows = [dict(zip(heads, one, strict=True)) for one in entries(options.kind)]
-        print(json.dumps(rows, indent=1))
+        show_json([dict(zip(heads, one, strict=True)) for one in entries(options.kind)])
     else:
         wrapper = textwrap.TextWrapper(WIDTH, subsequent_indent=" " * _MARGIN)
         for name, about, file in entries(options.kind):

@@ -58,11 +58,9 @@ start here
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code.
+    """Run a command and return its exit code (docs/architecture.md lists the codes).
 
-    The code is 0 if everything succeeded, 1 if some of the work failed or was stopped, 2 for wrong
-    input, 130 after SIGINT and 143 after SIGTERM. The first signal stops the command as soon as
-    pending replies are stored. A second signal stops it at once.
+    The first signal stops the command as soon as pending replies are stored, the second at once.
     """
     gc.set_threshold(50_000)  # imports allocate many objects and few cycles
     atexit.register(gc.freeze)  # skip the collection at exit
@@ -89,11 +87,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _command(name: str, words: list[str]) -> int:
     if name in ("--help", "-h", "help"):
-        commands = ""
+        lines = []
         for title, group in GROUPS.items():
-            rows = [f"  {command:<11}{line}\n" for command, line in group.items()]
-            commands += "".join([f"\n{title}\n", *rows])
-        sys.stdout.write(_HELP.format(commands=commands).lstrip())
+            lines += ["", title, *(f"  {command:<11}{line}" for command, line in group.items())]
+        sys.stdout.write(_HELP.format(commands="\n".join([*lines, ""])).lstrip())
         return 0
     if name in ("--version", "-V"):
         sys.stdout.write(f"graphrag-bench {__version__}\n")

@@ -5,7 +5,6 @@ import re
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -49,14 +48,14 @@ class Parser(argparse.ArgumentParser):
             f"graphrag-bench {command}", description=above.strip(), epilog=f"{sign}{below}".strip(),
             formatter_class=form, allow_abbrev=False,
         )  # fmt: skip
-        self._settings: dict[str, str] = {}
+        self._settings: dict[str, str] = {}  # options that are written NAME=VALUE, by NAME
         self._names: list[str] = []
         self._actions_of: dict[str, Parser] = {}
         self._meanings: list[tuple[str, str]] = []
         self._default: Parser | None = None
 
     def set_usage(self, usage: str) -> None:
-        """Set the usage. Each line of `usage` is one form of the command."""
+        """Set the usage, with a line for each form of the command."""
         self.usage = f"%(prog)s {usage}".replace("\n", "\n       %(prog)s ")
 
     def add_section(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
@@ -73,8 +72,9 @@ class Parser(argparse.ArgumentParser):
         """Accept settings. A row has a name, the value in the help, a default and a meaning."""
         shown = [(f"{name}={value}", meaning) for name, value, _, meaning in rows]
         self.add_section("settings", shown)
-        self.set_defaults(**{name: default for name, _, default, _ in rows})
-        self._settings |= {name: name for name, *_ in rows}
+        for name, _, default, _ in rows:
+            self.add_argument(f"--{name}", default=default, help=argparse.SUPPRESS)
+            self._settings[name] = f"--{name}"
 
     def add_word(self, name: str, shown: str, meaning: str, n: str | None = None) -> None:
         """Accept positional words, called `shown` in the help. `n` is argparse's `nargs`."""
@@ -95,8 +95,8 @@ class Parser(argparse.ArgumentParser):
     def add_home(self, default: str | None = ".", meaning: str = HOME) -> None:
         """Accept `--home` and its synonym `paths.home=` in the command or in all its actions."""
         for action in self._actions_of.values() or [self]:
-            action.add_option("--home", "HOME", meaning, default)
-            action._settings["paths.home"] = "home"
+            action.add_option("--home", "HOME", meaning, default, type=Path)
+            action._settings["paths.home"] = "--home"
 
     def add_json(self) -> None:
         """Accept `--json`."""
@@ -128,18 +128,14 @@ class Parser(argparse.ArgumentParser):
             self.add_section("actions", self._meanings)
             usages = [of.format_usage().removeprefix("usage: ") for of in actions.values()]
             self.usage = "       ".join(usages).rstrip()
-        settings, words = {}, []
-        for word in every:
-            name, equals, value = word.partition("=")
-            if equals and name in self._settings:
-                settings[self._settings[name]] = value
-            else:
-                words.append(word)
+        pairs = [word.partition("=") for word in every]
+        words = [f"{self._settings.get(name, name) if equals else name}{equals}{value}"
+                 for name, equals, value in pairs]  # fmt: skip
         options, rest = self.parse_known_intermixed_args(words)
         if rest:
             hint = did_you_mean(rest[0].partition("=")[0], self._names)
             raise UserError(f"{self.prog} has no option or setting '{rest[0]}'. {hint}")
-        return argparse.Namespace(**{**vars(options), **settings})
+        return options
 
     def error(self, message: str) -> NoReturn:
         """Raise UserError."""
@@ -157,13 +153,11 @@ def integer(name: str, text: str, most: int | None = None) -> int:
 def add_settings_help(parser: Parser, usage: str, *, without: Collection[str] = ()) -> None:
     """Add the usage, the choices of every group and all settings of a run to the help."""
     parser.set_usage(usage)
-    groups = [
-        (f"{group}=", "PAPER.TABLE.ROW" if group == "row" else ", ".join(names(group)))
-        for group in GROUPS if not _within(group, without)
-    ]  # fmt: skip
-    meaning = "another model for this role; the choices are those of llm="
-    roles = [(f"llm@{role}=", meaning) for role in ROLES]
-    parser.add_section("groups (chosen by name)", [*groups, *roles, CONFIG_DIR])
+    shown = {group: "PAPER.TABLE.ROW" if group == "row" else ", ".join(names(group))
+             for group in GROUPS if not _within(group, without)}  # fmt: skip
+    shown |= dict.fromkeys((f"llm@{role}" for role in ROLES), "another model (choices of llm=)")
+    groups = [(f"{name}=", choices) for name, choices in shown.items()]
+    parser.add_section("groups (chosen by name)", [*groups, CONFIG_DIR])
     parser.add_section("settings of a run (by path)", [*setting_rows(without=without), *_MORE])
 
 
@@ -183,12 +177,11 @@ def register_folders(words: Sequence[str]) -> list[str]:
         if name in _FOLDERS:
             places.append(value if equals else next(every, ""))
             continue
-        if name != "hydra.searchpath":
-            rest.append(word)
+        rest += [word] * (name != "hydra.searchpath")
         if name in ("hydra.searchpath", "plugins"):
             given = value_of(value, name)
             wanted = plugins if name == "plugins" else places
-            wanted += [str(one) for one in given] if isinstance(given, list) else []
+            wanted += map(str, given) if isinstance(given, list) else []
         elif name == "experiment" and (file := file_of(name, value)):
             plugins += read_mapping(file).get("plugins") or []
     add_folders([*places, *config_folders(plugins)])
@@ -216,11 +209,11 @@ def refuse_other_settings(
     command: str, words: Sequence[str], settings: Sequence[str], own: Sequence[str] = ()
 ) -> None:
     """Raise a UserError for a setting of a group that is not in `settings`."""
-    problems = []
-    for name in map(setting_name, filter(is_setting, words)):
-        if not _within(name, settings):
-            hint = did_you_mean(name.partition(".")[0], [*settings, *own])
-            problems.append(f"{command} has no setting '{name}'. {hint}")
+    problems = [
+        f"{command} has no setting '{name}'. "
+        + did_you_mean(name.partition(".")[0], [*settings, *own])
+        for name in map(setting_name, filter(is_setting, words)) if not _within(name, settings)
+    ]  # fmt: skip
     if problems:
         raise UserError("\n".join(problems))
 
@@ -240,12 +233,10 @@ def _within(name: str, parts: Iterable[str]) -> bool:
 
 def wrapped(lines: Iterable[str]) -> str:
     """Wrap lines at `WIDTH` characters with a hanging indent. Commands stay on one line."""
+    wrapper = textwrap.TextWrapper(WIDTH, break_on_hyphens=False, break_long_words=False)
     output = []
-    for line in chain.from_iterable(text.split("\n") for text in lines):
-        indent = " " * (len(line) - len(line.lstrip()) + 2)
+    for line in "\n".join(lines).split("\n"):
+        wrapper.subsequent_indent = " " * (len(line) - len(line.lstrip()) + 2)
         whole = len(line) <= WIDTH or "graphrag-bench " in line
-        output += [line.rstrip()] if whole else textwrap.wrap(
-            line, WIDTH, subsequent_indent=indent, break_on_hyphens=False, drop_whitespace=True,
-            break_long_words=False, replace_whitespace=False,
-        )  # fmt: skip
+        output += [line.rstrip()] if whole else wrapper.wrap(line)
     return "\n".join(output)

@@ -11,17 +11,18 @@ examples
   graphrag-bench plan -m dataset=sample method=hipporag method.damping=0.1,0.5 answer=off
 """
 
-import json
 from collections.abc import Iterator, Sequence
 
 from graphrag_bench.cli import run as application
 from graphrag_bench.cli.parsing import Parser, wrapped
 from graphrag_bench.cli.run import Results
 from graphrag_bench.errors import UserError
+from graphrag_bench.report.rendering import show_json
 from graphrag_bench.run.command import Outcomes, cell_identity, methods_of
 from graphrag_bench.run.estimates import Estimate, estimate_head, estimate_line, estimates, total
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import describe, plan_values, remaining
+from graphrag_bench.text import counted
 
 
 def declare(parser: Parser) -> None:
@@ -49,12 +50,11 @@ class Plans(Results):
         """Print the plans and their totals. Return 1 if a cell has an error, else 0."""
         n_failed = sum(isinstance(cell, UserError) for _, cell in outcomes)
         if self.as_json:
-            cells = [
+            show_json([
                 {"overrides": list(overrides)}
                 | ({"failed": str(cell)} if isinstance(cell, UserError) else plan_values(cell))
                 for overrides, cell in outcomes
-            ]
-            print(json.dumps(cells, ensure_ascii=False, indent=1))
+            ])  # fmt: skip
             return int(n_failed > 0)
         seen: dict[str, Experiment] = {}
         for overrides, outcome in outcomes:
@@ -73,8 +73,7 @@ class Plans(Results):
         counts += f", failed: {n_failed}" * (n_failed > 0)
         counts += f"; runs with their reference rows: {len(runs)}"
         counts += f" ({', '.join(titles)})" * bool(titles)
-        print(wrapped([counts]), end="\n\n")
-        print(wrapped(_work_ahead(list(runs.values()))))
+        print(wrapped([counts, "", *_work_ahead(list(runs.values()))]))
         return int(n_failed > 0)
 
 
@@ -88,8 +87,8 @@ def _work_ahead(experiments: Sequence[Experiment]) -> Iterator[str]:
                 questions.append(row)
             elif row.most.calls:
                 builds[keys[row.step]] = row
-    built = list(builds.values())
-    parts = {f"{len(built)} artifacts": built, f"questions of {len(experiments)} runs": questions}
+    built, n = [*builds.values()], counted(len(experiments), "run")
+    parts = {counted(len(built), "artifact"): built, f"questions of {n}": questions}
     yield estimate_head("remaining, expected")
     for name, rows in {**parts, "all": [*built, *questions]}.items():
         loads = total(one.expected for one in rows), total(one.most for one in rows)

@@ -23,7 +23,7 @@ from graphrag_bench.llm.calls import FailureGate
 from graphrag_bench.questions import generated
 from graphrag_bench.questions.generated import QA, is_english, specific_questions, write_set
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.text import safe_name
+from graphrag_bench.text import counted, safe_name
 
 _SETTINGS = (
     "dataset", "method", "llm", "llm_build", "embedder", "nlp", "chunking", "build", "graph",
@@ -68,14 +68,14 @@ def main(options: Namespace) -> None:
         )
     write_set(folder, experiment.dataset, questions)
     counts = ", ".join(f"{n} {type}" for type, n in Counter(one.type for one in questions).items())
-    more = f"; {refused} wordings refused" if refused else ""
+    more = f"; {counted(refused, 'wording')} refused" if refused else ""
     dataset = experiment.settings.dataset
     root = f" dataset.root={dataset.root}" if dataset.root else ""
     source = f"dataset={dataset.name}{root} dataset.questions={folder}"
     if experiment.dataset.synthetic:
         source = f"dataset=jsonl dataset.root={folder}"
     chunking = experiment.choices["chunk_table"]["variant"]
-    print(f"generated: {len(questions)} questions ({counts}){more}")
+    print(f"generated: {counted(len(questions), 'question')} ({counts}){more}")
     print(f"set: {folder.resolve()}")
     print(f"run: graphrag-bench run {source} chunking={chunking} method=entitypassage")
     if len(questions) < options.n:
@@ -118,21 +118,20 @@ def _folder(options: Namespace, hops: tuple[int, ...], experiment: Experiment) -
 def _make_questions(
     options: Namespace, hops: tuple[int, ...], experiment: Experiment
 ) -> tuple[list[QA], int]:
-    models, failures, llm = experiment.models, experiment.settings.failures, None
-    texts = (document.passage for document in experiment.dataset.documents)
-    if options.kind == "specific" and not is_english(texts):
+    models, failures = experiment.models, experiment.settings.failures
+    gate = FailureGate("questions", failures.limit, failures.after)
+    log = models.ledger.logger("questions", options.kind)
+    if options.kind == "abstract":
+        llm = models.llm_build.attached(log=log, gate=gate)
+        about = generated.describe(experiment.dataset)
+        return generated.abstract_questions(llm, about, options.n), 0
+    if not is_english(document.passage for document in experiment.dataset.documents):
         raise UserError(
             "kind=specific needs an English corpus. Use kind=abstract with a model that writes the "
             "language of the corpus."
         )
-    if options.kind == "abstract" or options.wording != "template":
-        gate = FailureGate("questions", failures.limit, failures.after)
-        log = models.ledger.logger("questions", options.kind)
-        llm = models.llm_build.attached(log=log, gate=gate)
-    if options.kind == "abstract" and llm:
-        return generated.abstract_questions(
-            llm, generated.describe(experiment.dataset), options.n
-        ), 0
+    by_model = options.wording != "template"
+    writer = models.llm_build.attached(log=log, gate=gate) if by_model else None
     built = experiment.store().resources(experiment.plan, {"graph", "chunk_table"}, models)
     seed = experiment.settings.seed
-    return specific_questions(built["graph"], built["chunk_table"], hops, options.n, llm, seed)
+    return specific_questions(built["graph"], built["chunk_table"], hops, options.n, writer, seed)

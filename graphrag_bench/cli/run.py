@@ -43,18 +43,12 @@ from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
+from graphrag_bench import errors
 from graphrag_bench.cli.parsing import Parser, add_settings_help, is_setting
 from graphrag_bench.config import compose
 from graphrag_bench.config.settings import described_settings
 from graphrag_bench.config.words import quote
-from graphrag_bench.errors import (
-    MissingPackage,
-    UserError,
-    exit_code_of,
-    message_of,
-    result_or_error,
-    unknown,
-)  # fmt: skip
+from graphrag_bench.errors import MissingPackage, UserError, unknown
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import FORMATS, show
 from graphrag_bench.report.rows import best_run, selection_mark
@@ -66,6 +60,7 @@ from graphrag_bench.run.models import process_cache
 from graphrag_bench.run.scoring import Datasets
 from graphrag_bench.run.stored import StoredRun, extent_of
 from graphrag_bench.run.sweep import Cell, Sweep
+from graphrag_bench.text import counted
 
 T = TypeVar("T")
 _OPTIONS = ("--help", "--hydra-help", "--version", "--cfg", "--resolve", "--package", "--run",
@@ -104,9 +99,6 @@ def run(arguments: Sequence[str], *callback: str) -> int:
     return 0
 
 
-_SWEEP_SIGN = re.compile(r"[,*(]")
-
-
 def _with_cell_settings(words: list[str]) -> list[str]:
     """Move parameters of methods into the cells of a sweep over methods.
 
@@ -116,7 +108,7 @@ def _with_cell_settings(words: list[str]) -> list[str]:
     """
     chosen = [word for word in words if re.match("(method|row|experiment)=", word)]
     own = [i for i, word in enumerate(words) if re.match(r"method\.[^=]+=.", word)]
-    varied = [word for word in words if is_setting(word) and _SWEEP_SIGN.search(word)]
+    varied = [word for word in words if is_setting(word) and re.search(r"[,*(]", word)]
     parsed = compose.parse_overrides(varied)
     several = [str(one.input_line) for one in parsed if one.is_sweep_override()]
     fixed = any(not word.startswith("exp") and word not in several for word in chosen)
@@ -125,10 +117,9 @@ def _with_cell_settings(words: list[str]) -> list[str]:
         return words
     if not {"-m", "--multirun", "hydra.mode=MULTIRUN"} & set(words):
         mode = compose.composition([word for word in chosen if word not in several]).hydra.mode
-        if mode != RunMode.MULTIRUN and several:
+        in_cells &= mode == RunMode.MULTIRUN
+        if several and mode != RunMode.MULTIRUN:
             raise compose.multiple_values_error(several[0])
-        if mode != RunMode.MULTIRUN:
-            return words
     for i in own if in_cells else ():
         (override,) = compose.parse_overrides([words[i]])
         if not override.is_sweep_override():
@@ -140,7 +131,7 @@ def _with_cell_settings(words: list[str]) -> list[str]:
 def _outcome(work: Callable[[], T]) -> T | Exception:
     """Return the result of `work` or its exception. Print the traceback of an unexpected error."""
     try:
-        result = result_or_error(work)
+        result = errors.result_or_error(work)
     except UserError as error:
         return error
     if isinstance(result, Exception) and not isinstance(result, OSError):
@@ -165,25 +156,23 @@ class HydraJob:
         number = int(own.job.num) if swept else 0
         cell = Cell(sweep.command, number, words, str(title), sweep.words(words))
         result = _outcome(lambda: self._run_cell(config, cell, sweep, place if swept else None))
-        log, value = logging.getLogger("graphrag_bench"), -math.inf
+        log = logging.getLogger("graphrag_bench")
         if isinstance(result, Exception):
-            text = message_of(result).encode("utf-8", "backslashreplace").decode("utf-8")
-            cell = replace(cell, error=text, exit_code=exit_code_of(result))
-            if not isinstance(result, UserError | OSError):
-                text = "".join(traceback.format_exception(result))
-            log.error(text)
-        else:
-            cell, stored = result
-            failures = stored.folder.file("failures", "txt")
-            for line in cell.problems:
-                log.error(line)
-            if cell.problems and failures.is_file():
-                log.error(failures.read_text("utf-8"))
-            _link(folder, stored.folder.path, own.output_subdir, f"{own.job.name}.log")
-            metric = stored.metrics["metrics"].get(config.get("objective"))
-            value = float(metric["mean"]) if metric and not cell.error else value
+            text = errors.message_of(result).encode("utf-8", "backslashreplace").decode("utf-8")
+            sweeps.write(folder, replace(cell, error=text, exit_code=errors.exit_code_of(result)))
+            known = isinstance(result, UserError | OSError)
+            log.error(text if known else "".join(traceback.format_exception(result)))
+            return -math.inf
+        cell, stored = result
+        failures = stored.folder.file("failures", "txt")
+        for line in cell.problems:
+            log.error(line)
+        if cell.problems and failures.is_file():
+            log.error(failures.read_text("utf-8"))
+        _link(folder, stored.folder.path, own.output_subdir, f"{own.job.name}.log")
         sweeps.write(folder, cell)
-        return value
+        metric = stored.metrics["metrics"].get(config.get("objective"))
+        return float(metric["mean"]) if metric and not cell.error else -math.inf
 
     def _run_cell(
         self, config: DictConfig, cell: Cell, sweep: Sweep, place: Path | None
@@ -235,8 +224,8 @@ def _or_exit(work: Callable[["Results", DictConfig], int]) -> Callable[..., None
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115
             raise SystemExit(0)
         if isinstance(code, Exception):
-            sys.stderr.write(f"graphrag-bench {self.name}: {message_of(code)}\n")
-            code = exit_code_of(code)
+            sys.stderr.write(f"graphrag-bench {self.name}: {errors.message_of(code)}\n")
+            code = errors.exit_code_of(code)
         if code:
             raise SystemExit(code)
 
@@ -293,10 +282,10 @@ class Results(Callback):
         elif config.get("objective") is None:
             raise UserError("This sweeper needs objective=METRIC, e.g. experiment=tuning.")
         else:
-            parsed = compose.parse_overrides(words)
-            swept = [one.input_line for one in parsed if one.is_sweep_override()]
+            swept = [one for one in compose.parse_overrides(words) if one.is_sweep_override()]
             params = config.hydra.sweeper.get("params") or {}
-            varied = tuple(map(sweeps.setting_path, [*params, *filter(None, swept)]))
+            names = [*params, *(str(one.input_line) for one in swept)]
+            varied = tuple(map(sweeps.setting_path, names))
             settings = compose.settings_of(config, config.hydra)
             outcomes = [((), self.command.experiment(settings, swept=True))]
         self._check(outcomes, [word for cell in every or () for word in cell])
@@ -306,19 +295,19 @@ class Results(Callback):
         folder = Path(config.hydra.sweep.dir)
         sweeps.refuse_overwriting(folder)
         begun = f"{datetime.now().isoformat()} {os.getpid()}"
-        asked = tuple(tuple(cell) for cell in every or ())
-        sweeps.write(folder, Sweep(begun, varied, asked, methods_of(outcomes)))
+        sweep = Sweep(begun, varied, tuple(map(tuple, every or ())), methods_of(outcomes))
+        sweeps.write(folder, sweep)
         return 0
 
     def _check(self, outcomes: Outcomes, words: Sequence[str]) -> None:
-        errors = [one for _, one in outcomes if isinstance(one, UserError)]
-        missing = [error for error in errors if isinstance(error, MissingPackage)]
-        if missing and self.name == "run":
-            raise missing[0]
+        faults = [one for _, one in outcomes if isinstance(one, UserError)]
+        for fault in faults:
+            if isinstance(fault, MissingPackage) and self.name == "run":
+                raise fault
         experiments = [one for _, one in outcomes if isinstance(one, Experiment)]
         if not experiments:
-            raise UserError("\n".join([*dict.fromkeys(map(str, errors))][:3]))
-        if not errors:
+            raise UserError("\n".join([*dict.fromkeys(map(str, faults))][:3]))
+        if not faults:
             refuse_unused(words, experiments)
         if (code := self.plan(outcomes)) is not None:
             raise SystemExit(code)
@@ -362,16 +351,15 @@ def _best_cell_lines(every: Sequence[Cell], datasets: Datasets) -> list[str]:
         return []
     row, chosen = best_run([run.metrics for _, run in ends], objective)
     cell, best = ends[row]
-    metrics = best.metrics
-    if chosen["n_configurations"] > 1:
+    metrics, n, n_equal = best.metrics, chosen["n_configurations"], chosen["n_equal"]
+    if n > 1:
         metrics = {**metrics, SELECTED: best.folder.add_selection(chosen)}
     value, split = metrics["metrics"][objective], chosen["split"]
-    mark = selection_mark(metrics)
-    best_of = f"best of {chosen['n_configurations']} configurations by {objective} on split={split}"
+    best_of = f"best of {counted(n, 'configuration')} by {objective} on split={split}"
     interval = f"[{value['low']:.2f}, {value['high']:.2f}], n={value['n']}"
-    lines = [f"{best_of}: {value['mean']:.3f} {interval} {mark}".rstrip(), f"  {best.folder.path}"]
-    if chosen["n_equal"]:
-        lines.append(f"  {chosen['n_equal']} other(s) have the same value; the first is selected")
+    line = f"{best_of}: {value['mean']:.3f} {interval} {selection_mark(metrics)}".rstrip()
+    equal = f"  the same value in {counted(n_equal, 'other configuration')}; the first is selected"
+    lines = [line, f"  {best.folder.path}", *[equal] * bool(n_equal)]
     if split == "all":
         return [*lines, "  selected on all questions; with split=dev, split=test stays unseen"]
     words = [word for word in cell.overrides if not word.startswith(("split=", "objective="))]

@@ -2,50 +2,43 @@
 
 A run is a folder HOME/runs/<data set>/<method>/<key>/.
 
-gc lists artifacts that no run uses and files of interrupted builds. With --delete, it removes them.
-The cache, shared stores (paths.shared_artifacts) and builds that a stored run still needs are kept.
+gc also lists files of interrupted builds. The cache, shared stores (paths.shared_artifacts) and
+builds that a stored run still needs are kept.
 
 score computes the metrics of stored answers and contexts again, without a model, and writes them to
-metrics.json. Costs and judged values are kept. evaluation.baseline must be the method of one of the
-runs.
+metrics.json. Costs and judged values are kept. evaluation.baseline must be a method of the runs.
 
-import reads the results of another system: a TREC run file, or JSON or JSON lines with question
-ids, ranked passages (ids or texts) and optional answers. A JSON file may also be
-{"retrieved_docs": [[TEXT, ...], ...], "answers": [...]}, in the order of the questions. White space
-is ignored when texts are compared. Imported runs are scored like other runs and marked `imported`.
+import reads a TREC run file, or JSON or JSON lines with question ids, ranked passages (ids or
+texts) and optional answers. A JSON file may also be {"retrieved_docs": [[TEXT, ...], ...],
+"answers": [...]}, in the order of the questions. White space is ignored when texts are compared.
+Imported runs are scored like other runs and marked `imported`.
 
-check compares metrics with limits. The exit code is 0 if all conditions hold, else 3. METRIC is a
-metric in the table, failed, n, or a measure of usage, such as context_tokens_per_question. With
---interval, a limit must hold at the worse end of the 95 % interval: the lower end for >=, the upper
-end for <=.
+check exits with 0 if all conditions hold, else with 3. METRIC is a metric in the table, failed, n,
+or a measure of usage, such as context_tokens_per_question. The worse end of an interval is the
+lower end for >=, and the upper end for <=.
 
-export --result writes two files for the results board: settings, metrics, command, environment and
-checksums of the stored results as JSON, and the metrics of each question as CSV. They contain no
-paths, addresses or API keys.
+export --result writes settings, metrics, command, environment and checksums of the stored results
+as JSON, and the metrics of each question as CSV, without paths, addresses and API keys.
 
-push uploads runs to a data set repository of the Hugging Face hub. A new repository is private.
-Ids, answers and metrics are always uploaded. --with-texts also uploads traces, and all context
-texts except whole documents. Use it only if the licence of the corpus allows it. pull downloads all
-runs of a repository, checks each sha256 and overwrites nothing. It prints the same digest of the
-content as push. The token is taken from HF_TOKEN or `hf auth login`.
+push uploads ids, answers and metrics to a data set repository, which is private if it is new.
+--with-texts also uploads traces, and all context texts except whole documents. Use it only if the
+licence of the corpus allows it. pull downloads all runs of a repository, checks each sha256 and
+overwrites nothing. It prints the same digest of the content as push. The token is taken from
+HF_TOKEN or `hf auth login`.
 
 examples
   graphrag-bench runs ls
   graphrag-bench runs rm 0a1b2c f5e4d3 --yes
   graphrag-bench runs gc --delete
   graphrag-bench runs score 0a1b2c 9f8e7d evaluation.metrics=[rouge_l,meteor] evaluation.cuts=[1,5]
-  graphrag-bench runs score 0a1b2c dataset.root=FOLDER
   graphrag-bench runs check 0a1b2c "evidence_recall@5>=0.9" "failed<=0" --interval
   graphrag-bench runs import results.jsonl dataset=sample name="HippoRAG 2" reference=URL
   graphrag-bench runs export 0a1b2c --trec folder
-  graphrag-bench runs export 0a1b2c --inspect run.eval
-  graphrag-bench runs export 0a1b2c --beir folder
   graphrag-bench runs export 0a1b2c --result
   graphrag-bench runs push 0a1b2c 9f8e7d mira/my-runs
   graphrag-bench runs pull mira/my-runs --home theirs
 """
 
-import json
 import re
 from argparse import Namespace
 from dataclasses import asdict, replace
@@ -64,14 +57,14 @@ from graphrag_bench.files import read_yaml
 from graphrag_bench.progress import Progress
 from graphrag_bench.report import tables
 from graphrag_bench.report.notes import imported_notes
-from graphrag_bench.report.rendering import FEW, Table, csv_text, show, show_tables
+from graphrag_bench.report.rendering import FEW, Table, csv_text, show, show_json, show_tables
 from graphrag_bench.run import cleanup, imported, stored
 from graphrag_bench.run.command import NONE
 from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
-from graphrag_bench.run.stored import differing_settings
 from graphrag_bench.run.sweep import find_runs
 from graphrag_bench.tables.board import BOARD, write_result
 from graphrag_bench.tables.hub import pull_runs, push_runs
+from graphrag_bench.text import counted
 
 CHECK_FAILED = 3
 """Exit code of `runs check` if a condition does not hold."""
@@ -139,15 +132,17 @@ def _export(options: Namespace) -> None:
         Progress().say("! The gold changed after the run was scored. The qrels have the new gold.")
     if options.trec is not None:
         n, qrels = imported.export_trec(run, Path(options.trec)), imported.QRELS
-        print(f"{Path(options.trec, imported.TREC)}{f', {qrels}' * bool(data)}: {n} questions")
+        files = f"{Path(options.trec, imported.TREC)}{f', {qrels}' * bool(data)}"
+        print(f"{files}: {counted(n, 'question')}")
         if not data:
             why = f"the data set of {run.folder.path} cannot be read"
             Progress().say(f"! No {qrels} was written, because {why}.")
     if options.beir is not None:
-        n = imported.export_beir(run, Path(options.beir))
-        print(f"{options.beir}: {n} questions; read it: dataset=beir dataset.root={options.beir}")
+        written = counted(imported.export_beir(run, Path(options.beir)), "question")
+        print(f"{options.beir}: {written}; read it: dataset=beir dataset.root={options.beir}")
     if options.inspect is not None:
-        print(f"{options.inspect}: {export_inspect(run, Path(options.inspect))} questions")
+        written = counted(export_inspect(run, Path(options.inspect)), "question")
+        print(f"{options.inspect}: {written}")
     if options.result is not None:
         print(write_result(run, options.home, options.result))
 
@@ -158,7 +153,7 @@ def _push(options: Namespace) -> None:
 
 
 def _pull(options: Namespace) -> None:
-    print(*pull_runs(options.repo, Path(options.home)), sep="\n")
+    print(*pull_runs(options.repo, options.home), sep="\n")
 
 
 def _score(options: Namespace) -> None:
@@ -203,21 +198,20 @@ def _check(options: Namespace) -> int:
             raise unknown("metric", name, known)
         if not _NUMBER.fullmatch(limit):
             raise UserError(f"'{condition[0]}': '{limit}' is not a number.")
-        one = known[name]
+        one, least = known[name], sign == ">="
         few = one.get("n", FEW) < FEW
         if few and options.interval:
             needed = f"An interval needs at least {FEW} questions"
             raise UserError(f"{needed}, but '{name}' has {one['n']}.")
-        end = one.get("low" if sign == ">=" else "high", one["mean"])
+        end = one.get("low" if least else "high", one["mean"])
         value = end if options.interval else one["mean"]
-        holds.append(value >= float(limit) if sign == ">=" else value <= float(limit))
+        holds.append(value >= float(limit) if least else value <= float(limit))
         line = f"{'holds' if holds[-1] else 'FAILS'}  {condition[0]}: {one['mean']:.6g}"
         if "n" in one:
-            interval = f"95 % CI {one['low']:.3f}-{one['high']:.3f}, " * (not few)
-            left = run["n"] - run["failed"] - one["n"]
-            line += f" ({interval}n = {one['n']}"
-            line += f"; {run['failed']} of {run['n']} failed" * bool(run["failed"])
-            line += f"; {left} of {run['n']} not scored" * bool(left) + ")"
+            interval = [f"95 % CI {one['low']:.3f}-{one['high']:.3f}, "] * (not few)
+            lost = {"failed": run["failed"], "not scored": run["n"] - run["failed"] - one["n"]}
+            of = [f"; {n} of {run['n']} {why}" for why, n in lost.items() if n]
+            line += "".join([" (", *interval, f"n = {one['n']}", *of, ")"])
         print(line)
     if (selected := run.get("selected", 0)) > run["n"]:
         print(f"FAILS  unfinished: {run['n']} of {selected} questions are stored")
@@ -238,7 +232,7 @@ def _import(options: Namespace) -> None:
 
 
 def _list(options: Namespace) -> None:
-    home, runs, damaged = Path(options.home), list[tables.ListedRun](), list[str]()
+    home, runs, damaged, scored = options.home, list[tables.ListedRun](), list[str](), list[Path]()
     for path in cleanup.run_folders(home):
         folder, (dataset, method, key) = RunFolder(path), path.parts[-3:]
         try:
@@ -247,6 +241,7 @@ def _list(options: Namespace) -> None:
         except DamagedRun as error:
             damaged.append(f"left out: {error}")
             continue
+        scored += [path / METRICS] if metrics else []
         files = [path, path / METRICS, *folder.files("records"), *folder.files("journal")]
         last = max(file.stat().st_mtime for file in files if file.exists())
         changed, size = f"{datetime.fromtimestamp(last):%Y-%m-%d %H:%M}", cleanup.size(path)
@@ -258,21 +253,19 @@ def _list(options: Namespace) -> None:
     for line in damaged:
         Progress().say(line)
     if options.json:
-        print(json.dumps(list(map(asdict, runs)), ensure_ascii=False, indent=1))
+        show_json(list(map(asdict, runs)))
         return
-    scored = [home / "runs" / run.dataset / run.method / run.key for run in runs if run.metrics]
-    readable = stored.readable_runs([folder / METRICS for folder in scored])
+    readable = stored.readable_runs(scored)
     rows = [{**run.metrics, "folder": str(run.folder.path)} for run in readable]
-    print(csv_text(tables.run_sheet(rows, differing_settings(readable))), end="")
+    print(csv_text(tables.run_sheet(rows, stored.differing_settings(readable))), end="")
 
 
 def _remove(options: Namespace) -> int:
-    home = Path(options.home)
-    folders = list(dict.fromkeys(cleanup.find_folder(name, home) for name in options.runs))
+    folders = list(dict.fromkeys(cleanup.find_folder(name, options.home) for name in options.runs))
     print(*folders, sep="\n")
     if not options.yes:
         total = sum(map(cleanup.size, folders)) / 1e6
-        print(f"{len(folders)} run(s), {total:.1f} MB. Add --yes to remove them.")
+        print(f"{counted(len(folders), 'run')}, {total:.1f} MB. Add --yes to remove.")
         return 1
     for folder in folders:
         cleanup.remove_run(folder)
@@ -281,14 +274,13 @@ def _remove(options: Namespace) -> int:
 
 
 def _collect(options: Namespace) -> None:
-    home = Path(options.home)
-    garbage, notes = cleanup.garbage(home)
+    home, (garbage, notes) = options.home, cleanup.garbage(options.home)
     sizes = {item: cleanup.size(item.path) / 1e6 for item in garbage}
     items = cleanup.collect(home, garbage) if options.delete else garbage
     heads = ("path", "why", "MB")
     rows = tuple((one.path.relative_to(home).as_posix(), one.kind, f"{sizes[one]:.1f}")
                  for one in items)  # fmt: skip
     show(Table(f"not used by any run in {home}", heads, rows, (), texts=heads[:2]))
-    n = f"{len(garbage)} to remove with --delete"
-    n = f"{len(items)} of {len(garbage)} removed" if options.delete else n
-    print(f"{n}: {sum(sizes[item] for item in items):.1f} MB", *notes, sep="\n")
+    done = f"of {len(garbage)} removed" if options.delete else "to remove with --delete"
+    total = sum(sizes[item] for item in items)
+    print(f"{len(items)} {done}: {total:.1f} MB", *notes, sep="\n")

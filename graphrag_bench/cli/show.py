@@ -30,9 +30,9 @@ examples
   graphrag-bench show method=hipporag --files
 """
 
-import json
 from argparse import Namespace
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -40,11 +40,11 @@ from graphrag_bench.cli.parsing import RUNS, Parser
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, by_prefix
-from graphrag_bench.explain.funnel import Funnel, funnel_or_reason, stage_table
+from graphrag_bench.explain.funnel import available_funnel, stage_table
 from graphrag_bench.explain.names import lost_step
 from graphrag_bench.explain.question import RunQuestions
 from graphrag_bench.explain.text import answer_lines, call_lines, usage_text
-from graphrag_bench.report.rendering import show
+from graphrag_bench.report.rendering import show, show_json
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import method_files
 from graphrag_bench.run.stored import StoredRun, find_run
@@ -65,7 +65,7 @@ def declare(parser: Parser) -> None:
 
 def main(options: Namespace) -> None:
     load_plugins()
-    home, (first, *rest) = Path(options.home), options.words
+    home, (first, *rest) = options.home, options.words
     if options.files:
         group, _, name = first.partition("=")
         if group != "method" or not name:
@@ -73,60 +73,59 @@ def main(options: Namespace) -> None:
         settings = compose_settings([first, "dataset=toy", "llm=scripted", "embedder=hashing"])
         for path in method_files(Experiment.prepare(settings, swept=True)):
             print(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-    elif not rest or _is_run(rest[0], first, home):
+        return
+    if not rest or _is_run(rest[0], first, home):
         if options.calls:
             raise UserError("--calls needs a question: show RUN QUESTION --calls.")
         _print_runs(find_runs(options.words, home), home, as_json=options.json)
+        return
+    run = find_run(first, home)
+    run.require_steps()
+    questions = RunQuestions(run, home)
+    by_text = [q for q in run.rows if questions.text(q).lower().startswith(rest[0].lower())]
+    name = by_text[0] if len(by_text) == 1 and rest[0] not in run.rows else rest[0]
+    ids = {one: one for one in run.rows}
+    question = by_prefix(name, ids, "question", "the run", questions.text)
+    if not rest[1:]:
+        _print_question(question, questions, options)
+    elif rest[2:] or options.calls or options.json:
+        raise UserError("`show RUN QUESTION PASSAGE` cannot be used with --calls or --json.")
     else:
-        run = find_run(first, home)
-        run.require_steps()
-        questions = RunQuestions(run, home)
-        texts = questions.texts
-        by_text = [q for q in run.rows if texts.get(q, "").lower().startswith(rest[0].lower())]
-        name = by_text[0] if by_text and not by_text[1:] and rest[0] not in run.rows else rest[0]
-        ids = {one: one for one in run.rows}
-        question = by_prefix(name, ids, "question", "the run", lambda q: texts.get(q, ""))
-        if not rest[1:]:
-            _print_question(question, questions, options)
-        elif rest[2:] or options.calls or options.json:
-            raise UserError("`show RUN QUESTION PASSAGE` cannot be used with --calls or --json.")
-        else:
-            _print_passage(rest[1], question, questions)
+        _print_passage(rest[1], question, questions)
 
 
 def _is_run(word: str, first: str, home: Path) -> bool:
-    try:
-        is_question = not Path(word).is_dir() and word in find_run(first, home).rows
-        return Path(word).is_dir() or not is_question and bool(find_run(word, home))
-    except UserError:
-        return False
+    with suppress(UserError):
+        if Path(word).is_dir() or word not in find_run(first, home).rows:
+            return Path(word).is_dir() or bool(find_run(word, home))
+    return False
 
 
 def _print_runs(runs: Sequence[StoredRun], home: Path, *, as_json: bool) -> None:
     every = []
     for run in runs:
-        funnel, texts = funnel_or_reason(run, home), RunQuestions(run, home).texts
-        lost = funnel if isinstance(funnel, Funnel) else None
+        funnel, questions = available_funnel(run, home), RunQuestions(run, home)
         every.append({
             "run": str(run.folder.path),
             **{name: run.metrics[name] for name in ("title", "dataset")},
-            "questions": [{"id": name, "question": texts.get(name), "status": row["status"],
-                           "answer": row.get("answer")} for name, row in run.rows.items()],
-            "stages": [asdict(one) for one in lost.counts()] if lost else [],
-            "notes": list(lost.unknown) if lost else [str(funnel)],
+            "questions": [{"id": name, "question": questions.texts.get(name),
+                           "status": row["status"], "answer": row.get("answer")}
+                          for name, row in run.rows.items()],
+            "stages": list(map(asdict, funnel.counts())),
+            "notes": list(funnel.unknown),
         })  # fmt: skip
+        for name, row in run.rows.items() if not as_json and not runs[1:] else ():
+            status = "not answered" if row["status"] == "retrieved" else row["status"]
+            answer = status if row.get("answer") is None else str(row["answer"])
+            print(f"{name}  {short(questions.text(name), 50)}  -> {short(answer, 30)}")
         if as_json:
             continue
-        for one in every[0]["questions"] if not runs[1:] else ():
-            status = "not answered" if one["status"] == "retrieved" else one["status"]
-            shown = status if one["answer"] is None else str(one["answer"])
-            print(f"{one['id']}  {short(one['question'] or '', 50)}  -> {short(shown, 30)}")
-        if lost:
-            show(stage_table(lost))
+        if funnel.documents:
+            show(stage_table(funnel))
         else:
-            print(f"no funnel: {funnel}")
+            print(f"no funnel: {funnel.unknown[0]}")
     if as_json:
-        print(json.dumps(every, ensure_ascii=False, indent=1))
+        show_json(every)
 
 
 def _print_question(name: str, questions: RunQuestions, options: Namespace) -> None:
@@ -135,24 +134,22 @@ def _print_question(name: str, questions: RunQuestions, options: Namespace) -> N
     calls = options.calls or options.json
     answer["calls"] = questions.calls(name) if calls else []
     if options.json:
-        print(json.dumps(answer, ensure_ascii=False, indent=1))
+        show_json(answer)
         return
-    lines = ["{question}\n{title} on {dataset}, key {key}".format(**answer)]
+    lines = [questions.text(name), "{title} on {dataset}, key {key}".format(**answer)]
     lines += [f"gold {what}: {', '.join(value)}" for what, value in answer["gold"].items()]
     lines += [f"evidence {at}: {', '.join(of)}" for at, of in answer["found"].items() if of]
-    lines += [usage] if (usage := usage_text(answer["usage"])) else []
+    lines += filter(None, [usage_text(answer["usage"])])
     if error := answer["error"]:
         lines.append(f"failed in {error['step']}: {error['message']}")
     lines += ["", *answer_lines(answer, whole=True)]
-    gold, table = questions.run.gold.get(name), questions.names(name).chunk_table
-    for document in gold.evidence if gold and table else ():
-        if table and table.chunks_of(document):
-            ranks = questions.document(document, name).ranks(questions.run.rows[name])
-            lines += [f"\ngold passage {document}"] if ranks else []
-            width = max((len(one.step) for one in ranks), default=0)
-            lines += [f"  {one.step:<{width}}  {one}" for one in ranks]
-            if (lost := lost_step(ranks)) is not None:
-                lines.append(f"  lost at {lost.step}")
+    for document in answer["gold"].get("evidence", ()):
+        with suppress(UserError):  # the document has no chunk
+            if ranks := questions.document(document, name).ranks(questions.run.rows[name]):
+                width, lost = max(len(one.step) for one in ranks), lost_step(ranks)
+                lines.append(f"\ngold passage {document}")
+                lines += [f"  {one.step:<{width}}  {one}" for one in ranks]
+                lines += [f"  lost at {lost.step}"] if lost else []
     lines += ["", *call_lines(answer["calls"])] if calls else []
     if answer["without_names"]:
         gone = ", ".join(answer["without_names"])
@@ -164,7 +161,7 @@ def _print_passage(document: str, name: str, questions: RunQuestions) -> None:
     ranks = questions.document(document, name).ranks(questions.run.rows[name])
     gold = questions.run.gold.get(name)
     is_gold = " (gold evidence)" if gold and document in gold.evidence else ""
-    print(f"{questions.texts.get(name, name)}\n{document}{is_gold}\n")
+    print(f"{questions.text(name)}\n{document}{is_gold}\n")
     for one in ranks:
         print(f"{one.step}\n    {one}")
         for shown, rank, score in one.rows:

@@ -19,7 +19,6 @@ examples
   graphrag-bench table multirun/2026-01-31/10-00-00-000000     the table that a sweep printed
 """
 
-import json
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,7 +29,7 @@ from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.papers import printed
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import corpus_notes
-from graphrag_bench.report.rendering import FORMATS, Table, show_tables
+from graphrag_bench.report.rendering import FORMATS, Table, show_json, show_tables
 from graphrag_bench.report.rows import check_one_corpus
 from graphrag_bench.report.tables import checked_columns
 from graphrag_bench.run.stored import stored_differences, stored_runs, tables_of
@@ -66,8 +65,7 @@ def main(options: Namespace) -> None:
     elif set(words) <= set(printed.paper_names()):
         tables = [_listing(words or printed.paper_names())]
     elif options.json:
-        runs = [run.metrics for run in find_runs(words, options.home)]
-        print(json.dumps(runs, ensure_ascii=False, indent=1))
+        show_json([run.metrics for run in find_runs(words, options.home)])
         return
     else:
         columns = checked_columns(options.columns)
@@ -104,11 +102,10 @@ def _listing(papers: Sequence[str]) -> Table:
 
 def _of_paper(table: printed.PaperTable, options: Namespace) -> list[Table]:
     load_plugins()
-    runs, home = stored_runs(options.home), Path(options.home)
+    runs, source = stored_runs(options.home), FigureSource(options.home)
     for note in corpus_notes([run.metrics for run in runs]):
         Progress().say(str(note))
-    prompts = options.papers_prompts
-    filled = cell_entries(table, runs, FigureSource(home), papers_prompts=prompts)
+    filled = cell_entries(table, runs, source, papers_prompts=options.papers_prompts)
     if options.json or options.format == "csv":
         return [long_table(table, filled)]
-    return comparison_tables(table, filled, home)
+    return comparison_tables(table, filled, options.home)

@@ -29,20 +29,20 @@ NEWEST = 8
 def declare(parser: Parser) -> None:
     parser.add_word("runs", "RUN", f"{RUNS} (default: the {NEWEST} newest runs)", "*")
     parser.add_flag("--demo", "show packaged runs, written to HOME/demo")
-    parser.add_option("--out", "FOLDER", "write the page to a new folder, and open no browser")
+    about = "write the page to a new folder, and open no browser"
+    parser.add_option("--out", "FOLDER", about, type=Path)
     parser.add_home()
 
 
 def main(options: Namespace) -> None:
-    home = Path(options.home)
     if options.demo:
         if options.runs:
             raise UserError("--demo shows packaged runs. Remove either --demo or the runs.")
-        page = write_demo(Path(options.out or home / "demo"))
+        page = write_demo(options.out or options.home / "demo")
     else:
         load_plugins()
-        runs = find_runs(options.runs, home) or newest_runs(home, NEWEST)
-        page = write_page(runs, Path(options.out or home / "page"), home)
+        runs = find_runs(options.runs, options.home) or newest_runs(options.home, NEWEST)
+        page = write_page(runs, options.out or options.home / "page", options.home)
     print(page)
     if options.out is None:
         webbrowser.open(page.resolve().as_uri())

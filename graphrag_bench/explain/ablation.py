@@ -2,8 +2,9 @@
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -27,9 +28,9 @@ from graphrag_bench.run.record import record
 from graphrag_bench.run.results import reopen
 from graphrag_bench.run.scoring import Scoring, question_scores
 from graphrag_bench.run.stored import StoredRun, scored_questions
+from graphrag_bench.text import counted
 from graphrag_bench.values import Context, Question
 
-Kind = Literal["set", "drop", "case", "arm"]
 Scores = dict[str, dict[str, float]]
 _NO_CALLS: Mapping[str, Any] = {"budget": {"tokens": 1, "usd": None}}
 """A budget that is too small for any model call, so that only stored replies are used."""
@@ -44,23 +45,18 @@ class Change:
     `retrieve.1.cases.otherwise.0`, or the name of an operator, which stands for all its steps.
     """
 
-    kind: Kind
+    kind: Literal["set", "drop", "case", "arm"]
     step: str
     setting: str = ""
     value: Any = None
 
     def __str__(self) -> str:
-        if self.kind == "set":
-            return f"{self.step}.{self.setting}={self.value}"
-        return f"without {self.step}"
+        of_set = f"{self.step}.{self.setting}={self.value}"
+        return of_set if self.kind == "set" else f"without {self.step}"
 
 
 def parse_change(word: str) -> Change:
-    """Parse a change written as `STEP.SETTING=VALUE`; raises UserError for any other form.
-
-    >>> str(parse_change("node.ppr.damping=0.85"))
-    'node.ppr.damping=0.85'
-    """
+    """Parse a change written as `STEP.SETTING=VALUE`; raises UserError for any other form."""
     name, equals, value = word.partition("=")
     step, _, setting = name.rpartition(".")
     if not (equals and step):
@@ -75,8 +71,7 @@ def apply_changes(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[
         every = step_places(new)
         wanted = [place for place in every if change.step in place.names]
         if not wanted:
-            known = dict.fromkeys(name for place in every for name in place.names)
-            raise unknown("step", change.step, known)
+            raise unknown("step", change.step, (name for place in every for name in place.names))
         for place in reversed(wanted):
             if change.kind == "drop":
                 del place.items[place.row]
@@ -125,34 +120,38 @@ class MethodVariants:
 
     method: Mapping[str, Any]
     prepare: Callable[[Mapping[str, Any]], Experiment]
-    questions: Sequence[Question]
     calls: bool
+    asked: InitVar[Sequence[Question] | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, asked: Sequence[Question] | None) -> None:
         self.experiment = self.make()
+        self.questions = self.experiment.selection()[0] if asked is None else asked
+        self.scopes = {question.id: question.scope for question in self.questions}
 
     @classmethod
     def of_run(cls, run: StoredRun, home: Path, *, calls: bool = False) -> "MethodVariants":
         """Return variants of a stored run, with its scored questions."""
         wanted = set(scored_questions(run)) & set(run.rows)
         questions = [one for one in run.require_dataset().questions if one.id in wanted]
-        return cls(run.config["method"], partial(reopen, run, home), questions, calls)
+        return cls(run.config["method"], partial(reopen, run, home), calls, questions)
 
     @classmethod
     def of_settings(cls, values: Mapping[str, Any], *, calls: bool) -> "MethodVariants":
         """Return variants of a run with these settings, with its questions."""
-
-        def prepare(changed: Mapping[str, Any]) -> Experiment:
-            return Experiment.prepare({**values, **changed}, swept=True)
-
-        variants = cls(values["method"], prepare, (), calls)
-        variants.questions = variants.experiment.selection()[0]
-        return variants
+        prepare = partial(Experiment.prepare, swept=True)
+        return cls(values["method"], lambda changed: prepare({**values, **changed}), calls)
 
     def make(self, *changes: Change) -> Experiment:
         """Prepare a changed method; raises UserError if it is invalid."""
         budget = {} if self.calls else _NO_CALLS
         return self.prepare({**budget, "method": apply_changes(self.method, changes)})
+
+    def whole(self, metric: str) -> Scores:
+        """Return the scores of the whole method; raises UserError if no question has the metric."""
+        scores, _ = self.retrieve(self.experiment)
+        if not any(metric in of_question for of_question in scores.values()):
+            raise unknown("metric", metric, chain.from_iterable(scores.values()))
+        return scores
 
     def retrieve(self, experiment: Experiment) -> tuple[Scores, list[str]]:
         """Return the scores of an experiment from `make`, and the distinct errors of its steps."""
@@ -163,7 +162,6 @@ class MethodVariants:
                 raise
             what = "A step needs a model reply that is not stored"
             raise UserError(f"{what}. Add --calls to call the model.") from stop
-        evaluation, gold = experiment.settings.evaluation, experiment.dataset.gold
         rows, texts, failures = {}, {}, dict[str, None]()
         for one, table in results:
             if isinstance(one.outcome, Failure):
@@ -172,16 +170,10 @@ class MethodVariants:
             rows[one.question.id] = record(one, table)
             context = one.outcome.get("context") or Context(())
             texts[one.question.id] = [piece.text for piece in context.pieces]
-        scoring = Scoring(evaluation=evaluation, texts=texts)
+        gold = experiment.dataset.gold
+        scoring = Scoring(evaluation=experiment.settings.evaluation, texts=texts)
         scores = {name: question_scores(row, gold[name], scoring) for name, row in rows.items()}
         return scores, [*failures]
-
-
-def check_metric(metric: str, scores: Scores) -> None:
-    """Raise UserError if no question has a score for the metric."""
-    known = {name for of_question in scores.values() for name in of_question}
-    if metric not in known:
-        raise unknown("metric", metric, known)
 
 
 def ablation(variants: MethodVariants, metric: str) -> Table:
@@ -189,13 +181,9 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
 
     Notes list the steps that could not be changed. Raises UserError if no question has the metric.
     """
-    whole, _ = variants.retrieve(variants.experiment)
-    check_metric(metric, whole)
-    scopes = {question.id: question.scope for question in variants.questions}
+    whole = variants.whole(metric)
     rows: list[tuple[str, str, Difference | None]] = []
-    failures: list[str] = []
-    not_tried: list[str] = []
-    seen = {variants.experiment.key}
+    failures, not_tried, seen = list[str](), list[str](), {variants.experiment.key}
     for place in step_places(variants.method):
         if not place.path.startswith(("convert", "retrieve")):
             continue
@@ -214,7 +202,7 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
             except UserError as error:  # an operator does not support this graph
                 not_tried.append(f"not tried: {step} {what}: {error}")
                 continue
-            paired = dict(paired_differences(whole, scores, scopes, [metric]))
+            paired = dict(paired_differences(whole, scores, variants.scopes, [metric]))
             rows.append((step, what + " !" * bool(errors), paired.get(metric)))
             failures += [f"! {step} {what}: {failure}" for failure in errors[:1]]
         if not tried and place.combinator not in ("switch", "branch"):
@@ -235,8 +223,8 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
     notes = (
         "difference: the changed method minus the whole method over the same questions, with a "
         "paired 95 % bootstrap interval; if it is below 0, the step contributes",
-        f"p: two-sided paired permutation test (mid-p), Holm-corrected for {len(tests)} tests; "
-        "win: questions where the changed method is better",
+        "p: two-sided paired permutation test (mid-p), Holm-corrected for "
+        f"{counted(len(tests), 'test')}; win: questions where the changed method is better",
         *failures,
         *not_tried,
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from graphrag_bench.run.folder import Row
 from graphrag_bench.run.record import documents_in
 from graphrag_bench.run.results import reopen
 from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.text import counted
 from graphrag_bench.values import DECIMALS, IntArray
 
 LABELS = {
@@ -33,9 +34,6 @@ LABELS = {
 STAGES = tuple(LABELS)
 _RETRIEVAL = ("retrieved", "cut", "prompt")
 """Stages that can recover evidence which an earlier stage missed, as a dense fallback does."""
-State = Literal["passed", "lost", "recovered", "unknown", "absent"]
-RIGHT = ("accuracy", "hit")
-"""Metrics that tell whether an answer is right. The first of them that is available is used."""
 _ROWS = ("relationships", "subgraph", "paths", "exploration")
 """Outputs with retrieved relationships, for methods that do not rank chunks."""
 _STARTS = ("nodes", "step_nodes", "relationships")
@@ -62,19 +60,17 @@ class EvidenceDocument:
         after = STAGES[max(found, default=-1) + 1 :]
         return next((stage for stage in after if self.passed.get(stage) is False), None)
 
-    def state(self, stage: str) -> State:
-        """Return the state of the document at a stage.
+    def state(self, stage: str) -> str:
+        """Return "passed", "lost", "absent" (lost before), "recovered" (found later) or "unknown".
 
-        It is "absent" if an earlier stage lost the document, and "recovered" if only a later stage
-        found it. A stage without data is "unknown", or "passed" if the question failed.
+        A stage without data is "unknown", or "passed" if the question failed.
         """
-        end = STAGES.index(self.lost) if self.lost else len(STAGES)
-        if STAGES.index(stage) >= end:
+        passed = self.passed.get(stage)
+        if self.lost and STAGES.index(stage) >= STAGES.index(self.lost):
             return "lost" if stage == self.lost else "absent"
-        if self.passed.get(stage) is False:
-            return "recovered"
-        failed = self.passed.get("replied") is False
-        return "unknown" if self.passed.get(stage) is None and not failed else "passed"
+        if passed is None and self.passed.get("replied") is not False:
+            return "unknown"
+        return "recovered" if passed is False else "passed"
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,10 @@ class StageCount:
 
 @dataclass(frozen=True)
 class Funnel:
-    """The gold documents of a run. `unknown` names the stages without data and the reasons."""
+    """The gold documents of a run. `unknown` names the stages without data and the reasons.
+
+    If the funnel of a run is not available, it has no documents, and `unknown` has the reason.
+    """
 
     method_stages: frozenset[str]
     documents: tuple[EvidenceDocument, ...]
@@ -109,10 +108,10 @@ class Funnel:
     @cached_property
     def lost(self) -> dict[str, str | None]:
         """The earliest stage at which each question lost evidence, or None."""
-        lost: dict[str, list[str]] = {}
-        for one in self.documents:
-            lost.setdefault(one.question, []).extend([one.lost] if one.lost else [])
-        return {name: min(stages, key=STAGES.index, default=None) for name, stages in lost.items()}
+        stages = [*STAGES, None]
+        by_question = group_by(self.documents, lambda one: one.question)
+        return {name: stages[min(stages.index(one.lost) for one in of)]
+                for name, of in by_question.items()}  # fmt: skip
 
     def counts(self) -> tuple[StageCount, ...]:
         """Return the counts of each stage. The `rest` of the last stage and all `lost` add up."""
@@ -131,8 +130,9 @@ def stage_table(funnel: Funnel) -> Table:
         cells = [str(one.rest), *(str(n or "") for n in (one.lost, one.recovered, one.unknown))]
         all_unknown = one.unknown and one.unknown == one.rest + one.lost
         rows.append((LABELS[one.stage], *(["?"] * 4 if all_unknown else cells)))
-    n = f"{len(funnel.documents)} gold documents, {len(funnel.lost)} of {funnel.n_rows}"
-    caption = f"{funnel.title} on {funnel.dataset}: {n} questions have gold evidence"
+    n = counted(len(funnel.documents), "gold document")
+    with_gold = f"{len(funnel.lost)} of {counted(funnel.n_rows, 'question')} with gold evidence"
+    caption = f"{funnel.title} on {funnel.dataset}: {n}, {with_gold}"
     notes = (
         "a document is lost at the first stage that it does not pass; a later stage may find it",
         *(f"unknown: {reason}" for reason in funnel.unknown),
@@ -143,10 +143,9 @@ def stage_table(funnel: Funnel) -> Table:
 
 @dataclass(frozen=True)
 class FunnelArtifacts:
-    """The artifacts and `stages` of a method. A deleted artifact is None.
+    """The artifacts (None if deleted) and `stages` of a method, and all `documents` of the corpus.
 
-    `documents` are the ids of all documents of the corpus. `entries` are the labels of the steps
-    that link a question to the graph.
+    `entries` are the labels of the steps that link a question to the graph.
     """
 
     documents: frozenset[str]
@@ -172,7 +171,7 @@ class FunnelArtifacts:
 def _method_artifacts(experiment: Experiment) -> FunnelArtifacts:
     pipeline = experiment.method.pipeline
     steps = [op for step in pipeline.steps() for op in step.operators()]
-    from_question = [one for one in steps if not {s.slot for s, _ in one.reads} & _OF_THE_GRAPH]
+    from_question = [one for one in steps if _OF_THE_GRAPH.isdisjoint(s.slot for s, _ in one.reads)]
     starts = [one for one in from_question if {*_STARTS} & {*one.operator.returns}]
     entries = frozenset(one.label for one in starts)
     writes = {slot for step in steps for slot in step.operator.returns}
@@ -194,7 +193,7 @@ def is_right(scores: Mapping[str, float]) -> bool | None:
     >>> is_right({"accuracy": 1.0, "f1": 0.4}), is_right({"f1": 1.0})
     (True, None)
     """
-    return next((scores[one] >= 0.5 for one in RIGHT if one in scores), None)
+    return next((scores[one] >= 0.5 for one in ("accuracy", "hit") if one in scores), None)
 
 
 def run_funnel(run: StoredRun, home: Path) -> Funnel:
@@ -230,12 +229,12 @@ def run_funnel(run: StoredRun, home: Path) -> Funnel:
     return Funnel(stages, every, title, dataset, len(run.rows), tuple(dict.fromkeys(unknown)))
 
 
-def funnel_or_reason(run: StoredRun, home: Path) -> Funnel | str:
-    """Return the funnel of a run, or a text that explains why the run has no funnel."""
+def available_funnel(run: StoredRun, home: Path) -> Funnel:
+    """Return the funnel of a run, without documents if the run has none."""
     try:
         return run_funnel(run, home)
     except UserError as error:
-        return str(error)
+        return Funnel(frozenset(), (), unknown=(str(error),))
 
 
 def evidence_documents(
@@ -243,13 +242,9 @@ def evidence_documents(
 ) -> list[EvidenceDocument]:
     """Return the gold documents of a question and the stages that each document passed.
 
-    A document is *extracted* if one of its chunks states a relationship of the graph. If chunks
-    state no relationships, it is enough that one of its chunks mentions a node. It is *linked* if
-    the first steps found one of its nodes, or a node that is connected to one of its nodes by
-    synonymy edges and by edges between nodes of the question's gold documents. It is *in the
-    prompt* if the context has a text from it. It is *retrieved* if it is in the prompt, if one of
-    its chunks is ranked, or if it states a retrieved relationship. A file that was split passes the
-    stages that any of its parts passes. If the question failed, only stages before that are known.
+    The help of `show` defines the stages. If chunks state no relationships, a document is extracted
+    if one of its chunks mentions a node. A file that was split passes the stages that any of its
+    parts passes. If the question failed, only stages before that are known.
     """
     parts = {name: item_documents(gold, name) for name in gold.evidence}
     chunks = ChunkTable.of([]) if artifacts.chunks is None else artifacts.chunks
@@ -261,11 +256,11 @@ def evidence_documents(
     if "linked" in artifacts.stages and (linked := stored.linked(passages)) is not None:
         for name, of in passed.items():
             of["linked"] = bool(of["extracted"]) and name in linked
-    items = []
-    for name, documents in parts.items():
-        states = {one: _any(passed[d].get(one) for d in documents) for one in artifacts.stages}
-        items.append(EvidenceDocument(row["question"], name, states))
-    return items
+    return [
+        EvidenceDocument(row["question"], name,
+                         {one: _any(passed[d].get(one) for d in of) for one in artifacts.stages})
+        for name, of in parts.items()
+    ]  # fmt: skip
 
 
 def _any(states: Iterable[bool | None]) -> bool | None:
@@ -277,9 +272,8 @@ def _any(states: Iterable[bool | None]) -> bool | None:
 class _StoredRow:
     def __init__(self, row: Row, artifacts: FunnelArtifacts) -> None:
         self.row, self.artifacts = row, artifacts
-        self.last: dict[str, Any] = {}
-        for step in row.get("trace", ()):
-            self.last.update(step["wrote"])
+        steps = row.get("trace", ())
+        self.last = {slot: value for step in steps for slot, value in step["wrote"].items()}
         context = row.get("context") or self.last.get("context")
         self.documents = [documents_in(one) for one in context["pieces"]] if context else [None]
         self.cut = {(kind, name) for kind, name in context["cut"]} if context else set()
@@ -289,28 +283,30 @@ class _StoredRow:
         artifacts, row, last, document = self.artifacts, self.row, self.last, passage.document
         chunks = {*passage.rows["chunks"].tolist()}
         stated = {*passage.rows.get("relationships", np.empty(0)).tolist()}
-        passed: dict[str, bool | None] = {"corpus": document in artifacts.documents}
-        if artifacts.chunks is not None:
-            passed["chunk"] = bool(chunks)
-            if artifacts.graph is not None:
-                stating = artifacts.states_relationships
-                passed["extracted"] = bool(stated) if stating else len(passage.named) > 0
         in_prompt = _any(None if own is None else document in own for own in self.documents)
-        ranked: bool | None
+        ranked: bool | None = None
         if "documents" in row:
             ranked = document in row["documents"]
         elif "chunks" in last and artifacts.chunks is not None:
             ranked = not chunks.isdisjoint(last["chunks"]["ids"])
         elif row["status"] == "failed" or "trace" not in row:
             ranked = None
-        else:
-            ranked = None if self.found and artifacts.graph is None else bool(self.found & stated)
-        passed["retrieved"] = in_prompt or ranked
+        elif artifacts.graph is not None or not self.found:
+            ranked = bool(self.found & stated)
+        passed: dict[str, bool | None] = {
+            "corpus": document in artifacts.documents,
+            "retrieved": in_prompt or ranked,
+            "prompt": in_prompt,
+        }
+        if artifacts.chunks is not None:
+            passed["chunk"] = bool(chunks)
+            if artifacts.graph is not None:
+                stating = artifacts.states_relationships
+                passed["extracted"] = bool(stated) if stating else len(passage.named) > 0
         if not in_prompt and self._names(passage, stated) & self.cut:
             passed["cut"] = False
         elif in_prompt or (ranked and in_prompt is False):
             passed["cut"] = True
-        passed["prompt"] = in_prompt
         return passed
 
     def _names(self, passage: LocatedDocument, stated: set[int]) -> set[tuple[str, str]]:
@@ -321,15 +317,14 @@ class _StoredRow:
             return names
         names |= {("relationship", str(row)) for row in stated}
         if graph.descriptions is not None:
-            nodes = self.artifacts.nodes_of(passage).tolist()
-            names |= {("node", graph.names[row]) for row in nodes}
+            names |= {("node", graph.names[row]) for row in self.artifacts.nodes_of(passage)}
         paths: list[dict[str, Any]] = self.last.get("paths") or []
         if not any(path["transition"] for path in paths):
             paths = sorted(
                 paths, key=lambda p: (-round(p["score"], DECIMALS), len(p["nodes"]), p["nodes"])
             )
-            over = [not stated.isdisjoint(path["relationships"]) for path in paths]
-            names |= {("path", str(place)) for place, one in enumerate(over) if one}
+            apart = [stated.isdisjoint(path["relationships"]) for path in paths]
+            names |= {("path", str(place)) for place, one in enumerate(apart) if not one}
         return names
 
     def linked(self, passages: Mapping[str, LocatedDocument]) -> set[str] | None:
@@ -337,8 +332,8 @@ class _StoredRow:
         from scipy.sparse.csgraph import connected_components
 
         artifacts, graph = self.artifacts, self.artifacts.graph
-        entries = [one for one in self.row.get("trace", ()) if one["step"] in artifacts.entries]
-        wrote = [step["wrote"] for step in entries if step["wrote"]]
+        wrote = [step["wrote"] for step in self.row.get("trace", ())
+                 if step["step"] in artifacts.entries and step["wrote"]]  # fmt: skip
         if graph is None or artifacts.chunks is None or not wrote:
             return None
         ranked = [one[slot] for one in wrote for slot in _STARTS[:2] if slot in one]

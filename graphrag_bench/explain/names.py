@@ -48,31 +48,24 @@ class ArtifactNames:
         """Return the id and the known names of a node, relationship, chunk or community."""
         graph, table, reports = self.graph, self.chunk_table, self.reports
         named: Named = {"id": row}
-        if row < 0:
-            return named
-        if kind == "nodes" and graph is not None and row < len(graph.names):
+        if kind == "nodes" and graph is not None and 0 <= row < len(graph.names):
             named["name"] = graph.names[row]
-            if graph.types:
-                named["type"] = graph.types[row]
-        elif kind == "relationships" and graph is not None and row < graph.n_relationships:
+            named |= {"type": graph.types[row]} if graph.types else {}
+        elif kind == "relationships" and graph is not None and 0 <= row < graph.n_relationships:
             head, tail = (graph.names[int(end[row])] for end in (graph.source, graph.target))
             relation = "is a synonym of" if graph.synonym[row] else graph.relations[row]
             relation = relation or (graph.keywords[row] if graph.keywords else "") or "related to"
             named |= {"head": head, "relation": relation, "tail": tail}
-            if graph.facts and graph.facts[row]:
-                named["description"] = graph.facts[row]
-        elif kind == "chunks" and table is not None and row < len(table):
+            named |= {"description": text} if graph.facts and (text := graph.facts[row]) else {}
+        elif kind == "chunks" and table is not None and 0 <= row < len(table):
             named |= {"title": table.titles[row], "documents": table.documents_of(row)}
-        elif kind == "communities" and reports is not None and row < len(reports):
+        elif kind == "communities" and reports is not None and 0 <= row < len(reports):
             named["title"] = reports.titles[row]
         return named
 
 
 class RunArtifacts:
-    """The artifacts of a stored run.
-
-    If the run was moved out of its runs/ folder, its artifacts are read from `home`/artifacts.
-    """
+    """The artifacts of a stored run; those of a moved run are read from `home`/artifacts."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self._references = read_references(run.folder) or References("", {})
@@ -94,9 +87,7 @@ class RunArtifacts:
         return self._loaded[1]
 
     def _folder(self, resource: str, keys: Mapping[str, str]) -> Path | None:
-        if resource not in keys:
-            return None
-        places = [root / resource / keys[resource] for root in self._roots]
+        places = [root / resource / keys.get(resource, "") for root in self._roots]
         place = next((one for one in places if is_stored(one)), None)
         same = read_recipe(place).get("same_as") if place is not None else None
         return self._folder(same, keys) if same else place
@@ -161,7 +152,7 @@ def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) ->
     known = {one.name: one for one in operators.all()}
     usage = dict(row.get("steps", {}))
     for step in row.get("trace", ()):
-        label = step["step"]
+        label, wrote = step["step"], step["wrote"]
         plain: Named = {"step": label}
         if label in seconds:
             plain["seconds"] = seconds[label]
@@ -169,7 +160,6 @@ def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) ->
             plain["usage"] = usage.pop(label)
         if operator := known.get(label.rpartition(" ")[2]):
             plain["reads"] = [read.slot for read in operator.reads if not read.optional]
-        wrote = step["wrote"]
         plain["wrote"] = {slot: named_value(slot, wrote[slot], names) for slot in wrote}
         steps.append(plain)
     return steps
@@ -217,34 +207,27 @@ class LocatedDocument:
 
     def ranks(self, row: Row) -> list[PassageRank]:
         """Return the rank of the document after each step that ranks rows or builds a context."""
-        ranks, names, document = [], ArtifactNames(self.chunks, self.graph), self.document
+        ranks, names = [], ArtifactNames(self.chunks, self.graph)
         for step in row.get("trace", ()):
             for slot, value in step["wrote"].items():
-                rows: list[tuple[str, int, float]] = []
                 if has_keys(value, "pieces"):
-                    n = len(value["pieces"])
-                    for rank, one in enumerate(value["pieces"], 1):
-                        if one["kind"] == "chunk" and document in (one["id"], *one.get("also", ())):
-                            rows.append((document, rank, one["score"]))
+                    scores = [one["score"] for one in value["pieces"]]
+                    texts = {place: self.document for place, one in enumerate(value["pieces"])
+                             if one["kind"] == "chunk"
+                             and self.document in (one["id"], *one.get("also", ()))}  # fmt: skip
                 elif slot in self.rows and has_keys(value, "ids", "scores"):
-                    n, own = len(value["ids"]), {*self.rows[slot].tolist()}
-                    pairs = zip(value["ids"], value["scores"], strict=True)
-                    for rank, (one, score) in enumerate(pairs, 1):  # ids may be repeated
-                        if one in own:
-                            rows.append((row_text(names.row(slot, one)), rank, score))
+                    scores, own = value["scores"], {*self.rows[slot].tolist()}
+                    texts = {place: row_text(names.row(slot, one))
+                             for place, one in enumerate(value["ids"]) if one in own}  # fmt: skip
                 else:
                     continue
-                best = rows[0][1] if rows else None
-                ranks.append(PassageRank(step["step"], slot, best, n, tuple(rows[:MAX_NAMED])))
+                rows = [(text, place + 1, scores[place]) for place, text in texts.items()]
+                best, shown = rows[0][1] if rows else None, tuple(rows[:MAX_NAMED])
+                ranks.append(PassageRank(step["step"], slot, best, len(scores), shown))
         return ranks
 
 
 def lost_step(ranks: Sequence[PassageRank]) -> PassageRank | None:
-    """Return the step at which the passage was finally lost; None if it was not lost.
-
-    >>> ranks = [PassageRank("a", "chunks", 3, 9), PassageRank("b", "context", None, 2)]
-    >>> lost_step(ranks).step
-    'b'
-    """
+    """Return the step at which the passage was finally lost; None if it was not lost."""
     lost = list(takewhile(lambda one: one.rank is None, reversed(ranks)))
     return lost[-1] if lost else None

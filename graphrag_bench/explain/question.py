@@ -23,7 +23,7 @@ from graphrag_bench.run.folder import Row
 from graphrag_bench.run.record import context_texts, documents_in, record, timing_rows
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.terminal import clean
-from graphrag_bench.text import short
+from graphrag_bench.text import counted, short
 from graphrag_bench.values import Context, Question
 
 IN_CONTEXT, OUTSIDE, MISSED = "in the context", "retrieved, not in the context", "missed"
@@ -48,6 +48,11 @@ class RunQuestions:
         dataset = self.run.dataset
         return {one.id: one.text for one in dataset.questions} if dataset else {}
 
+    def text(self, question: str) -> str:
+        """Return the text of a question, or words that say why it is unknown."""
+        gone = "(no longer in the data set)" if self.run.dataset else "(the data set is missing)"
+        return self.texts.get(question, gone)
+
     @cached_property
     def _context_texts(self) -> Mapping[str, Sequence[str | None]]:
         run = self.run
@@ -69,14 +74,13 @@ class RunQuestions:
     def explain(self, question: str) -> Plain:
         """Return the `explanation` of a question, with gold answers, gold evidence and error."""
         run, row = self.run, self.run.rows[question]
-        head = {
+        gold = run.gold.get(question, Gold())
+        texts, seconds = self._context_texts.get(question, ()), self._seconds.get(question, {})
+        return {
             "question": self.texts.get(question, question),
             **{name: str(run.metrics[name]) for name in ("dataset", "method", "title")},
             "key": run.folder.path.name,
-        }
-        texts, seconds = self._context_texts.get(question, ()), self._seconds.get(question, {})
-        gold = run.gold.get(question, Gold())
-        return explanation(head, row, texts, seconds, self.names(question)) | {
+            **explanation(row, texts, seconds, self.names(question)),
             "gold": {"answers": list(gold.answers), "evidence": list(gold.evidence)},
             "found": evidence_places(row, gold),
             "error": row.get("error"),
@@ -107,22 +111,16 @@ class RunQuestions:
 
 
 def explanation(
-    head: Mapping[str, str],
-    row: Row,
-    texts: Sequence[str | None],
-    seconds: Mapping[str, float],
-    names: ArtifactNames,
+    row: Row, texts: Sequence[str | None], seconds: Mapping[str, float], names: ArtifactNames
 ) -> Plain:
     """Return the answer, fallbacks, context, usage and steps of a question, with names, not ids.
 
-    `head` has the first fields of the result. `texts` are the known texts of the context items.
-    `cut` in the result lists the items that exceed the budget.
+    `texts` are the known texts of the context items. `cut` lists the items over the budget.
     """
     context = row.get("context") or {}
     pieces = context.get("pieces", [])
     known = texts if len(texts) == len(pieces) else [None] * len(pieces)
     return {
-        **head,
         "status": row["status"],
         "answer": row.get("answer"),
         "fallbacks": list(row.get("fallbacks", ())),
@@ -136,16 +134,13 @@ def explanation(
 
 def evidence_places(row: Row, gold: Gold) -> dict[str, list[str]]:
     """Group the gold documents: in the context (unless the run is imported), retrieved, missed."""
-    outside = RETRIEVED if "imported" in row else OUTSIDE
     pieces = (row.get("context") or {}).get("pieces", [])
-    packed = [str(name) for piece in pieces for name in documents_in(piece) or ()]
-    inside = {evidence_name(gold, name) for name in packed}
-    retrieved = {evidence_name(gold, str(name)) for name in row.get("documents", ())}
-    places: dict[str, list[str]] = {IN_CONTEXT: [], outside: [], MISSED: []}
-    for name in gold.evidence:
-        place = IN_CONTEXT if name in inside else outside if name in retrieved else MISSED
-        places[place].append(name)
-    return places
+    packed = [name for piece in pieces for name in documents_in(piece) or ()]
+    inside, retrieved = ({evidence_name(gold, str(name)) for name in names}
+                         for names in (packed, row.get("documents", ())))  # fmt: skip
+    parts = {IN_CONTEXT: inside, RETRIEVED if "imported" in row else OUTSIDE: retrieved - inside,
+             MISSED: {*gold.evidence} - inside - retrieved}  # fmt: skip
+    return {at: [name for name in gold.evidence if name in part] for at, part in parts.items()}
 
 
 def new_question(experiment: Experiment, name: str, text: str) -> Question:
@@ -190,12 +185,13 @@ class TracedAnswer:
                 "title": method.title, "key": experiment.key}  # fmt: skip
         texts = [piece.text for piece in context.pieces]
         seconds = {row["step"]: row["seconds"] for row in timing_rows(finished)}
-        names = ArtifactNames.of(resources)
-        plain = explanation(head, record(finished, table), texts, seconds, names)
+        row, names = record(finished, table), ArtifactNames.of(resources)
+        plain = head | explanation(row, texts, seconds, names)
         return cls(state.get("answer").text, context, finished.trace, finished.fallbacks, plain)
 
     def __repr__(self) -> str:
-        size = f"{len(self.context.pieces)} pieces of context, {len(self.trace)} steps"
+        n_pieces, n_steps = len(self.context.pieces), len(self.trace)
+        size = f"{counted(n_pieces, 'piece')} of context, {counted(n_steps, 'step')}"
         return f"<TracedAnswer {short(self.answer)!r}: {size}; print(answered.report()) shows them>"
 
     def report(self) -> str:

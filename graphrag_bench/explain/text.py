@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from graphrag_bench.text import short
+from graphrag_bench.text import counted, short
 
 MAX_ROWS = 10
 """Maximum number of rows that are printed for one output of a step."""
@@ -21,7 +21,7 @@ def answer_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
     yield from (f"fallback: {reason}" for reason in plain["fallbacks"])
     yield ""
     n_tokens = sum(piece["tokens"] for piece in plain["context"])
-    yield f"context: {len(plain['context'])} pieces, {n_tokens} tokens"
+    yield f"context: {counted(len(plain['context']), 'piece')}, {counted(n_tokens, 'token')}"
     for piece in plain["context"]:
         yield from _piece(piece, whole)
     if cut := plain.get("cut"):
@@ -45,41 +45,35 @@ def short_answer_lines(plain: Plain, model: str) -> Iterator[str]:
     yield f"answered by {model}" + (note if PACKAGED in model else "")
     yield from (f"fallback: {reason}" for reason in plain["fallbacks"])
     rows = plain["context"]
-    pieces = "1 piece" if len(rows) == 1 else f"{len(rows)} pieces"
-    yield f"from {pieces} of context" + (", the first:" if rows[MAX_PIECES:] else ":")
+    first = ", the first:" if rows[MAX_PIECES:] else ":"
+    yield f"from {counted(len(rows), 'piece')} of context{first}"
     for piece in rows[:MAX_PIECES]:
         yield from _piece(piece, whole=False)
 
 
 def _piece(piece: Plain, whole: bool) -> Iterator[str]:
-    head = f"  {piece['score']:.3f}  {piece['kind']} {piece['id']}"
+    head, text = f"  {piece['score']:.3f}  {piece['kind']} {piece['id']}", piece.get("text")
     if documents := piece.get("documents"):
         head += f" (of {', '.join(documents)})"
-    text = piece.get("text")
     if not whole:
         yield head if text is None else f"{head}  {short(text, _TEXT_WIDTH)!r}"
         return
-    yield f"{head}  {piece['tokens']} tokens"
+    yield f"{head}  {counted(piece['tokens'], 'token')}"
     text = "(unknown: the data set is missing or has changed)" if text is None else str(text)
     yield from (f"    {line}" for line in text.splitlines())
 
 
 def usage_text(usage: Plain) -> str:
-    """Return the number of LLM calls and tokens as text; "" if there were no calls.
-
-    >>> usage_text({"calls": 2, "prompt_tokens": 1500, "completion_tokens": 40})
-    '2 LLM calls, 1,500 + 40 tokens'
-    """
-    if not usage.get("calls"):
-        return ""
+    """Return the number of LLM calls and tokens as text; "" if there were no calls."""
     n_prompt, n_reply = (usage.get(f"{name}_tokens", 0) for name in ("prompt", "completion"))
-    return f"{usage['calls']} LLM calls, {n_prompt:,} + {n_reply:,} tokens"
+    calls = counted(usage.get("calls", 0), "LLM call")
+    return f"{calls}, {n_prompt:,} + {n_reply:,} tokens" if usage.get("calls") else ""
 
 
 def _slot(name: str, value: Any) -> Iterator[str]:
     name = name.replace("_", " ")
     if name == "context":
-        yield f"{name}: {len(value['pieces'])} pieces, {len(value['cut'])} cut"
+        yield f"{name}: {counted(len(value['pieces']), 'piece')}, {len(value['cut'])} cut"
     elif isinstance(value, dict):
         for part, inner in value.items():
             yield from _slot(f"{name}, {part}", inner) if inner else ()

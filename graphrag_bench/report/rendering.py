@@ -129,7 +129,12 @@ def show_tables(tables: Iterable[Table], *, as_json: bool = False) -> None:
          "rows": [dict(zip(one.heads, row, strict=True)) for row in one.rows]}
         for one in tables
     ]  # fmt: skip
-    sys.stdout.write(json.dumps(written, ensure_ascii=False, indent=1) + "\n")
+    show_json(written)
+
+
+def show_json(value: object) -> None:
+    """Print a value as JSON."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
 
 def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:

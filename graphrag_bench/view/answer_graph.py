@@ -20,10 +20,8 @@ _HOP = float(np.log(2))
 _MAX_COST = float(np.log(1e6))
 """Maximum cost of a walk, which corresponds to a probability of one in a million."""
 Plain = dict[str, Any]
-MAX_NODES = 200
-"""Maximum number of nodes and chunks that are drawn. The page shows how many are not drawn."""
-MAX_CHUNKS = 20
-"""Maximum number of retrieved chunks that are drawn. Gold chunks do not count."""
+MAX_NODES, MAX_CHUNKS = 200, 20
+"""Maximum numbers of drawn nodes and chunks, and of retrieved chunks that are not gold."""
 FIRST_PATHS = 5
 """Number of paths that are drawn before all other nodes and chunks."""
 _TEXT_LENGTH = 600
@@ -40,7 +38,7 @@ class ProbableWalks:
     def __init__(self, graph: Graph, seeds: Sequence[int], *, through_chunks: bool) -> None:
         from scipy.sparse.csgraph import dijkstra
 
-        costs, self.n_nodes = _costs(graph, through_chunks)
+        costs, self.n_nodes = _costs(graph, through_chunks), graph.node_chunk.shape[0]
         starts = [seed for seed in seeds if 0 <= seed < self.n_nodes]
         self.before = np.full(costs.shape[0], -1)
         """The previous vertex on the walk to each vertex. Nodes are numbered before chunks."""
@@ -59,19 +57,17 @@ class ProbableWalks:
 
 
 @lru_cache(maxsize=1)
-def _costs(graph: Graph, through_chunks: bool) -> tuple[Any, int]:
+def _costs(graph: Graph, through_chunks: bool) -> Any:
     from scipy.sparse import block_array, csr_array
 
     inside, nodes = csr_array(graph.node_chunk), csr_array(graph.adjacency)
-    n_nodes, n_chunks = inside.shape
     if through_chunks:
         shares = _shares(block_array([[nodes, inside], [inside.T, None]], format="csr"))
     else:
-        certain = inside.astype(bool).astype(np.float64)
-        empty = csr_array((n_chunks, n_chunks))
+        certain, empty = inside.astype(bool).astype(np.float64), csr_array((inside.shape[1],) * 2)
         shares = block_array([[_shares(nodes), certain], [None, empty]], format="csr")
     shares.data = _HOP - np.log(shares.data)
-    return shares, n_nodes
+    return shares
 
 
 def _shares(weights: Any) -> Any:
@@ -87,15 +83,11 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     Nodes and chunks have the flags `found` (by a step) and `gold` (a gold chunk, or a node of a
     gold chunk). Nodes also have the flags `seed` and `answer` (the name is a gold answer). Edges
     have the flags `found`, `synonym`, `walk` (part of the walk from a seed to a node or chunk) and
-    `route` (a sentence of one chunk names the other chunk). Node sizes show the
-    scores of the operator `size`.
+    `route` (a sentence of one chunk names the other chunk). `size` is the operator of the scores.
 
-    At most `MAX_NODES` nodes and chunks are drawn, in this order: the first paths, gold chunks,
-    retrieved chunks, parents of routes, scored and other found nodes (if there are no paths), nodes
-    of relationships, other paths. The walk to a node or chunk is also drawn, except for nodes of
-    the first paths. `left_out` is the number of nodes and chunks that are not drawn, and
-    `unconnected` names found nodes without an edge in the drawing. Without a trace, only gold
-    chunks are drawn.
+    At most `MAX_NODES` nodes and chunks are drawn, in the order of `_Drawing._candidates`.
+    `left_out` is the number of the others, and `unconnected` names found nodes without an edge in
+    the drawing. Without a trace, only gold chunks are drawn.
     """
     drawing = _Drawing(row.get("trace", ()), gold, names)
     shown, beyond = drawing.candidates[:MAX_NODES], drawing.candidates[MAX_NODES:]
@@ -104,25 +96,22 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     every = [drawing.chunk(n) if kind == "c" else drawing.node(n) for kind, n in shown]
     nodes = [one for one in every if one["kind"] == "chunk" or one["id"] in joined]
     between = {frozenset((edge["s"], edge["t"])): edge["id"] for edge in edges}
-    ids = {node["id"] for node in nodes}
-    paths = []
+    ids, paths = {node["id"] for node in nodes}, []
     for path in drawing.paths:
         on = [f"n{node}" for node in path["nodes"]]
-        hops = [f"e{one}" for one in path["relationships"]] or [
-            between[hop] for hop in map(frozenset, pairwise(on)) if hop in between
-        ]
+        pairs = [hop for hop in map(frozenset, pairwise(on)) if hop in between]
+        hops = [f"e{one}" for one in path["relationships"]] or [between[hop] for hop in pairs]
         score = {"score": path["score"]} if path.get("score") is not None else {}
-        paths.append({"nodes": on, "edges": hops, **score})
-    whole = [path for path in paths if ids.issuperset(path["nodes"])]
+        paths += [{"nodes": on, "edges": hops, **score}] if ids.issuperset(on) else []
     apart = [n for n in drawing.found if f"n{n}" not in joined and ("n", n) not in beyond]
     return {
         "nodes": nodes,
         "edges": edges,
-        "paths": whole,
+        "paths": paths,
         "size": drawing.scored_by if drawing.score else "",
         "left_out": len(beyond),
         "unconnected": [drawing.node(n)["label"] for n in apart],
-        "paths_left_out": len(paths) - len(whole),
+        "paths_left_out": len(drawing.paths) - len(paths),
     }
 
 
@@ -147,8 +136,7 @@ class _Drawing:
             inside = self.graph.node_chunk
             nodes = [node for node in self.nodes if 0 <= node < inside.shape[0]]
             there = [row for kind, row in shown if kind == "c" and 0 <= row < inside.shape[1]]
-            pairs = inside[nodes][:, there].tocoo()
-            ends = zip(pairs.row.tolist(), pairs.col.tolist(), strict=True)
+            ends = zip(*inside[nodes][:, there].nonzero(), strict=True)
             self.incident = sorted((nodes[row], there[column]) for row, column in ends)
         self.gold_nodes = {node for node, chunk in self.incident if chunk in self.gold_chunks}
 
@@ -186,6 +174,8 @@ class _Drawing:
                 self.routes = routes
 
     def _candidates(self, through_chunks: bool) -> list[Vertex]:
+        # the first paths, then the walks to gold chunks, retrieved chunks, parents of routes, found
+        # nodes (best scores first) unless there are paths, nodes of relationships and other paths
         walks = self.graph and ProbableWalks(self.graph, self.seeds, through_chunks=through_chunks)
         first, later = self.paths[:FIRST_PATHS], self.paths[FIRST_PATHS:]
         chunks = [*self.gold_chunks, *list(self.chunks)[:MAX_CHUNKS]]

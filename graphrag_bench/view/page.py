@@ -6,6 +6,7 @@ A page on disk can add script elements but cannot fetch files, so data files are
 import json
 import shutil
 import tarfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -16,7 +17,7 @@ from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import metrics
 from graphrag_bench.explain import question as explained
-from graphrag_bench.explain.funnel import LABELS, Funnel, funnel_or_reason, is_right
+from graphrag_bench.explain.funnel import LABELS, Funnel, available_funnel, is_right
 from graphrag_bench.explain.names import has_keys
 from graphrag_bench.explain.question import RunQuestions, evidence_places
 from graphrag_bench.report.comparisons import paired_differences, settings_that_differ
@@ -54,7 +55,7 @@ _UNSAFE = ("<", "\u2028", "\u2029")
 
 def _set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
     texts = {one.id: one.text for one in dataset.questions} if dataset else {}
-    gold = [(dataset.gold.get(name) if dataset else None) or Gold() for name in names]
+    gold = [dataset.gold.get(name, Gold()) if dataset else Gold() for name in names]
     return {
         "id": list(names),
         "text": [texts.get(name, name) for name in names],
@@ -65,19 +66,18 @@ def _set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
     }
 
 
-def _list_columns(run: StoredRun, funnel: Funnel | str, at: Mapping[str, int]) -> Plain:
+def _list_columns(run: StoredRun, funnel: Funnel, at: Mapping[str, int]) -> Plain:
     """Return the questions of a run as columns; scored questions come first.
 
-    `at` maps a question to its row in `_set_columns`. `right` is None if the answer or the gold
-    answer is missing. `evidence` has a letter for each gold document: c (in the context), r (only
-    retrieved) or m (missed). `lost` is the first stage that lost evidence, "" if no stage did, or
-    None if unknown.
+    `at` maps a question to its row in `_set_columns`. `evidence` has a letter for each gold
+    document: c (in the context), r (only retrieved) or m (missed). `lost` is the first stage that
+    lost evidence, "" if no stage did, or None if unknown.
     """
     rows, known = [run.rows[name] for name in _questions_of(run)], not run.imported
-    seconds: dict[str, float] = {}
+    seconds = defaultdict[str, float](float)
     for one in run.folder.timing():
-        seconds[one["question"]] = seconds.get(one["question"], 0.0) + one["seconds"]
-    lost = {} if isinstance(funnel, str) else funnel.lost
+        seconds[one["question"]] += one["seconds"]
+    lost = funnel.lost
     scores = [run.scores.get(row["question"], {}) for row in rows]
     names = dict.fromkeys(name for of_question in scores for name in of_question)
     shown = [*usual_metrics(names), *(name for name in names if name.startswith("all_evidence@"))]
@@ -89,16 +89,14 @@ def _list_columns(run: StoredRun, funnel: Funnel | str, at: Mapping[str, int]) -
         "evidence": [_evidence_letters(row, run.gold.get(row["question"])) for row in rows],
         "lost": [(lost[q] or "") if (q := row["question"]) in lost else None for row in rows],
         "fallbacks": [list(row.get("fallbacks", ())) for row in rows],
-        "tokens": [
-            row["prompt_tokens"] + row["completion_tokens"] if known else None for row in rows
-        ],
+        "tokens": [row["prompt_tokens"] + row["completion_tokens"] if known else None
+                   for row in rows],
         "context": [context_tokens(row) if known else None for row in rows],
-        "seconds": [round(seconds.get(row["question"], 0.0), 3) if known else None for row in rows],
-        "scores": {
-            name: [round(one[name], 4) if name in one else None for one in scores] for name in shown
-        },
+        "seconds": [round(seconds[row["question"]], 3) if known else None for row in rows],
+        "scores": {name: [round(one[name], 4) if name in one else None for one in scores]
+                   for name in shown},
         "block": BLOCK,
-    }
+    }  # fmt: skip
 
 
 def _questions_of(run: StoredRun) -> list[str]:
@@ -123,17 +121,12 @@ def question_tables(whole: Mapping[str, Any]) -> tuple[Table, Table]:
     facts = [("answer", "(no answer)" if answer is None else str(answer))]
     facts += [("gold", " | ".join(gold))] if gold else []
     facts += [(place, ", ".join(names)) for place, names in whole["found"].items() if names]
-    names = {
-        node["id"]: node["label"] + "".join(f" ({role})" for role in _ROLES if node.get(role))
-        for node in whole["graph"]["nodes"]
-    }
-    edges = [
-        (names[edge["s"]], edge.get("label", "is in"), names[edge["t"]])
-        for edge in whole["graph"]["edges"]
-        if edge.get("found") or edge.get("in")
-    ]
-    heads = ("from", "relationship", "to")
-    graph = Table("graph of the answer", heads, tuple(edges), ())
+    names = {node["id"]: node["label"] + "".join(f" ({of})" for of in _ROLES if node.get(of))
+             for node in whole["graph"]["nodes"]}  # fmt: skip
+    edges = tuple((names[edge["s"]], edge.get("label", "is in"), names[edge["t"]])
+                  for edge in whole["graph"]["edges"]
+                  if edge.get("found") or edge.get("in"))  # fmt: skip
+    graph = Table("graph of the answer", ("from", "relationship", "to"), edges, ())
     return Table(whole["question"], ("", ""), tuple(facts), ()), graph
 
 
@@ -177,7 +170,7 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
     rows = []
     for place, run in enumerate(runs):
         set_id, at = sets[_set_of(run)]
-        funnel = funnel_or_reason(run, home)
+        funnel = available_funnel(run, home)
         rows.append({**_run_row(run, titles[place], funnel), "id": f"r{place}", "set": set_id})
         _write_part(page, f"r{place}/list", _list_columns(run, funnel, at))
         questions, names = RunQuestions(run, home), _questions_of(run)
@@ -206,8 +199,7 @@ def _write_static(page: Path) -> None:
     is_page = all((page / name).is_file() for name in (INDEX, "parts.js"))
     if page.is_file() or (page.is_dir() and any(page.iterdir()) and not is_page):
         raise UserError(f"{page} exists and is not a run page. Choose a new or empty folder.")
-    if (page / FOLDER).exists():
-        shutil.rmtree(page / FOLDER)
+    shutil.rmtree(page / FOLDER, ignore_errors=True)
     shutil.copytree(STATIC, page, dirs_exist_ok=True)
 
 
@@ -215,16 +207,13 @@ def _set_of(run: StoredRun) -> tuple[str, str]:
     return str(run.metrics.get("dataset")), str(run.metrics.get("corpus"))
 
 
-def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
+def _run_row(run: StoredRun, title: str, funnel: Funnel) -> Plain:
     metrics = run.metrics
     n_tokens, usd = (None, None) if run.imported else tokens_and_usd(metrics)
     steps = group_by(run.folder.timing(), lambda one: str(one["step"]))
     seconds = {step: fmean(one["seconds"] for one in of) for step, of in sorted(steps.items())}
-    counts, note = None, funnel
-    if not isinstance(funnel, str):
-        stages = [vars(count) for count in funnel.counts()]
-        sizes = {"documents": len(funnel.documents), "questions": len(funnel.lost)}
-        counts, note = {**sizes, "stages": stages}, "; ".join(funnel.unknown)
+    counts = {"documents": len(funnel.documents), "questions": len(funnel.lost),
+              "stages": list(map(vars, funnel.counts()))}  # fmt: skip
     return {
         **{name: metrics.get(name) for name in _FIELDS},
         "title": title,
@@ -234,18 +223,16 @@ def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
         "seconds": {step: round(mean, 6) for step, mean in seconds.items()},
         "settings": recorded_settings(metrics),
         "notes": list(map(str, run_notes([metrics]))),
-        "funnel": counts,
-        "funnel_note": note,
+        "funnel": counts if funnel.documents else None,
+        "funnel_note": "; ".join(funnel.unknown),
     }
 
 
 def _pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
-    scores = [scores_of(run) for run in runs]
-    rows = []
+    scores, rows = [scores_of(run) for run in runs], []
     for (a, first), (b, second) in combinations(enumerate(runs), 2):
-        if first.metrics["dataset"] != second.metrics["dataset"]:
-            continue
-        if different_corpora(first.metrics, second.metrics):
+        names = first.metrics["dataset"], second.metrics["dataset"]
+        if names[0] != names[1] or different_corpora(first.metrics, second.metrics):
             continue
         metrics = usual_metrics(name for one in scores[a].values() for name in one)
         pairs = paired_differences(scores[a], scores[b], first.scopes, metrics)
