@@ -33,7 +33,7 @@ def extra_needed(extra: str) -> Iterator[None]:
 
 
 class ErrorCollector:
-    """Collect the UserErrors of several checks, in order to raise them together."""
+    """The UserErrors of several checks, which are raised together."""
 
     def __init__(self) -> None:
         self.errors: list[UserError] = []
@@ -65,15 +65,10 @@ def result_or_error(work: Callable[[], T]) -> T | Exception:
 
 
 def message_of(error: Exception) -> str:
-    """Return the message of an error.
-
-    The message of an OSError ends with the name of its file. The message of any other error, except
-    UserError, begins with the type of the error.
+    """Return the message of an error, with the file of an OSError or the type of another error.
 
     >>> message_of(FileNotFoundError(2, "No such file", "card.yaml"))
     'No such file: card.yaml'
-    >>> message_of(ValueError("bad"))
-    'ValueError: bad'
     """
     if isinstance(error, OSError) and error.strerror:
         return error.strerror + (f": {error.filename}" if error.filename is not None else "")
@@ -94,21 +89,13 @@ class UnreadableReply(Exception):
     The prompt of a corrective retry quotes `problem`. A new wording would change the answers.
     """
 
-    def __init__(
-        self, purpose: str, reply: str, problem: str = "it has not the form asked for"
-    ) -> None:
+    def __init__(self, purpose: str, reply: str, problem: str = "it has not the form asked for"):
         super().__init__(f"unreadable reply for {purpose}: {reply[:200]!r}")
-        self.purpose = purpose
-        self.reply = reply
-        self.problem = problem
+        self.reply, self.problem = reply, problem
 
 
 def nearest(name: str, valid: Names, n: int = 3) -> list[str]:
-    """Return up to `n` valid names that are similar to a name, the most similar name first.
-
-    >>> nearest("hiporag", ["hipporag", "hipporag2", "bm25"])
-    ['hipporag', 'hipporag2']
-    """
+    """Return up to `n` valid names that are similar to a name, the most similar name first."""
     names = sorted(set(valid))
     close = difflib.get_close_matches(name, names, n=n, cutoff=0.5)
     inside = [other for other in names if name and (name in other or other in name)]
@@ -120,8 +107,7 @@ def did_you_mean(
 ) -> str:
     """Return a hint with up to `n` valid names that are similar to a wrong name.
 
-    If no name is similar, the hint lists `listed`, or by default all valid names. `prefix`
-    is written before each name.
+    If no name is similar, the hint lists `listed` (default: all). `prefix` precedes each name.
 
     >>> did_you_mean("vanila", ["bm25", "vanilla"])
     "Did you mean 'vanilla'?"
@@ -137,7 +123,7 @@ def did_you_mean(
 
 
 def unknown(kind: str, name: str, valid: Names) -> UserError:
-    """Return an error for an unknown name. Its message suggests similar valid names.
+    """Return an error for an unknown name, which suggests similar valid names.
 
     >>> print(unknown("method", "hiporag", ["bm25", "hipporag"]))
     No method 'hiporag'. Did you mean 'hipporag'?
@@ -146,16 +132,11 @@ def unknown(kind: str, name: str, valid: Names) -> UserError:
 
 
 def by_prefix(
-    name: str,
-    values: Mapping[str, T],
-    what: str,
-    place: object,
-    shown: Callable[[T], str] = lambda _: "",
+    name: str, values: Mapping[str, T], what: str, place: object, shown: Callable[[T], str] = str
 ) -> T:
     """Return the value of the key `name`, or of the only key that starts with `name`.
 
-    Raises UserError if no key or more than one key starts with `name`. The message lists keys, each
-    with the note that `shown` returns for the value of the key.
+    Otherwise, raise a UserError that lists keys with what `shown` returns for their values.
 
     >>> by_prefix("3f", {"3f9a": 1, "77b0": 2}, "run", "runs")
     1

@@ -42,7 +42,7 @@ class Progress:
         if self.quiet or total == 0:
             yield no_advance
             return
-        pace, lock = _Pace(total, time.monotonic()), threading.Lock()
+        pace, lock = _Pace(total), threading.Lock()
         if not (self.stream or sys.stderr).isatty():
             self._next = self._next or pace.began + _SECONDS_TO_FIRST_LINE
 
@@ -79,16 +79,12 @@ class Progress:
             stream.flush()
 
 
-@dataclass
 class _Pace:
-    total: int
-    began: float
-    done: int = 0
-    last: float = 0.0
+    def __init__(self, total: int) -> None:
+        self.total, self.done, self.began, self.last = total, 0, time.monotonic(), 0.0
 
     def count(self, n: int) -> None:
-        self.done += n
-        self.last = time.monotonic()
+        self.done, self.last = self.done + n, time.monotonic()
 
     @property
     def summary(self) -> str:

@@ -73,17 +73,17 @@ class Skeleton:
         }
         if found := [str(path) for path in templates if path.exists()]:
             raise UserError(f"{', '.join(found)} exists already. Choose another name.")
-        ours = {into / "pyproject.toml": "pyproject.toml", inner / "__init__.py": "__init__.py"}
-        templates |= {path: name for path, name in ours.items() if not path.exists()}
+        init = inner / "__init__.py"
+        templates |= {path: path.name for path in (into / "pyproject.toml", init)
+                      if not path.exists()}  # fmt: skip
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(_TEMPLATES), undefined=jinja2.StrictUndefined,
             trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
         )  # fmt: skip
         for path, name in templates.items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            template = environment.get_template(f"{name}.j2")
-            path.write_text(template.render(vars(self), module=self.module), encoding="utf-8")
-        init = inner / "__init__.py"
+            text = environment.get_template(f"{name}.j2").render(vars(self), module=self.module)
+            path.write_text(text, encoding="utf-8")
         if init not in templates:
             lines = init.read_text(encoding="utf-8").splitlines()
             imports = [f"from {self.package} import {self.module} as {self.module}"]
