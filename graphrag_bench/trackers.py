@@ -7,22 +7,19 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import extra_needed
 from graphrag_bench.report.rendering import markdown
 from graphrag_bench.report.tables import interval, run_table, spending
 from graphrag_bench.run.folder import TABLE, RunFolder
 from graphrag_bench.run.stored import StoredRun, settings_of
 from graphrag_bench.run.sweep import CELL, cell_in
 from graphrag_bench.view.page import write_page
-
-_SQLITE = "sqlite:///"
 
 
 @dataclass(frozen=True)
@@ -31,10 +28,10 @@ class Job:
 
     name: str
     settings: Mapping[str, Any]
+    error: str = ""
     metrics: Mapping[str, float] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
-    error: str = ""
 
     @classmethod
     def read(cls, config: DictConfig) -> "Job":
@@ -48,30 +45,29 @@ class Job:
         if cell is None or not cell.runs:
             words = OmegaConf.select(config, "hydra.overrides.task") or ()
             settings = dict(word.lstrip("+~").partition("=")[::2] for word in words)
-            return cls(output.name, settings, error=error)
+            return cls(output.name, settings, error)
         run = StoredRun(RunFolder(Path(cell.runs[0])))
-        row = run.metrics
+        row, table = run.metrics, output / TABLE
         metrics = {"n": row["n"], "failed": row["failed"], **spending(row)}
         for name in row["metrics"]:
             metrics |= interval(row, name)
         tags = {name: str(row.get(name) or "") for name in ("title", "key", "commit")}
-        table = output / TABLE
         table.write_text(markdown(run_table([row])), encoding="utf-8")
         return cls(
             f"{row['dataset']} {row['method']} {row['key']}",
-            {"dataset": row["dataset"], "method": row["method"], **settings_of(run)},
+            {"dataset": row["dataset"], "method": row["method"], **settings_of(run)}, error,
             {name: float(value) for name, value in metrics.items() if value is not None},
             {**tags, "folder": str(run.folder.path.resolve())},
             (table, write_page([run], output / "page", run.home or output).parent),
-            error,
-        )
+        )  # fmt: skip
 
 
 class MLflow(Callback):
     """Callback that logs jobs to MLflow. Failed jobs get the status FAILED and the tag `error`."""
 
     def __init__(self, tracking_uri: str, experiment: str) -> None:
-        _require("mlflow")
+        with extra_needed("mlflow"):
+            import mlflow  # noqa: F401
         self.tracking_uri, self.experiment = tracking_uri, experiment
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
@@ -82,12 +78,11 @@ class MLflow(Callback):
         """Log the job."""
         from mlflow.entities import Metric, Param
 
-        job = Job.read(config)
+        job, now = Job.read(config), int(time.time() * 1000)
         client, experiment = self._opened()
-        tags = {**job.tags, **({"error": job.error} if job.error else {})}
+        tags = {**job.tags} | ({"error": job.error} if job.error else {})
         run = client.create_run(experiment, tags=tags, run_name=job.name).info.run_id
         params = [Param(_plain(name), str(value)) for name, value in job.settings.items()]
-        now = int(time.time() * 1000)
         metrics = [Metric(_plain(name), value, now, 0) for name, value in job.metrics.items()]
         client.log_batch(run, metrics, params)
         for path in job.files:
@@ -97,12 +92,12 @@ class MLflow(Callback):
     def _opened(self) -> tuple[Any, str]:
         from mlflow import MlflowClient
 
-        files = None
-        if self.tracking_uri.startswith(_SQLITE):  # otherwise MLflow uses the working directory
-            folder = Path(self.tracking_uri.removeprefix(_SQLITE)).resolve().parent
+        files, address = None, self.tracking_uri
+        if address.startswith("sqlite:///"):  # otherwise MLflow uses the working directory
+            folder = Path(address.removeprefix("sqlite:///")).resolve().parent
             folder.mkdir(parents=True, exist_ok=True)
             files = (folder / "artifacts").as_uri()
-        client = MlflowClient(self.tracking_uri)
+        client = MlflowClient(address)
         if known := client.get_experiment_by_name(self.experiment):
             return client, known.experiment_id
         return client, client.create_experiment(self.experiment, artifact_location=files)
@@ -116,7 +111,8 @@ class WandB(Callback):
     """
 
     def __init__(self, project: str, mode: str, folder: str = ".") -> None:
-        _require("wandb")
+        with extra_needed("wandb"):
+            import wandb  # noqa: F401
         self.project, self.mode, self.folder = project, mode, folder
 
     def on_job_end(self, config: DictConfig, job_return: Any, **kwargs: Any) -> None:
@@ -138,9 +134,3 @@ class WandB(Callback):
 
 def _plain(name: str) -> str:
     return re.sub(r"[^\w./ -]", "_", name.replace("@", "_at_"))
-
-
-def _require(package: str) -> None:
-    if find_spec(package) is None:
-        install = f"pip install 'graphrag-bench[{package}]'"
-        raise UserError(f"hydra/callbacks={package} needs the package {package}: {install}.")

@@ -10,7 +10,6 @@ import pytest
 from omegaconf import DictConfig, OmegaConf
 from toy_runs import TOY, metrics, run_folder
 
-from graphrag_bench import trackers
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.sweep import Cell, write
 from graphrag_bench.trackers import MLflow, WandB
@@ -81,7 +80,6 @@ def test_mlflow_logs_a_failed_job_with_its_error(tmp_path: Path) -> None:
 def test_wandb_logs_a_job(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service = MagicMock()
     monkeypatch.setitem(sys.modules, "wandb", service)
-    monkeypatch.setattr(trackers, "find_spec", lambda package: package)
     config = job(tmp_path, error="one of six", runs=(str(run),))
     WandB("toys", "offline", str(tmp_path)).on_job_end(config, job_return=None)
     fields, sent = service.init.call_args.kwargs, service.init.return_value
@@ -93,10 +91,11 @@ def test_wandb_logs_a_job(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_tracker_needs_its_package_and_stores_in_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trackers, "find_spec", lambda package: None)
-    with pytest.raises(UserError, match="mlflow"):
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    with pytest.raises(UserError, match=r"graphrag-bench\[mlflow\]"):
         MLflow("a", "b")
-    monkeypatch.setattr(trackers, "find_spec", lambda package: package)
+    for name in ("mlflow", "wandb"):
+        monkeypatch.setitem(sys.modules, name, MagicMock())
     for name, place in (("mlflow", "sqlite:////away/mlruns/mlflow.db"), ("wandb", "/away")):
         choice = OmegaConf.load(CONFIGS / f"{name}.yaml")
         config = OmegaConf.create({"hydra": {"callbacks": choice}, "paths": {"home": "/away"}})
