@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import TOY, command, reader_prompts, run_folder
+from toy_runs import TOY, command, reader_prompts, run_folder, write_set
 
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.explain.text import row_text
@@ -31,6 +31,7 @@ def test_ask_answers_with_several_methods_and_pays_once() -> None:
     n_paid = len(reader_prompts)
     whole = command("ask", "--details", *settings).out
     assert "norvik observatory —occurs with→ mount tarn" in whole and "retrieve.0" not in out
+    assert "  1 LLM call, " in whole
     one, two = json.loads(command("ask", "--json", *settings).out)
     assert len(reader_prompts) == n_paid
     assert (one["method"], two["method"], two["answer"]) == ("bm25", "hipporag", "Ada Marsh")
@@ -38,6 +39,17 @@ def test_ask_answers_with_several_methods_and_pays_once() -> None:
     (node,) = step["wrote"]["nodes"]
     assert (node["name"], node["score"]) == ("norvik observatory", 1.0)
     assert {"kind", "id", "score", "tokens", "text"} <= set(two["context"][0])
+
+
+def test_show_says_that_a_question_is_no_longer_in_the_data_set() -> None:
+    corpus = [{"id": "a", "text": "Una rows."}]
+    questions = [{"id": name, "text": f"Who {name}?", "evidence": ["a"]} for name in ("x", "y")]
+    words = ["dataset=jsonl", "dataset.root=mine", *TOY[1:], "method=bm25", "answer=off"]
+    write_set(Path("mine"), corpus, questions)
+    folder = run_folder(*words)
+    write_set(Path("mine"), corpus, questions[:1])
+    assert "x  Who x?  -> " in shown(folder) and "y  (no longer in the data set)" in shown(folder)
+    assert shown(folder, "y").startswith("(no longer in the data set)\n")
 
 
 def test_arrows_of_a_path_follow_its_relationships() -> None:
