@@ -1,9 +1,8 @@
 """Count, export and import cached model replies.
 
-HOME/cache/replies.sqlite contains all replies of language models and all vectors of embedding APIs,
-so that no call is paid for twice. Export the replies of a paper so that others can reproduce its
-tables without a model. The caches of local embedders (vectors.sqlite) and of the tagger
-(sentences.sqlite) can be deleted, because their content can be computed again.
+HOME/cache/replies.sqlite contains all replies of language models and all vectors of embedding APIs.
+Export the replies of a paper so that others can reproduce its tables without a model. The caches of
+local embedders (vectors.sqlite) and of the tagger (sentences.sqlite) can be computed again.
 
 examples
   graphrag-bench cache stats

@@ -1,11 +1,9 @@
 r"""Run methods on a data set, score answers and evidence, and print a table.
 
-Results are stored in HOME/runs. Repeat the command to resume a run. The command is a Hydra
-application: --cfg, --info, --multirun, --config-dir, and key=value, +key, ++key and ~key work as
-in Hydra's documentation (--hydra-help).
-
-A sweep (-m) runs every combination of the given values. Each combination is a cell. Cells share
-artifacts and replies. A failed cell has a row in the table. Repeat the command to retry it.
+Results are stored in HOME/runs. Repeat the command to resume a run. Options and overrides are those
+of Hydra (--hydra-help). A sweep (-m) runs every combination of the given values. Each combination
+is a cell. Cells share artifacts and replies. A failed cell has a row in the table, and is retried
+if the command is repeated.
 
 examples
   graphrag-bench run dataset=sample method=hipporag limit=5

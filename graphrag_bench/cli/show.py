@@ -18,10 +18,9 @@ lost at the first stage that it does not pass:
 Stages that a method does not have are left out. "recovered later" counts evidence that was lost at
 a stage but found at a later stage, e.g. by a dense fallback.
 
-With RUN QUESTION, the command prints the answer, the gold, the evidence found and missed, the
-context in the prompt, every step, and the rank of each gold passage after each step. With RUN
-QUESTION PASSAGE, it prints the rank and score of the passage's chunks, nodes and relationships
-after each step, and the step that lost the passage.
+With RUN QUESTION, the command prints answer, gold, evidence, context and every step, and the rank
+of each gold passage after each step. With RUN QUESTION PASSAGE, it prints rank and score of the
+passage's chunks, nodes and relationships after each step, and the step that lost the passage.
 
 examples
   graphrag-bench show 0a1b2c f5e4d3

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -168,12 +168,12 @@ class FunnelArtifacts:
         return passage.rows["nodes"] if self.states_relationships else passage.named
 
 
-def _method_artifacts(experiment: Experiment) -> FunnelArtifacts:
+def _entries_and_stages(experiment: Experiment) -> tuple[set[str], set[str]]:
     pipeline = experiment.method.pipeline
     steps = [op for step in pipeline.steps() for op in step.operators()]
     from_question = [one for one in steps if _OF_THE_GRAPH.isdisjoint(s.slot for s, _ in one.reads)]
     starts = [one for one in from_question if {*_STARTS} & {*one.operator.returns}]
-    entries = frozenset(one.label for one in starts)
+    entries = {one.label for one in starts}
     writes = {slot for step in steps for slot in step.operator.returns}
     writes |= {"chunks"} if experiment.method.keys.given else set()
     stages = {"replied", "answered"}
@@ -183,8 +183,7 @@ def _method_artifacts(experiment: Experiment) -> FunnelArtifacts:
         stages |= {"corpus", "chunk", "extracted"} | ({"linked"} if entries else set())
     if "context" in writes:
         stages |= {"corpus", "chunk", "cut", "prompt"}
-    ids = frozenset(document.id for document in experiment.dataset.documents)
-    return FunnelArtifacts(ids, None, None, entries, frozenset(stages))
+    return entries, stages
 
 
 def is_right(scores: Mapping[str, float]) -> bool | None:
@@ -198,35 +197,34 @@ def is_right(scores: Mapping[str, float]) -> bool | None:
 
 def run_funnel(run: StoredRun, home: Path) -> Funnel:
     """Return the funnel of a run. Raises UserError if data set or gold evidence is missing."""
-    run.require_dataset()
+    corpus = frozenset(document.id for document in run.require_dataset().documents)
     names = [name for name in run.rows if name in run.gold and run.gold[name].evidence]
     if not names:
         raise UserError(f"No question of {run.folder.path} has gold evidence.")
+    entries, stages, unknown = set[str](), {"retrieved", "answered"}, []
     if run.imported:
-        stages = frozenset({"retrieved", "answered"})
-        built = FunnelArtifacts(frozenset(), None, None, frozenset(), stages)
         unknown = ["extracted, linked, not cut, in the prompt: an imported run has no steps"]
     else:
-        built, unknown = _method_artifacts(reopen(run, home)), []
+        entries, stages = _entries_and_stages(reopen(run, home))
     by_question: dict[str, list[EvidenceDocument]] = {}
     stored = RunArtifacts(run, home)
     for scope, of_scope in group_by(names, run.scopes.__getitem__).items():
-        there = stored.of_scope(scope)
-        built = replace(built, chunks=there.chunk_table, graph=there.graph)
-        if built.chunks is None and not run.imported:
+        chunks, graph = (there := stored.of_scope(scope)).chunk_table, there.graph
+        built = FunnelArtifacts(corpus, chunks, graph, frozenset(entries), frozenset(stages))
+        if chunks is None and not run.imported:
             unknown.append("chunk: the chunks of the run were deleted")
-        if built.graph is None and "extracted" in built.stages:
+        if graph is None and "extracted" in stages:
             unknown.append("extracted, linked: the graph of the run was deleted")
         for name in of_scope:
             right = is_right(run.scores.get(name, {}))
             by_question[name] = evidence_documents(run.rows[name], run.gold[name], built, right)
     every = tuple(one for name in names for one in by_question[name])
-    if "linked" in built.stages and not any("trace" in run.rows[name] for name in names):
+    if "linked" in stages and not any("trace" in run.rows[name] for name in names):
         unknown.append("linked: the run stored no trace of its steps (trace=off)")
-    answered = any(one.passed["answered"] is not None for one in every)
-    stages = built.stages - (set() if answered else {"answered"})
+    stages -= {"answered"} if all(one.passed["answered"] is None for one in every) else set()
     title, dataset = (str(run.metrics[name]) for name in ("title", "dataset"))
-    return Funnel(stages, every, title, dataset, len(run.rows), tuple(dict.fromkeys(unknown)))
+    notes = tuple(dict.fromkeys(unknown))
+    return Funnel(frozenset(stages), every, title, dataset, len(run.rows), notes)
 
 
 def available_funnel(run: StoredRun, home: Path) -> Funnel:
