@@ -109,8 +109,7 @@ def mixture_layer(
 ) -> Clusters:
     """Return the soft clusters of the rows of `vectors` (n, d) that a single mixture finds.
 
-    `neighbours` is the number of nearest rows that UMAP compares each row with. By default, it is
-    sqrt(n - 1). The setting `max_tokens` of the mixture is ignored.
+    `neighbours`, by default sqrt(n - 1), are used by UMAP. The setting `max_tokens` is ignored.
     """
     points = np.asarray(vectors, np.float64)
     n = len(points)

@@ -15,8 +15,8 @@ from graphrag_bench.values import BoolArray, FloatArray, IntArray
 class Communities(Columns):
     """Communities of a graph at all levels, from the coarsest level (0) to the finest level.
 
-    `level` and `parent` are int64 (n,). The parent of a community of level 0 is -1. The bool CSR
-    matrices `nodes` (n, n_nodes) and `chunks` (n, n_chunks) mark the members of each community.
+    `level` and `parent` (-1 at level 0) are int64 (n,). The bool CSR matrices `nodes` (n, n_nodes)
+    and `chunks` (n, n_chunks) mark the members.
     """
 
     level: IntArray
@@ -36,11 +36,10 @@ class Communities(Columns):
 
 @dataclass(frozen=True, eq=False)
 class Reports(Columns):
-    """Reports of communities, each with a title, a text and a rating (0..10, float64).
+    """Reports of communities. A missing report is an empty text. `ratings` are 0..10, float64.
 
-    A community without a report has an empty text. `fallback` (bool, n) marks the reports whose
-    text is a model's reply that could not be parsed. `chunks` (bool CSR, n x n_chunks) marks the
-    chunks that each report quotes. For reports by a model, `chunks` is None.
+    `fallback` (bool, n) marks texts that are unreadable replies. `chunks` (bool CSR, n x n_chunks)
+    marks the chunks that each report quotes. It is None for reports by a model.
     """
 
     titles: Texts

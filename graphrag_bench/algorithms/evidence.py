@@ -16,11 +16,10 @@ AttributeMention = tuple[int, str, str, tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False)
 class NodeAttributes(Columns):
-    """Table of the distinct attributes of nodes, sorted by node and then by first mention.
+    """Table of the distinct attributes of nodes, sorted by node (int64, n) and first mention.
 
-    `node` (int64, n) is the node of each attribute. `names` are normalised. Values are compared in
-    normalised form, and `values` has the spelling of the first mention. `chunk` (bool CSR, n x
-    n_chunks) marks the chunks that state each attribute.
+    `names` are normalised. Values are compared in normalised form, and `values` has the first
+    spelling. `chunk` (bool CSR, n x n_chunks) marks the chunks that state each attribute.
     """
 
     node: IntArray

@@ -11,10 +11,9 @@ RowT = TypeVar("RowT")
 
 @dataclass(frozen=True)
 class Extracted(Generic[RowT]):
-    """Extraction from all chunks, with statistics.
+    """Extraction from all chunks, with an object of the class `kind` for each chunk, in order.
 
-    `rows` has an object of the class `kind` for each chunk, in chunk order. `counted` maps the name
-    of a statistic to a field of these objects. The statistic is the number of items in this field.
+    `counted` maps the name of a statistic to the field of the objects whose items it counts.
     """
 
     kind: ClassVar[type[Any]]
@@ -35,8 +34,7 @@ class Extracted(Generic[RowT]):
         lines = [json.dumps(asdict(row), ensure_ascii=False) for row in self.rows]  # type: ignore[call-overload]
         text = "".join(f"{line}\n" for line in lines)
         (folder / "rows.jsonl").write_bytes(text.encode("utf-8", errors="replace"))
-        statistics = json.dumps(dict(self.statistics))
-        (folder / "statistics.json").write_text(statistics, encoding="utf-8")
+        (folder / "statistics.json").write_text(json.dumps(dict(self.statistics)))
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -113,10 +111,7 @@ class TextExtraction(Extracted[ChunkRecords]):
 
 @dataclass(frozen=True)
 class FactRecord:
-    """Mention of a fact, which may link more than two entities.
-
-    `completeness`, 0..10, says how well `text` can be understood without its chunk.
-    """
+    """Mention of a fact. `completeness` (0..10) says how well `text` is understood alone."""
 
     text: str
     entities: tuple[EntityRecord, ...]

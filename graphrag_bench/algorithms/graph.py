@@ -48,7 +48,7 @@ class Graph(Columns):
     `descriptions` belong to nodes, and `relations`, `facts` and `keywords` are the names,
     descriptions and themes of relationships. A field that this type of graph lacks is None.
     `node_chunk` and `relationship_chunk` are bool CSR matrices with one column per chunk. In an
-    entity-passage graph, `node_chunk` is int64 and has edge weights. `node_fragments` and
+    entity-passage graph, `node_chunk` has edge weights (int64). `node_fragments` and
     `fact_fragments` are the texts that descriptions and facts were merged from, if known. `merges`
     are the aliases of nodes. `statistics` are not saved.
 
@@ -241,10 +241,7 @@ class Graph(Columns):
         return igraph.Graph(self.n_nodes, ends, edge_attrs={"weight": self.pairs.weight.tolist()})
 
     def triple(self, row: int) -> tuple[str, str, str]:
-        """Return the source name, the relation and the target name of the relationship in `row`.
-
-        The relation is the relationship's name, or else its keywords, or else its description.
-        """
+        """Return the head, the relation (a name, keywords or a description) and the tail."""
         columns = (self.relations, self.keywords, self.facts)
         relation = next(filter(None, (column[row] for column in columns if column)), "related to")
         head, tail = int(self.source[row]), int(self.target[row])
@@ -253,16 +250,12 @@ class Graph(Columns):
     def chunks_of_node(self, node: int) -> tuple[int, ...]:
         """Return the chunks that the description of a node comes from, in ascending order.
 
-        These chunks are known if the graph has `node_fragments`, or if the node has a single chunk.
-        If they are unknown, or if the node has no description, the result is ().
+        The result is () without a description, or if the node has several chunks and no fragments.
         """
         return _quoted(self.node_fragments, node, self.descriptions, self.node_chunk)
 
     def chunks_of_relationship(self, row: int) -> tuple[int, ...]:
-        """Return the chunks of the description of a relationship, as in `chunks_of_node`.
-
-        If the relationship has a name but no description, all its chunks are returned.
-        """
+        """Return the chunks that the description or else the name of a relationship comes from."""
         if not (self.facts and self.facts[row]) and self.relations[row]:
             return self.chunks_of_triples([row])
         return _quoted(self.fact_fragments, row, self.facts, self.relationship_chunk)
@@ -334,9 +327,8 @@ def drop_edges(
 ) -> Graph:
     """Return a copy of the graph without a random fraction `edge_drop` of its edges.
 
-    An edge is a pair of nodes that relationships join. Of n edges, round(edge_drop * n) lose all
-    their relationships. Nodes and their chunks stay. With the same seed, a larger `edge_drop` drops
-    additional edges.
+    An edge is a pair of joined nodes. Of n edges, round(edge_drop * n) lose all relationships.
+    Nodes and their chunks stay. A larger `edge_drop` drops additional edges.
     Source: PathRAG (Chen et al. 2025), robustness to sparse graphs.
     """
     n_pairs = len(graph.pairs.source)

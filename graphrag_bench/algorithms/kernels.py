@@ -18,9 +18,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def kernel(function: F) -> F:
     """Return a function that numba compiles on its first call and caches on disk if possible.
 
-    The cache is beside the source, in NUMBA_CACHE_DIR, or in the user's cache folder. The cache
-    refers to the classes of arguments by name and module, so do not rename or move these classes.
-    The results have the same bits as in plain Python, because sums are not reordered.
+    The cache refers to classes of arguments by name and module, so do not rename or move them. The
+    results have the same bits as in plain Python, because sums are not reordered.
     """
     compiled: F
     try:
@@ -93,10 +92,9 @@ def node_masses(
 ) -> tuple[IntArray, FloatArray, float]:
     """Return the nodes that forward push reached (int64), their masses (float64), and a flow rate.
 
-    The flow rate is `damping * share * total`, where total is the sum of all residuals. The mass of
-    a node has three terms: the mass that forward push moved to it, `1 - damping` times its
-    residual, and the flow rate times its strength. The last term estimates the mass that further
-    steps would move to the node. The residuals in `state` are multiplied by the strengths in place.
+    The flow rate is `damping * share` times the sum of all residuals. A mass is the sum of what the
+    push moved, `1 - damping` times the residual, and the flow rate times the strength, which
+    estimates further steps. The residuals in `state` are multiplied by the strengths in place.
     """
     n, flat = len(touched), state.reshape(-1)
     nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)

@@ -79,8 +79,7 @@ def title_key(title: str) -> str:
 class NameDictionary(Columns):
     """Dictionary that looks up names and finds names in texts.
 
-    `row_of` maps lookup keys to rows of the node table. `longest` maps a word to the number of
-    words in the longest key that begins with it.
+    `row_of` maps keys to rows. `longest` maps a word to the length of its longest key, in words.
     """
 
     row_of: TextRows
@@ -92,10 +91,9 @@ class NameDictionary(Columns):
     ) -> "NameDictionary":
         """Return a dictionary of names and aliases. Of rows with equal names, the first is found.
 
-        A name with a leading article is also found without the article. If the name without the
-        article is the name of another row, both names find that other row. This does not apply if
-        the name without the article is a function word (`the who`) or has fewer than three letters
-        and digits. The method `row` finds function words and short names, but `matches` does not.
+        A name with a leading article is also found without it. If the name without the article is
+        the name of another row, both names find that row, unless it is a function word (`the who`)
+        or has fewer than three letters and digits. `matches` finds no such words, but `row` does.
         """
         row_of: dict[str, int] = {}
         further: dict[str, int] = {}
@@ -122,8 +120,8 @@ class NameDictionary(Columns):
     def matches(self, text: str, single: Container[str] | None = None) -> list[tuple[str, int]]:
         """Return the keys found in a text, in text order, as pairs (key, row).
 
-        Matches are whole words and do not overlap. Of several keys that begin at the same word, the
-        longest is chosen. If `single` is given, a key of one word counts only if it is in `single`.
+        Matches are whole words and do not overlap. The longest key at a word is chosen. If `single`
+        is given, a key of one word counts only if it is in `single`.
 
         >>> NameDictionary.of(["New York", "York"]).matches("Is New York near York?")
         [('new york', 0), ('york', 1)]
@@ -164,26 +162,20 @@ class Merge:
 
 
 def save_merges(folder: Path, merges: Iterable[Merge]) -> None:
-    """Write a JSON line for each alias of a node. Without aliases, no file is written."""
-    lines = [json.dumps(asdict(merge), ensure_ascii=False) for merge in merges]
-    if lines:
-        (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    """Write a JSON line for each alias of a node."""
+    lines = (json.dumps(asdict(merge), ensure_ascii=False) + "\n" for merge in merges)
+    (folder / FILE).write_text("".join(lines), encoding="utf-8")
 
 
 def load_merges(folder: Path) -> tuple[Merge, ...]:
-    """Return the aliases that `save_merges` wrote to a folder, or () if there is no file."""
-    path = folder / FILE
-    if not path.is_file():
-        return ()
-    lines = path.read_text(encoding="utf-8").split("\n")  # a name may have other line breaks
+    """Return the aliases that `save_merges` wrote to a folder."""
+    # a name may have other line breaks
+    lines = (folder / FILE).read_text(encoding="utf-8").split("\n")
     return tuple(Merge(**json.loads(line)) for line in lines if line)
 
 
 def unambiguous_aliases(merges: Iterable[Merge], names: Iterable[str]) -> dict[str, int]:
-    """Map each alias that stands for a single node to the row of this node, in order of `merges`.
-
-    `names` are the names of all nodes. An alias that is also the name of a node is left out.
-    """
+    """Map each alias of a single node that is not itself the name of a node to the node's row."""
     row_of: dict[str, int] = {}
     for row, name in enumerate(names):
         row_of.setdefault(key_of(name), row)

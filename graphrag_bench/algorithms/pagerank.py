@@ -21,9 +21,8 @@ Contains = Literal["one", "share"]
 class Walk:
     """Random walk on a graph with undirected weighted edges.
 
-    `transition` (float64 CSR, n x n) is the transposed transition matrix P^T. Its row v has the
-    probabilities of steps to node v, and the columns of isolated nodes are 0. `strength` (float64,
-    n) is the summed weight of each node's edges.
+    `transition` (float64 CSR, n x n) is the transposed transition matrix P^T. Its columns of
+    isolated nodes are 0. `strength` (float64, n) is the summed weight of each node's edges.
     """
 
     transition: Any
@@ -63,11 +62,11 @@ def walk_with_chunks(
 ) -> Walk:
     """Return the random walk on the nodes and chunks of a graph, from a cache.
 
-    Nodes come before chunks. An edge joins each node to each of its chunks. If `contains` is "one",
-    the weight of this edge is `contains_weight`. If it is "share", this weight is divided by the
-    number of nodes in the chunk. If `relationships` is true, relationships and synonymy edges also
-    join nodes. Each node whose type is in `cliques` is replaced by edges between its neighbours,
-    whose weight is the number of replaced nodes that both neighbours had in common.
+    Nodes come before chunks. An edge of weight `contains_weight` joins each node to each of its
+    chunks. If `contains` is "share", the weight is divided by the number of nodes in the chunk. If
+    `relationships` is true, relationships and synonymy edges also join nodes. Each node whose type
+    is in `cliques` is replaced by edges between its neighbours, whose weight is the number of
+    replaced nodes that both neighbours had in common.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2; LinearRAG (Zhuang et al. 2025), for
     walks without relationships; PropRAG's code (dd90210), for cliques.
     """
@@ -132,10 +131,9 @@ def masses(
 ) -> Iterator[Mass]:
     """Yield the personalised PageRank of each restart distribution in `resets`.
 
-    PageRank is exact for up to `EXACT_UP_TO` nodes. For larger graphs, it is approximated by
-    forward push. The `top_k` best rows from row `first` on are the most precise. If all weights of
-    a restart distribution are 0, it is replaced by the uniform distribution, whose PageRank is
-    always exact. `damping` is the probability that the walk continues.
+    PageRank of more than `EXACT_UP_TO` nodes is approximated by forward push. The `top_k` best rows
+    from row `first` on are the most precise. If all weights of a restart distribution are 0, the
+    result is the exact PageRank of the uniform distribution.
     """
 
     @cache

@@ -115,8 +115,8 @@ def random_walks(
 ) -> list[Kernel]:
     """Return the distinct paths of 256 random walks, in the order in which they first occur.
 
-    A walk starts at a random entity and follows up to four random triples. Every second walk goes
-    against the direction of triples. A walk stops where it would return to a visited node.
+    A walk follows up to four random triples from a random entity, every second walk against their
+    direction. It stops where it would return to a visited node.
     Source: path pooling (Wang et al. 2025), section 4.3.1.
     """
     kernels: dict[Kernel, None] = {}

@@ -77,11 +77,10 @@ class ReasoningSteps:
 @value("step_nodes")
 @dataclass(frozen=True, eq=False)
 class StepNodes:
-    """Distinct nodes, each assigned to one reasoning step.
+    """Distinct nodes, each assigned to one of `n_steps` reasoning steps, counted from 1.
 
-    `ids` and `steps` are int64 (n,), and steps are numbered from 1. `scores` (float64, n) is the
-    highest cosine of each node with the queries of its step. `n_steps` is the number of all steps,
-    including steps without nodes.
+    `ids` and `steps` are int64 (n,). `scores` (float64, n) is the highest cosine of each node with
+    the queries of its step.
     """
 
     ids: IntArray
@@ -100,10 +99,7 @@ class StepNodes:
 
 @dataclass(frozen=True)
 class Route:
-    """Link from the chunk `parent` to the chunk `child`. The `sentence` of `parent` names `child`.
-
-    `score` is added to the score of `child`.
-    """
+    """Link from a chunk to the chunk `child`, which a sentence names. Its `score` is added."""
 
     parent: int
     child: int

@@ -38,10 +38,7 @@ class Neighbours:
         return cls(*(part.astype(np.int32) for part in (starts, codes % n, rows[first])))
 
     def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
-        """Return the relationships along a walk, which is given as a sequence of nodes.
-
-        Of several relationships, the first is returned. Raises KeyError if there is none.
-        """
+        """Return the first relationship of each step of a walk. Raises KeyError if one has none."""
         rows = []
         for here, there in pairwise(walk):
             begin, end = self.starts[here], self.starts[here + 1]
@@ -54,11 +51,10 @@ class Neighbours:
 
 @dataclass(frozen=True, eq=False)
 class Pairs(Columns):
-    """Pairs of nodes that are joined by relationships in either direction.
+    """Pairs of nodes that are joined by relationships in either direction, `source` <= `target`.
 
-    `source` and `target` (int64, n_pairs) are the nodes, with `source` <= `target`. For each pair,
-    `weight` (float64) is the summed weight, and `first` (int64) is the first relationship. The
-    array `of` (int64, n_relationships) maps each relationship to its pair.
+    `weight` is the summed weight of each pair, and `first` is its first relationship. The array
+    `of` (int64, n_relationships) maps each relationship to its pair.
     """
 
     source: IntArray

@@ -26,10 +26,9 @@ T = TypeVar("T")
 
 @dataclass
 class Extractor:
-    """Client for the language model that builds a graph. It counts the replies.
+    """Client for the language model that builds a graph. It counts the replies and the cut ones.
 
-    If `max_tokens` is None, a reply has at most 4,096 tokens, or fewer if the prompt does not leave
-    enough room in the context window. `n_cut` is the number of replies that were cut at this limit.
+    If `max_tokens` is None, a reply has at most 4,096 tokens, or as many as fit the window.
     """
 
     llm: ChatModel
@@ -56,10 +55,9 @@ class Extractor:
         *,
         retry: bool = True,
     ) -> list[T | Failure]:
-        """Send prompts to the model, and return the parsed reply or the error of each prompt.
+        """Send prompts about `items` to the model, and return the parsed reply or error of each.
 
-        `items` names the subject of each prompt, e.g. a chunk, for messages. If all replies failed
-        and `advice` is given, raises a UserError that ends with the advice.
+        If `advice` is given and all replies failed, raises a UserError that ends with the advice.
         """
 
         def read(text: str, cut: bool) -> T:
@@ -92,10 +90,9 @@ class Extractor:
         advice: str,
         is_valid: Callable[[str], bool] = bool,
     ) -> list[str | None]:
-        """Send prompts to the model, and return the text of each reply.
+        """Send prompts to the model, and return the text of each reply, or None if it is invalid.
 
-        The result is None if a call failed or if `is_valid` rejects the text. Each None is counted
-        as a fallback. Raises UserError if no reply is valid.
+        Each None is counted as a fallback. Raises UserError if no reply is valid.
         """
 
         def read(text: str, cut: bool) -> str:
@@ -120,8 +117,7 @@ def list_faults(
 ) -> dict[str, float]:
     """Count all chunks, the chunks with each kind of fault, and the chunks with any fault.
 
-    `readings` map chunks to parsed replies. A chunk that is missing in one of them has failed. A
-    chunk is malformed if an item of its replies was skipped, or if the chunk is in `malformed`.
+    `readings` map chunks to parsed replies. A chunk that is missing in one of them has failed.
     """
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
     failed = {row for reading in readings for row in range(n_chunks) if row not in reading}

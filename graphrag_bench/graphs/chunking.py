@@ -126,8 +126,8 @@ def _merged(text: str, room: int) -> Iterator[str]:
             merged, n_merged = "", 0
         if n_tokens > room:
             yield from _cut(piece, room, 0)
-            continue
-        merged, n_merged = merged + piece, n_merged + n_tokens
+        else:
+            merged, n_merged = merged + piece, n_merged + n_tokens
     if merged:
         yield merged
 

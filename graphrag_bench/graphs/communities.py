@@ -35,11 +35,7 @@ def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
 def split_by_leiden(
     graph: Graph, seed: int, max_cluster_size: int, resolution: float = 1.0
 ) -> Communities:
-    """Return the hierarchical Leiden communities of a graph.
-
-    A community of more than `max_cluster_size` nodes is partitioned again at the next level. A
-    higher `resolution` gives smaller communities.
-    """
+    """Return the hierarchical Leiden communities. A higher `resolution` gives smaller ones."""
     import leidenalg
 
     view, pairs = graph.igraph.copy(), graph.pairs

@@ -143,11 +143,10 @@ def kg_synonymy(
 def synonym_pairs(
     vectors: Vectors, per_node: int, threshold: float, progress: Progress
 ) -> tuple[IntArray, FloatArray]:
-    """Return the pairs of vectors whose cosine is at least `threshold`, and the cosines.
+    """Return the pairs of unit vectors whose cosine is at least `threshold`, and the cosines.
 
-    Vectors have length 1. Each vector is paired only with the `per_node` vectors of highest cosine.
-    Ties are broken by the lower row. The pair of rows i < j is returned as the number `i * n + j`,
-    where n is the number of vectors. The numbers ascend. Cosines have six decimals.
+    Each of n vectors is paired only with the `per_node` vectors of highest cosine. Ties are broken
+    by the lower row. The pair of rows i < j is the number `i * n + j`. The numbers ascend.
     """
     import faiss
 
@@ -192,10 +191,7 @@ def _at_once(n: int) -> int:
 
 
 def _shortened(vectors: Vectors) -> Vectors:
-    """Return shorter vectors whose inner products are upper bounds of the original inner products.
-
-    A vector is projected to a quarter of its dimensions. The norm of the rest is appended.
-    """
+    """Return vectors of a quarter of the dimensions, whose inner products are upper bounds."""
     inside = vectors @ np.linalg.eigh(vectors.T @ vectors)[1][:, -(vectors.shape[1] // 4) :]
     left = (vectors**2).sum(axis=1) - (inside**2).sum(axis=1)
     return np.column_stack([inside, np.sqrt(np.maximum(left, 0.0) + _SLACK)])
@@ -204,10 +200,7 @@ def _shortened(vectors: Vectors) -> Vectors:
 def add_relationships(
     graph: Graph, source: IntArray, target: IntArray, weight: FloatArray, relation: str
 ) -> Graph:
-    """Return a copy of the graph with additional relationships, all named `relation`.
-
-    The new relationships belong to no chunk. If the name is `SYNONYM`, they are synonymy edges.
-    """
+    """Return a copy of the graph with additional relationships, which belong to no chunk."""
     n, chunks = len(source), graph.relationship_chunk.copy()
     chunks.resize((graph.n_relationships + n, graph.n_chunks))
     return replace(

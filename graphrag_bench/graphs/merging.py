@@ -24,11 +24,10 @@ Mention = tuple[int, str, Sequence[int]]
 class Merger:
     """Builder of a graph from mentions of entities and relationships.
 
-    All entities with the same normalised name become one node. If `signs` is false, `normalised`
-    keeps only the letters and digits of a name. If `named` is true, equal triples (head,
-    relation, tail) become one relationship. Otherwise, all mentions of the same two nodes become
-    one relationship, whatever their direction. `nodes` maps names to rows, `relationships` maps
-    triples to rows, and `keywords` contains pairs (relationship, keyword).
+    All entities with the same normalised name become one node. If `signs` is false, only letters
+    and digits of names are kept. If `named` is true, equal triples (head, relation, tail) become
+    one relationship, else all mentions of the same two nodes, whatever their direction. `nodes` and
+    `relationships` map names and triples to rows. `keywords` has pairs (relationship, keyword).
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:
@@ -94,14 +93,12 @@ class Merger:
         attributes: bool = False,
         most_tokens: int | None = None,
     ) -> Graph:
-        """Return the graph of all mentions that were added.
+        """Return the graph of all mentions, with the given columns.
 
-        If `keywords` is true, relationships have keywords. If `attributes` is true, nodes have
-        types and attributes. If the merger is not `named`, nodes have types, and nodes and
-        relationships have descriptions. The type of a node is its most frequent type. Ties are
-        broken by the first mention. The distinct descriptions of all mentions are joined in
-        alphabetical order. If `most_tokens` is given, only the first descriptions that fit are
-        joined, but at least one. Keywords are joined by ", " in order of first mention. Weights are
+        If the merger is not `named`, nodes have types, and nodes and relationships have
+        descriptions. The type of a node is its most frequent type. Ties are broken by the first
+        mention. The first distinct descriptions that fit `most_tokens` (None: all), but at least
+        one, are joined in alphabetical order, and keywords in order of first mention. Weights are
         added. The first mention of a relationship determines its direction.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
@@ -149,10 +146,7 @@ def _joined(
 
 
 def first_fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
-    """Return the first distinct texts that together have at most `most_tokens` tokens.
-
-    The first text is returned even if it is too long. If `most_tokens` is None, there is no limit.
-    """
+    """Return the first distinct texts, at least one, within `most_tokens` tokens (None: all)."""
     distinct = list(dict.fromkeys(texts))
     if most_tokens is None:
         return distinct

@@ -64,10 +64,7 @@ def passage(
 
 
 def chunks_as_nodes(n: int, ends: IntArray, weight: ArrayLike, relations: Texts) -> Graph:
-    """Return a graph whose nodes are chunks, given the pairs of chunks that edges join.
-
-    Node i is chunk i. `ends`, (2, n_edges), has the two chunks of each edge.
-    """
+    """Return a graph whose nodes are n chunks. `ends` (2, n_edges) has the chunks of each edge."""
     every, m = np.arange(n), ends.shape[1]
     of_edges = bool_csr(np.repeat(np.arange(m), 2), ends.T.ravel(), (m, n))
     names = [f"chunk {row}" for row in range(n)]

@@ -13,8 +13,7 @@ from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.text import is_placeholder_name, normalise_name
 from graphrag_bench.values import unique
 
-_COMPLETE = 10.0
-"""Highest completeness score of a fact. It is also the default."""
+_COMPLETE = 10.0  # the highest completeness score of a fact, and the default
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _ECHOES = frozenset({"description", "entity_description", "relationship_description"})
 """Field names of the template in the prompt. A model may copy them into a record."""
@@ -57,11 +56,7 @@ Record = EntityRecord | RelationshipRecord | FactRecord
 
 @dataclass(frozen=True)
 class RecordReply:
-    """Records that were parsed from a model's reply.
-
-    `text` is the reply. `malformed` counts records that cannot be parsed. `negative` counts
-    strengths below 0. `cut` is true if the reply ended at its token limit.
-    """
+    """Records of a model's reply, and its numbers of malformed records and negative strengths."""
 
     text: str
     records: tuple[Record, ...] = ()
@@ -85,11 +80,11 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
     records: list[Record] = []
     malformed = negative = nothing = 0
     for kind, *fields in _records(text, cut):
+        if kind == "content_keywords":
+            continue
         n_names = {"entity": 1, "relationship": 2}.get(kind, 0)
         while len(fields) > 2 + n_names and not fields[-1]:
             fields.pop()
-        if kind == "content_keywords":
-            continue
         if not n_names or len(fields) < 2 + n_names:
             malformed += 1
         elif any(map(is_placeholder_name, fields[:n_names])) or any(
@@ -105,9 +100,8 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
             negative += strength < 0
             themes = re.split(r"[,;]", fields[3]) if keywords and len(fields) >= 5 else []
             distinct = unique([theme.strip() for theme in themes if theme.strip()])
-            source, target, description = fields[:3]
             weight = max(strength, 0.0)
-            records.append(RelationshipRecord(source, target, description, distinct, weight))
+            records.append(RelationshipRecord(fields[0], fields[1], fields[2], distinct, weight))
     reply = RecordReply(text, tuple(records), malformed, negative, cut)
     return _checked(reply, purpose, says_none=bool(nothing))
 
@@ -194,8 +188,7 @@ def _begins(text: str, head: re.Match[str]) -> bool:
 def _inside(segment: str, opening: str) -> tuple[str, str]:
     """Return the content of a record, and the text after its closing bracket.
 
-    This bracket is the first that is followed by a separator, a bullet or the end of the line. If
-    there is no such bracket, the last bracket closes the record.
+    This is the first bracket before a separator, a bullet or a line end, or else the last bracket.
     """
     depth, last = 0, -1
     opens, closes = tuple(_CLOSING.get(opening, "()"))
@@ -209,7 +202,7 @@ def _inside(segment: str, opening: str) -> tuple[str, str]:
         depth = max(depth - 1, 0)
     if last >= 0:
         return segment[:last], segment[last + 1 :]
-    line, _, _ = segment.strip().partition("\n")
+    line = segment.strip().partition("\n")[0]
     line = re.sub(r"\s*\**#{2,}\**\s*\Z|[\s,;]+\Z", "", line)
     closed = line.endswith(")") and line.count(")") > line.count("(")
     return (line[:-1] if closed else line), segment[len(line) :]

@@ -206,8 +206,7 @@ def _batches(communities: Communities) -> Iterator[list[int]]:
 class Contents:
     """Members, relationships and texts of communities, from which reports are made.
 
-    `facts` contains the description of each relationship, by default "head relation tail". `parts`
-    maps each community to its child communities, in ascending order.
+    The default of a fact is "head relation tail". `parts` maps communities to their children.
     """
 
     def __init__(self, graph: Graph, communities: Communities) -> None:
@@ -252,8 +251,7 @@ class Contents:
     def sentences(self, community: int, most: int) -> list[tuple[int, str]]:
         """Return at most `most` sentences about a community, as pairs (member, sentence).
 
-        Sentences are taken in turns. A turn takes the next sentence from the description of every
-        member, and then the next sentence about a relationship between members.
+        Each turn takes the next sentence about every member, and the next about a relationship.
         """
         members, split = self.members(community), sentences.split_sentences
         described = [

@@ -16,10 +16,6 @@ from graphrag_bench.values import Ranked
 
 _ABBREVIATED = r"(?<!\b[A-Z]\.)(?<!\b(?:St|Mr|Dr|Jr|Sr|No|vs)\.)(?<!\b(?:Mrs|Rev|Gen|Col|Vol)\.)"
 _END = re.compile(rf"(?<=[.!?]){_ABBREVIATED}[\"')\]]*\s+|(?<=[。！？])|\n\s*\n")
-_MOST_TOGETHER = 8
-_FEW_WORDS = 4
-_WORDS = 48
-_SAME = 0.9
 
 
 def read_chunks(
@@ -39,15 +35,13 @@ def named_entities(sentence: Sentence) -> list[str]:
 
 
 def co_occurring(names: Collection[str], title: str) -> list[tuple[str, str]]:
-    """Return the pairs of entities that are related because they occur in the same sentence.
+    """Return the pairs of the distinct `names` in a sentence, if there are at most 8 names.
 
-    `names` are the distinct entities of the sentence. If there are at most 8 entities, all pairs of
-    them are returned. A `title` that is not one of the entities is also paired with each entity.
+    A `title` that is not one of the names is paired with each name.
     """
-    pairs = list(combinations(names, 2)) if len(names) <= _MOST_TOGETHER else []
-    if title and title not in names:
-        pairs += [(title, other) for other in names]
-    return pairs
+    pairs = list(combinations(names, 2)) if len(names) <= 8 else []
+    apart = title and title not in names
+    return [*pairs, *((title, other) for other in names if apart)]
 
 
 def relations_between(sentence: Sentence, subject: str, names: set[str]) -> Iterator[Triple]:
@@ -93,18 +87,17 @@ def central_sentences(
     n_tokens = {text: count_tokens(text) for text in dict.fromkeys(chain(*central))}
     sizes = [sum(n_tokens[text] for text in texts) for texts in central]
     long = [row for row, (_, most) in enumerate(groups) if sizes[row] > most]
-    row_of: dict[str, int] = {}
-    for text in chain(*(central[row] for row in long)):
-        row_of.setdefault(text, len(row_of))
-    heads = [" ".join(text.split()[:_WORDS]) for text in row_of]
+    texts = dict.fromkeys(chain(*(central[row] for row in long)))
+    row_of = {text: row for row, text in enumerate(texts)}
+    heads = [" ".join(text.split()[:48]) for text in texts]
     vectors = vectors_of(heads, embedder, progress, "embedding sentences")
     for row in long:
-        pool = [one for one in central[row] if len(one.split()) >= _FEW_WORDS] or central[row]
+        pool = [one for one in central[row] if len(one.split()) >= 4] or central[row]
         own = np.asarray(vectors[[row_of[text] for text in pool]], np.float64)
         chosen: list[int] = []
         room = groups[row][1]
         for place in Ranked.top(own @ own.mean(axis=0), None).ids.tolist():
-            same = len(chosen) and np.max(own[chosen] @ own[place]) >= _SAME
+            same = len(chosen) and np.max(own[chosen] @ own[place]) >= 0.9
             if not same and (n_tokens[pool[place]] <= room or not chosen):
                 chosen.append(place)
                 room -= n_tokens[pool[place]]

@@ -191,9 +191,8 @@ def _glean(
 ) -> tuple[list[list[RecordReply]], dict[str, float]]:  # fmt: skip
     """Return the replies about each chunk, and their statistics.
 
-    The three `prompts` ask for records, for missed records, and whether records are missing.
-    A conversation ends after a reply without records or when the context window is full. Failed
-    rounds and rounds that do not fit the window are counted as `failed_gleanings`.
+    The `prompts` ask for records, for missed records, and whether records are missing. A reply
+    without records, or a full window, ends a conversation. Failed and unfitting rounds are counted.
     """
     (extract, missed, more), items = prompts, build_calls.chunk_names(table)
     talks = [extract.render({**values, "passage": text}) for text in table.passages]

@@ -219,10 +219,7 @@ def _by_model(
 
 
 def _stems(text: str) -> list[str]:
-    """Return the content words of a text, each cut to its first six letters.
-
-    Words that are not ASCII all count as content words. Korean words are cut to one letter.
-    """
+    """Return the content words of a text, cut to six letters, or to one letter if Korean."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return [

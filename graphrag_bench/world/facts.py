@@ -56,10 +56,7 @@ class WorldEntity:
 
 @dataclass(frozen=True)
 class Fact:
-    """A relation between two entities. `names` are the written names of head and tail.
-
-    `passage` is the id of the passage that states the fact, or None for a removed fact.
-    """
+    """A relation between two entities, with their written names. A removed fact has no passage."""
 
     id: int
     head: int
@@ -90,8 +87,7 @@ class World:
     """A synthetic world: entities, facts, passages, and the chains of facts behind the questions.
 
     `distractors` are true facts about additional entities, which have no other facts and come last
-    in `entities`. `contradictions` are false facts that are stated as rumours. `passages` are in
-    corpus order, and `chains` are in question order.
+    in `entities`. `contradictions` are false facts that are stated as rumours.
     """
 
     settings: WorldSettings
@@ -103,10 +99,7 @@ class World:
     chains: tuple[Chain, ...]
 
     def evidence(self, chain: Chain) -> tuple[str, ...]:
-        """Return the ids of the passages that state the facts of a chain, in order.
-
-        If fact N was removed from the corpus, the id `removed-N` replaces its passage.
-        """
+        """Return the passages of the facts of a chain, in order, or `removed-N` for fact N."""
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)
 

@@ -22,10 +22,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class WorldRelation:
-    """A relation from entities of type `head` to entities of type `tail`. Each head has one tail.
-
-    Facts use the `phrase` ("X was born in Y"). Questions use the `role` ("the birthplace of X").
-    """
+    """A relation with its `phrase` in facts and its `role` in questions. A head has one tail."""
 
     phrase: str
     role: str
