@@ -37,10 +37,8 @@ MAX_INPUT_TOKENS = 12_000
 REPORT = Prompt("graphrag_bench.graphs:prompts/community_report.j2")
 _UNKNOWN_WINDOW = 8192
 _RESERVE = 64
-_TOKENS_OF_COMMUNITY = 400
 _AT_ONCE = 500
 """Number of prompts that are kept in memory at a time. They take at most 24 MB."""
-_IN_TITLE = 3
 _HEADS = {
     "Reports": "id,report,rating,importance",
     "Entities": "id,entity,type,description,degree",
@@ -131,7 +129,7 @@ class Report(BaseModel):
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
     """Assume that there is one community for each 400 tokens."""
-    return max(round(sizes.n_chunks * sizes.chunk / _TOKENS_OF_COMMUNITY), 1)
+    return max(round(sizes.n_chunks * sizes.chunk / 400), 1)
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
@@ -161,7 +159,7 @@ def llm_reports(
     no report. Both cases are counted. Raises UserError if all replies are unusable.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.
     """
-    window = _UNKNOWN_WINDOW if llm_build.window is None else llm_build.window
+    window = llm_build.window or _UNKNOWN_WINDOW
     budget = min(int(window * WINDOW_SHARE), MAX_INPUT_TOKENS)
     rest = window - budget - count_tokens(report_prompt.text) - _RESERVE
     max_tokens = max(min(max_tokens, rest), 1)
@@ -246,7 +244,7 @@ class Contents:
 
     def title(self, community: int) -> str:
         """Return the names of the three members with the most neighbours, joined by commas."""
-        return ", ".join(self.names[node] for node in self.members(community)[:_IN_TITLE])
+        return ", ".join(self.names[node] for node in self.members(community)[:3])
 
     def sentences(self, community: int, most: int) -> list[tuple[int, str]]:
         """Return at most `most` sentences about a community, as pairs (member, sentence).

@@ -161,17 +161,16 @@ def _noise(
         head, of_type = entities[fact.head], grammar.BY_PHRASE[fact.phrase].tail
         tail = entities[_tail(of_type, settings.size, turn, (fact.head, fact.tail))]
         contradicts = int((row + 1) * settings.contradictions) > int(row * settings.contradictions)
-        others = contradictions if contradicts else distractors
+        others, title, opening = contradictions, f"Rumours about {head.name}", ""
         if not contradicts:
             kinds, number = KINDS[head.type], len(entities) + len(outsiders)
-            kind_of = kinds[int(kind * len(kinds))]
-            head = WorldEntity(number, names.draw_near(head.name), "", head.type, kind_of)
+            kind_of, title = kinds[int(kind * len(kinds))], names.draw_near(head.name)
+            head = WorldEntity(number, title, "", head.type, kind_of)
             outsiders.append(head)
+            others, opening = distractors, f"{kind_sentence(title, kind_of)} "
         other = Fact(len(others), head.id, fact.phrase, tail.id, (head.name, tail.name), f"n{row}")
         others.append(other)
-        sentence = _statement(other, rumour=contradicts)
-        title = f"Rumours about {head.name}" if contradicts else head.name
-        text = sentence if contradicts else f"{kind_sentence(head.name, head.kind)} {sentence}"
+        text = opening + _statement(other, rumour=contradicts)
         placed.append((place, Document(f"n{row}", title, text)))
     return outsiders, distractors, contradictions, placed
 
