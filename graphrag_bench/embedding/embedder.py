@@ -121,13 +121,7 @@ def encode_in_blocks(
 def blocks(
     texts: Iterable[str], most: int, weight: Callable[[str], int] = len, n_texts: float = inf
 ) -> Iterator[list[str]]:
-    """Divide texts into blocks of consecutive texts, with weights of at most `most` in total.
-
-    A text that is heavier than `most` is a block of its own.
-
-    >>> list(blocks(["a", "bb", "cccc", "d"], most=3))
-    [['a', 'bb'], ['cccc'], ['d']]
-    """
+    """Divide texts into blocks of weight `most` or less. A heavier text is a block of its own."""
     block: list[str] = []
     total = 0
     for text in texts:

@@ -147,6 +147,8 @@ def model_name(model: str, revision: str) -> str:
 
 def make_model(group: str, config: Mapping[str, Any]) -> Any:
     """Create a model of the class `_target_`. Raises UserError if a setting is wrong."""
+    from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+
     target = str(config.get("_target_", ""))
     module_name, _, name = target.rpartition(".")
     try:
@@ -161,23 +163,17 @@ def make_model(group: str, config: Mapping[str, Any]) -> Any:
     for key, value in settings.items():
         if key not in takes:
             raise UserError(f"There is no setting '{group}.{key}'. {did_you_mean(key, takes)}")
-        _check_type(f"{group}.{key}", value, takes[key].annotation)
+        if (hint := takes[key].annotation) is Parameter.empty or isinstance(hint, str):
+            continue
+        try:
+            adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
+            adapter.validate_python(value, strict=True)
+        except (PydanticUserError, NameError):  # pydantic does not know the type
+            continue
+        except ValidationError as error:
+            reasons = " or ".join(dict.fromkeys(str(fault["msg"]) for fault in error.errors()))
+            raise UserError(f"{group}.{key}={value!r}: {reasons}.") from None
     try:
         return maker(**settings)
     except (TypeError, ValueError) as error:
         raise UserError(f"{group}: {error}") from None
-
-
-def _check_type(name: str, value: Any, hint: Any) -> None:
-    from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
-
-    if hint is Parameter.empty or isinstance(hint, str):
-        return
-    try:
-        adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
-        adapter.validate_python(value, strict=True)
-    except (PydanticUserError, NameError):
-        return
-    except ValidationError as error:
-        reasons = dict.fromkeys(str(fault["msg"]) for fault in error.errors())
-        raise UserError(f"{name}={value!r}: {' or '.join(reasons)}.") from None

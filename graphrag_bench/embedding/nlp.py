@@ -2,14 +2,13 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from itertools import dropwhile, groupby
 from operator import attrgetter, itemgetter
-from typing import Any, Literal, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple, Protocol
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import code
@@ -80,10 +79,7 @@ class Spacy:
 
     @property
     def identity(self) -> str:
-        """Model, version and a digest of this module's code, as `spacy:<model>@<version>:<digest>`.
-
-        On a GPU, `:cuda` is appended, because different rounding can change a label.
-        """
+        """Model, version, digest of this module's code, and `:cuda` for other rounding on a GPU."""
         try:
             name = f"spacy:{self.model}@{version(self.model.replace('_', '-'))}:{code(Spacy)}"
         except PackageNotFoundError:
@@ -110,9 +106,9 @@ class Spacy:
         """Return the named entities of a text, in order and as they are spelled in the text."""
         return [entity.text for piece in _pieces(text) for entity in self._loaded(piece).ents]
 
-    def memory_zone(self) -> AbstractContextManager[Any]:
+    def memory_zone(self) -> Any:
         """Return a context manager that frees the memory that spaCy uses for new words."""
-        return cast(AbstractContextManager[Any], self._loaded.memory_zone())
+        return self._loaded.memory_zone()
 
     @property
     def _loaded(self) -> Any:

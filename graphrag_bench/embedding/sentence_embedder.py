@@ -135,26 +135,23 @@ class SentenceEmbedder(TransformerModel, Embedder):
     def _encode(self, texts: list[str], single: bool) -> Vectors:
         if (batches := self._batches) is not None:
             return batches.encode(texts, single=single)
-        model, most = self._loaded, None if single else self._batch_tokens
-        plan = [list(range(len(texts)))]
-        if most is not None:
-            lengths = self._encoder.tokens.counts(texts)
-            window = self._encoder.size or max(lengths)
-            plan = [places for *_, places in token_batches.batches(lengths, window, most)]
-        parts = []
+        model, n_tokens = self._loaded, 1 if single else self._batch_tokens
+        lengths = self._encoder.tokens.counts(texts)
+        window = self._encoder.size or max(lengths)
+        plan = [places for *_, places in token_batches.batches(lengths, window, n_tokens)]
         with token_batches.autocast(model.device.type, self._number_format):
-            for places in plan:
-                some, size = [texts[place] for place in places], 1 if most is None else len(places)
-                parts.append(model.encode(some, batch_size=size, **_UNIT_VECTORS))
-        rows = np.concatenate(parts).astype(np.float32)[np.argsort(np.concatenate(plan))]
-        exact = not self.model_kwargs and most is None
-        return rows if exact else token_batches.normalised(rows)
+            parts = [
+                model.encode([texts[row] for row in rows], batch_size=len(rows), **_UNIT_VECTORS)
+                for rows in plan
+            ]
+        vectors = np.concatenate(parts).astype(np.float32)[np.argsort(np.concatenate(plan))]
+        exact = n_tokens == 1 and not self.model_kwargs
+        return vectors if exact else token_batches.normalised(vectors)
 
     @property
-    def _batch_tokens(self) -> int | None:
-        """Number of tokens per batch. If it is None, the model encodes one text at a time."""
-        kind = self._loaded.device.type
-        return None if kind == "cpu" else token_batches.TOKENS_PER_BATCH[kind]
+    def _batch_tokens(self) -> int:
+        kind = self._loaded.device.type  # on a CPU, one text at a time
+        return 1 if kind == "cpu" else token_batches.TOKENS_PER_BATCH[kind]
 
     @cached_property
     def _batches(self) -> TokenBatches | None:
@@ -224,8 +221,8 @@ def device_of(name: Device, group: str = "embedder") -> str:
     """Return a torch device (`auto`: cuda, mps or cpu). Raises UserError if it is not available."""
     import torch
 
-    usable = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    names = [*(device for device, there in usable.items() if there), "cpu"]
+    names = ["cuda"] * torch.cuda.is_available() + ["mps"] * torch.backends.mps.is_available()
+    names.append("cpu")
     if name not in ("auto", *names):
         available = ", ".join(names)
         raise UserError(f"{group}.device={name}: torch has no such device. Available: {available}.")

@@ -7,9 +7,8 @@ by a single thread. Therefore, other texts do not change the vector of a text, n
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -129,13 +128,11 @@ def takes_tokens(model: Any) -> bool:
     )  # fmt: skip
 
 
-def autocast(device: str, precision: NumberFormat) -> AbstractContextManager[Any]:
+def autocast(device: str, precision: NumberFormat) -> Any:
     """Return a context manager that sets the number format of matrix products, but not of sums."""
     import torch
 
-    if precision == "float32":
-        return nullcontext()
-    return cast(AbstractContextManager[Any], torch.autocast(device, dtype=torch.bfloat16))
+    return torch.autocast(device, dtype=torch.bfloat16, enabled=precision == "bfloat16")
 
 
 def normalised(rows: Vectors) -> Vectors:

@@ -31,10 +31,7 @@ class DeviceRows:
         self._rows: Any = torch.tensor(rows, dtype=torch.float32, device=device)
 
     def nearest(self, queries: Vectors, k: int) -> tuple[Vectors, IntArray]:
-        """For each query, return the `k` largest inner products (descending) and their rows.
-
-        Both arrays have the shape (n_queries, k). Ties at rank `k` are broken arbitrarily.
-        """
+        """Return the `k` largest products per query (descending) and their rows (n_queries, k)."""
         import torch
 
         wanted = torch.tensor(queries, dtype=torch.float32, device=self._rows.device)
@@ -150,10 +147,7 @@ def index_texts(
 
 
 def products(queries: Vectors, rows: Vectors, ids: IntArray) -> Vectors:
-    """Return the inner products of each query with its rows `ids`, float32 (n_queries, k).
-
-    Each product is computed separately, so it depends only on its query and its row.
-    """
+    """Return the products of each query with its rows `ids` (n_queries, k), each one separately."""
     import faiss
 
     rows = np.ascontiguousarray(rows, np.float32)

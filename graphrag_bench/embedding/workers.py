@@ -3,11 +3,11 @@
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -49,18 +49,16 @@ class Workers:
         with self._config():
             return int(effective_n_jobs(-1))
 
-    def _config(self) -> AbstractContextManager[Any]:
+    def _config(self) -> Any:
         from joblib import parallel_config
 
         if self.backend == "local":
             settings = {"inner_max_num_threads": 1, "idle_worker_timeout": 60}
-            config: Any = parallel_config("loky", n_jobs=self.size, **settings)
-        else:
-            with extra_needed("ray"):
-                from ray.util.joblib import register_ray
-            register_ray()
-            config = parallel_config("ray", n_jobs=self.count or -1)
-        return cast(AbstractContextManager[Any], config)
+            return parallel_config("loky", n_jobs=self.size, **settings)
+        with extra_needed("ray"):
+            from ray.util.joblib import register_ray
+        register_ray()
+        return parallel_config("ray", n_jobs=self.count or -1)
 
     def map(self, work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
         """Yield `work(block)` for each block, in order. Raises UserError if a worker is killed."""

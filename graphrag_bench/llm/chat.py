@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import starmap
 from typing import Any, Self
 
+from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache, StoredReply, Verdict, reply_key
 from graphrag_bench.llm.calls import (
     CallFailed,
@@ -96,7 +97,10 @@ class ChatModel(ABC):
         other = copy.copy(self)
         other._original, other.meter = self._root, Meter()
         if budget is not None:
-            budget.check_prices(self.prices, self.identity)
+            if budget.usd is not None and self.prices == Prices():
+                setting = "llm.prices={prompt: ..., completion: ...}, dollars per million tokens"
+                usd, name = f"budget.usd={budget.usd:g}", self.identity
+                raise UserError(f"{usd} needs the prices of {name}: {setting}.")
             other.budget = budget
         other.cache, other.trial = store or self.cache, trial or self.trial
         other.log, other.gate = log or self.log, gate or self.gate

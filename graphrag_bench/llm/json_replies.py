@@ -1,12 +1,10 @@
 """Parse JSON objects in replies of language models, which may also contain other text."""
 
-import copy
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, reduce
-from itertools import pairwise
 from operator import getitem
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -59,7 +57,7 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
     problem = "it holds no JSON object"
     for candidate in _candidates(text, repair):
         if isinstance(candidate, dict):
-            fitting = _fitting(candidate, model, texts_only=True)
+            fitting = _fitting(candidate, model, True)
             if not isinstance(fitting, str):
                 return fitting[0]
             problem = fitting
@@ -80,7 +78,7 @@ def read_lists(
     fields = [name for name, part in properties.items() if part.get("type") == "array"]
     found, n_skipped, end, problem = list[ModelT](), 0, 0, "it holds no JSON object"
     for candidate, stop in _objects(text, field, repair=not cut):
-        fitting = _fitting(_named(candidate, fields), model)
+        fitting = _fitting(_named(candidate, fields), model, False)
         if isinstance(fitting, str):
             n_skipped += not cut and bool(candidate)
             problem = fitting
@@ -95,7 +93,7 @@ def read_lists(
     if cut and (unread or not found):
         blank = {name: list[Any]() for name in fields}
         items = [{**blank, name: [item]} for name in fields for item in read_cut_list(rest, name)]
-        for fitting in (_fitting(item, model) for item in items):
+        for fitting in (_fitting(item, model, False) for item in items):
             n_skipped += 1 if isinstance(fitting, str) else fitting[1]
             found += [] if isinstance(fitting, str) else [fitting[0]]
     elif found and unread:
@@ -157,32 +155,29 @@ def _merged(first: ModelT, other: ModelT) -> ModelT:
     return first.model_copy(update=more)
 
 
-def _fitting(
-    candidate: Any, model: type[ModelT], *, texts_only: bool = False
-) -> tuple[ModelT, int] | str:
+def _fitting(candidate: Any, model: type[ModelT], texts_only: bool) -> tuple[ModelT, int] | str:
     """Return (candidate as a `model`, number of dropped items), or the problem as a text.
 
     If `texts_only` is true, items are only dropped from lists of texts, where order is unimportant.
     """
-    n_left_out = 0
+    n_dropped = 0
     for _ in range(3):  # the first pass converts numbers, the second drops rows
         try:
-            return model.model_validate(candidate), n_left_out
+            return model.model_validate(candidate), n_dropped
         except ValidationError as error:
             first = error.errors()[0]
             problem = f"field '{'.'.join(map(str, first['loc']))}': {first['msg']}"
-            repaired = _valid_part(candidate, error, texts_only)
+            n = _repair(candidate, error, texts_only)
         except RecursionError:
             return "it is nested too deeply"
-        if repaired is None:
+        if n is None:
             break
-        candidate, n = repaired
-        n_left_out += n
+        n_dropped += n
     return problem
 
 
-def _valid_part(candidate: Any, error: ValidationError, texts_only: bool) -> tuple[Any, int] | None:
-    candidate = copy.deepcopy(candidate)
+def _repair(candidate: Any, error: ValidationError, texts_only: bool) -> int | None:
+    """Convert numbers and drop invalid items. Return the number of items, or None if it fails."""
     at_fault: dict[tuple[int | str, ...], None] = {}
     for one in error.errors(include_url=False):
         place, wrong = one["loc"], one["input"]
@@ -193,17 +188,14 @@ def _valid_part(candidate: Any, error: ValidationError, texts_only: bool) -> tup
             return None
         if found != wrong:
             return None  # a validator has changed the value
-        is_number = isinstance(wrong, int | float) and not isinstance(wrong, bool)
-        if one["type"] == "string_type" and is_number:
+        if one["type"] == "string_type" and type(wrong) in (int, float):
             holder[place[-1]] = str(wrong)
             continue
         # the path up to the innermost item of a named list
-        in_list = [isinstance(part, int) for part in place]
-        ends = [
-            at for at, pair in enumerate(pairwise([False, *in_list]), 1) if pair == (False, True)
-        ]
-        item = place[: ends[-1]] if ends else ()
-        of_texts = one["type"] in ("string_type", "list_type") and all(in_list[len(item) :])
+        in_list = [False, *(isinstance(part, int) for part in place)]
+        ends = (at for at in range(len(place), 0, -1) if in_list[at] and not in_list[at - 1])
+        item = place[: next(ends, 0)]
+        of_texts = one["type"] in ("string_type", "list_type") and all(in_list[len(item) + 1 :])
         if not item or (texts_only and not of_texts):
             return None
         at_fault[item] = None
@@ -212,7 +204,7 @@ def _valid_part(candidate: Any, error: ValidationError, texts_only: bool) -> tup
         del holder[place[-1]]
         if not holder and len(place) <= 2:
             return None
-    return candidate, len(at_fault)
+    return len(at_fault)
 
 
 def read_cut_list(text: str, field: str) -> list[Any]:

@@ -15,7 +15,6 @@ from typing import Any
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, Log, ModelCall, RunStopped
-from graphrag_bench.llm.settings import Prices
 
 
 @dataclass(frozen=True)
@@ -89,10 +88,7 @@ def lines_by(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLi
 
 
 def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
-    """Return the number, tokens, seconds and cost of calls, separately for paid and cached calls.
-
-    `truncated` counts replies that reached `max_tokens`, and `failed` counts failures by reason.
-    """
+    """Return sums of paid and of cached calls, of truncated replies, and of failures by reason."""
     total: dict[str, Any] = {}
     zeros = {of: zero for of, zero in vars(ModelCall()).items() if type(zero) in (int, float)}
     for name, cached in (("paid", False), ("cached", True)):
@@ -169,12 +165,6 @@ class Budget:
                 lines = _lines(whole.decode("utf-8", "replace").splitlines())
                 self._of_others += Spending.of(*lines)
         return self._of_others
-
-    def check_prices(self, prices: Prices, model: str) -> None:
-        """Raise UserError if the budget is in dollars and the model has no prices."""
-        if self.usd is not None and prices == Prices():
-            setting = "llm.prices={prompt: ..., completion: ...}, US dollars per million tokens"
-            raise UserError(f"budget.usd={self.usd:g} needs the prices of {model}: {setting}.")
 
     @contextmanager
     def reserve(self, most: Spending) -> Iterator[Callable[[Completion], None]]:

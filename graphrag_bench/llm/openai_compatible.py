@@ -60,8 +60,9 @@ OpenAI, Anthropic, Gemini, Cohere, Mistral, TGI, Bedrock, DeepSeek and Zhipu."""
 class OpenAICompatible(ChatModel):
     """Model on a server with `/chat/completions`, such as OpenAI, vLLM, Ollama or llama.cpp.
 
-    All threads that use the object share its `limits`. If the server does not support a field of
-    the request, the run stops. Some fields can be left out with `dialect`.
+    The variable `api_key_env` holds the API key. If it is None, no key is sent. All threads that
+    use the object share its `limits`. If the server does not support a field of the request, the
+    run stops. Some fields can be left out with `dialect`.
     """
 
     def __init__(
@@ -72,7 +73,6 @@ class OpenAICompatible(ChatModel):
         limits: Limits | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        """Set the server. The variable `api_key_env` holds the API key. If None, no key is sent."""
         self.model, self._window, self._prices = model, window, prices
         self.decoding = parse_settings(Decoding, decoding)
         self.dialect = parse_settings(Dialect, dialect)
