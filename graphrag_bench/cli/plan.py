@@ -19,7 +19,7 @@ from graphrag_bench.cli.run import Results
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.rendering import show_json
 from graphrag_bench.run.command import Outcomes, cell_identity, methods_of
-from graphrag_bench.run.estimates import Estimate, estimate_head, estimate_line, estimates, total
+from graphrag_bench.run.estimates import Estimate, estimate_table, estimates
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import describe, plan_values, remaining
 from graphrag_bench.text import counted
@@ -89,7 +89,4 @@ def _work_ahead(experiments: Sequence[Experiment]) -> Iterator[str]:
                 builds[keys[row.step]] = row
     built, n = [*builds.values()], counted(len(experiments), "run")
     parts = {counted(len(built), "artifact"): built, f"questions of {n}": questions}
-    yield estimate_head("remaining, expected")
-    for name, rows in {**parts, "all": [*built, *questions]}.items():
-        loads = total(one.expected for one in rows), total(one.most for one in rows)
-        yield estimate_line(name, *loads)
+    return estimate_table("remaining, expected", {**parts, "all": [*built, *questions]})

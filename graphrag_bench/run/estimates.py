@@ -69,34 +69,28 @@ class Estimate:
 
 
 def total(loads: Iterable[Load]) -> Load:
-    """Return the sum of calls, tokens and dollars. Dollars are None if any price is unknown.
-
-    >>> total([Load(1, 100, 10, 0.5), Load(2, 50, 5, 0.25)])
-    Load(calls=3, prompt_tokens=150, completion_tokens=15, usd=0.75)
-    """
+    """Return the sum of calls, tokens and dollars. Dollars are None if any price is unknown."""
     rows = list(loads)
-    return Load(
-        sum(one.calls for one in rows),
-        sum(one.prompt_tokens for one in rows),
-        sum(one.completion_tokens for one in rows),
-        None if any(one.usd is None for one in rows) else sum(one.usd or 0.0 for one in rows),
+    usd = None if any(one.usd is None for one in rows) else sum(one.usd or 0.0 for one in rows)
+    prompt, completion = (
+        (one.prompt_tokens for one in rows),
+        (one.completion_tokens for one in rows),
     )
+    return Load(sum(one.calls for one in rows), sum(prompt), sum(completion), usd)
 
 
 _ESTIMATE = "{:<32} {:>9} {:>12} {:>11} {:>9}  {:>10} {:>10}"
 
 
-def estimate_head(name: str) -> str:
-    """Return the heading of a table of estimates. `name` is the heading of the first column."""
-    return _ESTIMATE.format(name, "calls", "prompt", "completion", "USD", "at most", "USD")
-
-
-def estimate_line(name: str, expected: Load, most: Load) -> str:
-    """Return a row of a table of estimates, with the expected and the maximum cost."""
-    usd = ["–" if load.usd is None else f"{load.usd:.4f}" for load in (expected, most)]
-    numbers = (expected.calls, expected.prompt_tokens, expected.completion_tokens, most.calls)
-    *likely, at_most = map("{:,}".format, numbers)
-    return _ESTIMATE.format(f"  {name}", *likely, usd[0], at_most, usd[1])
+def estimate_table(head: str, rows: Mapping[str, Sequence[Estimate]]) -> Iterator[str]:
+    """Yield a table with a row for each name, which has the sum of the estimates of this name."""
+    yield _ESTIMATE.format(head, "calls", "prompt", "completion", "USD", "at most", "USD")
+    for name, each in rows.items():
+        expected, most = total(one.expected for one in each), total(one.most for one in each)
+        usd = ["–" if load.usd is None else f"{load.usd:.4f}" for load in (expected, most)]
+        numbers = (expected.calls, expected.prompt_tokens, expected.completion_tokens, most.calls)
+        *likely, at_most = map("{:,}".format, numbers)
+        yield _ESTIMATE.format(f"  {name}", *likely, usd[0], at_most, usd[1])
 
 
 def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator[str]:
@@ -104,16 +98,17 @@ def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator
     if not rows:
         return
     yield ""
-    yield estimate_head("expected")
-    yield from (estimate_line(row.step, row.expected, row.most) for row in rows)
+    yield from estimate_table("expected", {row.step: [row] for row in rows})
+    models = experiment.models
     roles = sorted({"llm_build" if row.stage == "build" else "llm" for row in rows})
-    models = {experiment.models.identity(role): role for role in roles}
-    for name, model in ((name, experiment.models.unwrapped(of)) for name, of in models.items()):
-        if isinstance(model, OpenAICompatible):
-            prices = f"{model.prices.prompt:g} and {model.prices.completion:g}"
-            priced = f"{prices} USD per million tokens"
-            unknown = "the price is unknown; set llm.prices={prompt: N, completion: N}"
-            yield f"  {name.rpartition(':')[0]}: {unknown if model.prices == Prices() else priced}"
+    for name, role in {models.identity(role): role for role in roles}.items():
+        if isinstance(model := models.unwrapped(role), OpenAICompatible):
+            stated = (
+                f"{model.prices.prompt:g} and {model.prices.completion:g} USD per million tokens"
+            )
+            if model.prices == Prices():
+                stated = "the price is unknown; set llm.prices={prompt: N, completion: N}"
+            yield f"  {name.rpartition(':')[0]}: {stated}"
     yield ""
 
 
@@ -122,9 +117,8 @@ def estimates(
 ) -> list[Estimate]:
     """Return the estimate of each step and artifact that calls a model.
 
-    `n_early` is the number of questions to retrieve for, and `n_answers` is the number of questions
-    to answer. If `unpaid` is true, stored artifacts cost nothing. Expected costs are derived from
-    the size of the corpus and the averages in `expected.py`.
+    `n_early` questions are retrieved for, and `n_answers` questions are answered. If `unpaid` is
+    true, stored artifacts cost nothing.
     """
     rows, store = list[Estimate](), experiment.store()
     sizes = cache(partial(_sizes, experiment))
@@ -132,10 +126,10 @@ def estimates(
     for item in (item for item in experiment.plan if item.builder.calls):
         stored, tokens = unpaid and store.holds(item), item.builder.tokens
         calls = 0 if stored else item.builder.expected_calls(item.settings, sizes())
-        each = tokens(item.settings, sizes()) if tokens else _UNKNOWN
-        longest = max(each[1], item.settings.get("max_tokens", each[1]) or MOST_TOKENS)
-        expected = _load(experiment, "llm_build", calls, *each)
-        most = _load(experiment, "llm_build", 2 * calls, each[0], longest)
+        prompt, reply = tokens(item.settings, sizes()) if tokens else _UNKNOWN
+        longest = max(reply, item.settings.get("max_tokens", reply) or MOST_TOKENS)
+        expected = _load(experiment, "llm_build", calls, prompt, reply)
+        most = _load(experiment, "llm_build", 2 * calls, prompt, longest)
         rows.append(Estimate("build", item.resource, expected, most))
     for op, times, usual in _weighted(experiment.method.pipeline.steps(n_answers > 0)):
         if bound := op.max_calls():
@@ -144,10 +138,11 @@ def estimates(
             groups = _groups(experiment, op, sizes()) if grouped else (bound, bound)
             most_calls = n * times * min(bound, 2 * groups[1])
             calls = min(most_calls, math.ceil(n * usual * groups[0]))
-            usual_call, longest_call = _tokens(experiment, op, sizes(), *lengths())
-            expected = _load(experiment, "llm", calls, *usual_call)
-            most = _load(experiment, "llm", most_calls, *longest_call)
-            rows.append(Estimate(op.label.partition(".")[0], op.label, expected, most))
+            each = zip(
+                (calls, most_calls), _tokens(experiment, op, sizes(), *lengths()), strict=True
+            )
+            pair = (_load(experiment, "llm", n_calls, *of_call) for n_calls, of_call in each)
+            rows.append(Estimate(op.label.partition(".")[0], op.label, *pair))
     return rows
 
 
@@ -168,24 +163,21 @@ def _weighted(
 
 
 def _load(experiment: Experiment, role: str, calls: int, prompt: float, completion: float) -> Load:
-    model, usd = experiment.models.unwrapped(role), 0.0
+    model, usd = experiment.models.unwrapped(role), None
     n_prompt, n_completion = round(calls * prompt), round(calls * completion)
-    if calls and isinstance(model, ChatModel):
-        if isinstance(model, OpenAICompatible) and model.prices == Prices():
-            return Load(calls, n_prompt, n_completion, None)
-        usd = model.prices.usd(n_prompt, n_completion)
+    is_priced = not (isinstance(model, OpenAICompatible) and model.prices == Prices())
+    if not calls or is_priced:
+        usd = model.prices.usd(n_prompt, n_completion) if isinstance(model, ChatModel) else 0.0
     return Load(calls, n_prompt, n_completion, usd)
 
 
 class _Lengths(NamedTuple):
-    """Tokens of a question with the instruction for the answer form, and tokens of the answer."""
-
     question: float
     answer: float
 
 
 def _lengths(questions: Sequence[Question]) -> tuple[_Lengths, _Lengths]:
-    """Return the mean and the maximum lengths."""
+    """Return mean and maximum tokens of a question with its answer instruction, and an answer."""
     if not questions:
         most = _Lengths(ROW_TOKENS, answer_form("paragraph").max_tokens)
         return _Lengths(ROW_TOKENS, PROSE_TOKENS), most
@@ -202,8 +194,8 @@ def _tokens(
     experiment: Experiment, op: OperatorStep, sizes: Sizes, usual: _Lengths, longest: _Lengths
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the expected and the maximum tokens of the prompt and the reply of one call."""
-    files = [file for one in op.settings.values() if isinstance(one, Prompt) for file in one.files]
-    own = max(map(template_tokens, files), default=0)
+    prompts = [one for one in op.settings.values() if isinstance(one, Prompt)]
+    own = max((template_tokens(file) for one in prompts for file in one.files), default=0)
     reply = op.settings.get("max_tokens") or longest.answer
     likely = min(reply, usual.answer if "answer" in op.operator.returns else REPLY_TOKENS)
     window = experiment.window.tokens or budgets.ASSUMED_WINDOW
@@ -216,11 +208,11 @@ def _tokens(
     most = window if context is None else own + longest.question + reply + context
     typical, packed = experiment.window.median_chunk, 0.0
     for block in budgets.context_blocks(experiment.method.pipeline, budget, typical):
-        top_k = block.op.settings.get("top_k") or 0
-        top_k = budgets.CHUNKS if top_k == "auto" else top_k
         tokens = ROW_TOKENS if block.n_tokens is None else block.n_tokens
-        of_chunks = top_k and block.op.operator.name == "context.chunks"
-        packed += min(tokens, top_k * typical) if of_chunks else tokens
+        top_k = block.op.settings.get("top_k")
+        if top_k and block.op.operator.name == "context.chunks":
+            tokens = min(tokens, typical * (budgets.CHUNKS if top_k == "auto" else top_k))
+        packed += tokens
     packed = ROW_TOKENS if "group_tokens" in op.settings else packed
     usually = ROW_TOKENS if context is None else min(context, packed) if context else 0
     shown = min(usually, sizes.n_chunks * sizes.chunk * budgets.ROW)
@@ -229,23 +221,22 @@ def _tokens(
 
 def _groups(experiment: Experiment, op: OperatorStep, sizes: Sizes) -> tuple[int, int]:
     """Return the expected and the maximum number of prompts that a map step sends."""
-    store = experiment.store()
+    store, settings = experiment.store(), op.settings
     most = math.ceil(sizes.n_chunks * (1 + sizes.chunk / _TOKENS_OF_COMMUNITY))
     for item in experiment.plan:
         if item.resource == "reports" and store.holds(item):
             most = int(store.recipe(item).get("statistics", {}).get("communities") or most)
-    packed = op.settings["group"] == "packed"
-    usual = math.ceil(most * REPORT_TOKENS / op.settings["group_tokens"]) if packed else most
-    return min(usual, op.settings["max_groups"]), most
+    packed = settings["group"] == "packed"
+    usual = math.ceil(most * REPORT_TOKENS / settings["group_tokens"]) if packed else most
+    return min(usual, settings["max_groups"]), most
 
 
 def _sizes(experiment: Experiment) -> Sizes:
     documents = experiment.dataset.documents
-    n_tokens = [count_tokens(row.passage) for row in documents[:_SAMPLE]]
-    planned = next(item for item in experiment.plan if item.resource == "chunk_table")
-    chunks = n_tokens
-    if (size := planned.settings.get("size")) is not None:
-        stride = size - planned.settings.get("overlap", 0)
+    chunks = n_tokens = [count_tokens(row.passage) for row in documents[:_SAMPLE]]
+    table = next(item.settings for item in experiment.plan if item.resource == "chunk_table")
+    if (size := table.get("size")) is not None:
+        stride = size - table.get("overlap", 0)
         chunks = [min(size, n - at) for n in n_tokens for at in range(0, max(n, 1), stride)]
     n_chunks = round(len(documents) * len(chunks) / max(len(n_tokens), 1))
     return Sizes(fmean(chunks) if chunks else 0.0, n_chunks)
@@ -255,15 +246,13 @@ SIZES = " (sizes)"
 """Suffix of the name of a stand-in for a data set."""
 _WORD = " word"
 """Text that is one token of the tokenizer cl100k."""
-_QUESTION = 20 * _WORD
-"""Question of a stand-in. 100 questions of MuSiQue have 19.7 tokens on average."""
 
 
 def stand_in(values: Mapping[str, Any]) -> Dataset | None:
     """Return a stand-in for a paper's data set that is not on disk, or None if it is on disk.
 
-    Its numbers of documents and tokens come from papers, preferably from the paper of the setting
-    `row`. Raises UserError if no paper states them.
+    Its numbers of documents and tokens are from papers, preferably from the paper of `row`. Raises
+    UserError if no paper states them.
     """
     source = values["dataset"]
     card = load_card(str(source["name"]))
@@ -275,8 +264,8 @@ def stand_in(values: Mapping[str, Any]) -> Dataset | None:
 @cache
 def _of_sizes(paper: str, name: str, abstract: bool) -> Dataset:
     card, kind = load_card(name), ABSTRACT if abstract else ""
-    every = [size for one in [*paper_names(), paper] for size in printed_sizes(one, name)]
-    sizes = {size.what: size.value for size in every}
+    papers = [*paper_names(), paper]
+    sizes = {size.what: size.value for one in papers for size in printed_sizes(one, name)}
     if not {"documents", "tokens"} <= set(sizes):
         raise UserError(f"Data set '{name}' is not on disk, and no paper states its size.")
     places = [one for one in load_paper(paper).datasets.values() if one.run_card == name]
@@ -284,7 +273,7 @@ def _of_sizes(paper: str, name: str, abstract: bool) -> Dataset:
     n_asked = next((one.questions for one in places if one.questions), 1)
     text = _WORD * max(1, round(sizes["tokens"] / sizes["documents"]))
     documents = tuple(Document(str(n), "", f"{n}{text}") for n in range(sizes["documents"]))
-    form = card.form_of(kind)
-    questions = tuple(Question(str(n), _QUESTION, form=form) for n in range(n_asked))
-    gold = {question.id: Gold(("-",), type=kind) for question in questions}
+    form, question = card.form_of(kind), 20 * _WORD  # MuSiQue: 19.7 tokens on average
+    questions = tuple(Question(str(n), question, form=form) for n in range(n_asked))
+    gold = {one.id: Gold(("-",), type=kind) for one in questions}
     return Dataset(f"{name}{SIZES}", documents, questions, gold, card)

@@ -3,12 +3,11 @@
 import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from importlib.util import find_spec
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.config.sources import file_of
-from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.long_texts import TextLengths
 from graphrag_bench.evaluation.statistics import detectable_share
 from graphrag_bench.graphs.build_calls import MOST_TOKENS
@@ -79,8 +78,7 @@ def _artifact_lines(experiment: Experiment) -> Iterator[str]:
             yield f"         replies: at most {MOST_TOKENS:,} tokens, within the window"
     if "embedder" not in experiment.used_resources:
         return
-    embedder: Embedder = experiment.models.unwrapped("embedder")
-    lengths = embedder.text_lengths(())
+    lengths: TextLengths = experiment.models.unwrapped("embedder").text_lengths(())
     yield f"embedder: {lengths.description}; {experiment.models.identity('embedder')}"
     for item in experiment.plan:
         if "embedder" in item.builder.needs and lengths.window is not None and shared:
@@ -120,9 +118,7 @@ def _extent(experiment: Experiment) -> Iterator[str]:
     yield from costs.estimate_lines(experiment, costs.estimates(experiment, n, n_answers))
     if not experiment.dataset.questions:
         steps = [row for row in costs.estimates(experiment, 1, 1) if row.stage != "build"]
-        yield costs.estimate_head("expected")
-        loads = costs.total(row.expected for row in steps), costs.total(row.most for row in steps)
-        yield costs.estimate_line("each question of `ask`", *loads)
+        yield from costs.estimate_table("expected", {"each question of `ask`": steps})
     yield f"run: {experiment.folder.path}"
 
 
@@ -141,12 +137,12 @@ def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
 
 def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[str]:
     """Yield lines on each answer form: its number of questions, token limit and instruction."""
+    own = [op.settings.get("max_tokens") for op in answering_steps(pipeline)]
     for name, n in forms_of(questions).items():
         form = next(one for one in questions if one.form == name).answer_form
-        own = [op.settings.get("max_tokens") for op in answering_steps(pipeline)]
         limits = sorted({form.max_tokens if limit is None else int(limit) for limit in own})
-        most = ", ".join(f"{limit:,}" for limit in limits)
-        most += " tokens" + (", within the window" if form.max_tokens > MIN_REPLY else "")
+        most = f"{', '.join(map('{:,}'.format, limits))} tokens"
+        most += ", within the window" * (form.max_tokens > MIN_REPLY)
         yield f"answers: {name} ({n:,} of {len(questions):,} questions, at most {most})"
         yield f'  "{form.manner}"'
 
@@ -155,8 +151,7 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
     """Yield lines on the context budget and its origin, and on each block of the prompt."""
     pipeline, budget = experiment.method.pipeline, experiment.context_budget
     median, long = experiment.window.median_chunk, experiment.window.long_chunk
-    blocks = budgets.context_blocks(pipeline, budget, median)
-    if not blocks:
+    if not (blocks := budgets.context_blocks(pipeline, budget, median)):
         return
     yield f"context: {_budget(experiment)}"
     if median:
@@ -173,9 +168,8 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
         yield f"  {block.op.operator.name:<24} {', '.join(notes)}"
     for op in pipeline.operators():
         if (n_tokens := (own := op.settings).get("group_tokens")) is not None:
-            each = "one report or chunk each"
-            if own["group"] == "packed":
-                each = f"{n_tokens:,} tokens each, in the order {own['order']}"
+            packed = f"{n_tokens:,} tokens each, in the order {own['order']}"
+            each = packed if own["group"] == "packed" else "one report or chunk each"
             yield f"  {op.operator.name:<24} at most {own['max_groups']:,} groups, {each}"
     if budgets.holds_corpus(experiment.dataset, pipeline, budget):
         yield "  ! The whole corpus fits into the context, so that retrieval makes no difference."
@@ -184,7 +178,7 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
 
 
 def _budget(experiment: Experiment) -> str:
-    reader, budget = experiment.window, experiment.context_budget
+    reader, budget, settings = experiment.window, experiment.context_budget, experiment.settings
     if budget.tokens is None:
         return "native: no limit"
     bound = f"at most {budget.tokens:,} tokens"
@@ -192,11 +186,10 @@ def _budget(experiment: Experiment) -> str:
     if reader.tokens:
         window = f"the model's window of {reader.tokens:,}"
     if budget.mode == "native":
-        whole = budgets.own_budget(experiment.settings)
+        whole, shared = budgets.own_budget(settings), settings.budget_context
         own = f"the method's own {whole:,} tokens" if whole else "no budget"
-        shared = experiment.settings.budget_context
-        cap = f", within budget_context={shared}" if isinstance(shared, int) else ""
-        return f"{bound}: {own}{cap}, within {window}"
+        own += f", within budget_context={shared}" if isinstance(shared, int) else ""
+        return f"{bound}: {own}, within {window}"
     if budget.tokens != reader.auto:
         return f"{bound} (budget_context)"
     reason = f"for {budgets.CHUNKS} chunks in every method"
@@ -212,13 +205,9 @@ def method_files(experiment: Experiment) -> list[Path]:
     parts += [(step.operator.function, step.settings) for step in steps]
     code = [Path(inspect.getfile(inspect.unwrap(function))) for function, _ in parts]
     values = [value for _, settings in parts for value in settings.values()]
-    prompts = [_in_package(*p.name.split(":", 1)) for p in values if isinstance(p, Prompt)]
-    page = _in_package("methods", f"{keys.page or keys.name}/README.md")
-    files = (file_of("method", keys.name), page, *code, *prompts)
-    return list(dict.fromkeys(path for path in files if path and path.is_file()))
-
-
-def _in_package(package: str, path: str) -> Path | None:
-    spec = find_spec(package)
-    folders = spec.submodule_search_locations if spec else None
-    return Path(folders[0], path) if folders else None
+    inside = [f"methods:{keys.page or keys.name}/README.md"]
+    inside += [value.name for value in values if isinstance(value, Prompt)]
+    places = (name.split(":", 1) for name in inside)
+    page, *prompts = (Path(str(files(package).joinpath(path))) for package, path in places)
+    paths = [file_of("method", keys.name), page, *code, *prompts]
+    return list(dict.fromkeys(path for path in paths if path and path.is_file()))

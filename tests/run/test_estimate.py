@@ -7,7 +7,7 @@ from toy_runs import QUICK
 
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.progress import Progress
-from graphrag_bench.run.estimates import Load, estimate_line, estimates
+from graphrag_bench.run.estimates import Estimate, Load, estimate_table, estimates
 from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
 
@@ -91,4 +91,5 @@ def test_expected_tokens_of_a_build_are_close(
 
 def test_a_row_of_millions_of_calls_fits_into_100_columns() -> None:
     expected, most = Load(567_303, 622_912_200, 102_304_382, 0.0), Load(1_002_606, 0, 0, 0.0)
-    assert len(estimate_line("all", expected, most)) == 100
+    rows = [Estimate("", "", expected, most)]
+    assert {len(line) for line in estimate_table("all", {"all": rows})} == {100}
