@@ -1,6 +1,6 @@
 """Run an experiment: build missing artifacts, answer missing questions, and compute the metrics."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,8 +27,7 @@ from graphrag_bench.text import counted
 from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
 from graphrag_bench.version import environment
 
-Failed = tuple[str, Failure]
-"""The id of a question, and its failure."""
+Failed = tuple[str, Failure]  # the id of a question, and its failure
 _KINDS_SHOWN = 3
 _IDS_SHOWN = 5
 
@@ -45,10 +44,9 @@ class RunResult:
 def execute(experiment: Experiment, progress: Progress | None = None) -> RunResult:
     """Complete a run: build, retrieve, answer and score whatever is missing from its folder.
 
-    Failed questions are run again. Metrics cover all stored questions, including those of other
-    shards and repeats. A stored `metrics.json` that covers more questions is kept. Raises RunLocked
-    if another process is working on the run or shard, and RunStopped if no further call can
-    succeed.
+    Failed questions are run again. Metrics cover the stored questions of all shards and repeats. A
+    stored `metrics.json` that covers more questions is kept. Raises RunLocked if another process is
+    working on the run or shard, and RunStopped if no further call can succeed.
     """
     progress = progress or Progress()
     settings, dataset, method = experiment.settings, experiment.dataset, experiment.method
@@ -66,12 +64,12 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     with folder.exclusive():
         answered = [question for question in selected if question.id in to_answer]
         try:
-            _finish(experiment, selected, to_answer, progress)
+            _finish(experiment, selected, progress)
             for repeat in repeats:
-                _finish(repeat, answered, to_answer, progress)
+                _finish(repeat, answered, progress)
         finally:
             for one in (experiment, *repeats):
-                one.models.release()
+                one.models.drop()
         if batch:
             batch.stop(n_requests)
         metrics, names = results(experiment, selected), [question.id for question in answered]
@@ -80,27 +78,27 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
         return RunResult(folder, folder.write_metrics(metrics, keep_wider=True), experiment)
 
 
-def _finish(
-    experiment: Experiment,
-    selected: Sequence[Question],
-    answers: frozenset[str],
-    progress: Progress,
-) -> None:
-    folder, (which, total) = experiment.folder, experiment.settings.part
-    stated = experiment.settings.absolute.model_dump(exclude={"paths", "shard", "row"})
-    folder.write_config(stated)
+def _finish(experiment: Experiment, selected: Sequence[Question], progress: Progress) -> None:
+    folder, settings, to_answer = experiment.folder, experiment.settings, experiment.selection()[1]
+    folder.write_config(settings.absolute.model_dump(exclude={"paths", "shard", "row"}))
     if not (folder.path / ENVIRONMENT).is_file():
-        folder.write_json(ENVIRONMENT, environment(experiment.settings.seed))
+        folder.write_json(ENVIRONMENT, environment(settings.seed))
     write_references(experiment, selected)
     _charge(experiment, folder, selected)
-    failed: list[Failed] = []
+    (which, total), failed = settings.part, list[Failed]()
     for answering in (True, False):
         done = folder.finished_questions(answering)
         mine = (question for question in selected[which - 1 :: total] if question.id not in done)
-        if part := [question for question in mine if (question.id in answers) == answering]:
-            failed += _work(experiment, part, answering, progress)
+        part = [question for question in mine if (question.id in to_answer) == answering]
+        results = _results(experiment, part, progress, answering=answering, stored=True)
+        for one, table in results if part else ():
+            contexts = [] if settings.trace == "off" else context_rows(one, table)
+            row, timing = record(one, table, settings.trace), timing_rows(one, settings.workers)
+            folder.append(row, timing, contexts)
+            if one.failure is not None:
+                failed.append((one.question.id, one.failure))
     folder.finish([question.id for question in experiment.dataset.questions])
-    _report_failures(folder, experiment.method.name, failed, progress)
+    _report_failures(experiment, failed, progress)
 
 
 def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Question]) -> None:
@@ -112,11 +110,12 @@ def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Questi
     )
 
 
-def _work(
-    experiment: Experiment, questions: Sequence[Question], answering: bool, progress: Progress
-) -> list[Failed]:
-    failed: list[Failed] = []
-    settings, run_models = experiment.settings, experiment.models
+def _results(
+    experiment: Experiment, questions: Sequence[Question], progress: Progress,
+    *, answering: bool, stored: bool,
+) -> Iterator[tuple[QuestionResult, ChunkTable]]:  # fmt: skip
+    """Yield each result with its chunk table. If it is not `stored`, its calls are not recorded."""
+    settings = experiment.settings
     label = f"{experiment.method.name}: {'answering' if answering else 'retrieving'}"
     label += f" (repeat {experiment.trial + 1})" if experiment.trial else ""
     graphs = experiment.by_scope(questions)
@@ -124,28 +123,25 @@ def _work(
         try:
             resources = build_resources(experiment, models, progress, answering)
         except RequestsWritten:
+            if not stored:
+                raise
             continue  # write the requests of the next scope too
         except UserError as error:
             if len(graphs) > 1:
                 error.args = (f"scope '{scope}': {error}",)
             raise
-        table, failures = resources["chunk_table"], settings.failures
-        execution = Execution(
-            resources, settings.workers, run_models.ledger, failures.limit, failures.after,
-            gates=run_models.gates,
-        )  # fmt: skip
+        execution, table = Execution(resources, settings.workers), resources["chunk_table"]
+        if stored:
+            execution.ledger, execution.gates = experiment.models.ledger, experiment.models.gates
+            execution.failure_limit = settings.failures.limit
+            execution.failure_after = settings.failures.after
         steps, start = experiment.method.pipeline, partial(start_state, experiment, table=table)
         with progress.task(label, len(part)) as advance:
             for one in run(part, steps, execution, answering=answering, start=start):
-                if one.failure is not None and one.failure.kind == RequestsWritten.__name__:
+                if stored and one.failure and one.failure.kind == RequestsWritten.__name__:
                     continue
-                contexts = [] if settings.trace == "off" else context_rows(one, table)
-                row, timing = record(one, table, settings.trace), timing_rows(one, settings.workers)
-                experiment.folder.append(row, timing, contexts)
-                if one.failure is not None:
-                    failed.append((one.question.id, one.failure))
+                yield one, table
                 advance(1)
-    return failed
 
 
 def build_resources(
@@ -172,44 +168,30 @@ def start_state(experiment: Experiment, question: Question, table: ChunkTable) -
     return state.write({"chunks": Ranked[Chunk](chunks, np.ones(len(chunks)))})
 
 
-def _report_failures(
-    folder: RunFolder, label: str, failed: Sequence[Failed], progress: Progress
-) -> None:
-    path = folder.file("failures", "txt")
+def _report_failures(experiment: Experiment, failed: Sequence[Failed], progress: Progress) -> None:
+    path = experiment.folder.file("failures", "txt")
     if not failed:
         path.unlink(missing_ok=True)
         return
     alike = group_by(failed, lambda one: (one[1].step, one[1].kind, one[1].where))
-    kinds = []
+    texts = []
     for (step, kind, where), rows in alike.items():
         ids = ", ".join(name for name, _ in rows[:_IDS_SHOWN])
         more = f" and {len(rows) - _IDS_SHOWN} more" if len(rows) > _IDS_SHOWN else ""
         lines = (f"{step}: {kind}: {rows[0][1].message}", f"  questions: {ids}{more}", *where)
-        kinds.append("\n".join(map(clean_line, lines)))
-    write_whole(path, "\n\n".join(kinds) + "\n")
-    progress.say(f"{label}: {counted(len(failed), 'question')} failed; see {path}")
-    for kind in kinds[:_KINDS_SHOWN]:
-        progress.say(kind)
-
-
-Retrieved = list[tuple[QuestionResult, ChunkTable]]
-"""The retrieval result of each question, with the chunk table of the question's scope."""
+        texts.append("\n".join(map(clean_line, lines)))
+    write_whole(path, "\n\n".join(texts) + "\n")
+    n_failed = counted(len(failed), "question")
+    summary = f"{experiment.method.name}: {n_failed} failed; see {path}"
+    for text in (summary, *texts[:_KINDS_SHOWN]):
+        progress.say(text)
 
 
 def retrieve(
     experiment: Experiment, questions: Sequence[Question], progress: Progress | None = None
-) -> Retrieved:
+) -> list[tuple[QuestionResult, ChunkTable]]:
     """Retrieve and pack contexts without storing results. Missing artifacts are built."""
     progress = progress or Progress(quiet=True)
-    by_id: dict[str, tuple[QuestionResult, ChunkTable]] = {}
-    pipeline, label = experiment.method.pipeline, f"{experiment.method.name}: retrieving"
-    for _, models, mine in experiment.by_scope(questions):
-        resources = build_resources(experiment, models, progress, answering=False)
-        execution = Execution(resources, experiment.settings.workers)
-        table: ChunkTable = resources["chunk_table"]
-        start = partial(start_state, experiment, table=table)
-        with progress.task(label, len(mine)) as advance:
-            for one in run(mine, pipeline, execution, answering=False, start=start):
-                by_id[one.question.id] = one, table
-                advance(1)
+    results = _results(experiment, questions, progress, answering=False, stored=False)
+    by_id = {one.question.id: (one, table) for one, table in results}
     return [by_id[question.id] for question in questions]

@@ -37,14 +37,12 @@ Paths = Callable[[], Sequence[Path]]
 MOST_OF_A_KIND = 2
 """Maximum number of cached objects of each kind, e.g. 2 embedders."""
 MOST_BYTES = 2**30
-"""Maximum total size of the artifacts that are kept in memory, measured on disk."""
-LEAST_BYTES = MOST_BYTES // 64
-"""Smaller artifacts count as this size. This limits the number of open memory maps."""
+"""Maximum total size of the artifacts in memory, measured on disk. Each counts as 1/64 at least,
+which limits the number of open memory maps."""
 _OWN = ("corpus", "openie", "training")
 """Resources that depend on the corpus, so that each scope has its own."""
 _CHARGED = ("embedder", "llm", "llm_build", "ledger", "budget")
 """Resources that count the model calls of a run."""
-_RELEASED = (*_CHARGED, "nlp", "llm_judge", "replies")
 _CONFIGURED = ("llm", "llm_build", "llm_judge", "embedder", "nlp", "cross_encoder")
 """Models that may be classes of the user. Their identity is known without opening the cache."""
 
@@ -78,7 +76,7 @@ class Models(Mapping[str, Any]):
     def on_trial(self, trial: int) -> "Models":
         """Return the models for a later repeat of the run, with a ledger of their own."""
         other = copy.copy(self)
-        other._drop(_CHARGED)
+        other.drop(_CHARGED)
         other.gates, other._trial = {}, trial
         return other
 
@@ -90,14 +88,11 @@ class Models(Mapping[str, Any]):
         """
         self.gates.clear()
         if self.ledger_path != ledger:
-            self._drop(_CHARGED)
+            self.drop(_CHARGED)
         self.ledger_path, self.earlier, self.others = ledger, earlier, others
 
-    def release(self) -> None:
+    def drop(self, names: Sequence[str] = (*_CHARGED, "nlp", "llm_judge", "replies")) -> None:
         """Drop models, open files and the ledger. Objects in the process cache are kept."""
-        self._drop(_RELEASED)
-
-    def _drop(self, names: Sequence[str]) -> None:
         for name in names:
             vars(self).pop(name, None)
 
@@ -109,10 +104,8 @@ class Models(Mapping[str, Any]):
         match name:
             case "openie":
                 if self.corpus.openie is None:
-                    raise UserError(
-                        f"Data set '{self.corpus.name}' has no OpenIE file. Set "
-                        "dataset.openie=FILE or build.extraction=nlp."
-                    )
+                    of = f"Data set '{self.corpus.name}' has no OpenIE file."
+                    raise UserError(f"{of} Set dataset.openie=FILE or build.extraction=nlp.")
                 return self.corpus.openie
             case "training":  # questions with gold that the run does not ask
                 return (training_worlds if self.corpus.synthetic else training_set)(self.corpus)
@@ -167,21 +160,20 @@ class Models(Mapping[str, Any]):
     @cached_property
     def llm(self) -> ChatModel:
         """The model that answers questions."""
-        return self._language_model("llm", self._trial)
+        return self._chat_model("llm", self._trial)
 
     @cached_property
     def llm_build(self) -> ChatModel:
         """The model that builds graphs and other artifacts, by default the answering model."""
-        if self.settings.llm_build is None:
-            return self._language_model("llm") if self._trial else self.llm
-        return self._language_model("llm_build")
+        is_reader = self.settings.llm_build is None and not self._trial
+        return self.llm if is_reader else self._chat_model("llm_build")
 
     @cached_property
     def llm_judge(self) -> ChatModel:
         """The model that judges answers. Raises UserError if no judge is set."""
-        return self._language_model("llm_judge")
+        return self._chat_model("llm_judge")
 
-    def _language_model(self, group: str, trial: int = 0) -> ChatModel:
+    def _chat_model(self, group: str, trial: int = 0) -> ChatModel:
         model = self.unwrapped(group)
         if not isinstance(model, ChatModel):
             kind = f"{type(model).__module__}.{type(model).__name__}"
@@ -227,10 +219,9 @@ class Models(Mapping[str, Any]):
 
     def unwrapped(self, group: str) -> Any:
         """Return the model of a setting such as `llm_build`, without cache and budget."""
-        config: Mapping[str, Any] | None = getattr(self.settings, group)
-        if config is None and group == "llm_build":
-            return self.unwrapped("llm")
-        if config is None:
+        if group == "llm_build" and self.settings.llm_build is None:
+            group = "llm"
+        if (config := getattr(self.settings, group)) is None:
             raise UserError(
                 "No judge is set. Choose a model that did not write the answers: llm@llm_judge="
                 "openai_compatible llm_judge.model=NAME, or llm@llm_judge=local "
@@ -276,21 +267,16 @@ class ProcessCache:
             self.datasets[name] = known
         return known
 
-    def get_or_make(self, kind: str, settings: object, make: Callable[[], T]) -> T:
-        """Return the cached object of a kind with these settings. If there is none, call `make`."""
-        # a GPU has no room for two vLLM models
-        return self._get(kind, settings, make, lambda model: 1 + isinstance(model, Vllm))
-
     def load(self, produces: Any, folder: Path) -> Any:
         """Return the artifact in a folder. A cached artifact is loaded again if it was rebuilt."""
         stat = (folder / RECIPE).stat()
         key = produces, folder.absolute(), stat.st_ino, stat.st_mtime_ns
 
         def n_bytes(_: object) -> int:
-            return max(sum(path.stat().st_size for path in folder.rglob("*")), LEAST_BYTES)
+            return max(sum(path.stat().st_size for path in folder.rglob("*")), MOST_BYTES // 64)
 
         make = partial(load_artifact, produces, folder)
-        return self._get("artifact", key, make, n_bytes, MOST_BYTES)
+        return self.get_or_make("artifact", key, make, n_bytes, MOST_BYTES)
 
     def close(self) -> None:
         """Empty the caches, and close the models and files in them."""
@@ -299,10 +285,15 @@ class ProcessCache:
         for kind in self._recent:
             self._shrink(kind, 0)
 
-    def _get(
-        self, kind: str, settings: object, make: Callable[[], T], weigh: Callable[[T], int],
+    def get_or_make(
+        self, kind: str, settings: object, make: Callable[[], T],
+        weigh: Callable[[T], int] = lambda model: 1 + isinstance(model, Vllm),
         most: int = MOST_OF_A_KIND,
     ) -> T:  # fmt: skip
+        """Return the cached object of a kind with these settings. If there is none, call `make`.
+
+        The weights of the objects of a kind are at most `most`. A GPU has no room for two vLLMs.
+        """
         recent, key = self._recent.setdefault(kind, {}), key_of(settings)
         if (known := recent.pop(key, None)) is None:
             value = make()
