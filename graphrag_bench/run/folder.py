@@ -26,7 +26,6 @@ METRICS, CONFIG, REFERENCES = "metrics.json", "config.yaml", "artifacts.json"
 ENVIRONMENT, TABLE = "environment.json", "table.md"
 SELECTED = "selections"
 _RANKS = ("failed", "retrieved", "answered")
-_SECONDS_OF_A_LOOK = 1.0
 
 
 class RunLocked(UserError):
@@ -75,12 +74,10 @@ class RunFolder:
     def rows(self) -> dict[str, Row]:
         """Return the most complete result of each question, by id. Later rows win ties."""
         rows: dict[str, Row] = {}
-        for path in (*self.files("records"), *self.files("journal")):
-            for row in read_lines(path):
-                if not (isinstance(row.get("question"), str) and row.get("status") in _RANKS):
-                    continue
-                known = rows.get(row["question"])
-                if known is None or _RANKS.index(row["status"]) >= _RANKS.index(known["status"]):
+        for row in read_lines(*self.files("records"), *self.files("journal")):
+            if isinstance(row.get("question"), str) and row.get("status") in _RANKS:
+                known = rows.setdefault(row["question"], row)
+                if _RANKS.index(row["status"]) >= _RANKS.index(known["status"]):
                     rows[row["question"]] = row
         return rows
 
@@ -103,11 +100,9 @@ class RunFolder:
             [self.file(name)] if self.shard else self.files(name)
             for name in ("records", "contexts", "journal")
         )
-        lines = (row for path in (*files, *journals) for row in read_lines(path))
-        mine = {str(row.get("question")) for row in lines}
+        mine = {str(row.get("question")) for row in read_lines(*files, *journals)}
         write_rows(records, [rows[name] for name in order if name in mine and name in rows])
-        texts = {str(row.get("question")): row for path in with_texts for row in read_lines(path)}
-        if texts:
+        if texts := {str(row.get("question")): row for row in read_lines(*with_texts)}:
             write_rows(contexts, [texts[name] for name in order if name in texts])
         for path in {*files, *with_texts, *journals} - {records, contexts}:
             path.unlink(missing_ok=True)
@@ -127,13 +122,13 @@ class RunFolder:
         with file_lock(own, refusal):  # comes first, so that two processes cannot both pass
             allowed = {own, *self.path.glob(f"run*-of-{division}.lock" if division else own.name)}
             for path in sorted(set(self.path.glob("run*.lock")) - allowed):
-                with file_lock(path, refusal, _SECONDS_OF_A_LOOK):
+                with file_lock(path, refusal, seconds=1.0):
                     pass
             yield
 
     def timing(self) -> list[Row]:
         """Return the seconds of each question and step, from all shards."""
-        return [row for path in self.files("timing") for row in read_lines(path)]
+        return list(read_lines(*self.files("timing")))
 
     def metrics(self) -> dict[str, Any]:
         """Return the content of `metrics.json`, or {} if the run has not been scored yet."""
@@ -145,7 +140,7 @@ class RunFolder:
         If `keep_wider` is true, a stored file that covers more questions is not overwritten.
         """
         stored = self.metrics()
-        new = metrics | {name: stored[name] for name in (SELECTED,) if name in stored}
+        new = metrics | ({SELECTED: stored[SELECTED]} if SELECTED in stored else {})
         if not (keep_wider and is_narrower(new, stored)):
             self.write_json(METRICS, new)
         return new
@@ -175,14 +170,10 @@ class RunFolder:
 
 
 def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, Any]:
-    """Return the values in nested mappings, by dotted path.
+    """Return the values in nested mappings (and in `lists`, if this is true), by dotted path.
 
-    If `lists` is true, the items of nested lists get paths as well.
-
-    >>> paths_of({"graph": {"per": "all"}, "cuts": [2, 5]})
-    {'graph.per': 'all', 'cuts': [2, 5]}
-    >>> paths_of({"cuts": [2, 5]}, "evaluation", lists=True)
-    {'evaluation.cuts.0': 2, 'evaluation.cuts.1': 5}
+    >>> paths_of({"graph": {"per": "all"}, "cuts": [2, 5]}, lists=True)
+    {'graph.per': 'all', 'cuts.0': 2, 'cuts.1': 5}
     """
     if lists and isinstance(value, list):
         value = dict(enumerate(value))
@@ -220,22 +211,21 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 
 def append_lines(path: Path, rows: Iterable[Row]) -> None:
     """Append rows to a JSON-lines file in one write. First end an incomplete last line."""
-    if not (text := _lines(rows)):
-        return
-    with path.open("a+b") as file:
-        if file.tell():
-            file.seek(-1, os.SEEK_END)
-            text = text if file.read(1) == b"\n" else "\n" + text
-        file.write(text.encode("utf-8", "replace"))
+    if text := _lines(rows):
+        with path.open("a+b") as file:
+            if file.tell():
+                file.seek(-1, os.SEEK_END)
+                text = text if file.read(1) == b"\n" else "\n" + text
+            file.write(text.encode("utf-8", "replace"))
 
 
-def read_lines(path: Path) -> Iterator[Row]:
-    """Yield the mappings in a JSON-lines file. Skip other lines and a missing file."""
-    lines = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    for line in filter(None, lines.split("\n")):
-        with suppress(ValueError, RecursionError):
-            if isinstance(row := json.loads(line), dict):
-                yield row
+def read_lines(*paths: Path) -> Iterator[Row]:
+    """Yield the mappings in JSON-lines files. Skip other lines and missing files."""
+    for path in filter(Path.is_file, paths):
+        for line in filter(None, path.read_text("utf-8", errors="replace").split("\n")):
+            with suppress(ValueError, RecursionError):
+                if isinstance(row := json.loads(line), dict):
+                    yield row
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -252,8 +242,8 @@ def is_narrower(new: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
 
 
 def _covers(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    limits = [math.inf if each["limit"] is None else each["limit"] for each in (one, other)]
-    compared = ("split",) if one["split"] == "all" else ("split", "dev_share")
-    same = limits[0] >= limits[1] and all(one[name] == other[name] for name in compared)
-    whole = one["split"] == "all" and one["limit"] is None
-    return (whole or same) and bool(one["answered"] >= other["answered"])
+    own, others = (math.inf if each["limit"] is None else each["limit"] for each in (one, other))
+    is_all = one["split"] == "all"
+    same = one["split"] == other["split"] and (is_all or one["dev_share"] == other["dev_share"])
+    covers = (is_all and one["limit"] is None) or (same and own >= others)
+    return bool(covers and one["answered"] >= other["answered"])

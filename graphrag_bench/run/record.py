@@ -28,15 +28,14 @@ def record(finished: QuestionResult, chunk_table: ChunkTable, trace: str = "ids"
         row |= {"status": "failed", "error": error}
     else:
         row |= _answered(outcome, chunk_table)
-    if finished.fallbacks:
-        row["fallbacks"] = list(finished.fallbacks)
-    for name in ("calls", "prompt_tokens", "completion_tokens"):
-        row[name] = sum(getattr(step.calls, name) for step in finished.trace)
-    calls: dict[str, Counter[str]] = {}
+    row |= {"fallbacks": list(finished.fallbacks)} if finished.fallbacks else {}
+    steps: dict[str, Counter[str]] = {}
     for step in finished.trace:
         if step.calls.calls:
-            calls.setdefault(step.step, Counter()).update(asdict(step.calls))
-    row["steps"] = {name: {k: n for k, n in total.items() if n} for name, total in calls.items()}
+            steps.setdefault(step.step, Counter()).update(asdict(step.calls))
+    total = sum(steps.values(), Counter[str]())
+    row |= {name: total[name] for name in ("calls", "prompt_tokens", "completion_tokens")}
+    row["steps"] = {name: {k: n for k, n in own.items() if n} for name, own in steps.items()}
     if trace != "off":
         row["trace"] = [
             {"step": step.step, "wrote": {s: summary(v) for s, v in step.wrote.items()}}
@@ -72,7 +71,7 @@ def documents_in(piece: Mapping[str, Any]) -> list[str] | None:
 
 
 def summary(value: Any) -> Any:
-    """Return the output of a step as JSON: ids, names, texts, rounded scores, or a length."""
+    """Return the output of a step for JSON: ids, names, texts, rounded scores, or a length."""
     match value:
         case Ranked():
             return {"ids": value.ids.tolist(), "scores": list(map(_short, value.scores))}
@@ -87,10 +86,7 @@ def summary(value: Any) -> Any:
         case Answer() | Question():
             return value.text
         case values.Subgraph():
-            return {
-                "nodes": list(value.nodes), "relationships": list(value.relationships),
-                "paths": [list(path.nodes) for path in value.paths], "texts": list(value.texts),
-            }  # fmt: skip
+            return vars(value) | {"paths": [path.nodes for path in value.paths]}
         case path_values.Exploration():
             chosen = [
                 {"node": one.topic, "relation": one.relation, "forward": one.forward,
@@ -108,18 +104,15 @@ def summary(value: Any) -> Any:
             ]
             return {"sub_questions": rows, "fixes": list(value.fixes)}
         case path_values.RankedPaths():
-            return [
-                {"nodes": list(path.nodes), "relationships": list(path.relationships),
-                 "score": _short(path.score), "transition": path.transition} for path in value.paths
-            ]  # fmt: skip
+            return [vars(path) | {"score": _short(path.score)} for path in value.paths]
         case path_values.ReasoningSteps():
-            return [list(pair) for pair in zip(value.steps, map(list, value.queries), strict=True)]
+            return list(zip(value.steps, value.queries, strict=True))
         case path_values.Routes():
-            return [asdict(route) | {"score": _short(route.score)} for route in value.routes]
+            return [vars(route) | {"score": _short(route.score)} for route in value.routes]
         case path_values.StepNodes():
             return {"ids": value.ids.tolist(), "steps": value.steps.tolist()}
         case Dependencies():
-            return [list(pair) for pair in zip(value.questions, value.answers, strict=True)]
+            return list(zip(value.questions, value.answers, strict=True))
         case Context():
             pieces = [
                 {"kind": p.kind, "id": p.id, "score": _short(p.score), "tokens": p.n_tokens}
@@ -171,7 +164,7 @@ def context_texts(
     set. A text is None if its document is no longer in the data set.
     """
     passages = {document.id: document.passage for document in dataset.documents}
-    stored = {row["question"]: row for path in folder.files("contexts") for row in read_lines(path)}
+    stored = {row["question"]: row for row in read_lines(*folder.files("contexts"))}
     of_questions: dict[str, Sequence[str | None]] = {}
     for name, row in stored.items():
         pieces = (rows.get(name, {}).get("context") or {}).get("pieces", [])
