@@ -75,7 +75,8 @@ class RunArtifacts:
 
     def of_scope(self, scope: str | None) -> ArtifactNames:
         """Return the names in the artifacts of a scope, i.e. of one part of the corpus."""
-        keys = self._references.keys_for(scope)
+        of_scopes = self._references.keys
+        keys = of_scopes.get(None if of_scopes.keys() == {None} else scope, {})
         if keys != self._loaded[0]:
             loaded: dict[str, Any] = {}
             for name in keys.keys() & _KINDS:

@@ -24,8 +24,8 @@ from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
 from graphrag_bench.version import commit
 
-StoredArtifact = tuple[PlannedArtifact, Mapping[str, Any]]
-"""An artifact and its recipe, which is the stored record of its build."""
+Recipes = Sequence[tuple[PlannedArtifact, Mapping[str, Any]]]
+"""Artifacts with their recipes, which are the stored records of their builds."""
 _STATED = ("profile", "fidelity", "regime", "limit", "split", "dev_share", "answer")
 
 
@@ -55,13 +55,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "own_answers": own_answers(pipeline.operators()) if common else [],
         "budget_context": shared if isinstance(shared, int) and packers(pipeline) else None,
         "fill_context": ("on" if budget.filling else "off") if equal else None,
-        "extraction": experiment.extraction, "extraction_statistics": _statistics(recipes),
-        **_models(experiment),
-        "long_texts": _long_texts(recipes), "build_rates": _build_rates(recipes),
-        "training": {
-            item.resource: {name: recipe["statistics"][name] for name in ("trained_on", "whole")}
-            for item, recipe in recipes if item.trained_on
-        },
+        "extraction": experiment.extraction, **_models(experiment), **_of_builds(recipes),
         "cost": cost(experiment, selected), **_counted(experiment, len(rows), metrics["answered"]),
     }  # fmt: skip
 
@@ -94,36 +88,34 @@ def _models(experiment: Experiment) -> dict[str, Any]:
     return {**identities, "prices": prices}
 
 
-def _statistics(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
-    """Return statistics of extractions. Counts are summed over graphs, shares are averaged."""
+def _of_builds(recipes: Recipes) -> dict[str, Any]:
+    """Return what the builds counted, over all graphs: counts are summed, shares are averaged."""
     columns: dict[str, list[float]] = {}
+    calls: dict[str, Counter[str]] = {}
+    lengths: dict[tuple[str, str], TextLengths] = {}
     for item, recipe in recipes:
         counted = recipe.get("statistics", {})
         if item.resource in extractions() or "failed_chunks" in counted:
             for name, value in counted.items():
                 columns.setdefault(name, []).append(value)
-    return {
-        name: round(fmean(of), 4) if name.endswith("_share") else sum(of)
-        for name, of in columns.items()
-    }
-
-
-def _build_rates(recipes: Sequence[StoredArtifact]) -> dict[str, dict[str, float]]:
-    totals: dict[str, Counter[str]] = {}
-    for item, recipe in recipes:
         if item.builder.calls:
-            totals.setdefault(f"build {item.resource}", Counter()).update(recipe.get("calls", {}))
-    return {name: shares(total) for name, total in totals.items() if total["calls"]}
-
-
-def _long_texts(recipes: Sequence[StoredArtifact]) -> list[dict[str, Any]]:
-    totals: dict[tuple[str, str], TextLengths] = {}
-    for item, recipe in recipes:
-        row = recipe.get("statistics", {})
-        if "embedder" in item.builder.needs and row.get("window") is not None:
-            lengths, key = TextLengths.from_row(row), (item.builder.name, row["what"])
-            totals[key] = totals[key].plus(lengths) if key in totals else lengths
-    return [{"what": what, **asdict(total)} for (_, what), total in totals.items()]
+            calls.setdefault(f"build {item.resource}", Counter()).update(recipe.get("calls", {}))
+        if "embedder" in item.builder.needs and counted.get("window") is not None:
+            key, own = (item.builder.name, counted["what"]), TextLengths.from_row(counted)
+            lengths[key] = lengths[key].plus(own) if key in lengths else own
+    return {
+        "extraction_statistics": {
+            name: round(fmean(of), 4) if name.endswith("_share") else sum(of)
+            for name, of in columns.items()
+        },
+        "build_rates": {name: shares(total) for name, total in calls.items() if total["calls"]},
+        "long_texts": [{"what": what, **asdict(of)} for (_, what), of in lengths.items()],
+        "training": {
+            item.resource: {name: recipe["statistics"][name] for name in ("trained_on", "whole")}
+            for item, recipe in recipes
+            if item.trained_on
+        },
+    }
 
 
 def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
@@ -131,14 +123,13 @@ def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]
     lines = list(read_ledger(*experiment.folder.files("ledger"), *experiment.ledgers(selected)))
     ids = frozenset(question.id for question in selected)
     online = [line for line in lines if line.stage != "build" and line.item in ids]
-    by_step = lines_by(lines, "step")
-    groups = {"stages": lines_by(lines, "stage"), "steps": by_step,
-              "questions": lines_by(online, "item")}  # fmt: skip
+    steps, stages = lines_by(lines, "step"), lines_by(lines, "stage")
+    groups = {"stages": stages, "steps": steps, "questions": lines_by(online, "item")}
     return {
         "total": sums(lines),
         **{kind: {name: sums(part) for name, part in by.items()} for kind, by in groups.items()},
         "models": models_of(lines),
-        "mixed": any(len(models_of(part)) > 1 for part in by_step.values()),
+        "mixed": any(len(models_of(part)) > 1 for part in steps.values()),
     }
 
 
@@ -165,10 +156,6 @@ class References:
     keys: Mapping[str | None, Mapping[str, str]]
     shared: str = ""
 
-    def keys_for(self, scope: str | None) -> Mapping[str, str]:
-        """Return {resource: key} for the artifacts of a scope, or {} if they are unknown."""
-        return self.keys.get(None if set(self.keys) == {None} else scope, {})
-
 
 def write_references(experiment: Experiment, selected: Sequence[Question]) -> None:
     """Add the artifacts of these questions to the list of artifacts in the run's folder."""
@@ -177,11 +164,11 @@ def write_references(experiment: Experiment, selected: Sequence[Question]) -> No
     keys = dict(stored.keys) if stored else {}
     for scope, models, _ in experiment.by_scope(selected):
         keys[scope] = {item.resource: item.key for item in experiment.plan_for(models)}
-    ordered = sorted(keys, key=lambda scope: scope or "")
-    rows = [{"scope": scope, "keys": dict(keys[scope])} for scope in ordered]
+    ordered = sorted(keys.items(), key=lambda item: item[0] or "")
+    rows = [{"scope": scope, "keys": own} for scope, own in ordered]
     references = {"dataset": safe_name(experiment.dataset.corpus_name), "artifacts": rows}
     where = {"shared": str(Path(shared).resolve())} if shared else {}
-    folder.write_json(REFERENCES, {**references, **where})
+    folder.write_json(REFERENCES, references | where)
 
 
 def read_references(folder: RunFolder) -> References | None:

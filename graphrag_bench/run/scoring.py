@@ -1,7 +1,7 @@
 """Scores of stored results: metrics of evidence, context and answers, and judged values."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,22 +16,24 @@ from graphrag_bench.evaluation import metrics as answer_metrics
 from graphrag_bench.evaluation import retrieval
 from graphrag_bench.evaluation.answers import Matching, abstains, answer_words, gold_words
 from graphrag_bench.evaluation.listed_answers import KGQA
+from graphrag_bench.evaluation.metrics import DEFAULT_METRICS
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.run.folder import Row, RunFolder
 from graphrag_bench.run.judged import judged_scores
 from graphrag_bench.run.record import context_texts, documents_in
+from graphrag_bench.values import unique
 
 
 @dataclass(frozen=True)
 class Scoring:
     """How questions are scored: the answer `metrics`, and the settings in `evaluation`.
 
-    Three mappings are keyed by question id: `questions` contains the question, `texts` the texts of
-    the context (None if unknown), and `judged` the judged values by metric (None if unreadable).
+    By question id, `questions` has the question, `texts` the texts of the context (None if
+    unknown), and `judged` the judged values by metric (None if unreadable).
     """
 
-    metrics: tuple[str, ...] = answer_metrics.DEFAULT_METRICS
+    metrics: tuple[str, ...] = DEFAULT_METRICS
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     questions: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
@@ -74,18 +76,17 @@ def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str,
 
     Metrics of options and sub-answers are added if gold has any. `evaluation.metrics` come last.
     """
-    named = dataset.card.metrics or answer_metrics.DEFAULT_METRICS
-    golds = dataset.gold.values()
-    options = ["multiple_choice"] if any(gold.options for gold in golds) else []
-    parts = ["strrec", "strem", "strhit"] if any(gold.sub_answers for gold in golds) else []
-    return tuple(dict.fromkeys([*named, *options, *parts, *evaluation.metrics]))
+    golds, names = dataset.gold.values(), list(dataset.card.metrics or DEFAULT_METRICS)
+    names += ["multiple_choice"] * any(gold.options for gold in golds)
+    names += ["strrec", "strem", "strhit"] * any(gold.sub_answers for gold in golds)
+    return unique([*names, *evaluation.metrics])
 
 
 def check_scoring(dataset: Dataset, evaluation: EvaluationSettings, answering: bool = True) -> None:
     """Raise UserError for an unknown metric and, if `answering`, for a missing package."""
-    answer_metrics.check_metrics(evaluation.metrics, "evaluation.metrics", installed=answering)
-    card = dataset.card
-    answer_metrics.check_metrics(card.metrics, f"datasets/{card.name}/card.yaml", answering)
+    card, check = dataset.card, answer_metrics.check_metrics
+    check(evaluation.metrics, "evaluation.metrics", installed=answering)
+    check(card.metrics, f"datasets/{card.name}/card.yaml", answering)
 
 
 def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str, float]:
@@ -133,22 +134,21 @@ def _of_context(row: Row, gold: Gold, scoring: Scoring, matching: Matching) -> d
         names = None if documents is None else tuple(evidence_name(gold, one) for one in documents)
         name = evidence_name(gold, piece["id"]) if piece["kind"] == "chunk" else piece["id"]
         items.append(retrieval.ContextItem(piece["kind"], name, piece["tokens"], text, names))
-    sizes = scoring.evaluation.evidence_tokens
     has_texts = not items or any(item.text is not None for item in items)
     scores: dict[str, float] = {}
+    shares: dict[str, Callable[..., float]] = {}
     if gold.evidence:
         packed = [name for item in items for name in item.documents or ()]
         dropped = row["context"].get("cut", ())
         cut = [evidence_name(gold, one) for kind, one in dropped if kind == "chunk"]
         scores["evidence_cut"] = retrieval.evidence_cut(packed, cut, gold.evidence)
         if all(item.documents is not None for item in items):  # else the evidence is unknown
-            share = partial(retrieval.evidence_within, items, gold.evidence)
-            scores["evidence_in_context"] = share()
-            scores |= {f"evidence_at_tokens@{n}": share(n) for n in sizes}
+            shares["evidence"] = partial(retrieval.evidence_within, items, gold.evidence)
     if gold.spans and has_texts:
-        share = partial(retrieval.spans_within, items, gold.spans, matching)
-        scores["spans_in_context"] = share()
-        scores |= {f"spans_at_tokens@{n}": share(n) for n in sizes}
+        shares["spans"] = partial(retrieval.spans_within, items, gold.spans, matching)
+    for kind, share in shares.items():
+        scores[f"{kind}_in_context"] = share()
+        scores |= {f"{kind}_at_tokens@{n}": share(n) for n in scoring.evaluation.evidence_tokens}
     wanted = gold.sub_answers or (gold.answers,)
     if has_texts and (found := retrieval.answer_within(items, wanted, matching)) is not None:
         scores["answer_in_context"] = found
@@ -179,24 +179,21 @@ def score(
     fraction of answers cut at their limit. `missing` counts the unreadable judgements by metric.
     `lengths` contains mean numbers of words. `computed_by` names packages that compute metrics.
     """
-    values: dict[str, list[float]] = {}
-    scopes: dict[str, list[str | None]] = {}
-    unread: Counter[str] = Counter()
     alive = [row for row in rows if row["status"] != "failed"]
     answers = [row for row in rows if row["status"] == "answered"]
+    values: dict[str, list[tuple[float, str | None]]] = {}
     for row in alive:
         for name, value in question_scores(row, gold[row["question"]], scoring).items():
-            values.setdefault(name, []).append(value)
-            scopes.setdefault(name, []).append(row.get("scope"))
-        judged = scoring.judged.get(row["question"], {})
-        unread.update(name for name, value in judged.items() if value is None)
+            values.setdefault(name, []).append((value, row.get("scope")))
+    judged = (scoring.judged.get(row["question"], {}) for row in alive)
+    unread = Counter(name for of in judged for name, value in of.items() if value is None)
     failed = [row["error"] for row in rows if row["status"] == "failed"]
     errors = (f"{one['step']}: {one['message'].splitlines()[0][:200]}" for one in failed)
     fallbacks = (reason for row in rows for reason in row.get("fallbacks", ()))
-    metrics = {
-        name: mean_with_interval(numbers, scopes=scopes[name]).stored()
-        for name, numbers in values.items()
-    }
+    metrics = {}
+    for name, pairs in values.items():
+        numbers, scopes = zip(*pairs, strict=True)
+        metrics[name] = mean_with_interval(numbers, scopes=scopes).stored()
     calls: dict[str, Counter[str]] = {}
     for step, counts in (item for row in rows for item in row.get("steps", {}).items()):
         calls.setdefault(step, Counter()).update(counts)
@@ -221,10 +218,9 @@ def score(
 
 
 def contexts(rows: Iterable[Row]) -> dict[str, Any]:
-    """Return a digest of all contexts and the numbers of texts that fit, or {} if all are empty.
+    """Return a `digest` of the kind, id and tokens of all texts, or {} if all contexts are empty.
 
-    `digest` covers the kind, id and tokens of each text. `room` contains, for each kind, the mean
-    number of texts in the contexts that had no room for another text of this kind.
+    `room` is the mean number of texts of each kind, in the contexts without room for another one.
     """
     identities: dict[str, list[tuple[str, str, int]]] = {}
     room: dict[str, list[int]] = {}
@@ -240,17 +236,16 @@ def contexts(rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def _lengths(rows: Sequence[Row], gold: Mapping[str, Gold], scoring: Scoring) -> dict[str, float]:
-    answers, golds = [], []
+    pairs = []
     for row in rows:
         of_question = gold[row["question"]]
         parts = [max(aliases, key=len) for aliases in of_question.sub_answers if aliases]
         together = bool(parts) or KGQA in scoring.metrics
         wanted = gold_words(parts or of_question.answers, together=together)
         if wanted and (answer := row.get("answer")) is not None:
-            answers.append(answer_words(answer))
-            golds.append(wanted)
-    means = {"answer_words": answers, "gold_words": golds}
-    return {name: round(fmean(words), 2) for name, words in means.items() if words}
+            pairs.append((answer_words(answer), wanted))
+    means = (round(fmean(words), 2) for words in zip(*pairs, strict=True))
+    return dict(zip(("answer_words", "gold_words"), means, strict=False))
 
 
 LONG, A_SENTENCE, UNSHARED = 3, 20, 0.3
@@ -265,19 +260,12 @@ def _flags(metrics: Mapping[str, Any], lengths: Mapping[str, float]) -> list[str
     above = metrics["accuracy"]["mean"] - metrics.get("f1", {"mean": 0.0})["mean"]
     if n_words <= max(LONG * n_gold, A_SENTENCE) or round(above, 6) < UNSHARED:
         return []
-    words = f"{n_words:.0f} words on average (gold: {n_gold:g})"
-    return [
-        f"accuracy accepts a gold answer anywhere in the text, and answers have {words}; use F1 "
-        "or a judge"
-    ]
+    words = f"answers have {n_words:.0f} words on average (gold: {n_gold:g})"
+    return [f"accuracy accepts a gold answer anywhere in the text, and {words}; use F1 or a judge"]
 
 
 def shares(counts: Mapping[str, int]) -> dict[str, float]:
-    """Return the number of `calls`, and the fraction of each kind of faulty call, e.g. `failed`.
-
-    >>> shares(Counter(calls=4, failed=1))["failed"]
-    0.25
-    """
+    """Return the number of `calls`, and the fraction of each kind of faulty call, e.g. `failed`."""
     names = ("failed", "truncated", "unreadable", "corrected", "fallbacks")
     calls = counts["calls"]
     return {"calls": calls} | {name: round(counts[name] / calls, 4) for name in names}
@@ -297,24 +285,22 @@ def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> Mapping[str, float | N
     timed = (row for row in timing if row["question"] in names)
     seconds = {(row["question"], row["step"]): row["seconds"] for row in timed}
     answered = [row for row in rows if row["status"] == "answered"]
-    tokens = [row["prompt_tokens"] + row["completion_tokens"] for row in answered]
     with_context = [row for row in rows if row.get("context")]
-    kinds = [
-        (Counter(piece["kind"] for piece in _pieces(row)), _kinds_cut(row)) for row in with_context
-    ]
-    reports = [(n["community"], off["community"]) for n, off in kinds]
+    kinds = [Counter(piece["kind"] for piece in _pieces(row)) for row in with_context]
+    counts = list(zip(kinds, map(_kinds_cut, with_context), strict=True))
+    reports = [(n["community"], cut["community"]) for n, cut in counts]
     reports = [pair for pair in reports if any(pair)]
     usage: dict[str, float | None] = {name: sum(row[name] for row in rows) for name in USAGE[:3]}
     usage |= {
-        "context_tokens_per_question": _mean([context_tokens(row) for row in with_context], 1),
-        "chunks_per_context": _mean([n["chunk"] for n, _ in kinds], 2),
-        "contexts_without_chunks": sum(off["chunk"] > 0 and not n["chunk"] for n, off in kinds),
-        "tokens_per_question": _mean(tokens, 1),
+        "context_tokens_per_question": _mean(list(map(context_tokens, with_context)), 1),
+        "chunks_per_context": _mean([n["chunk"] for n in kinds], 2),
+        "contexts_without_chunks": sum(cut["chunk"] > 0 and not n["chunk"] for n, cut in counts),
+        "tokens_per_question": _mean([sum(row[n] for n in USAGE[1:3]) for row in answered], 1),
         "seconds_per_question": round(sum(seconds.values()) / max(len(rows), 1), 3),
     }
     if reports:
-        usage["reports_per_question"] = _mean([n + off for n, off in reports], 1)
-        usage["reports_cut_per_question"] = _mean([off for _, off in reports], 1)
+        usage["reports_per_question"] = _mean(list(map(sum, reports)), 1)
+        usage["reports_cut_per_question"] = _mean([cut for _, cut in reports], 1)
     return usage
 
 
