@@ -290,8 +290,8 @@ class Run:
     def _tables(self, others: Sequence["Run"], columns: str) -> Sequence[Table]:
         runs = []
         for run in (self, *others):
-            data, extent = run.experiment.dataset, stored.extent_of(run.experiment.settings)
-            runs.append(stored.StoredRun(RunFolder(run.folder), data, extent))
+            extent = run.experiment.settings.model_dump(mode="json", include=stored.EXTENT)
+            runs.append(stored.StoredRun(RunFolder(run.folder), run.experiment.dataset, extent))
         same = stored.with_one_rule(runs)
         return stored.tables_of(same, stored.stored_differences(same), checked_columns(columns))
 

@@ -16,9 +16,9 @@ from omegaconf import DictConfig, OmegaConf
 from graphrag_bench.errors import extra_needed
 from graphrag_bench.report.rendering import markdown
 from graphrag_bench.report.tables import interval, run_table, spending
+from graphrag_bench.run import sweep
 from graphrag_bench.run.folder import TABLE, RunFolder
 from graphrag_bench.run.stored import StoredRun, settings_of
-from graphrag_bench.run.sweep import CELL, cell_in
 from graphrag_bench.view.page import write_page
 
 
@@ -40,8 +40,8 @@ class Job:
         If the job has no scored run, its settings are the overrides on its command line.
         """
         output = Path(config.hydra.runtime.output_dir)
-        cell = cell_in(output)
-        error = f"no {CELL}" if cell is None else cell.error
+        cell = sweep.read(output, sweep.Cell)
+        error = f"no {sweep.CELL}" if cell is None else cell.error
         if cell is None or not cell.runs:
             words = OmegaConf.select(config, "hydra.overrides.task") or ()
             settings = dict(word.lstrip("+~").partition("=")[::2] for word in words)

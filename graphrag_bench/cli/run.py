@@ -56,7 +56,7 @@ from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import SELECTED, TABLE, write_whole
 from graphrag_bench.run.models import process_cache
 from graphrag_bench.run.scoring import Datasets
-from graphrag_bench.run.stored import StoredRun, extent_of
+from graphrag_bench.run.stored import EXTENT, StoredRun
 from graphrag_bench.run.sweep import Cell, Sweep
 from graphrag_bench.text import counted
 
@@ -148,7 +148,7 @@ class HydraJob:
         own = HydraConfig.get()
         swept = own.mode == RunMode.MULTIRUN
         place = Path(own.runtime.cwd, own.sweep.dir)
-        sweep = (sweeps.sweep_in(place) if swept else None) or Sweep()
+        sweep = (sweeps.read(place, Sweep) if swept else None) or Sweep()
         folder, words = Path(own.runtime.output_dir), tuple(own.overrides.task)
         title = OmegaConf.select(config, "method.title") or OmegaConf.select(config, "method.name")
         number = int(own.job.num) if swept else 0
@@ -189,7 +189,7 @@ class HydraJob:
         every = [experiment, *self.command.reference_experiments(experiment, sweep.methods)]
         for one in every:
             self.command.run(one, progress if one is experiment else None)
-        extent = extent_of(experiment.settings)
+        extent = experiment.settings.model_dump(mode="json", include=EXTENT)
         runs = [StoredRun(one.folder, one.dataset, extent) for one in every]
         problems = [run_problem(run.metrics, one) for run, one in zip(runs, every, strict=True)]
         lost = runs[0].metrics["failed"] == runs[0].metrics["n"]
@@ -314,7 +314,7 @@ class Results(Callback):
 def print_table(folder: Path, datasets: Datasets) -> int:
     """Print the table of the jobs in a folder, and write it there; return the exit code."""
     every = sweeps.cells_below(folder)
-    sweep, failed = sweeps.sweep_in(folder), [cell for cell in every if cell.error]
+    sweep, failed = sweeps.read(folder, Sweep), [cell for cell in every if cell.error]
     if sweep is None and every[0].error and not every[0].runs:
         ended = UserError(every[0].error)
         ended.exit_code = every[0].exit_code

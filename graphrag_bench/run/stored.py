@@ -4,18 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
 from pydantic import ValidationError
 
-from graphrag_bench.config.settings import (
-    DatasetSettings,
-    EvaluationSettings,
-    RunSettings,
-    check_evaluation,
-)
+from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings, check_evaluation
 from graphrag_bench.config.sources import FILE
 from graphrag_bench.data.dataset import DEV_SHARE, Dataset, Gold, within_split
 from graphrag_bench.errors import UserError, by_prefix
@@ -32,6 +28,8 @@ from graphrag_bench.run.scoring import Datasets
 
 EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
 """Settings that select questions and scoring. They are not part of a run's key."""
+Scores = dict[str, dict[str, float]]
+"""The metrics of each question, by id."""
 _MODELS = ("llm", "llm_build", "embedder")
 _STEP = re.compile(r"method\.(convert|retrieve|generate)\..*")
 _ASIDE = re.compile(
@@ -51,9 +49,9 @@ class StoredRun:
     """A stored run, read from its folder.
 
     `loaded` is the run's data set if it is in memory. `read` caches the data sets of several runs.
-    Cells of a sweep that differ only in the settings in `EXTENT`, such as `limit`, share a folder.
-    `extent` contains the values of these settings for one cell. `varied` lists its overrides (None
-    for a single run). `scored_as` lists the stored settings of scoring that are replaced.
+    Cells of a sweep that differ only in the settings in `EXTENT` share a folder: `extent` has the
+    values of one cell. `varied` lists its overrides (None for a single run). `scored_as` lists the
+    stored settings of scoring that are replaced.
     """
 
     folder: RunFolder
@@ -84,16 +82,14 @@ class StoredRun:
     @property
     def imported(self) -> Mapping[str, str]:
         """The file, digest and reference of imported results, or {} for a run of this program."""
-        source: Mapping[str, str] = self.config.get("imported", {})
-        return source
+        return {**self.config.get("imported", {})}
 
     def require_steps(self) -> None:
         """Raise UserError if the run was imported, because an imported run has no steps."""
         if self.imported:
             raise UserError(
-                f"{self.folder.path} was imported from {self.imported['file']}, so it has no "
-                "steps, contexts or calls. Show it with "
-                f"`graphrag-bench view {self.folder.path}`."
+                f"{self.folder.path} was imported from {self.imported['file']}, so it has no steps,"
+                f" contexts or calls. Show it: `graphrag-bench view {self.folder.path}`."
             )
 
     @property
@@ -122,8 +118,7 @@ class StoredRun:
             fault = str(error.errors()[0]["msg"])
             raise DamagedRun(self.folder.path / CONFIG, f"dataset: {fault}") from None
         home = self.home or Path()
-        name = scoring.dataset_key(source, home)
-        if name not in self.read:
+        if (name := scoring.dataset_key(source, home)) not in self.read:
             try:
                 self.read[name] = scoring.dataset_of(source, home)
             except UserError as error:
@@ -161,20 +156,19 @@ class StoredRun:
         return check_evaluation({name: own[name] for name in names})
 
     @cached_property
-    def scores(self) -> dict[str, dict[str, float]]:
+    def scores(self) -> Scores:
         """The metrics of each question that did not fail and has gold, by id."""
         return self.scores_by(self.evaluation)
 
-    def scores_by(self, settings: EvaluationSettings) -> dict[str, dict[str, float]]:
+    def scores_by(self, settings: EvaluationSettings) -> Scores:
         """Return the metrics of each question under other settings of scoring."""
         if self.dataset is None:
             return {}
-        gold = self.dataset.gold
         how = scoring.scoring_of(self.dataset, settings, self.folder, self.rows)
         return {
-            name: scoring.question_scores(row, gold[name], how)
+            name: scoring.question_scores(row, self.gold[name], how)
             for name, row in self.rows.items()
-            if name in gold and row["status"] != "failed"
+            if name in self.gold and row["status"] != "failed"
         }
 
 
@@ -214,14 +208,9 @@ def find_run(name: str, home: str | Path) -> StoredRun:
     return by_prefix(name, runs, "run", f"{home}/runs", lambda run: named[run.folder.path.name])
 
 
-def extent_of(settings: RunSettings) -> dict[str, Any]:
-    """Return the settings in `EXTENT`, such as `limit`, with their values as JSON."""
-    return settings.model_dump(mode="json", include=EXTENT)
-
-
 def _extent(metrics: Mapping[str, Any]) -> dict[str, Any]:
     n = (metrics.get("repeats") or {}).get("n", 1)
-    return {**{name: metrics.get(name) for name in EXTENT}, "repeats": n}
+    return {name: metrics.get(name) for name in EXTENT} | {"repeats": n}
 
 
 def _within(run: StoredRun, stored: Mapping[str, Any], extent: Mapping[str, Any]) -> dict[str, Any]:
@@ -234,13 +223,12 @@ def _within(run: StoredRun, stored: Mapping[str, Any], extent: Mapping[str, Any]
             retrieved = position >= n_answers and row["status"] == "answered"
             selected.append(row | {"status": "retrieved", "answer": None} if retrieved else row)
     values = {**stored, **extent, "repeats": {}, "selected": len(names)}
-    return values | _scored(run, selected, names[:n_answers], run._evaluation_in(values))
+    return values | _scored(run, selected, run._evaluation_in(values))
 
 
-def _scored(
-    run: StoredRun, rows: Sequence[Row], answered: Sequence[str], settings: EvaluationSettings
-) -> dict[str, Any]:
+def _scored(run: StoredRun, rows: Sequence[Row], settings: EvaluationSettings) -> Row:
     dataset = run.require_dataset()
+    answered = [row["question"] for row in rows if row["status"] == "answered"]
     how = scoring.scoring_of(dataset, settings, run.folder, run.rows)
     scores = scoring.score(rows, dataset.gold, run.folder.timing(), how)
     scores |= {"evaluation": settings.model_dump(), "gold": dataset.gold_digest}
@@ -255,21 +243,15 @@ def _trials(run: StoredRun) -> list[StoredRun]:
     return [run, *(replace(trial, folder=RunFolder(path)) for path in paths)]
 
 
-_OF_EVIDENCE = ("evidence", "all_evidence")
-
-
-def repeats_of(
-    run: StoredRun, answered: Sequence[str], settings: EvaluationSettings
-) -> dict[str, Any]:
+def repeats_of(run: StoredRun, answered: Sequence[str], settings: EvaluationSettings) -> Row:
     """Return the scores of a run's repeats for `metrics.json`, or {} without repeats.
 
-    The scores cover the questions in `answered` without a failed repeat. `changed` is the number of
-    questions with different answers. Each metric has a `mean` with a 95 % interval over questions,
-    the `values` of the repeats, and their standard deviation `spread`. A metric of evidence is
-    omitted if all repeats have the same values. `cost` does not include the first repeat.
+    The scores cover the questions in `answered` without a failed repeat. `changed` questions have
+    different answers. Each metric has a `mean` with a 95 % interval over questions, the `values` of
+    the repeats, and their standard deviation `spread`. A metric of evidence is omitted if all
+    repeats have the same values. `cost` does not include the first repeat.
     """
-    runs = _trials(run)
-    if not runs[1:]:
+    if len(runs := _trials(run)) == 1:
         return {}
     every = [one.scores_by(settings) for one in runs]
     shared = [q for q in answered if all(q in scores for scores in every)]
@@ -278,7 +260,7 @@ def repeats_of(
         scored = [q for q in shared if name in every[0][q]]
         values = [[scores[q][name] for scores in every] for q in scored]
         differs = any(len(set(of_one)) > 1 for of_one in values)
-        if differs or not name.startswith(_OF_EVIDENCE):
+        if differs or not name.startswith(("evidence", "all_evidence")):
             of_repeats = [round(fmean(of), 6) for of in zip(*values, strict=True)]
             scopes = [run.scopes[q] for q in scored]
             mean = mean_with_interval([fmean(of) for of in values], scopes=scopes).stored()
@@ -300,9 +282,7 @@ def rescore(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
     run = StoredRun(run.folder, run.require_dataset())
     scoring.check_scoring(run.require_dataset(), settings)
     rows = [run.rows[name] for name in scored_questions(run) if name in run.rows]
-    answered = [row["question"] for row in rows if row["status"] == "answered"]
-    metrics = run.folder.metrics() | _scored(run, rows, answered, settings)
-    return run.folder.write_metrics(metrics)
+    return run.folder.write_metrics(run.folder.metrics() | _scored(run, rows, settings))
 
 
 def relocate(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
@@ -328,9 +308,7 @@ def _questions(dataset: Dataset, extent: Mapping[str, Any]) -> list[str]:
     return [question.id for question in part[: extent["limit"]]]
 
 
-def scores_of(
-    run: StoredRun, settings: EvaluationSettings | None = None
-) -> dict[str, dict[str, float]]:
+def scores_of(run: StoredRun, settings: EvaluationSettings | None = None) -> Scores:
     """Return the metrics of each selected question that did not fail, by id.
 
     `settings` are the settings of scoring, by default those of the run. If every answer was
@@ -339,30 +317,21 @@ def scores_of(
     repeats = run.metrics.get("repeats") or {}
     whole = repeats.get("questions") == run.metrics["answered"]
     each = [one.scores_by(settings or run.evaluation) for one in (_trials(run) if whole else [run])]
-    return {
-        name: means([scores[name] for scores in each if name in scores])
-        for name in scored_questions(run)
-        if any(name in scores for scores in each)
-    }
-
-
-def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of each metric over the mappings that have this metric.
-
-    >>> means([{"f1": 0.5, "mrr": 1.0}, {"f1": 1.0}])
-    {'f1': 0.75, 'mrr': 1.0}
-    """
-    names = dict.fromkeys(name for one in each for name in one)
-    return {name: fmean(one[name] for one in each if name in one) for name in names}
+    scores: Scores = {}
+    for question in scored_questions(run):
+        if own := [of_run[question] for of_run in each if question in of_run]:
+            names = dict.fromkeys(chain.from_iterable(own))
+            values = {name: [one[name] for one in own if name in one] for name in names}
+            scores[question] = {name: fmean(values[name]) for name in names}
+    return scores
 
 
 def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
     """Compare runs with a baseline. The settings of the first run select baseline and metrics."""
     first, scored = runs[0].evaluation, []
     for run in runs:
-        rule = run.evaluation.model_dump(include=set(RULE))
-        scores = scores_of(run, first.model_copy(update=rule))
-        scored.append(ScoredRun(run.metrics, scores, run.scopes))
+        how = first.model_copy(update=run.evaluation.model_dump(include=set(RULE)))
+        scored.append(ScoredRun(run.metrics, scores_of(run, how), run.scopes))
     return comparisons(scored, first.baseline, first.compared)
 
 
@@ -389,8 +358,7 @@ def with_one_rule(runs: Sequence[StoredRun]) -> list[StoredRun]:
         if run.varied is None and run.dataset is not None and own != wanted:
             rule = runs[0].evaluation.model_dump(include=set(RULE))
             words = " ".join(f"{name}={own[name]}" for name in own if own[name] != wanted[name])
-            how = {**run.evaluation.model_dump(), **rule}
-            extent = {**_extent(run.metrics), "evaluation": how}
+            extent = _extent(run.metrics) | {"evaluation": run.evaluation.model_dump() | rule}
             run = replace(run, extent=extent, scored_as=words)
         same.append(run)
     return same
@@ -420,10 +388,10 @@ def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     """Return the settings that differ between runs, with the value in each run (None if unset).
 
     Parameters of methods and names of models are compared between the runs that have them. A step's
-    setting is included if it differs between runs of one method. It is left out if a parameter, or
-    another setting outside of the steps, has the same values.
+    setting is included if it differs between runs of one method, and if no parameter or other
+    setting outside of the steps has the same values.
     """
-    every = [settings_of(run) for run in runs]
+    every = list(map(settings_of, runs))
 
     def differs(path: str) -> bool:
         # a missing value counts only if the run has the group (an imported run has few groups)
@@ -432,7 +400,7 @@ def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
         pairs = zip(every, (run.config for run in runs), strict=True)
         return len({s.get(path) for s, c in pairs if path in s or (group in c and not own)}) > 1
 
-    paths = dict.fromkeys(path for settings in every for path in settings)
+    paths = dict.fromkeys(chain.from_iterable(every))
     others = [path for path in paths if not _STEP.fullmatch(path)]
     shown = dict.fromkeys(filter(differs, others))
     names = [(run.metrics["dataset"], run.metrics["method"]) for run in runs]

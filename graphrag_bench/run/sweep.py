@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -28,6 +28,7 @@ from graphrag_bench.run.stored import (
     with_one_rule,
 )
 
+T = TypeVar("T")
 CELL, SWEEP, CSV = "cell.json", "sweep.json", "table.csv"
 
 
@@ -36,8 +37,8 @@ class Sweep:
     """A command that runs several cells.
 
     `command` is the time and the process id of the command. `varied` lists the settings that differ
-    between cells, and `methods` lists the methods of each data set. `cells` contains the overrides
-    of each cell. It is empty if the sweeper chooses each cell by the results of earlier cells.
+    between cells, and `methods` the methods of each data set. `cells` are the overrides of each
+    cell. It is empty if the sweeper chooses each cell by the results of earlier cells.
     """
 
     command: str = ""
@@ -58,7 +59,7 @@ class Sweep:
 
     def seconds_left(self, folder: Path) -> float | None:
         """Return the expected seconds until all cells are done, or None if no cell is done yet."""
-        n_done = sum(cell.command == self.command for cell in _cells(folder))
+        n_done = len(_cells(folder, self))
         if not n_done or not self.cells:
             return None
         seconds = datetime.now() - datetime.fromisoformat(self.command.partition(" ")[0])
@@ -70,8 +71,7 @@ class Cell:
     """A cell of a sweep, or the job of a single run, with its result.
 
     `runs` are the folders of its run and of the reference methods. `problems` are messages about
-    incomplete runs. `error` is "" for a finished cell. `extent` contains the values of the settings
-    in `EXTENT`, such as `limit`.
+    incomplete runs. `error` is "" for a finished cell. `extent` has the settings in `EXTENT`.
     """
 
     command: str
@@ -98,20 +98,12 @@ class Cell:
 
 
 def setting_path(word: str) -> str:
-    """Return the path of the setting in an override.
-
-    >>> setting_path("+method.top_k=4")
-    'method.top_k'
-    """
+    """Return the path of the setting in an override, e.g. `method.top_k` for `+method.top_k=4`."""
     return word.lstrip("+~").partition("=")[0]
 
 
 def varied_settings(cells: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return the paths of the settings that differ between cells, in the order of the command.
-
-    >>> varied_settings([["seed=1", "limit=5"], ["seed=2", "limit=5"]])
-    ('seed',)
-    """
+    """Return the paths of the settings that differ between cells, in the order of the command."""
     words: dict[str, set[str]] = {}
     for word in (word for cell in cells for word in cell):
         words.setdefault(setting_path(word), set()).add(word)
@@ -124,41 +116,34 @@ def write(folder: Path, value: Sweep | Cell) -> None:
     write_whole(folder / name, json.dumps(asdict(value), ensure_ascii=False, default=str) + "\n")
 
 
-_SWEEP, _CELL = TypeAdapter(Sweep), TypeAdapter(Cell)
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in (Sweep, Cell)}
 
 
-def sweep_in(folder: Path) -> Sweep | None:
-    """Return the last sweep of a folder, or None."""
+def read(folder: Path, kind: type[T]) -> T | None:
+    """Return the last sweep of a folder, or the cell whose job ran in it, or None."""
     with suppress(OSError, ValidationError):
-        return _SWEEP.validate_json((folder / SWEEP).read_bytes())
-    return None
-
-
-def cell_in(folder: Path) -> Cell | None:
-    """Return the cell whose job ran in a folder, or None."""
-    with suppress(OSError, ValidationError):
-        return _CELL.validate_json((folder / CELL).read_bytes())
+        text = (folder / (SWEEP if kind is Sweep else CELL)).read_bytes()
+        return cast(T, _ADAPTERS[kind].validate_json(text))
     return None
 
 
 def cells_below(folder: Path) -> list[Cell]:
     """Return the distinct cells of the last sweep in a folder, or the cell of its single run."""
-    if (sweep := sweep_in(folder)) is None:
-        return [cell for cell in [cell_in(folder)] if cell]
-    mine = {one.number: one for one in _cells(folder) if one.command == sweep.command}
+    if (sweep := read(folder, Sweep)) is None:
+        return [cell for cell in [read(folder, Cell)] if cell]
+    mine = {one.number: one for one in _cells(folder, sweep)}
     for number, words in enumerate(sweep.cells):
         if number not in mine:
             named = " ".join(word for word in words if setting_path(word) in sweep.varied)
             error = "the job did not finish"
             mine[number] = Cell(sweep.command, number, words, "", named, error=error)
-    distinct: dict[tuple[str, ...], Cell] = {}
-    for number in sorted(mine):
-        distinct.setdefault(mine[number].overrides, mine[number])
-    return [*distinct.values()]
+    distinct = {mine[number].overrides: mine[number] for number in sorted(mine, reverse=True)}
+    return sorted(distinct.values(), key=lambda cell: cell.number)
 
 
-def _cells(folder: Path) -> list[Cell]:
-    return [cell for file in folder.rglob(CELL) if (cell := cell_in(file.parent))]
+def _cells(folder: Path, sweep: Sweep) -> list[Cell]:
+    every = (read(file.parent, Cell) for file in folder.rglob(CELL))
+    return [cell for cell in every if cell and cell.command == sweep.command]
 
 
 def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
@@ -166,8 +151,9 @@ def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
     every = [cell.stored(datasets) for cell in cells if not cell.error]
     own = [runs[0] for runs in every]
     references = {run.folder.path: run for runs in every for run in runs[1:]}
-    others = references.keys() - {run.folder.path for run in own}
-    return with_one_rule([*own, *(run for path, run in references.items() if path in others)])
+    for run in own:
+        references.pop(run.folder.path, None)
+    return with_one_rule([*own, *references.values()])
 
 
 def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
@@ -178,12 +164,10 @@ def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
     """
     runs: list[StoredRun] = []
     for name in names:
-        if Path(name).is_dir() and (found := table_runs(cells_below(Path(name)), {})):
-            runs += found
-        elif below := sorted(Path(name).glob(f"**/{METRICS}")) if Path(name).is_dir() else []:
-            runs += readable_runs(below)
-        else:
-            runs.append(find_run(name, home))
+        folder = Path(name)
+        found = table_runs(cells_below(folder), {}) if folder.is_dir() else []
+        found = found or readable_runs(sorted(folder.glob(f"**/{METRICS}")))
+        runs += found or [find_run(name, home)]
     distinct = {(run.folder.path.resolve(), repr(run.extent)): run for run in runs}
     return with_one_rule(list(distinct.values()))
 
@@ -196,8 +180,7 @@ def cell_tables(
     `datasets` caches data sets. The settings of the first run determine the main metric
     (`evaluation.compared`, or else `objective`) and the default of `columns`.
     """
-    runs = table_runs(every, datasets)
-    if not runs:
+    if not (runs := table_runs(every, datasets)):
         heads = ("method", "result")
         alone = [_with_failed_cells(Table("", heads, (), (), heads), every)]
         return runs, alone, alone
@@ -222,7 +205,7 @@ def _with_failed_cells(table: Table, every: Sequence[Cell]) -> Table:
 def refuse_overwriting(folder: Path) -> None:
     """Raise UserError if `run` would overwrite files in a folder that it did not write."""
     there = [folder / name for name in (CELL, SWEEP, TABLE, CSV) if (folder / name).exists()]
-    if there and not sweep_in(folder) and not cell_in(folder):
+    if there and not read(folder, Sweep) and not read(folder, Cell):
         raise UserError(
             f"{there[0]} exists and was not written by this program. Choose another folder: "
             "hydra.run.dir, or hydra.sweep.dir with -m."
