@@ -10,7 +10,7 @@ and by `regime=published` (where `budget_context=N` is an upper limit). It is th
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,12 +54,9 @@ _SLOTS: Mapping[Filling, str] = {"chunk": "chunks", "node": "nodes"}
 class ContextWindow:
     """Context window of the reader, with the median and 90th percentile of a chunk's tokens.
 
-    `tokens` is the size of the window, or None if it is unknown. `reserved` is the number of tokens
-    for instructions, question and answer. If prompts are counted with the tokenizer of another
-    model, the reader needs at most `margin` tokens for each counted token.
-
-    >>> ContextWindow(median_chunk=1200, long_chunk=1260, tokens=8192, reserved=1112).tokens_left
-    7000
+    `tokens` is the size of the window, or None if it is unknown. `reserved` tokens are left for
+    instructions, question and answer. If prompts are counted with the tokenizer of another model,
+    the reader needs at most `margin` tokens for each counted token.
     """
 
     median_chunk: int
@@ -87,29 +84,20 @@ class ContextWindow:
         """Context tokens of `budget_context=auto`: `wanted`, or fewer in a small window."""
         return min(self.wanted, self._within(self.tokens or ASSUMED_WINDOW))
 
-    def require(self, n_tokens: int) -> None:
-        """Raise UserError if the window leaves fewer than `n_tokens` tokens for the context."""
-        if self.tokens_left is not None and n_tokens > self.tokens_left:
-            raise UserError(
-                f"budget_context={n_tokens} is too large. The model's window of {self.tokens:,} "
-                f"tokens has room for {self.tokens_left} tokens of context. Set llm.window (or "
-                "llm.context with llm=local)."
-            )
-
 
 def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> ContextWindow:
     """Return the context window of a run's reader, without loading the model."""
     margin = TOKENIZER_RATIO if "(stand-in)" in models.identity("tokenizer") else 1.0
-    llm = models.unwrapped("llm")
+    llm, chunking = models.unwrapped("llm"), settings.chunking
     window = llm.window if isinstance(llm, ChatModel) else None
     if settings.regime == "published" and (whole := WINDOWS.get(settings.profile)):
         window = min(window or whole, whole)
     most = max((question.answer_form.max_tokens for question in dataset.questions), default=0)
     reserved = RESERVED + reserved_tokens(most, window or ASSUMED_WINDOW)
-    variant, join = settings.chunking.get("variant", "auto"), settings.chunking.get("join")
+    variant, join = chunking.get("variant", "auto"), chunking.get("join")
     builder = f"chunk_table.{dataset.card.chunking if variant == 'auto' else variant}"
     setting = builders.get(builder).settings.get("size") if builder in builders else None
-    size: Any = settings.chunking.get("size", setting.default) if setting else None
+    size: Any = chunking.get("size", setting.default) if setting else None
     size = size if isinstance(size, int) and size > 0 else None
     file, counting = user_cache("token_counts.json"), file_digest(Path(__file__))
     key = digest(dataset.corpus_digest, size, str(join), counting, code(count_tokens))
@@ -123,12 +111,10 @@ def _chunk_sizes(dataset: Dataset, size: int | None, whole: bool) -> list[int]:
     """Return the median and 90th percentile of a chunk's tokens, from at most 200 documents."""
     if not (documents := dataset.documents):
         return [0, 0]
-    most = None if size is None else size * _CHARACTERS_A_TOKEN
-    counts = []
-    places = np.linspace(0, len(documents) - 1, _SAMPLE).tolist()
-    for document in (documents[row] for row in sorted({round(place) for place in places})):
-        n_text = count_tokens(document.text[:most])
-        counts.append(min(n_text, size or n_text) + count_tokens(document.title))
+    most, counts = None if size is None else size * _CHARACTERS_A_TOKEN, []
+    for row in np.unique(np.linspace(0, len(documents) - 1, _SAMPLE).round().astype(int)):
+        n_text = count_tokens(documents[row].text[:most])
+        counts.append(min(n_text, size or n_text) + count_tokens(documents[row].title))
     if size is not None and whole:  # chunks span documents
         counts = [min(sum(counts), size)]
     return [math.ceil(n * ROW) for n in np.percentile(counts, (50, 90), method="higher")]
@@ -150,18 +136,22 @@ def context_budget(
 
     An equal budget is filled with additional items unless the user set the number of items, as in
     `method.top_k=8`. `file` is the content of the method's file. Raises UserError if
-    `budget_context=N` exceeds the window or is combined with `method.budget`. Unless `swept`,
-    `budget_context=N` is also an error if no step packs a context.
+    `budget_context=N` exceeds the window, is combined with `method.budget`, or (unless `swept`) if
+    no step packs a context.
     """
     wish, own = settings.budget_context, settings.method.get("budget")
     number = wish if isinstance(wish, int) else None
     if not packers(pipeline):
-        if number is not None and not swept:
-            name = settings.method["name"]
-            raise UserError(f"budget_context={wish}: the method '{name}' never packs a context.")
-        return UNBOUNDED
-    if number is not None and settings.answering:
-        window.require(number)
+        if number is None or swept:
+            return UNBOUNDED
+        name = settings.method["name"]
+        raise UserError(f"budget_context={wish}: the method '{name}' never packs a context.")
+    if settings.answering and number and window.tokens_left and number > window.tokens_left:
+        raise UserError(
+            f"budget_context={number} is too large. The model's window of {window.tokens:,} tokens "
+            f"has room for {window.tokens_left} tokens of context. Set llm.window (or llm.context "
+            "with llm=local)."
+        )
     if is_native(settings):
         bounds = [n for n in (own_budget(settings), number, window.tokens_left) if n is not None]
         return ContextBudget(min(bounds, default=None))
@@ -191,11 +181,8 @@ def reported_budget(
 
 def packers(pipeline: Pipeline) -> list[OperatorStep]:
     """Return the steps, in order, whose context or prompt is limited by the context budget."""
-    return [
-        op
-        for op in pipeline.operators()
-        if "context_budget" in op.operator.needs and op.settings.get("bounded", True)
-    ]
+    ops = (op for op in pipeline.operators() if "context_budget" in op.operator.needs)
+    return [op for op in ops if op.settings.get("bounded", True)]
 
 
 def _filling(pipeline: Pipeline) -> Filling:
@@ -214,12 +201,10 @@ def with_budget(
     multiplied by the ratio of the given budget to the method's own budget. If a step sends groups
     of items to the model, each group is limited to the model's window.
     """
-    blocks, lists, least = {id(op) for op in packers(pipeline)}, set[int](), 0
-    slot, whole = _SLOTS[budget.filling] if budget.filling else "", own_budget(settings)
-    if slot and budget.tokens is not None:
-        lists = {id(op) for op in _outer_lists(pipeline, slot)}
-        least = math.ceil(budget.tokens / FEWEST_TOKENS)
-    open_profile = settings.profile != "default" and budget.tokens is not None
+    slot, whole, tokens = _SLOTS.get(budget.filling, ""), own_budget(settings), budget.tokens
+    blocks = {id(op) for op in packers(pipeline)}
+    lists = {id(op) for op in _outer_lists(pipeline, slot)} if slot and tokens is not None else ()
+    open_profile = settings.profile != "default" and tokens is not None
 
     def changed(op: OperatorStep) -> OperatorStep:
         new, share = dict(op.settings), op.settings.get("share", 1.0)
@@ -227,12 +212,12 @@ def with_budget(
             filled = slot and op.operator.name == f"context.{slot}"
             if filled or (open_profile and new.get("top_k") == "auto"):
                 new["top_k"] = None
-            if share > 1 and budget.tokens is not None and whole is not None:
-                new["share"] = max(round(share * budget.tokens / whole), 2)
+            if share > 1 and tokens is not None and whole is not None:
+                new["share"] = max(round(share * tokens / whole), 2)
             if budget.mode == "equal" and "budget" in new:
                 new["budget"] = None
-        if id(op) in lists:
-            new["top_k"] = max(least, op.settings["top_k"])
+        if tokens is not None and id(op) in lists:
+            new["top_k"] = max(math.ceil(tokens / FEWEST_TOKENS), op.settings["top_k"])
         if "group_tokens" in new and window.tokens_left is not None:
             new["group_tokens"] = min(new["group_tokens"], window.tokens_left)
         return replace(op, settings=new)
@@ -243,12 +228,11 @@ def with_budget(
 def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
     """Return the ranking steps whose `top_k` may be raised to fill the budget with items of `slot`.
 
-    Steps whose other outputs are read are excluded. Steps before the last model call that reads
-    `slot` are excluded, because longer lists would cost more calls. Steps inside `branch`, `each`,
-    `repeat` or `resolve` are excluded too.
+    Excluded are steps whose other outputs are read, steps in combinators other than a switch, and
+    steps before the last model call that reads `slot`, because longer lists cost more calls.
     """
     steps = pipeline.steps()
-    read = {read.slot for op in pipeline.operators() for read in op.operator.reads}
+    read = {read.slot for op in pipeline.operators() for read in op.operator.reads} | {slot}
     with_model = [
         row
         for row, step in enumerate(steps)
@@ -257,14 +241,9 @@ def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
     ]
     outer = steps[max(with_model, default=0) :]
     cases = [case for step in outer if isinstance(step, Switch) for case in step.cases.values()]
-    return [
-        one
-        for one in chain(outer, *cases)
-        if isinstance(one, OperatorStep)
-        and not one.list_name
-        and {slot} == set(one.operator.writes) & (read | {slot})
-        and isinstance(one.settings.get("top_k"), int)
-    ]
+    ops = [one for one in chain(outer, *cases) if isinstance(one, OperatorStep)]
+    ops = [op for op in ops if not op.list_name and isinstance(op.settings.get("top_k"), int)]
+    return [op for op in ops if set(op.operator.writes) & read == {slot}]
 
 
 def _item_numbers(pipeline: Pipeline, file: Mapping[str, Any]) -> set[str]:
@@ -286,8 +265,8 @@ class Block:
     """A block of a prompt, such as its chunks, with its share of the context budget.
 
     `n_tokens` is the size of the block, or None if it is unbounded. `own_tokens` is true if the
-    size does not depend on the budget. `whole` is the number of chunks of typical size that fit
-    into a bounded block of chunks, else None.
+    size does not depend on the budget. `whole` chunks of typical size fit into a bounded block of
+    chunks. It is None for other blocks.
     """
 
     op: OperatorStep
@@ -319,8 +298,7 @@ def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) ->
     most = max((block.whole for block in blocks if block.whole is not None), default=0) / ROW
     if sum(len(document.text) for document in dataset.documents) > _CHARACTERS_A_TOKEN * most:
         return False  # without loading the tokenizer, which is slow
-    totals = accumulate(count_tokens(document.passage) for document in dataset.documents)
-    return all(total <= most for total in totals)
+    return sum(count_tokens(document.passage) for document in dataset.documents) <= most
 
 
 def empty_blocks(

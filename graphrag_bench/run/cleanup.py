@@ -13,8 +13,6 @@ from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, RunFolder, Ru
 from graphrag_bench.run.results import read_references
 
 REMOVED = ".removed"
-_SECONDS_OLD = 3600.0
-_UNFINISHED = (".scratch", ".new")
 
 
 class Garbage(NamedTuple):
@@ -34,13 +32,9 @@ def size(path: Path) -> int:
 def run_folders(home: Path) -> list[Path]:
     """Return the folders of all runs below HOME/runs, sorted. Links to other places are skipped."""
     root = (home / "runs").resolve()
-    return [
-        path
-        for path in sorted((home / "runs").glob("*/*/*"))
-        if ((path / CONFIG).is_file() or (path / METRICS).is_file())
-        and not path.name.endswith(REMOVED)
-        and path.resolve().parents[2] == root
-    ]
+    paths = [path for path in sorted((home / "runs").glob("*/*/*")) if path.suffix != REMOVED]
+    paths = [path for path in paths if any((path / name).is_file() for name in (CONFIG, METRICS))]
+    return [path for path in paths if path.resolve().parents[2] == root]
 
 
 def find_folder(name: str, home: Path) -> Path:
@@ -91,17 +85,17 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     items: list[Garbage] = []
     for folder in sorted(artifacts.glob("*/*/*")):
         corpus = folder.parent.parent.name
-        in_use = any(name == corpus or name.startswith(f"{corpus}-") for name in whole_sets)
+        in_use = any(f"{name}-".startswith(f"{corpus}-") for name in whole_sets)
         if not folder.is_dir() or folder.is_symlink() or in_use or not _is_free(folder):
             continue
-        unfinished = folder.suffix in _UNFINISHED
+        unfinished = folder.suffix in (".scratch", ".new")
         artifact = folder.with_suffix("") if unfinished else folder
         built = (artifact / RECIPE).is_file()
         if (artifact.parent.name, artifact.name) not in used or (unfinished and built):
             kind = "no run refers to it" if built and not unfinished else "unfinished build"
             items.append(Garbage(folder, kind))
     rests = *artifacts.glob(".import-*"), *runs.glob(f"*/*/*{REMOVED}"), *runs.glob("*/*/*/*.new")
-    newest = time.time() - _SECONDS_OLD
+    newest = time.time() - 3600.0
     items += [Garbage(p, "unfinished") for p in sorted(rests) if p.lstat().st_mtime < newest]
     return items, [f"all artifacts of {name} are kept: {why}" for name, why in whole_sets.items()]
 

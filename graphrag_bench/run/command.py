@@ -13,6 +13,7 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.evaluation.metrics import UNDIRECTED, metric_names
 from graphrag_bench.progress import Progress
+from graphrag_bench.report.rows import group_by
 from graphrag_bench.run.estimates import stand_in
 from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
@@ -20,6 +21,7 @@ from graphrag_bench.run.folder import RunLocked
 from graphrag_bench.run.models import ProcessCache, key_of, process_cache
 from graphrag_bench.run.stored import EXTENT
 from graphrag_bench.text import counted
+from graphrag_bench.values import unique
 
 NONE = "none"
 """The value `evaluation.baseline=none`, which turns off the comparison with a baseline."""
@@ -31,7 +33,6 @@ _READ_AS = {
     "dataset.openie": "openie",
 }
 """Settings that affect only one resource, with the name of this resource."""
-_PAUSE = 0.5
 
 
 def cell_identity(experiment: Experiment) -> str:
@@ -39,17 +40,16 @@ def cell_identity(experiment: Experiment) -> str:
     return f"{experiment.folder.path} {experiment.settings.model_dump_json(include=EXTENT)}"
 
 
-Outcomes = Sequence[tuple[Sequence[str], Experiment | UserError]]
-"""The overrides of each cell with its experiment or its error. A single run has no overrides."""
+Outcome = tuple[Sequence[str], Experiment | UserError]
+"""The overrides of a cell with its experiment or its error. A single run has no overrides."""
+Outcomes = Sequence[Outcome]
 
 
 def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
     """Return the distinct methods of the valid cells, by data set."""
-    methods: dict[str, dict[str, None]] = {}
-    for _, one in outcomes:
-        if isinstance(one, Experiment):
-            methods.setdefault(one.dataset.name, {})[one.method.name] = None
-    return {name: list(each) for name, each in methods.items()}
+    valid = [one for _, one in outcomes if isinstance(one, Experiment)]
+    of_sets = group_by(valid, lambda one: one.dataset.name)
+    return {name: list(unique([one.method.name for one in of])) for name, of in of_sets.items()}
 
 
 @dataclass
@@ -79,12 +79,9 @@ class Command:
             self._prepared[name] = experiment
         return self._prepared[name]
 
-    def cells(
-        self, cells: Sequence[Sequence[str]], name: str = PRIMARY
-    ) -> Iterator[tuple[Sequence[str], Experiment | UserError]]:
+    def cells(self, cells: Sequence[Sequence[str]], name: str = PRIMARY) -> Iterator[Outcome]:
         """Yield the overrides of each cell with its experiment, or with its error."""
-        settings: list[Mapping[str, Any]] = []
-        wrong: list[str] = []
+        settings, wrong = list[Mapping[str, Any]](), list[str]()
         for number, overrides in enumerate(cells, 1):
             try:
                 settings.append(compose_settings(overrides, name=name))
@@ -118,7 +115,7 @@ class Command:
                 if not waiting:
                     Progress().say(f"waiting for another process: {occupied}")
                 waiting = True
-                time.sleep(_PAUSE)
+                time.sleep(0.5)
 
 
 def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[RunSettings]:
@@ -139,7 +136,7 @@ def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[Run
         if wanted[role] and name not in asked:
             file = sources.method_file(name)
             method = sources.with_profile(file, settings.profile, settings.fidelity)
-            own: dict[str, object] = {"build": {}, "pooling": None, "given": []}
+            own: dict[str, Any] = {"build": {}, "pooling": None, "given": []}
             rows.append(settings.model_copy(update=own | {"method": method_values(method)}))
     return rows
 
@@ -169,10 +166,8 @@ def check_names(settings: RunSettings) -> None:
     if goal in answers and not settings.answering:
         raise UserError(f"objective={goal} needs answers. Set answer=on.")
     if goal and settings.split == "test":
-        raise UserError(
-            "objective= cannot select settings on split=test. Select them on split=dev, then "
-            "report the result on split=test without objective=."
-        )
+        hint = "Select them on split=dev, and report split=test without objective=."
+        raise UserError(f"objective= cannot select settings on split=test. {hint}")
 
 
 def refuse_unused(overrides: Sequence[str], experiments: Sequence[Experiment]) -> None:
@@ -189,10 +184,10 @@ def refuse_unused(overrides: Sequence[str], experiments: Sequence[Experiment]) -
 def _unused(experiment: Experiment, name: str) -> str:
     first, *rest = name.replace("method.build.", "build.", 1).split(".")
     settings, used = experiment.settings, experiment.used_resources
-    planned = {item.resource for item in experiment.plan}
+    planned = sorted(item.resource for item in experiment.plan)
     method = f"method '{experiment.method.name}'"
     if first == "build" and rest and rest[0] not in planned:
-        return f"{method} does not build '{rest[0]}'. {did_you_mean(rest[0], sorted(planned))}"
+        return f"{method} does not build '{rest[0]}'. {did_you_mean(rest[0], planned)}"
     if first in _MODELS and rest != ["_target_"] and (rest or first == "llm_build"):
         reads = {first, "llm_build"} if first == "llm" and settings.llm_build is None else {first}
         reads |= {"tokenizer"} if rest == ["tokenizer"] else set()
@@ -202,24 +197,21 @@ def _unused(experiment: Experiment, name: str) -> str:
         return "pooling is off. Set pooling=rerank or pooling=reselect."
     if name == "dev_share" and settings.split == "all":
         return "dev_share needs split=dev or split=test."
-    if name == "dataset.openie" and "extraction" not in planned:
-        return ""
-    if name in _READ_AS and _READ_AS[name] not in used:
-        built = ", ".join(sorted(planned))
-        return f"no artifact of {method} depends on this setting. The method builds: {built}."
+    unread = name in _READ_AS and _READ_AS[name] not in used
+    if unread and (name != "dataset.openie" or "extraction" in planned):
+        return f"no artifact of {method} reads this setting. It builds: {', '.join(planned)}."
     return ""
 
 
 def run_problem(metrics: Mapping[str, Any], experiment: Experiment) -> str:
     """Return a message if too many questions of a run failed or are missing, else ""."""
-    title, settings = metrics["title"], experiment.settings
+    title, limit = metrics["title"], experiment.settings.failures.limit
     n, n_failed, n_selected = (int(metrics[name]) for name in ("n", "failed", "selected"))
-    if n_failed and (n_failed == n or n_failed > settings.failures.limit * n):
-        limit = f"more than failures.limit={settings.failures.limit:.0%}"
-        why = "all of them" if n_failed == n else limit
-        failed = f"{n_failed} of {counted(n, 'question')} failed, {why}"
+    if n_failed and (n_failed == n or n_failed > limit * n):
+        why = "all of them" if n_failed == n else f"more than failures.limit={limit:.0%}"
         file = experiment.folder.file("failures", "txt")
-        return f"{title}: {failed} (see {file}). Repeat the command to retry them."
-    if n < n_selected and settings.part == (1, 1):
+        failed = f"{n_failed} of {counted(n, 'question')} failed, {why} (see {file})"
+        return f"{title}: {failed}. Repeat the command to retry them."
+    if n < n_selected and experiment.settings.part == (1, 1):
         return f"{title}: {n_selected - n} of {counted(n_selected, 'question')} not run."
     return ""

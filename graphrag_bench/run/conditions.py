@@ -19,22 +19,19 @@ _SECTIONS = {
     "regime",
 }  # fmt: skip
 """Groups of settings that can change an answer. For models, their identities are compared."""
-_OF_FILE = (f"method.{FILE}", "method.page")
-"""Paths of a method's file and page. These settings change no answer."""
 _QUESTION, _CUE, _HOUSE = "<question>", "<cue>", "<clause>"
 
 
 def _answer_prompt(pipeline: Pipeline) -> dict[str, str | None]:
-    """Describe the prompt of the step that writes the final answer.
+    """Describe the prompt of the step that writes the final answer, or return None values.
 
     `prompt` lists the prompt's files. `question` is `last` if the question ends the prompt (except
     for the cue of the answer), else `first`. `clause` is the instruction for a context that does
-    not contain the answer, or `none`. All values are None if the step has no prompt.
+    not contain the answer, or `none`.
     """
     steps = [op for step in pipeline.generate for op in step.operators()]
     prompts = [op.settings.get("prompt") for op in steps if "answer" in op.operator.returns]
-    prompt = prompts[-1] if prompts else None
-    if not isinstance(prompt, Prompt):
+    if not prompts or not isinstance(prompt := prompts[-1], Prompt):
         return dict.fromkeys(("prompt", "question", "clause"))
     own, house = _shown(prompt, ""), _shown(Prompt(prompt.name, prompt.folder), _HOUSE)
     start = len(commonprefix([own, house]))
@@ -46,10 +43,9 @@ def _answer_prompt(pipeline: Pipeline) -> dict[str, str | None]:
         begins = [at + len(s) for s in (". ", "\n") if (at := own.rfind(s, 0, start)) >= 0]
         ends = [at + 1 for s in (". ", ".\n") if (at := own.find(s, stop - 1)) >= 0]
         clause = own[max(begins, default=0) : min(ends, default=len(own))]
-    last = own.endswith((f"{_QUESTION}\n{_CUE}", _QUESTION))
     return {
         "prompt": ", ".join(file.name for file in prompt.files),
-        "question": "last" if last else "first",
+        "question": "last" if own.endswith((f"{_QUESTION}\n{_CUE}", _QUESTION)) else "first",
         "clause": clause.replace("<manner>.", "..."),
     }
 
@@ -57,18 +53,18 @@ def _answer_prompt(pipeline: Pipeline) -> dict[str, str | None]:
 def _shown(prompt: Prompt, licence: str) -> str:
     piece = Piece("chunk", "1", "<context>", 1.0, 1)
     block = {"kind": "chunk", "head": "", "rows": [piece.text], "table": False}
-    known = {
+    values: dict[str, Any] = dict.fromkeys(prompt.variables, ()) | {
         "question": _QUESTION, "pieces": [piece], "blocks": [block], "form": "short",
         "manner": "<manner>.", "cue": _CUE, LICENCE: licence,
     }  # fmt: skip
-    values: dict[str, Any] = {name: () for name in prompt.variables} | known
     return "\n".join(message.content for message in prompt.render(values))
 
 
 def result_settings(settings: RunSettings) -> dict[str, Any]:
     """Return the settings that can change an answer, by path. Models are left out."""
     values = paths_of(settings.model_dump(include=_SECTIONS), lists=True)
-    return {path: one for path, one in values.items() if path not in _OF_FILE}
+    unread = (f"method.{FILE}", "method.page")
+    return {path: value for path, value in values.items() if path not in unread}
 
 
 def condition_values(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:

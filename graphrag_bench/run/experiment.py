@@ -32,7 +32,6 @@ from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
 
 BUDGET = "context_budget"
-"""Name under which steps receive the context budget."""
 GIVEN = frozenset({*Models.NAMES, BUDGET})
 """Names of the resources that are not built."""
 
@@ -82,12 +81,11 @@ class Experiment:
         window = budgets.context_window(settings, dataset, models)
         budget = budgets.context_budget(settings, pipeline, window, file, swept=swept)
         reported = budgets.reported_budget(settings, pipeline, budget)
-        stated = {"budget_context": reported, "pooling": pooling}
         own = {key: value for key, value in settings.method.items() if key not in method.RESERVED}
         edits = method.edits_of(settings, file, pipeline, options)
         pipeline = budgets.with_budget(pipeline, budget, settings, window)
         experiment = cls(
-            settings.model_copy(update=stated), dataset,
+            settings.model_copy(update={"budget_context": reported, "pooling": pooling}), dataset,
             Method(keys, own, pipeline, pooling is not None, edits),
             models, choices, window, budget,
             settings.budget_context != "auto" or "method.budget" in settings.given,
@@ -139,17 +137,15 @@ class Experiment:
     ) -> list[tuple[str | None, Models, list[Question]]]:
         """Return (scope, models, questions) for each graph that the questions need.
 
-        With `graph.per=partition`, each scope has a graph of its own, and `models` has the corpus
-        of the scope. With `graph.per=all`, there is a single graph, whose scope is None. Raises
-        UserError for a scope without documents.
+        With `graph.per=partition`, each scope has a graph, and `models` has the corpus of the
+        scope. With `graph.per=all`, there is one graph, whose scope is None. Raises UserError for a
+        scope without documents.
         """
         if self.settings.graph.per == "all":
             return [(None, self.models, list(questions))]
         groups = group_by(sorted(questions, key=lambda q: q.scope or ""), lambda q: q.scope)
-        return [
-            (scope, self.models.over_corpus(self.dataset.within(scope)), own)
-            for scope, own in groups.items()
-        ]
+        corpora = {scope: self.dataset.within(scope) for scope in groups}
+        return [(name, self.models.over_corpus(corpora[name]), groups[name]) for name in groups]
 
     def artifacts_for(self, questions: Sequence[Question]) -> list[PlannedArtifact]:
         """Return the artifacts of all graphs that the questions need."""
@@ -172,14 +168,11 @@ class Experiment:
     def key(self) -> str:
         """The key of the run: a digest of everything that can change an answer."""
         pipeline, data, settings = self.method.pipeline, self.dataset, self.settings
-        needs, gold = pipeline.needs(), []
-        wanted = self.needed_artifacts
+        needs, wanted, given = pipeline.needs(), self.needed_artifacts, self.method.keys.given
         inputs = {item.resource: item.key for item in self.plan if item.resource in wanted}
         inputs |= {name: self.models.identity_of(name) for name in Models.NAMES if name in needs}
-        if BUDGET in needs:
-            inputs[BUDGET] = self.context_budget.identity
-        if self.method.keys.given:
-            gold = [[q.id, list(data.gold[q.id].evidence)] for q in data.questions]
+        inputs |= {BUDGET: self.context_budget.identity} if BUDGET in needs else {}
+        gold = [[q.id, list(data.gold[q.id].evidence)] for q in data.questions if given]
         return digest(
             data.corpus_digest, data.questions_digest, settings.graph.per, settings.seed,
             pipeline.describe(), inputs, gold, _forms_in_key(pipeline, data.questions),
@@ -244,9 +237,8 @@ class Experiment:
 def _checked_pipeline(
     settings: RunSettings, keys: MethodKeys, options: StepOptions, dataset: Dataset
 ) -> tuple[Pipeline, Choices]:
-    errors = ErrorCollector()
-    built = build(settings.method, options)
-    choices = errors.attempt(lambda: method.artifact_choices(settings, keys.build or {}, dataset))
+    errors, built = ErrorCollector(), build(settings.method, options)
+    choices = errors.attempt(lambda: method.artifact_choices(settings, dataset))
     graph = variants("graph").get(str((choices or {}).get("graph", {}).get("variant")))
     attributes = builders.get(graph).provides if graph else None
     errors.attempt(lambda: _check_steps(settings.method, built, attributes))
@@ -306,12 +298,10 @@ def forms_of(questions: Sequence[Question]) -> dict[FormName, int]:
 
 def _forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any]:
     """Return the answer forms for the key of a run, or [] if no answer depends on its form."""
-    follow_form = (
-        op.settings.get("max_tokens") is None
-        or any(_FORM & one.variables for one in op.settings.values() if isinstance(one, Prompt))
-        for op in answering_steps(pipeline)
-    )
-    if not any(follow_form):
+    settings = [op.settings for op in answering_steps(pipeline)]
+    prompts = [one for own in settings for one in own.values() if isinstance(one, Prompt)]
+    is_limited = all(own.get("max_tokens") is not None for own in settings)
+    if is_limited and not any(_FORM & prompt.variables for prompt in prompts):
         return []
     used: set[FormName] = {question.form for question in questions}
     if any(isinstance(step, Resolve) for step in pipeline.steps()):

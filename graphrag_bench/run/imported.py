@@ -26,11 +26,10 @@ TREC, QRELS = "run.trec", "qrels.trec"
 _NOTHING: dict[str, Any] = {
     "role": "", "profile": "", "fidelity": "", "parameters": {}, "limit": None, "split": "all",
     "dev_share": DEV_SHARE, "answer_forms": {}, "regime": "", "own_answers": [],
-    "budget_context": None, "extraction": "",
-    "extraction_statistics": {}, "llm": "", "llm_build": "", "embedder": "",
-    "long_texts": [], "tokenizer": "",
-    "build_rates": {}, "estimate": {}, "prices": {},
+    "budget_context": None, "extraction": "", "extraction_statistics": {}, "tokenizer": "",
+    "llm": "", "llm_build": "", "embedder": "", "long_texts": [], "build_rates": {}, "prices": {},
     "cost": {"stages": {}, "steps": {}, "questions": {}, "models": [], "mixed": False},
+    "estimate": {},
 }  # fmt: skip
 """Placeholders in `metrics.json` for values that an imported run does not have."""
 
@@ -59,31 +58,27 @@ def import_run(
     origin = {"file": file.name, "sha256": content, "reference": reference}
     method = METHOD + safe_name(name).lower()
     key = digest(dataset.corpus_digest, dataset.questions_digest, name, origin)
-    path = Path(home) / "runs" / safe_name(dataset.name) / method / key
-    evaluation, folder = EvaluationSettings.model_validate({}), RunFolder(path)
+    folder = RunFolder(Path(home) / "runs" / safe_name(dataset.name) / method / key)
     rows = {q.id: _row(q, rankings.of[q.id]) for q in dataset.questions if q.id in rankings.of}
-    config = {
-        "dataset": settings.absolute.model_dump(), "method": {"name": method}, "imported": origin,
-        "evaluation": evaluation.model_dump(),
-    }  # fmt: skip
+    evaluation = EvaluationSettings()
+    scored = {"evaluation": evaluation.model_dump()}
+    config = {"dataset": settings.absolute.model_dump(), "method": {"name": method}}
     about = {
         "dataset": dataset.name, "card": dataset.card.name, "corpus": dataset.corpus_digest,
-        "gold": dataset.gold_digest,
-        "method": method, "title": f"{name} (imported {origin['sha256'][:8]})", "key": key,
+        "gold": dataset.gold_digest, "selected": len(dataset.questions), "commit": commit(),
+        "method": method, "title": f"{name} (imported {content[:8]})", "key": key,
         "settings": {f"imported.{what}": value for what, value in origin.items() if value},
-        "evaluation": evaluation.model_dump(), "commit": commit(),
-        "selected": len(dataset.questions),
         "imported": {**origin, "passages": n_passages, "unmatched": len(unmatched)},
     }  # fmt: skip
     with folder.exclusive():
         write_rows(folder.file("records"), rows.values())
-        folder.write_config(config)
+        folder.write_config({**config, "imported": origin, **scored})
         folder.write_json(REFERENCES, {"dataset": safe_name(dataset.corpus_name), "artifacts": []})
         ordered = [rows[one.id] for one in dataset.interleaved() if one.id in rows]
         scoring = scoring_of(dataset, evaluation, folder, rows)
         metrics = score(ordered, dataset.gold, (), scoring)
         answer = "on" if metrics["answered"] else "off"
-        folder.write_metrics(_NOTHING | metrics | about | {"answer": answer})
+        folder.write_metrics(_NOTHING | metrics | about | scored | {"answer": answer})
     return StoredRun(folder, dataset)
 
 
@@ -117,10 +112,9 @@ def export_trec(run: StoredRun, folder: Path) -> int:
         _refuse_alternatives("TREC", name, [one for one, _ in gold.parts if len(one.split()) > 1])
         documents = evidence_names(gold, row["documents"]) or [NO_PASSAGE]
         ranks = row.get("ranks") or range(1, len(documents) + 1)
-        most = max(ranks, default=0)
         for document, rank in zip(documents, ranks, strict=True):
-            run_lines.append(_line(name, "Q0", document, str(rank), str(most - rank + 1), tag))
-        gold_lines += [_line(name, "0", one, str(grade)) for one, grade in gold.graded.items()]
+            run_lines.append(_line(name, "Q0", document, rank, max(ranks) - rank + 1, tag))
+        gold_lines += [_line(name, 0, one, grade) for one, grade in gold.graded.items()]
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / TREC, "".join(run_lines))
     if run.dataset:
@@ -145,13 +139,14 @@ def export_beir(run: StoredRun, folder: Path) -> int:
     documents = ({"_id": one.id, "title": one.title, "text": one.text} for one in data.documents)
     write_rows(folder / "corpus.jsonl", documents)
     write_rows(folder / "queries.jsonl", ({"_id": q.id, "text": q.text} for q in data.questions))
+    rows = [
+        (question, document, grade)
+        for question, gold in ((one.id, data.gold[one.id]) for one in data.questions)
+        for name, grade in (gold.graded or {NO_PASSAGE: 0}).items()
+        for document in item_documents(gold, name)
+    ]
     lines = StringIO()
-    table = csv.writer(lines, delimiter="\t", lineterminator="\n")
-    table.writerow(judged.COLUMNS)
-    for question in data.questions:
-        gold = data.gold[question.id]
-        for name, grade in (gold.graded or {NO_PASSAGE: 0}).items():
-            table.writerows((question.id, one, grade) for one in item_documents(gold, name))
+    csv.writer(lines, "excel-tab", lineterminator="\n").writerows([judged.COLUMNS, *rows])
     split = data.settings.get("split", judged.TEST)
     write_whole(folder / judged.QRELS / f"{split}.tsv", lines.getvalue())
     return len(data.questions)
@@ -165,7 +160,7 @@ def _refuse_alternatives(layout: str, question: str, alternatives: list[str]) ->
         )
 
 
-def _line(*fields: str) -> str:
-    if bad := [field for field in fields if len(field.split()) != 1]:
+def _line(*fields: object) -> str:
+    if bad := [field for field in fields if len(str(field).split()) != 1]:
         raise UserError(f"'{bad[0]}' contains white space, which TREC files do not allow.")
-    return " ".join(fields) + "\n"
+    return " ".join(map(str, fields)) + "\n"

@@ -32,10 +32,10 @@ from graphrag_bench.run.folder import paths_of
 class MethodKeys(BaseModel):
     """The keys of a method's file other than parameters and steps.
 
-    `title` is the name in tables. `page` is the folder in methods/, by default `name`. A method
-    with a `role` is a reference method, which other methods are compared with. With `given`, the
-    slot `chunks` starts with gold passages. `prompts` is a folder of files that replace the
-    method's prompts. `verified` is true if the method was checked against its paper or code.
+    `title` is the name in tables. `page` is the folder in methods/, by default `name`. Methods with
+    a `role` are reference methods. With `given`, the slot `chunks` starts with gold passages.
+    `prompts` is a folder of files that replace the method's prompts. `verified` is true if the
+    method was checked against its paper or code.
     """
 
     name: StrictStr
@@ -96,13 +96,11 @@ def read_keys(config: Mapping[str, Any]) -> MethodKeys:
 def edits_of(
     settings: RunSettings, file: Mapping[str, Any] | None, pipeline: Pipeline, options: StepOptions
 ) -> str:
-    """Return the differences between a pipeline and the method's file, e.g. `+ chunk.head`.
-
-    The profile, fidelity, pooling and parameters of the run are applied to the file first.
-    """
+    """Return the differences between a pipeline and the method's file, e.g. `+ chunk.head`."""
     if file is None or file.get("name") != settings.method.get("name"):
         return ""
     given = {key: value for key, value in settings.method.items() if key not in STAGES}
+    # the profile, fidelity, pooling and parameters of the run are no differences
     source = with_profile(file, settings.profile, settings.fidelity, settings.pooling)
     own = method_values({**source, **given})
     if all((own.get(stage) or []) == (settings.method.get(stage) or []) for stage in STAGES):
@@ -157,13 +155,12 @@ def check_prompts(folder: Path, pipeline: Pipeline) -> None:
         raise UserError(f"method.prompts: there is no folder '{folder}'.")
     values = [value for op in pipeline.operators() for value in op.settings.values()]
     files = [file for prompt in values if isinstance(prompt, Prompt) for file in prompt.files]
-    names = {Path(file.name).name for file in files}
-    if not any((folder / name).is_file() for name in names):
-        there = ", ".join(sorted(path.name for path in folder.iterdir())) or "none"
-        wanted = ", ".join(sorted(names)) or "none"
+    wanted, there = {Path(file.name).name for file in files}, {one.name for one in folder.iterdir()}
+    if not wanted & there:
+        own, others = (", ".join(sorted(names)) or "none" for names in (there, wanted))
         raise UserError(
             f"method.prompts: no file in '{folder}' has the name of a prompt of the method. Files: "
-            f"{there}. Prompts: {wanted}."
+            f"{own}. Prompts: {others}."
         )
 
 
@@ -180,26 +177,20 @@ def check_parameters(file: Mapping[str, Any], config: Mapping[str, Any]) -> None
     read = references({key: value for key, value in file.items() if key not in parameters})
     while more := references([file[key] for key in read if key in parameters]) - read:
         read |= more
-    for key in parameters:
-        if key not in read:
-            hint = "".join(f" Did you mean '{n}'?" for n in nearest(key, RESERVED - {FILE}, n=1))
-            problems.append(f"No step uses the parameter 'method.{key}' of '{name}'.{hint}")
+    for key in (key for key in parameters if key not in read):
+        hint = "".join(f" Did you mean '{n}'?" for n in nearest(key, RESERVED - {FILE}, n=1))
+        problems.append(f"No step uses the parameter 'method.{key}' of '{name}'.{hint}")
     raise_problems(problems, f"method '{name}'")
 
 
 def references(value: object) -> set[str]:
-    """Return the names of the parameters that a value refers to, as in `${method.NAME}`.
-
-    >>> references([{"op": "chunk.bm25", "top_k": "${method.top_k}"}, "chunk.head"])
-    {'top_k'}
-    """
+    """Return the names of the parameters that a value refers to, as in `${method.NAME}`."""
     texts = [text for text in paths_of(value, lists=True).values() if isinstance(text, str)]
     return {name for text in texts if "${" in text for name in _REFERENCE.findall(text)}
 
 
 RICH_TYPES = ("organization", "person", "geo", "event", "category")
 """Default entity types of a rich knowledge graph, as in the code of LightRAG and PathRAG."""
-_DEFAULTS: Mapping[str, Any] = {"extraction": "auto", "text_extraction": "auto"}
 Choices = dict[str, dict[str, Any]]
 
 
@@ -208,9 +199,7 @@ def extractions() -> frozenset[str]:
     return frozenset(name for name in resources() if name.endswith("extraction"))
 
 
-def artifact_choices(
-    settings: RunSettings, of_method: Mapping[str, Any], dataset: Dataset
-) -> Choices:
+def artifact_choices(settings: RunSettings, dataset: Dataset) -> Choices:
     """Return the variant and settings of each artifact. The choices of the run have precedence."""
     imported, graph = dict[str, str](), settings.graph
     if graph.import_from is not None:
@@ -223,39 +212,37 @@ def artifact_choices(
             raise UserError(f"graph.import_from replaces build.graph={variant}. Set only one.")
         if settings.chunking.get("variant") != "auto":
             imported.pop("chunk_table", None)
-    merged: Choices = {}
-    chunking = {"chunk_table": settings.chunking}
-    for source in (_DEFAULTS, of_method, chunking, imported, settings.build):
+    of_method = settings.method.get("build") or {}
+    merged: Choices = {"extraction": {"variant": "auto"}, "text_extraction": {"variant": "auto"}}
+    for source in (of_method, {"chunk_table": settings.chunking}, imported, settings.build):
         for resource, choice in source.items():
             new = {"variant": choice} if isinstance(choice, str) else choice
             if not isinstance(new, Mapping):
-                raise UserError(
-                    f"build.{resource}={choice!r}: expected a variant or a mapping of settings."
-                )
+                what = "expected a variant or a mapping of settings"
+                raise UserError(f"build.{resource}={choice!r}: {what}.")
             known = merged.get(resource, {})
             same = new.get("variant", known.get("variant")) == known.get("variant")
             merged[resource] = {**known, **new} if same else {**new}
-    complete(merged, dataset)
+    _complete(merged, dataset)
     return merged
 
 
-def complete(choices: Choices, dataset: Dataset) -> None:
+def _complete(choices: Choices, dataset: Dataset) -> None:
     """Replace `auto` by variants, and add the choices that follow from the graph.
 
     The input of an extraction is the first of these that exists: the facts of a synthetic world,
     the triples of the data set, its OpenIE file (for `presplit` chunks), the names that the tagger
     finds. The input of a graph is the triples of the data set, or else its texts. Node names come
-    from the extraction of the graph, if there is one, else from the graph. A rich knowledge graph
-    has keywords and entity types.
+    from the extraction of the graph, if there is one, else from the graph.
     """
     chunking = choices["chunk_table"].get("variant")
     chunking = dataset.card.chunking if chunking == "auto" else chunking
     planted, has_triples = dataset.synthetic, dataset.subgraphs is not None
-    there = {"planted": planted, "subgraphs": has_triples,
-             "openie_file": chunking == "presplit" and dataset.openie is not None}  # fmt: skip
+    has_openie = chunking == "presplit" and dataset.openie is not None
+    there = {"planted": planted, "subgraphs": has_triples, "openie_file": has_openie, "nlp": True}
     automatic = {
         "chunk_table": chunking,
-        "extraction": next((name for name in there if there[name]), "nlp"),
+        "extraction": next(name for name in there if there[name]),
         "graph": "subgraphs" if has_triples else "kg",
         "text_extraction": "planted" if planted else "nlp",
     }
@@ -269,7 +256,7 @@ def complete(choices: Choices, dataset: Dataset) -> None:
     names.setdefault("variant", "extraction" if "extraction" in needs or not needs else "graph")
     if names["variant"] == "extraction":
         names |= {name: of_graph[name] for name in ("titles", "signs") if name in of_graph}
-    if graph in ("rkg", "rkg_llm"):
+    if graph in ("rkg", "rkg_llm"):  # rich knowledge graphs have keywords and entity types
         choices["text_extraction"].setdefault("keywords", True)
         if choices["text_extraction"]["variant"] in ("llm", "core_llm"):
             choices["text_extraction"].setdefault("entity_types", list(RICH_TYPES))

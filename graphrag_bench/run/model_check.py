@@ -52,9 +52,9 @@ class Check:
 
 def check_models(settings: RunSettings) -> list[Check]:
     """Check the models of a run. After a failed check, other checks of the model are skipped."""
-    configs = [(part, getattr(settings, part)) for part in ("llm", *ROLES)]
-    models = {part: make_model(part, config) for part, config in configs if config is not None}
-    embedder, nlp = make_model("embedder", settings.embedder), make_model("nlp", settings.nlp)
+    parts = [part for part in ("llm", *ROLES, "embedder", "nlp") if getattr(settings, part)]
+    models = {part: make_model(part, getattr(settings, part)) for part in parts}
+    embedder, nlp = models.pop("embedder"), models.pop("nlp")
     checks = [check for part, model in models.items() for check in _language_model(part, model)]
     return [
         *checks,
@@ -98,8 +98,7 @@ def _chat(model: ChatModel) -> str:
 
 
 def _json_reply(model: ChatModel) -> str:
-    model = model.attached()
-    chat = CITY.render({"passage": _PASSAGE.strip()})
+    model, chat = model.attached(), CITY.render({"passage": _PASSAGE.strip()})
     try:
         city = ask(model, chat, City, max_tokens=64, purpose="the JSON reply").city
     except UnreadableReply as error:
@@ -112,12 +111,9 @@ def _json_reply(model: ChatModel) -> str:
 
 def _vector(model: Embedder) -> str:
     (row,) = model.encode([_PASSAGE.strip()], kind="passage")
-    norm = float(np.linalg.norm(row))
-    if len(row) != model.dimension:
-        raise UserError(
-            f"A vector has {len(row)} numbers, but embedder.dimension={model.dimension}."
-        )
+    n, norm = len(row), float(np.linalg.norm(row))
+    if n != model.dimension:
+        raise UserError(f"A vector has {n} numbers, but embedder.dimension={model.dimension}.")
     if abs(norm - 1.0) > 1e-3:
         raise UserError(f"A vector has norm {norm:.4f}, but indices need vectors of norm 1.")
-    window = model.text_lengths(()).description
-    return f"{len(row)} numbers, length {norm:.3f}: {model.identity}; {window}"
+    return f"{n} numbers, length {norm:.3f}: {model.identity}; {model.text_lengths(()).description}"
