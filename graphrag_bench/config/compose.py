@@ -32,10 +32,6 @@ def compose_settings(
     `values` maps settings to new values. A mapping for a group of settings, such as `llm`, replaces
     the whole group. `name` is the configuration file to start from. Raises UserError for unknown
     names and values that cannot be parsed.
-
-    >>> settings = compose_settings(["dataset=toy", "method=bm25", "limit=3"])
-    >>> settings["dataset"], settings["method"]["top_k"], settings["limit"]
-    ({'name': 'toy'}, 4, 3)
     """
     whole = composition(overrides, name)
     settings = settings_of(whole, whole.hydra)
@@ -80,11 +76,10 @@ def _hydra() -> Iterator[ConfigLoader]:
 
 
 def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | None:
-    """Return the overrides of each cell of a sweep, in Hydra's order.
+    """Return the overrides of each cell (combination of values) of a sweep, in Hydra's order.
 
-    A cell is one combination of values. Overrides of the command replace `hydra.sweeper.params`.
-    Returns None if the sweeper chooses each cell by the results of earlier cells. Raises UserError
-    for a sweep without cells.
+    Overrides of the command replace `hydra.sweeper.params`. Returns None if the sweeper chooses
+    each cell by the results of earlier cells. Raises UserError for a sweep without cells.
     """
     if config.hydra.runtime.choices["hydra/sweeper"] != "basic":
         return None
@@ -115,11 +110,7 @@ def parse_overrides(overrides: Sequence[str]) -> list[Override]:
 def value_of(text: str, name: str = "value") -> Any:
     """Parse a value by Hydra's grammar: a number, a list, true, null, or the text itself.
 
-    `name` is the name of the setting in error messages. Raises UserError for a syntax error and for
-    several values.
-
-    >>> value_of("3"), value_of("[a,b]"), value_of("null"), value_of("musique")
-    (3, ['a', 'b'], None, 'musique')
+    `name` is the setting in the UserError for a syntax error or for several values.
     """
     (override,) = parse_overrides([f"{name}={text}"])
     if override.is_sweep_override():
@@ -130,9 +121,9 @@ def value_of(text: str, name: str = "value") -> Any:
 def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
     """Return the settings of a configuration that Hydra composed. `hydra` is its `hydra` node.
 
-    Interpolations that cannot be resolved are kept, and reported when the method is checked. Two
-    fields are added. `given` lists the method's settings that are overridden or differ from the
-    method's file. `row` is the chosen row of a paper's table.
+    Interpolations that cannot be resolved are kept, and reported when the method is checked. The
+    added field `given` lists the method's settings that are overridden or differ from the method's
+    file, and `row` is the chosen row of a paper's table.
     """
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)
@@ -155,11 +146,7 @@ def method_values(method: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def resolve(settings: Any) -> dict[str, Any]:
-    """Resolve interpolations (`${a}`) in settings. Unresolvable interpolations stay text.
-
-    >>> resolve({"a": 1, "b": "${a}", "c": "${nowhere}"})
-    {'a': 1, 'b': 1, 'c': '${nowhere}'}
-    """
+    """Resolve interpolations (`${a}`) in settings. Unresolvable interpolations stay text."""
     config = OmegaConf.create(settings)
     while True:
         try:

@@ -36,8 +36,6 @@ Text = Annotated[str, Field(strict=False, coerce_numbers_to_str=True)]
 ON_OFF = BeforeValidator(lambda value: ("off", "on")[value] if isinstance(value, bool) else value)
 """Accepts `on` and `off` without quotes, which YAML parses as booleans."""
 Switch = Annotated[Literal["on", "off"], ON_OFF]
-
-
 NONE_IF_OFF = BeforeValidator(
     lambda value: None if isinstance(value, Mapping) and value.get("mode") == "off" else value
 )
@@ -269,10 +267,7 @@ class RunSettings(_Settings):
 
     @property
     def open_tokens(self) -> int | None:
-        """Token limit of open answers, or of all answers with `regime=published`.
-
-        If it is None, each answer form keeps its own limit.
-        """
+        """Token limit of open answers (with `regime=published`, of all), or None for the form's."""
         own = self.answer_tokens
         return ANSWER_TOKENS.get(self.profile) if own == "auto" else own
 
@@ -331,11 +326,7 @@ def default_settings() -> dict[str, Any]:
 def described_settings(
     model: type[BaseModel] = RunSettings, above: str = ""
 ) -> list[tuple[str, str, str]]:
-    """Return the name, default and help text of every setting.
-
-    >>> [row for row in described_settings() if row[0] == "seed"]
-    [('seed', '0', 'Random seed')]
-    """
+    """Return the name, default and help text of every setting."""
     rows: list[tuple[str, str, str]] = []
     for name, field in model.model_fields.items():
         inner, default = field.annotation, field.default

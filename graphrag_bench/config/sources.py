@@ -82,11 +82,7 @@ def folders() -> list[Path]:
 
 
 def names(group: str, within: Sequence[Path] | None = None) -> list[str]:
-    """Return the choices of a group, sorted. `within` replaces the config folders.
-
-    >>> "hipporag" in names("method"), names("profile")
-    (True, ['default', 'paper', 'upstream', 'zhou2025'])
-    """
+    """Return the choices of a group, sorted. `within` replaces the config folders."""
     every = {
         path.relative_to(folder / group).with_suffix("").as_posix()
         for folder in (folders() if within is None else within)
@@ -122,12 +118,12 @@ def file_of(group: str, name: str) -> Path | None:
 def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) -> UserError:
     """Return the error for an unknown choice, which suggests similar choices or a package."""
     if group.startswith("hydra/") and (extra := _EXTRAS.get(name)):
-        install = f"pip install 'graphrag-bench[{extra}]'"
-        return UserError(f"{group}={name} needs another package. Install it: {install}.")
-    if group == "method" and name in IN_PLUGIN:
-        install = "pip install ./docs/examples/graphrag_bench_more"
-        return UserError(f"method={name} is in a plug-in. Install it: {install}")
-    return unknown(group, name, valid or names(group))
+        install = f"needs another package. Install it: pip install 'graphrag-bench[{extra}]'."
+    elif group == "method" and name in IN_PLUGIN:
+        install = "is in a plug-in. Install it: pip install ./docs/examples/graphrag_bench_more"
+    else:
+        return unknown(group, name, valid or names(group))
+    return UserError(f"{group}={name} {install}")
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
@@ -185,10 +181,6 @@ def with_profile(
 
     `pooling` is a choice of path pooling: its name, or a mapping of its settings. Raises UserError
     if the changes are not a mapping, or if they change a setting that the method does not have.
-
-    >>> file = {"name": "mine", "damping": 0.5, "profiles": {"paper": {"damping": 0.1}}}
-    >>> with_profile(file, "paper", "default")
-    {'name': 'mine', 'damping': 0.1}
     """
     mode = pooling.get("mode") if isinstance(pooling, Mapping) else pooling
     profiles = method.get("profiles") or {}
@@ -196,10 +188,10 @@ def with_profile(
     sources += [method.get("fidelity")] if fidelity == "paper" else []
     sources += [method.get("pooled")] if mode not in (None, False, "off", "null") else []
     changes: dict[str, Any] = {}
+    title = f"method '{method.get('name')}'"
     for values in sources:
         if not isinstance(values, Mapping | None):
-            name = method.get("name")
-            raise UserError(f"method '{name}': {values!r} is not a mapping of settings.")
+            raise UserError(f"{title}: {values!r} is not a mapping of settings.")
         changes |= values or {}
     config = copy.deepcopy({key: value for key, value in method.items() if key not in KEYS})
     for path in sorted(changes, key=lambda path: path.count(".")):
@@ -212,20 +204,20 @@ def with_profile(
                 node = node[name]
             if last not in node and above[:1] != ["build"]:
                 hint = did_you_mean(last, sorted(node))
-                raise UserError(f"method '{config.get('name')}' has no '{path}' to change. {hint}")
+                raise UserError(f"{title} has no '{path}' to change. {hint}")
             node[last] = changes[path]
     if profile != "default":
-        _lay_under(config)
+        _add_defaults(config)
     return config
 
 
-def _lay_under(node: object) -> None:
+def _add_defaults(node: object) -> None:
     if isinstance(node, dict):
         if node.get("op") == "points.map":
             node.update({**_POINTS, **node})
         node = list(node.values())
     for one in node if isinstance(node, list) else ():
-        _lay_under(one)
+        _add_defaults(one)
 
 
 def without_chunking(method: Mapping[str, Any]) -> dict[str, Any]:
@@ -270,9 +262,9 @@ class _Choices(ConfigSource):
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
         group = config_path.strip("/")
         entries = [path for folder in folders() for path in (folder / group).glob("*")]
-        groups = {path.name for path in entries if path.is_dir()} | set(() if group else GROUPS)
+        groups = {path.name for path in entries if path.is_dir()}.union(() if group else GROUPS)
         choices = {path.stem for path in entries if path.suffix == ".yaml"}
-        choices |= set(names(group)) if group in GROUPS else set()
+        choices.update(names(group) if group in GROUPS else ())
         every = {ObjectType.GROUP: groups, ObjectType.CONFIG: choices, None: groups | choices}
         return sorted(every[results_filter])
 
@@ -301,10 +293,9 @@ def _content(group: str, name: str) -> dict[str, Any] | None:
             method = without_chunking(_method(file))
             return {key: value for key, value in method.items() if key not in KEYS}
         content = read_mapping(file)
-        if group == "dataset":  # paths are relative to the file
-            keys = [key for key in ("root", "openie", "questions") if content.get(key)]
-            paths = {key: file.parent / str(content[key]) for key in keys}
-            content |= {key: str(path) for key, path in paths.items() if path.exists()}
+        for key in ("root", "openie", "questions") if group == "dataset" else ():
+            if content.get(key) and (path := file.parent / str(content[key])).exists():
+                content[key] = str(path)  # a path relative to the file
         return content
     if (group, name) == ("", "settings"):
         return default_settings()

@@ -39,11 +39,6 @@ def quote(word: str) -> str:
 
     If commas separate several values, each value is quoted. A text with brackets is quoted as a
     whole. Raises UserError for a list of choices, such as `method=[bm25,vanilla]`.
-
-    >>> quote("dataset.root=données/été")
-    'dataset.root="données/été"'
-    >>> quote("method.top_k=2,3")
-    'method.top_k=2,3'
     """
     name, equals, value = word.partition("=")
     if not equals or name.startswith("-"):
