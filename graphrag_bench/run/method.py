@@ -223,11 +223,11 @@ def artifact_choices(settings: RunSettings, dataset: Dataset) -> Choices:
             known = merged.get(resource, {})
             same = new.get("variant", known.get("variant")) == known.get("variant")
             merged[resource] = {**known, **new} if same else {**new}
-    _complete(merged, dataset)
+    complete(merged, dataset)
     return merged
 
 
-def _complete(choices: Choices, dataset: Dataset) -> None:
+def complete(choices: Choices, dataset: Dataset) -> None:
     """Replace `auto` by variants, and add the choices that follow from the graph.
 
     The input of an extraction is the first of these that exists: the facts of a synthetic world,
