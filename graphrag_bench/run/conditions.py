@@ -23,11 +23,9 @@ _QUESTION, _CUE, _HOUSE = "<question>", "<cue>", "<clause>"
 
 
 def _answer_prompt(pipeline: Pipeline) -> dict[str, str | None]:
-    """Describe the prompt of the step that writes the final answer, or return None values.
+    """Return the files of the last `prompt`, the place of the `question`, and the `clause`.
 
-    `prompt` lists the prompt's files. `question` is `last` if the question ends the prompt (except
-    for the cue of the answer), else `first`. `clause` is the instruction for a context that does
-    not contain the answer, or `none`.
+    The clause is the instruction for a context that does not contain the answer, or `none`.
     """
     steps = [op for step in pipeline.generate for op in step.operators()]
     prompts = [op.settings.get("prompt") for op in steps if "answer" in op.operator.returns]

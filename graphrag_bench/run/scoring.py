@@ -90,13 +90,7 @@ def check_scoring(dataset: Dataset, evaluation: EvaluationSettings, answering: b
 
 
 def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str, float]:
-    """Return the metrics that the gold allows for a stored result, and the readable judged values.
-
-    >>> row = {"question": "q1", "documents": ["isk", "ada"], "answer": "Ada Marsh."}
-    >>> scores = question_scores(row, Gold(answers=("Ada Marsh",), evidence=("ada",)))
-    >>> scores["evidence_recall@2"], scores["mrr"], scores["f1"]
-    (1.0, 0.5, 1.0)
-    """
+    """Return the metrics that the gold allows for a stored result, and readable judged values."""
     matching = Matching(scoring.evaluation.normaliser, scoring.evaluation.containment)
     scores = _of_evidence(row, gold, scoring.evaluation.cuts)
     scores |= _of_context(row, gold, scoring, matching)
