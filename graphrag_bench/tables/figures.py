@@ -117,7 +117,6 @@ class FigureSource:
             return sizes
         n_tokens = sum(count_tokens(one.text) for one in dataset.documents)
         sizes = {"documents": len(dataset.documents), "tokens": n_tokens}
-        file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, json.dumps(sizes) + "\n")
         return sizes
 

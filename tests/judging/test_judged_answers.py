@@ -1,8 +1,9 @@
 """Judged metrics from scripted replies: values, and kinds of missing values."""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from graphrag_bench.judging.answers import MEASURES, select_measures
 from graphrag_bench.judging.measures import AnswerToJudge, Judgement, judge
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.scripted import Reply, Scripted
-from graphrag_bench.values import FloatArray
 
 WHO, NAMES = "Who found the comet?", ("Ada Marsh", "A. Marsh")
 ADA = AnswerToJudge("q", WHO, "It was Ada Marsh who did.", NAMES, ("One.", "Two."))
@@ -56,13 +56,9 @@ SENTENCE, BOTH = "It was Ada Marsh who did.", "Both of them, as it is told."
     ("answer", "golds", "replies", "value"),
     [
         # offers equal to the gold, or too many: no second call
-        (SENTENCE, NAMES, [offers("Ada Marsh")], 1),
-        (SENTENCE, NAMES, [offers("ada  marsh.", "Ada Marsh")], 1),
-        (SENTENCE, NAMES, [offers("Ada Marsh", "A. Marsh")], 1),
-        (SENTENCE, NAMES, [offers("Ada Marsh", "Bo Reed", "Cy Hale")], 0),
-        (SENTENCE, NAMES, [offers("Bo Reed", "Cy Hale")], 0),
-        (SENTENCE, NAMES, [offers()], 0),
-        (SENTENCE, NAMES, [offers(" ", ".")], 0),
+        *((SENTENCE, NAMES, [offers(*offered)], value) for offered, value in (
+            (["Ada Marsh"], 1), (["ada  marsh.", "Ada Marsh"], 1), (["Ada Marsh", "A. Marsh"], 1),
+            (["Ada Marsh", "Bo Reed", "Cy Hale"], 0), ([], 0), ([" ", "."], 0))),
         # the judge compares other words with the gold
         (SENTENCE, NAMES[:1], [offers("Miss Marsh"), YES], 1),
         (SENTENCE, NAMES[:1], [offers("Miss Marsh"), NO], 0),
@@ -71,26 +67,21 @@ SENTENCE, BOTH = "It was Ada Marsh who did.", "Both of them, as it is told."
         # offers by form: the gold, a short name, a long list
         ("ada marsh.", NAMES, [], 1),
         ("Marsh", NAMES[:1], [YES], 1),
-        ("Tarn, Ada Marsh, Orm, Bo Reed, the Arn", NAMES[:1], [], 0),
         ("1. Tarn\n2. Ada Marsh\n3. Orm\n4. Bo Reed\n5. Ada Marsh of Tarn", NAMES[:1], [], 0),
         ("Ada Marsh, of Tarn", NAMES[:1], [offers("Ada Marsh")], 1),
         ("Ada Marsh or Bo Reed", NAMES[:1], [offers()], 0),
         # a gold answer that lists several things
         ("Grey, white, blue, green and red", ("red, green, blue, white and grey",), [YES], 1),
-        ("It was Ada and Bo who did.", ("Bo and Ada",), [offers("Ada", "Bo"), YES], 1),
         ("It was Ada and Bo who did.", ("Bo and Ada",), [offers("Ada", "Bo", "Cy")], 0),
         # a list must equal the gold list
-        (BOTH, SEAS, [offers("Red Sea", "grey sea")], 1),
         (BOTH, SEAS, [offers("Red Sea", "the grey one"), YES], 1),
         (BOTH, SEAS, [offers("Red Sea", "Arn"), NO], 0),
-        (BOTH, SEAS, [offers("Red Sea")], 0),
-        (BOTH, SEAS, [offers("Red Sea", "Grey Sea", "Arn")], 0),
-        (BOTH, SEAS, [offers()], 0),
+        *((BOTH, SEAS, [offers(*offered)], value) for offered, value in (
+            (["Red Sea", "grey sea"], 1), (["Red Sea"], 0), (["Red Sea", "Grey Sea", "Arn"], 0))),
         ("Red Sea", SEAS, [], 0),
         # hedged answers are no refusals
         ("The context does not mention it directly, but it was Miss Marsh.", NAMES,
          [offers("Ada Marsh")], 1),
-        ("I do not know for sure. Miss Marsh, I think.", NAMES, [offers("Ada Marsh")], 1),
         ("I cannot say: perhaps Ada Marsh", NAMES, [offers("Ada Marsh")], 1),
         ("I cannot answer this.", ("Insufficient information.",), [], 1),
     ],
@@ -107,20 +98,13 @@ def test_the_judge_reads_the_offers_without_the_gold() -> None:
 
     def model(chat: Chat) -> str:
         chats.append("".join(message.content for message in chat))
-        return YES if len(chats) % 2 == 0 else offers("Miss Marsh")
+        return YES if len(chats) == 2 else offers("Miss Marsh")
 
-    for question, answer, gold in (
-        (WHO, "It was Miss Marsh who did.", "Ada M."),
-        ("{{ golds }}?", "It is, as they say, {% raw %}{{ 7 * 7 }}", "{{ gold }}"),
-    ):
-        case = AnswerToJudge("q", question, answer, (gold,))
-        judge(MEASURES["judged_correctness"].metric, Scripted(answer=model), Hashing, [case])
-        first, second = chats[-2:]
-        assert answer in first and gold not in first.replace(question, "")
-        assert f"- {gold}\n" in second and "- Miss Marsh" in second
-
-
-EMPTY = {"statements": [], "verdicts": [], "questions": [], "useful": [], "offered": []}
+    answer = "It is, as they say, {% raw %}{{ 7 * 7 }}"
+    case = AnswerToJudge("q", "{{ golds }}?", answer, ("{{ gold }}",))
+    judge(MEASURES["judged_correctness"].metric, Scripted(answer=model), Hashing, [case])
+    assert answer in chats[0] and "{{ gold }}" not in chats[0]
+    assert "- {{ gold }}\n" in chats[1] and "- Miss Marsh" in chats[1]
 
 
 @pytest.mark.parametrize("metric", list(MEASURES))
@@ -128,7 +112,8 @@ def test_failed_calls_and_prose_give_no_value(metric: str) -> None:
     failed, prose = judged(metric, CallFailed("refused", "no")), judged(metric, "Fine.", "Fine!")
     assert (failed.value, failed.missing) == (None, "failed")
     assert (prose.value, prose.missing) == (None, "unreadable")
-    empty = json.dumps(EMPTY | {"evasive": False})
+    names = ("statements", "verdicts", "questions", "useful", "offered")
+    empty = reply(**dict.fromkeys(names, []), evasive=False)
     assert not judged(metric, empty, empty).value
 
 
@@ -151,33 +136,20 @@ def test_unreadable_replies_give_no_value(
     assert (result.value, result.missing) == (None, missing)
 
 
-REFUSALS = ["", " \n", "unanswerable", "Unknown.", "I do not know.", "N/A",
-            "I'm sorry, but I cannot answer that.",
+REFUSALS = ["", " \n", "Unknown.", "I'm sorry, but I cannot answer that.",
             "Unfortunately, the context does not mention it. I cannot determine it."]  # fmt: skip
 
 
-ON_CONTEXTS = ("context_precision", "context_recall", "context_relevance", "evidence_statements")
-
-
 def test_refusals_and_empty_contexts_need_no_call() -> None:
+    of_answers = ("judged_correctness", "answer_relevance", "answer_correctness", "coverage")
+    of_contexts = ("context_precision", "context_recall", "context_relevance",
+                   "evidence_statements")  # fmt: skip
     for case in (replace(ADA, answer=answer) for answer in REFUSALS):
-        named = ("judged_correctness", "answer_relevance", "answer_correctness", "coverage")
-        assert [judged(name, case=case).value for name in named] == [0.0] * 4
+        assert [judged(name, case=case).value for name in of_answers] == [0.0] * 4
         assert judged("faithfulness", case=case).missing == "nothing"
-    for name in ON_CONTEXTS:
-        assert judged(name, case=replace(ADA, passages=())) == Judgement(0.0)
-    part_of_question = replace(ADA, passages=("comet",))
-    assert judged("context_relevance", case=part_of_question) == Judgement(0.0)
-
-
-@dataclass(frozen=True)
-class TwoTexts:
-    """An embedder that gives the second of two texts this vector."""
-
-    second: Sequence[float]
-
-    def encode(self, texts: Sequence[str], kind: str) -> FloatArray:
-        return np.array([[1.0, 0.0], self.second])
+    cases = [(name, ()) for name in of_contexts]
+    for name, passages in (*cases, ("context_relevance", ("comet",))):  # a part of the question
+        assert judged(name, case=replace(ADA, passages=passages)) == Judgement(0.0)
 
 
 FOUND = [{"text": "a", "found": True}, {"text": "b", "found": False}]
@@ -206,11 +178,15 @@ def test_judged_metrics_by_hand(metric: str, replies: list[str], value: float) -
 
 def test_similarity_below_zero_counts_as_zero() -> None:
     """One statement is supported, one not, two are missing; the two vectors are orthogonal."""
+
+    def embedder(*second: float) -> Callable[[], Any]:
+        vectors = np.array([[1.0, 0.0], second])
+        return lambda: SimpleNamespace(encode=lambda texts, kind: vectors)
+
     asked = reply(questions=["Who?"], evasive=False)
-    opposite = judged("answer_relevance", asked, embedder=lambda: TwoTexts([-1.0, 0.0]))
+    opposite = judged("answer_relevance", asked, embedder=embedder(-1.0, 0.0))
     assert opposite == Judgement(0.0)
-    turned: Callable[[], Any] = lambda: TwoTexts([0.0, 1.0])  # noqa: E731
-    classed = reply(supported=[1], missing=[2, 3])
+    turned, classed = embedder(0.0, 1.0), reply(supported=[1], missing=[2, 3])
     replies = claimed("a", "b", "c"), claimed("a", "x"), classed
     result = judged("answer_correctness", *replies, embedder=turned)
     assert result.value == approx(0.75 * 2 * 1 / (2 * 1 + 1 + 2) + 0.25 * 0.5)
@@ -221,4 +197,3 @@ def test_similarity_below_zero_counts_as_zero() -> None:
 def test_metrics_of_graphrag_bench_need_their_name() -> None:
     assert not {"answer_correctness", "coverage"} & set(select_measures())
     assert list(select_measures(("coverage",))) == ["coverage"]
-    assert "statements" in MEASURES["evidence_statements"].needs

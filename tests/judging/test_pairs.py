@@ -1,10 +1,8 @@
 """Pairwise judging: pairs without a judge, protocols, win rates by hand."""
 
-import json
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,41 +19,36 @@ from graphrag_bench.judging.pairs import (
 )
 from graphrag_bench.judging.tables import StoredVerdicts, audit_table, judged_table, match_table
 from graphrag_bench.llm.structured import json_format
-from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.run.folder import write_rows
 
 NAN = float("nan")
 NOTHING = head_to_head([[NAN, NAN], [1, NAN]])
 
 
-def no_scopes() -> StoredRun:
-    return cast("StoredRun", SimpleNamespace(scopes={}))
-
-
 def compared(*answers: tuple[str, str]) -> AnswerPairs:
     """Runs a and b with these pairs of answers."""
-    by_run = {
-        key: {str(n): pair[side] for n, pair in enumerate(answers)} for side, key in enumerate("ab")
-    }
-    return AnswerPairs((), dict.fromkeys(by_run["a"], "Why?"), by_run, {"a": "A", "b": "B"})
+    by_run = {key: {f"q{n}": pair[side] for n, pair in enumerate(answers)}
+              for side, key in enumerate("ab")}  # fmt: skip
+    run: Any = SimpleNamespace(scopes={})
+    return AnswerPairs((run,), dict.fromkeys(by_run["a"], "Why?"), by_run, {"a": "A", "b": "B"})
 
 
 def verdicts(**winners: tuple[str, str]) -> list[dict[str, Any]]:
-    """Rows of both orders of a and b, with the winners by question (`q0`)."""
+    """Rows of both orders of a and b, with the winners by question."""
     return [
-        {"question": name[1:], "first": first, "second": second, "criterion": "overall",
+        {"question": name, "first": first, "second": second, "criterion": "overall",
          "winner": winner, "judge": "j", "protocol": "paper"}
         for name, both in winners.items()
         for first, second, winner in (("a", "b", both[0]), ("b", "a", both[1]))
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "winner"),
-    [("Ada  Marsh.", "ada marsh", TIE), ("", " ", TIE), ("", "Ada Marsh", "b"),
-     ("Ada Marsh", "\n", "a"), ("-5", "5", None), ("Ada Marsh", "Ada M.", None)],
-)  # fmt: skip
-def test_equal_and_empty_answers_need_no_judge(a: str, b: str, winner: str | None) -> None:
-    assert [duel.winner for duel in compared((a, b)).duels()] == [winner, winner]
+def test_equal_and_empty_answers_need_no_judge() -> None:
+    for a, b, winner in (
+        ("Ada  Marsh.", "ada marsh", TIE), ("", " ", TIE), ("", "Ada Marsh", "b"),
+        ("Ada Marsh", "\n", "a"), ("-5", "5", None), ("Ada Marsh", "Ada M.", None),
+    ):  # fmt: skip
+        assert [duel.winner for duel in compared((a, b)).duels()] == [winner, winner], (a, b)
 
 
 def test_equal_answers_count_half() -> None:
@@ -64,15 +57,12 @@ def test_equal_answers_count_half() -> None:
     assert (rates.n, rates.wins, rates.ties, rates.losses) == (3, 1, 2, 0)
     means = [one and one.mean for one in (rates.rate, rates.flips, rates.first)]
     assert means == [pytest.approx(2 / 3), 0.5, 0.75]
-    equal = head_to_head([[0.5], [0.5]])
-    assert (equal.n, equal.ties, equal.flips, equal.first) == (1, 1, None, None)
+    assert head_to_head([[0.5], [0.5]]).flips is None
 
 
 def test_win_rates_need_both_orders() -> None:
     """B wins q1 in one order, with the longer answer; q2 lacks a row."""
-    pairs = replace(
-        compared(("same", "same"), ("x", "yes, it is"), ("x", "y")), runs=(no_scopes(),)
-    )
+    pairs = compared(("same", "same"), ("x", "yes, it is"), ("x", "y"))
     rows = verdicts(q0=(TIE, TIE), q1=("a", "b"), q2=("a", "a"))[:-1]
     (rates,) = pairs.win_rates(rows, ["overall"])
     assert (rates.names, rates.n, rates.missing) == (("A", "B", "overall"), 2, 1)
@@ -82,39 +72,33 @@ def test_win_rates_need_both_orders() -> None:
 def test_stored_ties_and_protocols(tmp_path: Path) -> None:
     rows = verdicts(q0=(TIE, TIE), q1=("a", "a"))
     rows += [row | {"protocol": "house"} for row in verdicts(q1=("b", "b"))]
-    file = tmp_path / "comparisons" / "x" / "verdicts.jsonl"
-    file.parent.mkdir(parents=True)
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "comparisons" / "x" / "verdicts.jsonl", rows)
     stored = StoredVerdicts(tmp_path)
     assert stored.judges("a", "b", "overall") == [("j", "house"), ("j", "paper")]
     rate = stored.win_rate([("a", "b", "overall", "j", "paper")], {})
     assert rate is not None and (rate.mean, rate.n) == (0.75, 2)
 
 
-@pytest.mark.parametrize(("name", "first"), [("house", "reason"), ("paper", "winner")])
-def test_prompts_and_replies_of_the_protocols(name: str, first: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "first", "last"), [("house", "reason", "winner"), ("paper", "winner", "explanation")]
+)
+def test_prompts_and_replies_of_the_protocols(name: str, first: str, last: str) -> None:
     protocol = PROTOCOLS[name]
     shown = {"criteria": CRITERIA, "question": "Why?", "first": "x", "second": "y"}
     text = "".join(message.content for message in protocol.prompt.render(shown)).lower()
     assert all(f"- {criterion}: " in text for criterion in CRITERIA)
     assert ("length" in text) == (name == "house")
-    last = "explanation" if name == "paper" else "winner"
     assert text.index(f'"{first}"') < text.index(f'"{last}"')
     assert list(json_format(protocol.choice, "compare").schema["properties"]) == [first, last]
     replies = {first: "answer 1", last: "answer 1"}
     assert protocol.choice.model_validate(replies).winner == "Answer 1"
 
 
-@pytest.mark.parametrize(
-    ("regimes", "protocol"),
-    [(("published", "published"), "paper"), (("house", "published"), "house"), (("", ""), "house")],
-)
-def test_the_protocol_follows_the_regime_of_the_runs(
-    regimes: tuple[str, ...], protocol: str
-) -> None:
-    metrics = [{"regime": one} if one else {} for one in regimes]
-    runs = [cast("StoredRun", SimpleNamespace(metrics=one)) for one in metrics]
-    assert [select_protocol(runs).name, select_protocol(runs, "paper").name] == [protocol, "paper"]
+def test_the_protocol_follows_the_regime_of_the_runs() -> None:
+    for regimes, protocol in ((("published",) * 2, "paper"), (("house", "published"), "house")):
+        runs: list[Any] = [SimpleNamespace(metrics={"regime": one}) for one in regimes]
+        assert select_protocol(runs).name == protocol
+        assert select_protocol(runs, "paper").name == "paper"
     with pytest.raises(UserError, match="papers"):
         select_protocol(runs, "papers")
 
@@ -135,20 +119,18 @@ def test_questions_of_one_document_count_together_by_hand() -> None:
     Two flips are more extreme and four equally: 2 / 8 + 4 / 16. As four single questions, 3 wins
     and 1 loss: of 16 flips 2 are more and 8 equally extreme, 2 / 16 + 8 / 32.
     """
-    scopes = (["x", "x", "y", "z"], None, ["x", "y", None, None])
-    assert [head_to_head([[1, 1, 1, 0]] * 2, scopes=of).p for of in scopes] == [0.5, 0.375, 0.375]
+    scopes = (["x", "x", "y", "z"], None)
+    assert [head_to_head([[1, 1, 1, 0]] * 2, scopes=of).p for of in scopes] == [0.5, 0.375]
 
 
 def test_flips_and_missing_verdicts_in_tables() -> None:
     """40 wins of A, 20 of B, 20 flips: (40 + 10) / 80."""
     rates = head_to_head([[1] * 40 + [0] * 20 + [1] * 20, [1] * 40 + [0] * 40])
-    (row,) = match_table("", [rates]).rows
-    assert row[3:8] == ("80", "0", "40", "20", "20")
-    assert row[8].startswith("62.5 [")
-    assert audit_table([rates]).rows[0][3].startswith("25.0 [")
-    (row,) = match_table("", [NOTHING]).rows
-    assert row[3:] == ("0", "2", "0", "0", "0", "–", "–")
-    assert set(audit_table([NOTHING]).rows[0][3:]) == {"–"}
+    row, nothing = match_table("", [rates, NOTHING]).rows
+    assert (row[3:8], row[8][:6]) == (("80", "0", "40", "20", "20"), "62.5 [")
+    assert nothing[3:] == ("0", "2", "0", "0", "0", "–", "–")
+    row, nothing = audit_table([rates, NOTHING]).rows
+    assert row[3].startswith("25.0 [") and {*nothing[3:]} == {"–"}
 
 
 def won(n: int, *scopes: str) -> HeadToHead:
@@ -156,19 +138,17 @@ def won(n: int, *scopes: str) -> HeadToHead:
     return head_to_head([[1] * n] * 2, scopes=scopes or None)
 
 
-def test_p_is_corrected_over_pairs_with_verdicts() -> None:
-    """With 6, 8 and 2 wins, p is 1/64, 1/256 and 1/4 (mid-p: (1/2)^n), times 2, 3 and 1."""
+def test_p_is_corrected_over_pairs_with_verdicts_and_over_scopes() -> None:
+    """With 6, 8 and 2 wins, p is 1/64, 1/256 and 1/4 (mid-p: (1/2)^n), times 2, 3 and 1.
+
+    Six wins over two documents count as two.
+    """
     table = match_table("", [won(6), NOTHING, won(8), won(2)])
     assert [row[9] for row in table.rows] == ["0.0312", "–", "0.0117", "0.2500"]
-
-
-def test_win_rates_are_over_scopes() -> None:
-    """Six wins over two documents count as two: p is 1/4 instead of 1/64."""
     together = won(6, "a", "a", "a", "b", "b", "b")
-    assert [match_table("", [of]).rows[0][9] for of in (won(6), together)] == ["0.0156", "0.2500"]
+    assert match_table("", [together]).rows[0][9] == "0.2500"
     values = {"judge:1": {"judged_correctness": {"q1": 1.0, "q2": 0.0, "q3": 1.0, "q4": None}}}
     judged = judged_table([("Ours", values, {"q1": "x", "q2": "x", "q3": "y", "q4": "y"})])
     assert judged.rows[0][2:5] == ("3", "1", "0.667")
     for table in (match_table("", [together]), audit_table([together]), judged):
         assert any("scopes (2" in note for note in table.notes)
-    assert not any("scopes" in note for note in judged_table([("Ours", values, {})]).notes)

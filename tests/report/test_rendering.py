@@ -2,6 +2,7 @@ r"""Tables fit the terminal, and their texts are escaped in every format."""
 
 import csv
 import io
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -9,46 +10,45 @@ from rich.cells import cell_len
 
 from graphrag_bench.report.rendering import Table, csv_text, latex, markdown, show
 
-TABLE = Table("a_b: 50 %", ("method", "accuracy"), (("A & B", "0.5"), ("C", "–")), ("† note",))
+Lines = Callable[[Table, str], list[str]]
 
 
-@pytest.mark.parametrize("columns", ["", "60", "100"])
-def test_a_table_fits_the_width(
-    columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Lines:
+    """Return a function that shows a table in a terminal of some width, and returns the lines."""
+
+    def shown(table: Table, columns: str) -> list[str]:
+        monkeypatch.setenv("COLUMNS", columns)
+        show(table)
+        return capsys.readouterr().out.splitlines()
+
+    return shown
+
+
+def test_a_table_fits_the_width_and_a_note_is_printed_on_one_line(
+    lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
     heads = ("method", *[f"evidence_recall@{k} [95 %]" for k in range(8)])
     cells = tuple(f"0.{k}00 [0.00, 0.{k}9]" for k in range(8))
     title = "方法" * 60 + " retrieve.1.cases.otherwise.0.weights=" + "degree" * 20
-    show(Table("caption", heads, ((title, *cells),), ("a note " * 30,)))
-    out = capsys.readouterr().out
-    lines = [line for line in out.splitlines() if line.startswith(("┏", "┃", "│", "└"))]
-    assert {cell_len(line) for line in lines} == {int(columns or 100)}
-    assert out.count("方") == 60 and "…" not in out
-    assert "a note " * 29 in out
+    note = f"missing cells: graphrag-bench run -m method={','.join(['hipporag'] * 12)}"
+    for columns in ("", "60", "100"):
+        out = lines(Table("caption", heads, ((title, *cells),), (note,)), columns)
+        grid = [line for line in out if line.startswith(("┏", "┃", "│", "└"))]
+        assert {cell_len(line) for line in grid} == {int(columns or 100)}
+        text = "".join(out)
+        assert text.count("方") == 60 and "…" not in text and note in out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert any(note in line for line in lines(Table("", ("a",), (("b",),), (note,)), "60"))
 
 
-def test_a_wide_table_is_split_without_cutting_numbers(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
+def test_a_wide_table_is_split_without_cutting_numbers(lines: Lines) -> None:
     heads = ("method", "n", *[f"evidence_recall@{k} [95 %]" for k in range(8)])
     cells = ("entity-passage graph", "70", *[f"0.{k}00 [0.00, 0.{k}9]" for k in range(8)])
-    show(Table("", heads, (cells,), ()))
-    lines = [one for one in capsys.readouterr().out.splitlines() if one.startswith("│")]
-    shown = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+    out = [one for one in lines(Table("", heads, (cells,), ()), "100") if one.startswith("│")]
+    shown = [[cell.strip() for cell in line.strip("│").split("│")] for line in out]
     assert [cell for row in shown for cell in row if cell != cells[0]] == list(cells[1:])
     assert [row[0] for row in shown] == [cells[0]] * 3
-
-
-def test_a_command_in_a_note_is_printed_on_one_line(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    note = f"missing cells: graphrag-bench run -m method={','.join(['hipporag'] * 12)}"
-    show(Table("", ("method",), (("BM25",),), (note,)))
-    assert note in capsys.readouterr().out
 
 
 def test_markdown_is_escaped() -> None:
@@ -58,8 +58,10 @@ def test_markdown_is_escaped() -> None:
     ]  # fmt: skip
 
 
-def test_latex_is_a_float_with_booktabs_rules() -> None:
-    advised = replace(TABLE, advice=("run this next",))
+def test_latex_is_escaped_in_a_float_with_booktabs_rules() -> None:
+    """LaTeX reads [..] at the start of a row as a length."""
+    table = Table("a_b: 50 %", ("method", "accuracy"), (("A & B", "0.5"), ("C", "–")), ("† note",))
+    advised = replace(table, advice=("run this next",))
     assert "run this next" in markdown(advised)
     assert latex(advised).splitlines() == [
         r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering",
@@ -68,17 +70,9 @@ def test_latex_is_a_float_with_booktabs_rules() -> None:
         r"\midrule", r"A \& B & 0.5 \\", r"C & -- \\", r"\bottomrule", r"\end{tabular}",
         r"\par\smallskip{\footnotesize $^\dagger$ note}", r"\end{table}",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("text", "escaped"),
-    [
-        (r"\input{/etc/passwd}", r"\textbackslash{}input\{/etc/passwd\}"),
-        ("a\nb\x1b[2J$x_1^2~#%&", r"a b {[}2J\$x\_1\textasciicircum{}2\textasciitilde{}\#\%\&"),
-        ("[0.1, 0.2]", "{[}0.1, 0.2{]}"),  # LaTeX reads [..] at the start of a row as a length
-    ],
-)
-def test_latex_is_escaped(text: str, escaped: str) -> None:
+    text = "\\input{/etc}\nb\x1b[2J$x_1^2~#%&"
+    escaped = r"\textbackslash{}input\{/etc\} b {[}2J\$x\_1\textasciicircum{}2"
+    escaped += r"\textasciitilde{}\#\%\&"
     assert rf"\caption{{{escaped}}}" in latex(Table(text, ("a",), (), ()))
 
 
