@@ -85,15 +85,14 @@ def test_rank_metrics_are_those_of_trec_eval() -> None:
     draw = random.Random(0)
     documents = [f"d{n}" for n in range(12)]
     result = {f"q{n:03}": draw.sample(documents, draw.randint(1, 12)) for n in range(CASES)}
-    judged = {name: draw.sample([*documents, "lost"], draw.randint(1, 6)) for name in result}
-    wanted = {name: {d: draw.randint(1, 3) for d in names} for name, names in judged.items()}
-    zeros = {name: {d: 0 for d in draw.sample(documents, 3)} for name in result}
+    wanted = {name: {d: draw.randint(1, 3)
+                     for d in draw.sample([*documents, "lost"], draw.randint(1, 6))}
+              for name in result}  # fmt: skip
+    zeros = {name: dict.fromkeys(draw.sample(documents, 3), 0) for name in result}
     metrics = ["recip_rank", "ndcg_cut_2", "ndcg_cut_5", "ndcg_cut_10", "recall_5"]
-    theirs = RelevanceEvaluator(
-        {name: zeros[name] | names for name, names in wanted.items()}, metrics
-    ).evaluate(
-        {name: {d: 1.0 - r / 100 for r, d in enumerate(names)} for name, names in result.items()}
-    )
+    judged = {name: zeros[name] | grades for name, grades in wanted.items()}
+    scored = {name: {d: 1.0 - r / 100 for r, d in enumerate(of)} for name, of in result.items()}
+    theirs = RelevanceEvaluator(judged, metrics).evaluate(scored)
     for name in result:
         ours = [
             reciprocal_rank(result[name], [*wanted[name]]),

@@ -2,6 +2,7 @@
 
 import re
 import string
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -76,12 +77,12 @@ def test_the_unicode_form_unites_equivalent_texts() -> None:
     ):  # fmt: skip
         assert normalise(one) == normalise(other), one
         assert (exact_match(one, [other]), exact_match(one, [other], SQUAD)) == (1.0, 0.0), one
+    assert normalise("Schrödinger") != normalise("Schrodinger")
+    assert UNICODE.normal("Lund|The  Kessel.") == "lund kessel"  # a bar separates aliases
 
 
 def test_scripts_without_spaces_are_compared_by_characters() -> None:
-    assert normalise("Schrödinger") != normalise("Schrodinger")
     assert words("ที่") == ["ที่"]
-    assert UNICODE.normal("Lund|The  Kessel.") == "lund kessel"  # a bar separates aliases
     assert UNICODE.tokens("日本の首都は Tokyo2 です") == [*"日本の首都は", "tokyo2", "で", "す"]
     assert f1("東京都", ["東京"]) == pytest.approx(2 * (2 / 3) * 1 / (2 / 3 + 1))
     assert SQUAD.tokens("東京 都") == ["東京", "都"]
@@ -91,18 +92,14 @@ by_whole_words = partial(accuracy, matching=Matching(containment="token_boundary
 
 
 def test_metrics_by_hand() -> None:
+    """All gold answers together are ada, marsh, marsh, am; the answer is it, was, marsh."""
     for metric, answer, golds, value in (
-        (accuracy, "It flows into the sea.", ["Grey Sea"], 0),
-        (accuracy, "anything", ["the", "?"], 0),  # gold that normalises to nothing
-        (accuracy, "I know", ["no"], 1),
-        (by_whole_words, "I know", ["no"], 0),
-        (by_whole_words, "Oh, no!", ["no"], 1),
-        (by_whole_words, "首都は東京です", ["東京"], 1),
-        (exact_match, "Blood type A.", ["A"], 0),
-        # answer: it, was, marsh; gold: ada, marsh, marsh, am
+        (accuracy, "anything", ["the", "?"], 0), (accuracy, "I know", ["no"], 1),
+        (by_whole_words, "I know", ["no"], 0), (by_whole_words, "Oh, no!", ["no"], 1),
+        (by_whole_words, "首都は東京です", ["東京"], 1), (exact_match, "Type A.", ["A"], 0),
         (recall_concat, "It was Marsh", ["Ada Marsh", "Marsh", "A.M."], 1 / 4),
         (recall_concat, "anything", [], 0),
-    ):
+    ):  # fmt: skip
         assert metric(answer, golds) == pytest.approx(value), answer
 
 
@@ -112,9 +109,8 @@ MATCHINGS = [Matching(form, where) for form in FORMS for where in CONTAINMENTS]
 
 def test_gold_that_normalises_to_nothing_is_compared_raw() -> None:
     for answer, gold, value in (
-     ("a.", "A", 1), ("The The", "the the", 1), ("$", "$", 1), ("A+", "a+", 1), ("C", "C", 1),
-     ("¿?", "¿?", 1), ("", "A", 0), ("The", "A", 0), (".", "A", 0), ("$", "€", 0), ("+", "-", 0),
-     ("A+", "A-", 0), ("", "", 0), ("Paris", "A", 0), ("a1", "A", 0), (" ", "$", 0),
+     ("a.", "A", 1), ("The The", "the the", 1), ("$", "$", 1), ("A+", "a+", 1), ("¿?", "¿?", 1),
+     ("", "A", 0), ("The", "A", 0), ("$", "€", 0), ("A+", "A-", 0), ("", "", 0), ("a1", "A", 0),
     ):  # fmt: skip
         for matching in MATCHINGS:
             assert {metric(answer, [gold], matching) for metric in BY_ANSWER} == {value}, answer
@@ -122,9 +118,8 @@ def test_gold_that_normalises_to_nothing_is_compared_raw() -> None:
 
 def test_spaces_in_scripts_without_spaces_change_no_metric() -> None:
     for answer, gold in (
-     ("2014 年", "2014年"), ("東京 タワー", "東京タワー"), ("第 3 名", "第3名"),
-     ("กรุงเทพ มหานคร", "กรุงเทพมหานคร"), ("ວຽງ ຈັນ", "ວຽງຈັນ"), ("ភ្នំ ពេញ", "ភ្នំពេញ"),
-     ("ရန် ကုန်", "ရန်ကုန်"), ("東京・タワー", "東京 タワー"), ("A 型", "a型"),
+     ("2014 年", "2014年"), ("東京 タワー", "東京タワー"), ("กรุงเทพ มหานคร", "กรุงเทพมหานคร"),
+     ("ວຽງ ຈັນ", "ວຽງຈັນ"), ("ភ្នំ ពេញ", "ភ្នំពេញ"), ("ရန် ကုန်", "ရန်ကုန်"), ("A 型", "a型"),
     ):  # fmt: skip
         for matching in MATCHINGS[:2]:
             for mine, theirs in ((answer, gold), (gold, answer)):
@@ -185,31 +180,29 @@ def test_a_plug_in_may_add_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     assert values("shout", "LUND", Gold(("Lund",))) == {"shout": 1.0}
 
 
-ABSTENTIONS = [
-        "", "Unknown.", "unknown", "N/A", "I don't know.", "I don’t know who that was.",
-        "I do not know", "I'm sorry, but I cannot answer that.", "Insufficient information.",
-        "There is not enough information to say.", "The context does not mention Ada Marsh.",
-        "ans: not available", "Based on the passages given, I could not find the river.",
-]  # fmt: skip
-ANSWERS = [
-    "Ada Marsh", "No", "None of them but Lund", "The Unknown Soldier", "ans: Lund",
-    "He did not know her.", "Ada Marsh, whom " + "many " * 25 + "say I do not know.",
-]  # fmt: skip
-
-
 def test_abstentions() -> None:
-    assert [abstains(answer) for answer in ABSTENTIONS] == [1.0] * len(ABSTENTIONS)
-    assert [abstains(answer) for answer in ANSWERS] == [0.0] * len(ANSWERS)
+    for answer in (
+        "", "Unknown.", "N/A", "I don’t know who that was.", "Insufficient information.",
+        "I'm sorry, but I cannot answer that.", "There is not enough information to say.",
+        "The context does not mention Ada Marsh.", "ans: not available",
+        "Based on the passages given, I could not find the river.",
+    ):  # fmt: skip
+        assert abstains(answer) == 1.0, answer
+    late = "Ada Marsh, whom " + "many " * 25 + "say I do not know."
+    for answer in ("No", "None of them but Lund", "The Unknown Soldier", "ans: Lund",
+                   "He did not know her.", late):  # fmt: skip
+        assert abstains(answer) == 0.0, answer
 
 
 def test_sub_answers_and_words() -> None:
     assert answer_words("") == 0.0
     assert [gold_words(["Marsh", "Ada Marsh"], together=of) for of in (False, True)] == [2.0, 3.0]
-    result = str_scores("A. Marsh left in 1914.", PARTS)
-    assert result == {"strrec": pytest.approx(2 / 3), "strem": 0.0, "strhit": 1.0}
-    for answer, parts, share in (("1914: Ada Marsh in Lund", PARTS, 1.0), ("x", PARTS, 0.0),
-                                 ("anything", (), 0.0)):  # fmt: skip
-        assert {*str_scores(answer, parts).values()} == {share}
+    for answer, parts, share in (
+        ("A. Marsh left in 1914.", PARTS, 2 / 3), ("1914: Ada Marsh in Lund", PARTS, 1.0),
+        ("x", PARTS, 0.0), ("x", (), 0.0),
+    ):  # fmt: skip
+        found = {"strrec": pytest.approx(share), "strem": share == 1, "strhit": share > 0}
+        assert str_scores(answer, parts) == found
 
 
 def test_the_share_of_answers_in_the_context() -> None:
@@ -223,13 +216,11 @@ def test_the_share_of_answers_in_the_context() -> None:
         assert answer_within(items, wanted, Matching()) == (share and pytest.approx(share)), wanted
 
 
-def test_a_question_without_gold_evidence_has_no_score() -> None:
-    for score in (
-        lambda: evidence_recall(["a"], [], 5),
-        lambda: evidence_cut(["a"], ["b"], []),
-        lambda: reciprocal_rank(["a"], []),
-        lambda: ndcg(["a"], {}, k=5),
-        lambda: spans_within([], [], Matching()),
-    ):
-        with pytest.raises(ValueError, match="without gold"):
-            score()
+@pytest.mark.parametrize(
+    "score", [lambda: evidence_recall(["a"], [], 5), lambda: evidence_cut(["a"], ["b"], []),
+              lambda: reciprocal_rank(["a"], []), lambda: ndcg(["a"], {}, k=5),
+              lambda: spans_within([], [], Matching())],
+)  # fmt: skip
+def test_a_question_without_gold_evidence_has_no_score(score: Callable[[], float]) -> None:
+    with pytest.raises(ValueError, match="without gold"):
+        score()

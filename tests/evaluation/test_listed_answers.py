@@ -14,11 +14,9 @@ WINS = "Which championships did the team win?"
 
 
 def test_a_list_is_parsed_and_scored() -> None:
-    lines = (
-        "ans: 2014 World Series", "ans: None of them", "ans: 2012 World Series",
-        "ans: 2012 World Series", "ans: Crazy Crab", "ans: not available",
-        "ANS: 2010 World Series",
-    )  # fmt: skip
+    lines = ("ans: 2014 World Series", "ans: None of them", "ans: 2012 World Series",
+             "ans: 2012 World Series", "ans: Crazy Crab", "ans: not available",
+             "ANS: 2010 World Series")  # fmt: skip
     gold = ("2010 World Series", "2012 World Series", "2014 World Series")
     answer = "\n".join(("We look for the team.", *lines))
     assert answer_lines(answer) == (lines[0], lines[2], lines[4])
@@ -46,17 +44,15 @@ def test_list_scores_by_hand() -> None:
         assert list_scores(answer, golds, WINS) == dict(zip(LISTED, values, strict=True)), answer
 
 
-LENIENT = ["When was it?", "What YEAR?", "which year", "Where?", "What sport?", "What countries?",
-           "the language of", "the NBA finals", "a World Series"]  # fmt: skip
-"""Questions whose gold answer may contain the line."""
-
-
 def test_lines_match_gold_by_kind_of_question() -> None:
+    """In some kinds of questions, the gold answer may contain the line."""
+    lenient = ("When was it?", "What YEAR?", "which year", "Where?", "What sport?",
+               "What countries?", "language of", "the NBA finals", "a World Series")  # fmt: skip
     for line, gold, question, found in (
         ("It must be ans: the Norvik F.C. (team)", "Norvik FC", WINS, True),
         ("ans: Norvik", "Norvik FC", WINS, False),
-        *(("ans: Norvik", "Norvik FC", question, True) for question in LENIENT),
-        ("ans: !", "Norvik FC", LENIENT[0], False),
+        *(("ans: Norvik", "Norvik FC", question, True) for question in lenient),
+        ("ans: !", "Norvik FC", lenient[0], False),
         ("ans: 2014", "2014-05-01", "When did it open?", True),
         ("ans: in 2014", "2014-05-01", "What year was it?", True),
         ("ans: in 2014", "2014-05-01", "On which day was it?", False),

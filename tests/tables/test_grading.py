@@ -17,16 +17,11 @@ from graphrag_bench.tables.grading import (
 )
 
 TABLE5 = load_table("zhou2025/table5")
-(CELL,) = [
-    cell
-    for cell in TABLE5.cells
-    if (cell.dataset, cell.method, cell.metric) == ("PopQA", "HippoRAG", "Accuracy")
-]
+(CELL,) = [c for c in TABLE5.cells
+           if (c.dataset, c.method, c.metric) == ("PopQA", "HippoRAG", "Accuracy")]  # fmt: skip
 SIZES = {"documents": 33_595, "tokens": 2_630_554}
 THEIRS = Recipe(TABLE5, CELL)
 SETTINGS = settings_of_words(THEIRS.words or (), "popqa")
-DAMPING = SETTINGS["method.damping"]
-FIELDS = ("settings", "card", "sizes", "papers_prompts", "verified")
 
 
 def fields(graded: Grade) -> list[str]:
@@ -36,11 +31,9 @@ def fields(graded: Grade) -> list[str]:
 def ours(**changes: Any) -> RunConditions:
     """A run like the paper's except for these conditions and fields of metrics."""
     fields = {"card": "popqa", "sizes": SIZES, "settings": SETTINGS, "papers_prompts": True}
-    fields |= {name: changes.pop(name) for name in FIELDS if name in changes}
-    metrics = {
-        "dataset": "popqa", "n": 1172, "llm": "Meta-Llama-3-8B-Instruct:ab12",
-        "embedder": "sentence-transformers:BAAI/bge-m3@1",
-    }  # fmt: skip
+    fields |= {name: changes.pop(name) for name in (*fields, "verified") if name in changes}
+    metrics = {"dataset": "popqa", "n": 1172, "llm": "Meta-Llama-3-8B-Instruct:ab12",
+               "embedder": "sentence-transformers:BAAI/bge-m3@1"}  # fmt: skip
     return RunConditions(stub("hipporag", **(metrics | changes)), **fields)
 
 
@@ -122,42 +115,29 @@ def test_counts_are_graded_by_the_size_of_the_corpus() -> None:
     assert (part.letter, fields(part)) == ("C", ["documents"])
 
 
-def test_printed_sizes_are_found_by_card() -> None:
-    assert {one.what: one.value for one in printed_sizes("zhou2025", "musique")} == {
-        "tokens": 3_280_174, "documents": 29_898,
-    }  # fmt: skip
+def test_printed_sizes_are_found_by_card_and_agree_within_their_rounding() -> None:
+    sizes = {"tokens": 3_280_174, "documents": 29_898}
+    assert {one.what: one.value for one in printed_sizes("zhou2025", "musique")} == sizes
     assert printed_sizes("zhou2025tr", "musique") == printed_sizes("zhou2025", "musique")
     assert printed_sizes("pathrag", "ultradomain_mix") == ()
-
-
-@pytest.mark.parametrize(
-    ("note", "value", "same", "other"),
-    [("printed 2.3M", 2_300_000, 2_250_000, 2_249_999), ("", 1_000, 1_020, 1_021),
-     ("printed 2M", 2_000_000, 1_500_000, 1_499_999), ("printed 619K", 619_000, 606_620, 606_619)],
-)  # fmt: skip
-def test_a_size_agrees_within_its_rounding(note: str, value: int, same: int, other: int) -> None:
     cell = load_table("zhou2025/table4").cells[0]
-    size = PrintedSize.of(replace(cell, shown=str(value), note=note), "tokens")
-    assert size.agrees(same) and not size.agrees(other)
+    for note, value, same, other in (
+        ("printed 2.3M", 2_300_000, 2_250_000, 2_249_999), ("", 1_000, 1_020, 1_021),
+        ("printed 2M", 2_000_000, 1_500_000, 1_499_999),
+        ("printed 619K", 619_000, 606_620, 606_619),
+    ):  # fmt: skip
+        size = PrintedSize.of(replace(cell, shown=str(value), note=note), "tokens")
+        assert size.agrees(same) and not size.agrees(other)
 
 
-SHALLOW, DEEP = "method.damping", "method.retrieve.0.damping"
-CHUNKING = "chunking.variant"
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs", "names"),
-    [
-        ({SHALLOW: 0.5, DEEP: 0.5, "method.title": "mine"},
-         {SHALLOW: 0.1, DEEP: 0.1, "method.title": "theirs"}, ["damping: 0.5, not 0.1"]),
-        ({SHALLOW: 0.1, DEEP: 0.5}, {SHALLOW: 0.1, DEEP: 0.1},
-         ["retrieve.0.damping: 0.5, not 0.1"]),
+def test_settings_of_steps_are_named_only_if_no_parameter_differs() -> None:
+    shallow, deep, chunking = "method.damping", "method.retrieve.0.damping", "chunking.variant"
+    for ours, theirs, names in (
+        ({shallow: 0.5, deep: 0.5, "method.title": "mine"}, {shallow: 0.1, deep: 0.1},
+         ["damping: 0.5, not 0.1"]),
+        ({deep: 0.5}, {deep: 0.1}, ["retrieve.0.damping: 0.5, not 0.1"]),
         ({}, {"build.graph": "kg"}, ["build.graph: –, not kg"]),
-        ({CHUNKING: "presplit"}, {CHUNKING: "auto"}, []),
-        ({CHUNKING: "presplit"}, {CHUNKING: "token"}, ["chunking.variant: presplit, not token"]),
-    ],
-)  # fmt: skip
-def test_settings_of_steps_are_named_only_if_no_parameter_differs(
-    ours: dict[str, object], theirs: dict[str, object], names: list[str]
-) -> None:
-    assert list(map(str, different_settings(ours, theirs))) == names
+        ({chunking: "presplit"}, {chunking: "auto"}, []),
+        ({chunking: "presplit"}, {chunking: "token"}, ["chunking.variant: presplit, not token"]),
+    ):  # fmt: skip
+        assert list(map(str, different_settings(ours, theirs))) == names
