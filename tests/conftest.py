@@ -1,4 +1,4 @@
-"""What tests of several folders share; its being here puts this folder on the import path."""
+"""Fixtures for several folders. This file puts the folder on the import path."""
 
 import copy
 import gc
@@ -33,13 +33,13 @@ OURS = [*sources._own, project_folder("configs").resolve()]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort tests of models and slow ones first: no worker is left alone with one at the end."""
+    """Sort tests of models and slow tests first, so that none is left for the end."""
     items.sort(key=lambda one: (not _loads_models(one.path), not one.get_closest_marker("slow")))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Files that load a packaged model go to one worker: torch and spaCy are imported once."""
+    """Let one worker run all files with packaged models, so that torch is imported once."""
     from xdist.scheduler import LoadFileScheduling
 
     class ModelsTogether(LoadFileScheduling):
@@ -59,7 +59,7 @@ def _loads_models(file: Path) -> bool:
 def _folders(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """What a test lets choices and packages be found in, and the packages, are gone after it."""
+    """Remove the folders of choices and the packages that a test has added."""
     monkeypatch.setattr(sources, "_own", list(sources._own) if tested.PLUGIN else [])
     monkeypatch.setattr(sys, "path", list(sys.path))
     before = set(sys.modules)
@@ -72,10 +72,9 @@ def _folders(
 
 @pytest.fixture(autouse=True, scope="session")
 def _compositions() -> Iterator[None]:
-    """What Hydra composes of our own choices it composes once; commands do not come here."""
+    """Let Hydra compose each combination of our own choices only once; callers copy it."""
     by_hydra, read = compose.composition, compose.settings_of
-    remembered = cache(by_hydra)  # its callers copy what they change
-    settings: dict[int, Any] = {}
+    remembered, settings = cache(by_hydra), dict[int, Any]()
 
     def composition(words: Sequence[str] = (), name: str = compose.PRIMARY) -> DictConfig:
         if sources.folders() != OURS or any(".yaml" in word for word in words):
@@ -111,10 +110,7 @@ def models_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def open_registries(monkeypatch):
-    """Registries that take new operators and builders, and are put back after the test.
-
-    The built-in ones are loaded before, or the first to import them would lose them afterwards.
-    """
+    """Registries with the built-in items, from which new items are removed after the test."""
     load_plugins()
     for registry in (operators, builders):
         registry.all()

@@ -20,33 +20,31 @@ def strict(replies: object = None) -> Scripted:
 def strictly(chat: Chat) -> str:
     system, text = chat[0].content, last_user_message(chat)
     prompts.append(text)
+    golds = re.findall(r"(?m)^Reference answer: (.*)$", text)
     if '"offered"' in system:
         parts = text.partition("Text:\n")[2].split(",")
-        return json.dumps({"offered": [part.strip(" .") for part in parts]})
-    if '"agrees"' in system:
-        golds, message = (
-            re.findall(r"(?m)^- (.*)$", part.lower()) for part in text.split("Answer:\n")
-        )
-        return json.dumps({"agrees": bool(set(message) & set(golds))})
-    if '"statements": ["' in system:
+        reply: dict[str, object] = {"offered": [part.strip(" .") for part in parts]}
+    elif '"agrees"' in system:
+        parts = text.lower().split("answer:\n")
+        wanted, said = (re.findall(r"(?m)^- (.*)$", part) for part in parts)
+        reply = {"agrees": not {*wanted}.isdisjoint(said)}
+    elif '"statements": ["' in system:
         answer = text.partition("Answer:\n")[2]
-        return json.dumps({"statements": [part.strip() for part in answer.split(".") if part]})
-    if '"verdicts": [{"number"' in system:
+        reply = {"statements": [part.strip() for part in answer.split(".") if part]}
+    elif '"verdicts": [{"number"' in system:
         context, _, statements = text.partition("Statements:")
-        result = re.findall(r"(?m)^(\d+)\. (.*)$", statements)
-        return json.dumps(
-            {"verdicts": [{"number": int(n), "supported": s in context} for n, s in result]}
-        )
-    if '"evasive"' in system:
-        return json.dumps({"questions": ["Who is it?"] * 3, "evasive": False})
-    if '"found"' in system:
-        gold = re.findall(r"(?m)^Reference answer: (.*)$", text)[0]
-        return json.dumps({"statements": [{"text": gold, "found": gold in text.split(gold)[0]}]})
-    if '"useful"' in system:
-        gold = re.findall(r"(?m)^Reference answer: (.*)$", text)[0]
+        numbered = re.findall(r"(?m)^(\d+)\. (.*)$", statements)
+        reply = {"verdicts": [{"number": int(n), "supported": s in context} for n, s in numbered]}
+    elif '"evasive"' in system:
+        reply = {"questions": ["Who is it?"] * 3, "evasive": False}
+    elif '"found"' in system:
+        found = golds[0] in text.split(golds[0])[0]
+        reply = {"statements": [{"text": golds[0], "found": found}]}
+    else:
+        assert '"useful"' in system, f"no verdict on {text[:200]!r}"
         pieces = re.split(r"(?m)^\[\d+\] ", text)[1:]
-        return json.dumps({"useful": [row for row, p in enumerate(pieces, 1) if gold in p]})
-    raise AssertionError(f"no verdict on {text[:200]!r}")
+        reply = {"useful": [row for row, one in enumerate(pieces, 1) if golds[0] in one]}
+    return json.dumps(reply)
 
 
 def takes_longer(replies: object = None) -> Scripted:

@@ -62,7 +62,5 @@ def test_added_document_costs_only_its_own_calls(
     first = gb.dataset("toy")
     whole = run(first, tmp_path, method, **settings)
     more = run(replace(first, documents=(*first.documents, NEW)), tmp_path, method, **settings)
-    assert more["prompts"] == n_prompts
-    assert more["read"] <= 1
-    assert 0 < more["embedded"] <= 4 + 1
+    assert more["prompts"] == n_prompts and more["read"] <= 1 and 0 < more["embedded"] <= 4 + 1
     assert all(whole[what] > 4 * n for what, n in more.items() if n)

@@ -5,6 +5,7 @@ import re
 import tomllib
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -20,22 +21,14 @@ ROOT = Path(__file__).resolve().parent.parent
 WITHOUT_A_PAPER = {"entitypassage", "example_new_method", "oracle"}
 
 
-def test_the_generated_pages_are_up_to_date() -> None:
-    stale = [
-        str(path.relative_to(ROOT))
-        for path, text in write_docs.pages().items()
-        if path.read_text(encoding="utf-8") != text
-    ]
-    assert not stale, f"run python scripts/write_docs.py: {', '.join(stale)}"
+@pytest.mark.parametrize("script", [write_docs, write_results])
+def test_the_pages_are_up_to_date(script: Any) -> None:
+    pages = script.pages().items()
+    stale = [path.name for path, text in pages if path.read_text(encoding="utf-8") != text]
+    assert not stale, f"run python {script.__file__}"
 
 
-def test_the_pages_of_results_have_the_figures_of_their_files() -> None:
-    stale = [
-        str(path.relative_to(ROOT))
-        for path, text in write_results.pages().items()
-        if path.read_text(encoding="utf-8") != text
-    ]
-    assert not stale, f"run python scripts/write_results.py: {', '.join(stale)}"
+def test_the_numbers_in_prose_are_those_of_their_methods() -> None:
     assert write_results.parted() == []
     page = "`bm25` and `vanilla` have recall@5 0.509 and 0.625.\n\nLinearRAG has 0.625.\n"
     assert [figure for figure, _ in write_results.unsupported(page)] == ["0.625"]

@@ -44,7 +44,6 @@ def test_all_problems_are_in_one_message(home: Path) -> None:
     [
         (lambda: gb.method("hipporag", dampng=0.1, limmit=3), "(?s)'damping'.*'limit'"),
         (lambda: gb.method("hiporag"), "hipporag"),
-        (lambda: gb.dataset("tyo"), "'tyo'"),
         (lambda: gb.method("bm25").run("tyo"), "'tyo'"),
         (lambda: gb.method("bm25", limit=0).run("toy"), "limit=0"),
         (lambda: gb.method("bm25", llm="scrpted").ask("Who?", "toy"), "scrpted"),

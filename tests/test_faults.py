@@ -79,33 +79,28 @@ def towns(undisturbed: Towns, home: Path) -> Towns:
 # ---- kill -9
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        Fault("rename", 1),  # before an artifact has its name
-        Fault("append", 8, no_locks=AVAILABLE),  # in the middle of a row of the journal
-        Fault("replace", 3),  # before the records are put in order
-    ],
-    ids=lambda fault: fault.where,
-)
-def test_killed_run_resumes_to_the_same_bytes(towns: Towns, fault: Fault) -> None:
+def test_killed_run_resumes_to_the_same_bytes(towns: Towns) -> None:
+    """Kill before an artifact is named, in a row of the journal, before the records are sorted."""
     url = towns.fake.scenario(reads=True)
-    assert start(towns.words(url), towns.home, fault).ended().code == -9
+    faults = Fault("rename", 1), Fault("append", 8, no_locks=AVAILABLE), Fault("replace", 3)
+    for fault in faults:
+        assert start(towns.words(url), towns.home, fault).ended().code == -9, fault
     towns.finish(url)
     assert towns.answered(url).total() == N_CALLS
 
 
-@pytest.mark.parametrize("n_calls", [5, 15], ids=["building", "answering"])
-def test_kill_repeats_only_calls_in_flight(towns: Towns, n_calls: int) -> None:
+def test_kill_repeats_only_calls_in_flight(towns: Towns) -> None:
+    """The run is killed while it builds, and again while it answers."""
     url = towns.fake.scenario(reads=True, latency=0.05)
-    process = start(towns.words(url), towns.home)
-    wait_for_calls(towns.fake, url, n_calls, process)
-    assert process.alive
-    process.killed()
+    for n_calls in (5, 15):
+        process = start(towns.words(url), towns.home)
+        wait_for_calls(towns.fake, url, n_calls, process)
+        assert process.alive
+        process.killed()
     towns.finish(url)
     answered = towns.answered(url)
     assert len(answered) == N_CALLS
-    assert answered.total() <= N_CALLS + CONCURRENCY
+    assert answered.total() <= N_CALLS + 2 * CONCURRENCY
 
 
 # ---- two processes, shards and budgets
@@ -135,10 +130,8 @@ def test_shards_equal_one_process(towns: Towns) -> None:
 
 
 def test_budget_stops_the_run_and_a_larger_one_resumes_it(towns: Towns) -> None:
-    url = towns.fake.scenario(reads=True)
-    assert "budget.tokens=5000" in run_error(
-        *towns.words(url, "budget.tokens=5000")[1:], exit_code=1
-    )
+    url, limit = towns.fake.scenario(reads=True), "budget.tokens=5000"
+    assert limit in run_error(*towns.words(url, limit)[1:], exit_code=1)
     assert 0 < towns.fake.stats(url).tokens <= 5000
     towns.finish(url, "budget.tokens=90000")
     assert towns.answered(url).total() == N_CALLS
@@ -147,12 +140,11 @@ def test_budget_stops_the_run_and_a_larger_one_resumes_it(towns: Towns) -> None:
 # ---- a server that fails
 
 
-@pytest.mark.parametrize("fault", ["429", "timeout", "cut"])
-def test_server_faults_change_no_result(towns: Towns, fault: str) -> None:
-    scenario = {"timeout": 0.1, "retry_after": 0.01, "shares": {fault: 0.3}}
-    url = towns.fake.scenario(reads=True, **scenario)
+def test_server_faults_change_no_result(towns: Towns) -> None:
+    shares = dict.fromkeys(("429", "timeout", "cut"), 0.15)
+    url = towns.fake.scenario(reads=True, timeout=0.1, retry_after=0.01, shares=shares)
     towns.finish(url)
-    assert towns.fake.stats(url).faults[fault] > 0
+    assert shares.keys() <= (+towns.fake.stats(url).faults).keys()
     assert towns.answered(url).total() == N_CALLS
 
 
@@ -235,19 +227,15 @@ def test_changed_artifact_is_found_by_verify(home: Path) -> None:
 # ---- hostile archives and files
 
 
-def packed(path: Path, info: tarfile.TarInfo, text: bytes = b"x") -> Path:
-    with tarfile.open(path, "w:gz") as archive:
-        info.size = len(text) if info.isreg() else 0
-        archive.addfile(info, io.BytesIO(text))
-    return path
-
-
 @pytest.mark.parametrize("name", ["../../evil/a/b", "toy/graph/0123/x", "x", "a link"])
 def test_archive_with_an_unsafe_path_or_link_is_refused(home: Path, name: str) -> None:
-    info = tarfile.TarInfo("toy/graph/0123/recipe.json" if name == "a link" else name)
+    info, file = tarfile.TarInfo(name), home / "a.tar.gz"
     if name == "a link":
+        info = tarfile.TarInfo("toy/graph/0123/recipe.json")
         info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
-    file = packed(home / "a.tar.gz", info)
+    with tarfile.open(file, "w:gz") as archive:
+        info.size = int(info.isreg())
+        archive.addfile(info, io.BytesIO(b"x"))
     with pytest.raises(UserError, match=re.escape(str(file))):
         import_artifacts(file, home / "theirs" / "artifacts")
     assert [path.name for path in home.rglob("*") if path.is_file()] == ["a.tar.gz"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.errors import UserError
-from graphrag_bench.evaluation import metrics
+from graphrag_bench.evaluation import metrics, retrieval
 from graphrag_bench.evaluation.answers import (
     Containment,
     Matching,
@@ -26,22 +26,6 @@ from graphrag_bench.evaluation.answers import (
     recall,
     recall_concat,
     str_scores,
-)
-from graphrag_bench.evaluation.metrics import (
-    ANSWER_METRICS,
-    AnsweredQuestion,
-    Metric,
-    check_metrics,
-    metric_values,
-)
-from graphrag_bench.evaluation.retrieval import (
-    ContextItem,
-    answer_within,
-    evidence_cut,
-    evidence_recall,
-    ndcg,
-    reciprocal_rank,
-    spans_within,
 )
 from graphrag_bench.text import words
 
@@ -124,9 +108,9 @@ def test_spaces_in_scripts_without_spaces_change_no_metric() -> None:
         for matching in MATCHINGS[:2]:
             for mine, theirs in ((answer, gold), (gold, answer)):
                 assert {metric(mine, [theirs], matching) for metric in BY_ANSWER} == {1.0}, answer
-        text = [ContextItem("chunk", "a", 10, f"... {answer}。")]
-        assert spans_within(text, [gold], UNICODE) == 1.0, answer
-        assert answer_within(text, [(gold,)], UNICODE) == 1.0, answer
+        text = [retrieval.ContextItem("chunk", "a", 10, f"... {answer}。")]
+        assert retrieval.spans_within(text, [gold], UNICODE) == 1.0, answer
+        assert retrieval.answer_within(text, [(gold,)], UNICODE) == 1.0, answer
 
 
 @settings(max_examples=100)
@@ -142,12 +126,14 @@ def test_normalisation_is_idempotent_and_the_gold_is_right(text: str, matching: 
 
 
 def values(name: str, answer: str, gold: Gold) -> dict[str, float]:
-    return metric_values([name], AnsweredQuestion("Which?", answer, gold, Matching()))
+    return metrics.metric_values(
+        [name], metrics.AnsweredQuestion("Which?", answer, gold, Matching())
+    )
 
 
 def test_the_gold_answer_scores_1_and_an_empty_answer_0() -> None:
     """A text of one word has no bigram; METEOR has a penalty for its one chunk."""
-    for name in ANSWER_METRICS:
+    for name in metrics.ANSWER_METRICS:
         assert values(name, "Norvik", Gold()) == {}
         long = "Ada Marsh left Lund"
         for text in (long,) if name[-1] == "2" or name == "meteor" else (long, "The", "$"):
@@ -167,15 +153,17 @@ def test_an_unknown_metric_and_one_without_its_package_are_refused(
     monkeypatch.setattr(metrics, "find_spec", lambda name: None)
     for name, named in (("rouge", "rouge_"), ("meteor", "nltk")):
         with pytest.raises(UserError, match=named):
-            check_metrics(["f1", name], "a card")
-    check_metrics(["meteor"], "a card", installed=False)
-    check_metrics(["f1", "strrec", "multiple_choice"], "a card")
+            metrics.check_metrics(["f1", name], "a card")
+    metrics.check_metrics(["meteor"], "a card", installed=False)
+    metrics.check_metrics(["f1", "strrec", "multiple_choice"], "a card")
 
 
 def test_a_plug_in_may_add_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
-    shout = Metric("shout", "answer", "", values=lambda one: {"shout": float(one.answer.isupper())})
-    monkeypatch.setitem(ANSWER_METRICS, "shout", shout)
-    check_metrics(["shout"], "evaluation.metrics")
+    shout = metrics.Metric(
+        "shout", "answer", "", values=lambda one: {"shout": float(one.answer.isupper())}
+    )
+    monkeypatch.setitem(metrics.ANSWER_METRICS, "shout", shout)
+    metrics.check_metrics(["shout"], "evaluation.metrics")
     assert "shout" in metrics.metric_names(["answer"])
     assert values("shout", "LUND", Gold(("Lund",))) == {"shout": 1.0}
 
@@ -208,18 +196,21 @@ def test_sub_answers_and_words() -> None:
 def test_the_share_of_answers_in_the_context() -> None:
     """Any context may contain yes or no by chance."""
     texts = ("Ada Marsh left.", "It was 1914, no?", None)
-    items = [ContextItem("chunk", "a", 10, text) for text in texts]
+    items = [retrieval.ContextItem("chunk", "a", 10, text) for text in texts]
     for wanted, share in (
         ([("Ada Marsh", "Marsh")], 1.0), (PARTS, 2 / 3), ([("arsh",)], 0.0), ([("left it",)], 0.0),
         ([("No", "the")], None), ([("no",), ("Lund",)], 0.0),
     ):  # fmt: skip
-        assert answer_within(items, wanted, Matching()) == (share and pytest.approx(share)), wanted
+        assert retrieval.answer_within(items, wanted, Matching()) == (
+            share and pytest.approx(share)
+        ), wanted
 
 
 @pytest.mark.parametrize(
-    "score", [lambda: evidence_recall(["a"], [], 5), lambda: evidence_cut(["a"], ["b"], []),
-              lambda: reciprocal_rank(["a"], []), lambda: ndcg(["a"], {}, k=5),
-              lambda: spans_within([], [], Matching())],
+    "score", [lambda: retrieval.evidence_recall(["a"], [], 5),
+              lambda: retrieval.evidence_cut(["a"], ["b"], []),
+              lambda: retrieval.reciprocal_rank(["a"], []), lambda: retrieval.ndcg(["a"], {}, k=5),
+              lambda: retrieval.spans_within([], [], Matching())],
 )  # fmt: skip
 def test_a_question_without_gold_evidence_has_no_score(score: Callable[[], float]) -> None:
     with pytest.raises(ValueError, match="without gold"):

@@ -8,29 +8,23 @@ import numpy as np
 import pytest
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.judging.pairs import (
-    CRITERIA,
-    PROTOCOLS,
-    TIE,
-    AnswerPairs,
-    HeadToHead,
-    head_to_head,
-    select_protocol,
-)
+from graphrag_bench.judging import pairs
 from graphrag_bench.judging.tables import StoredVerdicts, audit_table, judged_table, match_table
 from graphrag_bench.llm.structured import json_format
 from graphrag_bench.run.folder import write_rows
 
 NAN = float("nan")
-NOTHING = head_to_head([[NAN, NAN], [1, NAN]])
+NOTHING = pairs.head_to_head([[NAN, NAN], [1, NAN]])
 
 
-def compared(*answers: tuple[str, str]) -> AnswerPairs:
+def compared(*answers: tuple[str, str]) -> pairs.AnswerPairs:
     """Runs a and b with these pairs of answers."""
     by_run = {key: {f"q{n}": pair[side] for n, pair in enumerate(answers)}
               for side, key in enumerate("ab")}  # fmt: skip
     run: Any = SimpleNamespace(scopes={})
-    return AnswerPairs((run,), dict.fromkeys(by_run["a"], "Why?"), by_run, {"a": "A", "b": "B"})
+    return pairs.AnswerPairs(
+        (run,), dict.fromkeys(by_run["a"], "Why?"), by_run, {"a": "A", "b": "B"}
+    )
 
 
 def verdicts(**winners: tuple[str, str]) -> list[dict[str, Any]]:
@@ -45,7 +39,7 @@ def verdicts(**winners: tuple[str, str]) -> list[dict[str, Any]]:
 
 def test_equal_and_empty_answers_need_no_judge() -> None:
     for a, b, winner in (
-        ("Ada  Marsh.", "ada marsh", TIE), ("", " ", TIE), ("", "Ada Marsh", "b"),
+        ("Ada  Marsh.", "ada marsh", pairs.TIE), ("", " ", pairs.TIE), ("", "Ada Marsh", "b"),
         ("Ada Marsh", "\n", "a"), ("-5", "5", None), ("Ada Marsh", "Ada M.", None),
     ):  # fmt: skip
         assert [duel.winner for duel in compared((a, b)).duels()] == [winner, winner], (a, b)
@@ -53,24 +47,24 @@ def test_equal_and_empty_answers_need_no_judge() -> None:
 
 def test_equal_answers_count_half() -> None:
     """One pair is equal, one flips, one is won: (0.5 + 0.5 + 1) / 3, 1 / 2, 3 / 4."""
-    rates = head_to_head([[0.5, 1, 1], [0.5, 0, 1]])
+    rates = pairs.head_to_head([[0.5, 1, 1], [0.5, 0, 1]])
     assert (rates.n, rates.wins, rates.ties, rates.losses) == (3, 1, 2, 0)
     means = [one and one.mean for one in (rates.rate, rates.flips, rates.first)]
     assert means == [pytest.approx(2 / 3), 0.5, 0.75]
-    assert head_to_head([[0.5], [0.5]]).flips is None
+    assert pairs.head_to_head([[0.5], [0.5]]).flips is None
 
 
 def test_win_rates_need_both_orders() -> None:
     """B wins q1 in one order, with the longer answer; q2 lacks a row."""
-    pairs = compared(("same", "same"), ("x", "yes, it is"), ("x", "y"))
-    rows = verdicts(q0=(TIE, TIE), q1=("a", "b"), q2=("a", "a"))[:-1]
-    (rates,) = pairs.win_rates(rows, ["overall"])
+    both = compared(("same", "same"), ("x", "yes, it is"), ("x", "y"))
+    rows = verdicts(q0=(pairs.TIE, pairs.TIE), q1=("a", "b"), q2=("a", "a"))[:-1]
+    (rates,) = both.win_rates(rows, ["overall"])
     assert (rates.names, rates.n, rates.missing) == (("A", "B", "overall"), 2, 1)
     assert rates.rate and rates.longer and (rates.rate.mean, rates.longer.mean) == (0.5, 0.5)
 
 
 def test_stored_ties_and_protocols(tmp_path: Path) -> None:
-    rows = verdicts(q0=(TIE, TIE), q1=("a", "a"))
+    rows = verdicts(q0=(pairs.TIE, pairs.TIE), q1=("a", "a"))
     rows += [row | {"protocol": "house"} for row in verdicts(q1=("b", "b"))]
     write_rows(tmp_path / "comparisons" / "x" / "verdicts.jsonl", rows)
     stored = StoredVerdicts(tmp_path)
@@ -83,10 +77,10 @@ def test_stored_ties_and_protocols(tmp_path: Path) -> None:
     ("name", "first", "last"), [("house", "reason", "winner"), ("paper", "winner", "explanation")]
 )
 def test_prompts_and_replies_of_the_protocols(name: str, first: str, last: str) -> None:
-    protocol = PROTOCOLS[name]
-    shown = {"criteria": CRITERIA, "question": "Why?", "first": "x", "second": "y"}
+    protocol = pairs.PROTOCOLS[name]
+    shown = {"criteria": pairs.CRITERIA, "question": "Why?", "first": "x", "second": "y"}
     text = "".join(message.content for message in protocol.prompt.render(shown)).lower()
-    assert all(f"- {criterion}: " in text for criterion in CRITERIA)
+    assert all(f"- {criterion}: " in text for criterion in pairs.CRITERIA)
     assert ("length" in text) == (name == "house")
     assert text.index(f'"{first}"') < text.index(f'"{last}"')
     assert list(json_format(protocol.choice, "compare").schema["properties"]) == [first, last]
@@ -97,16 +91,16 @@ def test_prompts_and_replies_of_the_protocols(name: str, first: str, last: str) 
 def test_the_protocol_follows_the_regime_of_the_runs() -> None:
     for regimes, protocol in ((("published",) * 2, "paper"), (("house", "published"), "house")):
         runs: list[Any] = [SimpleNamespace(metrics={"regime": one}) for one in regimes]
-        assert select_protocol(runs).name == protocol
-        assert select_protocol(runs, "paper").name == "paper"
+        assert pairs.select_protocol(runs).name == protocol
+        assert pairs.select_protocol(runs, "paper").name == "paper"
     with pytest.raises(UserError, match="papers"):
-        select_protocol(runs, "papers")
+        pairs.select_protocol(runs, "papers")
 
 
 def test_four_questions_by_hand() -> None:
     shown_first, shown_second = [1, 1, 0, 1, NAN], [1, 0, 0, 1, 1]
     longer, scopes = np.array([1, 1, -1, -1, 1]), ["x", "x", "y", "z", "z"]
-    result = head_to_head([shown_first, shown_second], longer, scopes=scopes)
+    result = pairs.head_to_head([shown_first, shown_second], longer, scopes=scopes)
     assert (result.n, result.missing, result.wins, result.ties, result.losses) == (4, 1, 2, 1, 1)
     rates = (result.rate, result.flips, result.first, result.longer)
     assert [one and one.mean for one in rates] == [0.625, 0.25, 5 / 8, (1 + 0.5 + 1 + 0) / 4]
@@ -120,12 +114,12 @@ def test_questions_of_one_document_count_together_by_hand() -> None:
     and 1 loss: of 16 flips 2 are more and 8 equally extreme, 2 / 16 + 8 / 32.
     """
     scopes = (["x", "x", "y", "z"], None)
-    assert [head_to_head([[1, 1, 1, 0]] * 2, scopes=of).p for of in scopes] == [0.5, 0.375]
+    assert [pairs.head_to_head([[1, 1, 1, 0]] * 2, scopes=of).p for of in scopes] == [0.5, 0.375]
 
 
 def test_flips_and_missing_verdicts_in_tables() -> None:
     """40 wins of A, 20 of B, 20 flips: (40 + 10) / 80."""
-    rates = head_to_head([[1] * 40 + [0] * 20 + [1] * 20, [1] * 40 + [0] * 40])
+    rates = pairs.head_to_head([[1] * 40 + [0] * 20 + [1] * 20, [1] * 40 + [0] * 40])
     row, nothing = match_table("", [rates, NOTHING]).rows
     assert (row[3:8], row[8][:6]) == (("80", "0", "40", "20", "20"), "62.5 [")
     assert nothing[3:] == ("0", "2", "0", "0", "0", "–", "–")
@@ -133,9 +127,9 @@ def test_flips_and_missing_verdicts_in_tables() -> None:
     assert row[3].startswith("25.0 [") and {*nothing[3:]} == {"–"}
 
 
-def won(n: int, *scopes: str) -> HeadToHead:
+def won(n: int, *scopes: str) -> pairs.HeadToHead:
     """Questions that A wins in both orders."""
-    return head_to_head([[1] * n] * 2, scopes=scopes or None)
+    return pairs.head_to_head([[1] * n] * 2, scopes=scopes or None)
 
 
 def test_p_is_corrected_over_pairs_with_verdicts_and_over_scopes() -> None:

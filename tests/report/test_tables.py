@@ -7,16 +7,10 @@ from typing import Any
 import pytest
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.report import tables
 from graphrag_bench.report.comparisons import Comparison, ScoredRun, comparisons
 from graphrag_bench.report.rendering import MISSING, Table
 from graphrag_bench.report.rows import best_run, in_table_order, selection_mark
-from graphrag_bench.report.tables import (
-    checked_columns,
-    headline_table,
-    main_metric,
-    run_table,
-    select_tables,
-)
 
 MEAN = {"mean": 0.25, "low": 0.0, "high": 0.5, "n": 4}
 
@@ -76,10 +70,10 @@ def test_titles_have_the_settings_that_differ() -> None:
 
 def test_the_caption_has_the_budgets_and_rows_are_grouped_by_budget() -> None:
     budgeted = with_context("B", 1.0, budget_context=2400)
-    table = run_table([with_context("A", 1.0), budgeted, with_context("C", 1.0)])
+    table = tables.run_table([with_context("A", 1.0), budgeted, with_context("C", 1.0)])
     assert "native, 2,400 tokens for all" in table.caption
     assert [row[0] for row in table.rows] == ["A", "C", "B"]
-    mixed = run_table([run("A"), run("B", regime="published")])
+    mixed = tables.run_table([run("A"), run("B", regime="published")])
     assert mixed.caption == "toy (regime: house, published; limit: all)"
     assert cells(mixed, "regime") == ["house", "published"]
 
@@ -97,7 +91,7 @@ def test_a_column_is_shown_if_any_run_has_a_value() -> None:
         (run(), run(answers_cut=0.0), {"answers cut": None, "context": None}),
     ]  # fmt: skip
     for one, other, columns in of_run:
-        table = run_table([one, {**other, "title": "other"}])
+        table = tables.run_table([one, {**other, "title": "other"}])
         for head, wanted in columns.items():
             assert (cells(table, head) if head in table.heads else None) == wanted
 
@@ -123,7 +117,7 @@ def compared(runs: Sequence[Mapping[str, Any]]) -> list[Comparison]:
 
 
 def table(*runs: Mapping[str, Any], **settings: Any) -> Table:
-    return headline_table(runs, compared(runs), **settings)
+    return tables.headline_table(runs, compared(runs), **settings)
 
 
 def test_the_headline_table_has_metric_difference_p_context_and_cost() -> None:
@@ -141,15 +135,15 @@ def test_the_headline_table_has_metric_difference_p_context_and_cost() -> None:
 
 def test_the_main_metric_is_that_of_most_questions() -> None:
     cuts = {f"evidence_recall@{k}": MEAN for k in (2, 10, 3)}
-    found = [main_metric([of_six("A", metrics=of)]) for of in ({"accuracy": MEAN}, cuts, {})]
+    found = [tables.main_metric([of_six("A", metrics=of)]) for of in ({"accuracy": MEAN}, cuts, {})]
     assert found == ["accuracy", "evidence_recall@10", "accuracy"]
-    assert main_metric([of_six("A")], "f1") == "f1"
+    assert tables.main_metric([of_six("A")], "f1") == "f1"
     recall = {"mean": 0.939, "low": 0.9, "high": 0.97, "n": 60}
     sizes = {"n": 70, "selected": 70, "answered": 5}
     part = of_six("Part", metrics={"accuracy": MEAN, "evidence_recall@5": recall}, **sizes)
     assert cells(table(part), "evidence_recall@5 [95 %]") == ["0.939 [0.90, 0.97] (60 of 70)"]
     whole = of_six("Whole", metrics={"accuracy": {**MEAN, "n": 70}}, **sizes)
-    assert main_metric([part, whole]) == "accuracy"
+    assert tables.main_metric([part, whole]) == "accuracy"
     shown = cells(table(part, whole, metric="accuracy"), "accuracy [95 %]")
     assert shown == ["0.250 (4 of 70)", "0.250 [0.00, 0.50]"]
 
@@ -163,13 +157,13 @@ def test_failed_questions_have_a_column_a_mark_and_a_warning() -> None:
 
 def test_all_columns_gives_every_table() -> None:
     runs = [of_six("Vanilla"), of_six("Better", [1.0] * 6)]
-    main, differences, costs = select_tables(runs, compared(runs), columns="all")
+    main, differences, costs = tables.select_tables(runs, compared(runs), columns="all")
     assert "evidence@5 [95 %]" in main.heads and len(differences.rows) == 2
     assert costs.rows[0][:2] == ("Vanilla", "generate.0 x")
     assert "1,200 + 30" in costs.rows[0]
-    assert len(select_tables(runs, compared(runs))) == 1
+    assert len(tables.select_tables(runs, compared(runs))) == 1
     with pytest.raises(UserError, match="'all'"):
-        checked_columns("al")
+        tables.checked_columns("al")
 
 
 METRIC = "evidence_recall@5"

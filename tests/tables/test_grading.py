@@ -8,33 +8,27 @@ from test_paper_runs import stub
 
 from graphrag_bench.papers.names import PrintedSetting
 from graphrag_bench.papers.printed import PrintedSize, Recipe, load_table, printed_sizes
-from graphrag_bench.tables.grading import (
-    Grade,
-    RunConditions,
-    different_settings,
-    grade,
-    settings_of_words,
-)
+from graphrag_bench.tables import grading
 
 TABLE5 = load_table("zhou2025/table5")
 (CELL,) = [c for c in TABLE5.cells
            if (c.dataset, c.method, c.metric) == ("PopQA", "HippoRAG", "Accuracy")]  # fmt: skip
 SIZES = {"documents": 33_595, "tokens": 2_630_554}
 THEIRS = Recipe(TABLE5, CELL)
-SETTINGS = settings_of_words(THEIRS.words or (), "popqa")
+SETTINGS = grading.settings_of_words(THEIRS.words or (), "popqa")
 
 
-def fields(graded: Grade) -> list[str]:
+def fields(graded: grading.Grade) -> list[str]:
     return [one.field for one in graded.mismatches]
 
 
-def ours(**changes: Any) -> RunConditions:
+def ours(**changes: Any) -> grading.RunConditions:
     """A run like the paper's except for these conditions and fields of metrics."""
     fields = {"card": "popqa", "sizes": SIZES, "settings": SETTINGS, "papers_prompts": True}
     fields |= {name: changes.pop(name) for name in (*fields, "verified") if name in changes}
     metrics = {"dataset": "popqa", "n": 1172, "llm": "Meta-Llama-3-8B-Instruct:ab12",
                "embedder": "sentence-transformers:BAAI/bge-m3@1"}  # fmt: skip
-    return RunConditions(stub("hipporag", **(metrics | changes)), **fields)
+    return grading.RunConditions(stub("hipporag", **(metrics | changes)), **fields)
 
 
 def theirs(place: dict[str, Any] | None = None, **paper: Any) -> Recipe:
@@ -89,18 +83,20 @@ def test_grades_by_the_field_that_differs(
     letter: str, field: str | None, change: dict[str, object], recipe: Recipe
 ) -> None:
     """2 % of 33,595 documents: 671.9; of 2,630,554 tokens: 52,611.08; of 1,172 questions: 23.44."""
-    graded = grade(ours(**change), recipe)
+    graded = grading.grade(ours(**change), recipe)
     named = [one.field for one in graded.major] if letter == "C" else fields(graded)
     assert (graded.letter, named) == (letter, [field] if field else [])
 
 
 def test_the_sentence_has_both_values_with_major_mismatches_first() -> None:
-    graded = grade(ours(embedder="hashing:256", n=9), THEIRS, "judge", "house")
+    graded = grading.grade(ours(embedder="hashing:256", n=9), THEIRS, "judge", "house")
     assert fields(graded) == ["questions", "judge", "protocol of the judge", "embedder"]
     ends = graded.sentence.split("; ")[0], str(graded.mismatches[-1])
     assert ends == ("questions: 9, not 1,172", "embedder: hashing:256, not BGE-M3")
     unsaid = theirs({"questions": None}, embedder=None)
-    graded = grade(ours(), replace(unsaid, table=replace(unsaid.table, paper_name="pathrag")))
+    graded = grading.grade(
+        ours(), replace(unsaid, table=replace(unsaid.table, paper_name="pathrag"))
+    )
     assert fields(graded) == ["corpus size", "number of questions", "embedder"]
     assert (graded.letter, {one.theirs for one in graded.mismatches}) == ("B", {""})
 
@@ -110,8 +106,8 @@ def test_counts_are_graded_by_the_size_of_the_corpus() -> None:
     cells = [c for c in table.cells if (c.dataset, c.metric) == ("PopQA", "# of Tokens")]
     (counted,) = [Recipe(table, cell) for cell in cells]
     for same in ({"limit": 1, "n": 1, "llm": ""}, {"settings": {**SETTINGS, "regime": "house"}}):
-        assert grade(ours(**same), counted).letter == "A"
-    part = grade(ours(sizes={**SIZES, "documents": 9}), counted)
+        assert grading.grade(ours(**same), counted).letter == "A"
+    part = grading.grade(ours(sizes={**SIZES, "documents": 9}), counted)
     assert (part.letter, fields(part)) == ("C", ["documents"])
 
 
@@ -140,4 +136,4 @@ def test_settings_of_steps_are_named_only_if_no_parameter_differs() -> None:
         ({chunking: "presplit"}, {chunking: "auto"}, []),
         ({chunking: "presplit"}, {chunking: "token"}, ["chunking.variant: presplit, not token"]),
     ):  # fmt: skip
-        assert list(map(str, different_settings(ours, theirs))) == names
+        assert list(map(str, grading.different_settings(ours, theirs))) == names
