@@ -31,8 +31,7 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import ChunkScores, FloatArray, IntArray, Node, Ranked
-from operators.chunk.ppr import ppr as chunk_ppr
-from operators.node.ppr import ppr as node_ppr
+from operators.pagerank import chunk_ppr, node_ppr
 
 Question = tuple[Callable[[], Ranked[Any]], Callable[[], FloatArray]]
 """Functions that compute our ranking, and the exact scores of all candidates."""

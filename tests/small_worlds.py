@@ -63,7 +63,7 @@ from methods.gfmrag.gnn_scorers import EntityScorer, GnnWeights, NetworkShape, e
 from methods.gfmrag.gnn_training import initialise
 from methods.hoprag.hop_graph import PseudoQuestions
 from methods.linearrag.activation import TriGraph
-from operators.answer.map_reduce import Points
+from operators.answer.generation import Points
 
 
 class Obliging(ChatModel):

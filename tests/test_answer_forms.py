@@ -27,8 +27,7 @@ from graphrag_bench.values import Context, Piece, Question
 from methods.dalk.evidence import stepwise
 from methods.subgraphrag.triples import listed
 from methods.tog.answering import if_enough
-from operators.answer.direct import direct
-from operators.answer.map_reduce import REDUCE, Points, reduce
+from operators.answer.generation import REDUCE, Points, direct, reduce
 
 CONTEXT = Context((Piece("chunk", "c", "Mira Holt was taught by Otto Brandt.", 1.0, 9),))
 TRIPLETS = "methods:subgraphrag/prompts/system/triplets.j2"

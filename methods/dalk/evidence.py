@@ -9,7 +9,7 @@ from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Answer, Context, Piece, Question, Subgraph
-from operators.answer.direct import READER_VARIABLES, answer_of, reader_values
+from operators.answer.generation import READER_VARIABLES, answer_of, reader_values
 
 SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
 STEPS = Prompt("methods:dalk/prompts/steps.j2")

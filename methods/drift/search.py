@@ -16,7 +16,7 @@ from graphrag_bench.llm.structured import ask, ask_each, json_format, or_fallbac
 from graphrag_bench.prompts import Prompt, answer_form
 from graphrag_bench.text import words
 from graphrag_bench.values import Community, Context, Query, Question, Ranked, unique, value
-from operators.answer.map_reduce import Importance, Points
+from operators.answer.generation import Importance, Points
 
 
 @dataclass(frozen=True)

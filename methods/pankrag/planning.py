@@ -48,7 +48,7 @@ from graphrag_bench.values import (
     Ranked,
     best_first,
 )
-from operators.answer.map_reduce import Points
+from operators.answer.generation import Points
 from operators.community.of_graph import rating_fraction, with_report
 
 _ID = r"\d+\s*[-.]\s*\d+"

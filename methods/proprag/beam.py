@@ -27,7 +27,7 @@ from graphrag_bench.values import (
     best_first,
     best_rows,
 )
-from operators.node.ppr import Damping
+from operators.pagerank import Damping
 
 FactPath = tuple[int, ...]
 """A path of facts, as their positions in the array of searched facts."""

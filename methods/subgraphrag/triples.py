@@ -32,7 +32,7 @@ from graphrag_bench.values import (
     best_first,
     best_rows,
 )
-from operators.answer.direct import READER_VARIABLES, answer_of, reader_values
+from operators.answer.generation import READER_VARIABLES, answer_of, reader_values
 
 RowIds = NDArray[np.integer[Any]]
 Means = tuple[Any, Any]

@@ -12,7 +12,7 @@ from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.prompts import ContextBudget, Prompt
 from graphrag_bench.values import Answer, Context, Piece, Question
-from operators.answer.direct import READER_VARIABLES, answer_of, reader_values
+from operators.answer.generation import READER_VARIABLES, answer_of, reader_values
 from operators.context.rows import with_block
 
 ENOUGH = Prompt("methods:tog/prompts/enough.j2")

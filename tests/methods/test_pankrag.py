@@ -31,7 +31,7 @@ from methods.pankrag.planning import (
     rerank_chunks,
     rerank_points,
 )
-from operators.answer.map_reduce import Points
+from operators.answer.generation import Points
 
 ORIGINAL = "Which film won the prize that Ada Marsh founded?"
 

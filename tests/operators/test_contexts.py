@@ -19,7 +19,7 @@ from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.run.record import summary
 from graphrag_bench.run.scoring import context_tokens, question_scores
 from graphrag_bench.values import Context, Path, Piece, Question, Ranked
-from operators.answer.map_reduce import map_points
+from operators.answer.generation import map_points
 from operators.context.rows import (
     chunks_context,
     chunks_fitting,

@@ -6,8 +6,8 @@ from by_hand import alone, check, ranked
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import walk_with_chunks
 from graphrag_bench.values import ChunkScores
-from operators.chunk.ppr import ppr as chunk_ppr
-from operators.node.ppr import ppr
+from operators.pagerank import chunk_ppr
+from operators.pagerank import node_ppr as ppr
 
 A, B, C, D = range(4)
 PATH = Graph.from_arrays([A, B], [B, C], n_nodes=4)

@@ -13,7 +13,7 @@ from graphrag_bench.pipeline.reader_prompts import COMMON, own_answers
 from graphrag_bench.prompts import REFUSAL, FormName, Prompt, answer_form
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.values import Piece, Question
-from operators.answer.direct import reader_values
+from operators.answer.generation import reader_values
 
 IN_SEARCH = {"tog": ["answer.if_enough (retrieve)"], "pankrag": ["answer.direct (retrieve)"]}
 
