@@ -1,8 +1,6 @@
 """The Python interface: editable pipelines, and the same runs as the command line."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from toy_runs import READER, TAGGER, TOY, metrics, run_command
@@ -58,26 +56,23 @@ def test_differing_settings_are_columns_of_the_data_frame() -> None:
     assert len(gb.stored_runs("nowhere")) == 0
 
 
-HEAD = {"op": "chunk.head", "top_k": 1}
+VDB = {"op": "chunk.vdb", "top_k": 10}
 
 
 @pytest.mark.parametrize(
     ("rows", "edits"),
     [
-        (lambda rows: [*rows, HEAD], "+ chunk.head"),
-        (lambda rows: [{**rows[0], "top_k": 1}], "+ chunk.vdb.top_k=1"),
-        (lambda rows: [{"op": "chunk.bm25", "top_k": 2}], "+ chunk.bm25 - chunk.vdb"),
-        (lambda rows: [dict(row) for row in rows], ""),
+        ([VDB, {"op": "chunk.head", "top_k": 1}], " + chunk.head"),
+        ([{**VDB, "top_k": 1}], " + chunk.vdb.top_k=1"),
+        ([{"op": "chunk.bm25", "top_k": 2}], " + chunk.bm25 - chunk.vdb"),
+        ([VDB], ""),
     ],
 )
-def test_edited_steps_change_name_and_role(
-    rows: Callable[[list[Any]], list[Any]], edits: str
-) -> None:
+def test_edited_steps_change_name_and_role(rows: list[dict[str, object]], edits: str) -> None:
     pipeline = gb.method("vanilla", **WEIGHTLESS, top_k=3)
-    pipeline.steps["retrieve"][:] = rows(pipeline.steps["retrieve"])
+    pipeline.steps["retrieve"][:] = rows
     method = pipeline.experiment(gb.dataset("toy"), answer="off").method
-    named = (f"vanilla {edits}".strip(), f"VanillaRAG {edits}".strip())
-    assert (method.name, method.title) == named
+    assert (method.name, method.title) == (f"vanilla{edits}", f"VanillaRAG{edits}")
     assert method.role == ("" if edits else "baseline")
 
 

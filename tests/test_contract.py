@@ -40,29 +40,22 @@ def registered(name: str) -> Operator:
 
 
 def walk(
-    nodes: Ranked[Node],
-    query: Query | None = None,
-    *,
-    graph: Graph,
-    damping: Damping = 0.5,
-    top_k: PositiveInt = 4,
+    nodes: Ranked[Node], query: Query | None = None, *, graph: Graph, damping: Damping = 0.5
 ) -> tuple[Ranked[Chunk], NodeScores]:
     raise NotImplementedError
 
 
 def walks(
-    nodes: Sequence[Ranked[Node]],
-    query: Sequence["Query | None"],
-    *,
-    graph: Graph,
+    nodes: Sequence[Ranked[Node]], query: Sequence["Query | None"], *, graph: Graph,
     damping: Damping = 0.5,
-    top_k: PositiveInt = 4,
-) -> list[tuple[Ranked[Chunk], NodeScores]]:
+) -> list[tuple[Ranked[Chunk], NodeScores]]:  # fmt: skip
     scores = [damping * (1 if one is None else len(one)) for one in query]
-    return [
-        (Ranked[Chunk](rows.ids, rows.scores), NodeScores(np.full(graph.n_nodes, score)))
-        for rows, score in zip(nodes, scores, strict=True)
-    ]
+    scored = [NodeScores(np.full(graph.n_nodes, score)) for score in scores]
+    return list(zip(nodes, scored, strict=True))  # type: ignore[arg-type]
+
+
+def nothing(nodes: Sequence[Ranked[Node]]) -> list[Ranked[Node]]:
+    return []
 
 
 @pytest.mark.parametrize(("function", "batched"), [(walk, False), (walks, True)])
@@ -71,22 +64,19 @@ def test_a_signature_defines_reads_needs_settings_and_writes(function, batched):
     op = registered("chunk.walk")
     assert [(read.slot, read.optional) for read in op.reads] == [("nodes", False), ("query", True)]
     assert op.needs == ("graph",)
-    assert {n: one.default for n, one in op.settings.items()} == {"damping": 0.5, "top_k": 4}
+    assert {n: one.default for n, one in op.settings.items()} == {"damping": 0.5}
     assert (op.writes, op.may_write) == (("chunks", "node_scores"), ())
     assert op.origin.endswith(f":{function.__name__}") and op.code == fingerprint.code(function)
 
 
 def test_a_batched_operator_returns_one_result_per_question():
     operator("chunk.walk", batched=True)(walks)
-    pair, seed = Graph.from_arrays([0], [1]), Ranked[Node](np.array([1]), np.array([1.0]))
+    pair, seed = Graph.from_arrays([0], [1]), Ranked[Node].of({1: 1.0})
     rows = [[seed, None], [seed, Query(("a", "b"))]]
     results = registered("chunk.walk")(rows, graph=pair)
     assert [scores.values.tolist() for _, scores in results] == [[0.5, 0.5], [1.0, 1.0]]
 
-    @operator("chunk.none", batched=True)
-    def nothing(nodes: Sequence[Ranked[Node]]) -> list[Ranked[Node]]:
-        return []
-
+    operator("chunk.none", batched=True)(nothing)
     with pytest.raises(ValueError, match="0 results for 2"):
         registered("chunk.none")([[seed], [seed]])
 
@@ -149,24 +139,21 @@ def test_invalid_signatures_are_refused(
         register(made["function"])
 
 
-@pytest.mark.parametrize(
-    ("kind", "wrong"),
-    [
-        *((PositiveInt, value) for value in ("4", True, 0)),
-        (Literal["pair", "fact"], "pairs"),
-        (Prompt, "methods:vanilla/prompts/anser.j2"),
-    ],
-)
-def test_settings_are_checked_by_type_and_range(kind: Any, wrong: Any):
-    with pytest.raises(UserError, match="'mine'|anser.j2"):
-        Setting("mine", kind, None).check(wrong)
+def test_settings_are_checked_by_type_and_range():
+    for kind, wrong in (
+        (PositiveInt, "4"), (PositiveInt, True), (PositiveInt, 0),
+        (Literal["pair", "fact"], "pairs"), (Prompt, "methods:vanilla/prompts/anser.j2"),
+    ):  # fmt: skip
+        with pytest.raises(UserError, match="'mine'|anser.j2"):
+            Setting("mine", kind, None).check(wrong)
 
 
 def test_settings_are_converted_to_the_type_of_the_function():
-    assert Setting("damping", Damping, 0.5).check(0) == 0.0
-    assert Setting("names", tuple[str, ...], ()).check(["a", "b"]) == ("a", "b")
     name = "methods:vanilla/prompts/answer.j2"
-    assert Setting("prompt", Prompt, REQUIRED).check(name) == Prompt(name)
+    for kind, value, converted in (
+        (Damping, 0, 0.0), (tuple[str, ...], ["a", "b"], ("a", "b")), (Prompt, name, Prompt(name))
+    ):  # fmt: skip
+        assert Setting("mine", kind, REQUIRED).check(value) == converted
 
 
 # ---- names and reloads

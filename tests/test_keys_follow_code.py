@@ -3,7 +3,7 @@
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 
 import pytest
 from toy_runs import TOY
@@ -13,7 +13,6 @@ from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import builders, operators
 from graphrag_bench.fingerprint import ReachedCode
-from graphrag_bench.registry import Registered
 from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
 
@@ -26,21 +25,13 @@ METHODS = ("hipporag2", "hlightrag", "tog")
 N_TRACED = 50
 
 
-def everything() -> dict[str, Registered]:
-    return {item.name: item for item in [*operators.all(), *builders.all()]}
-
-
-def code_of(item: Registered) -> CodeType:
-    own: CodeType = item.function.__code__
-    return own
-
-
-@pytest.fixture(scope="module")
-def executed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """The files that ran on the toy set, each with the operators and builders that ran it."""
+def test_keys_cover_every_module_that_runs(home: Path) -> None:
+    """An edit of a covered module changes the key: tests/test_fingerprint.py."""
     load_plugins()
-    names = {id(code_of(item)): name for name, item in everything().items()}  # hashes are slow
+    functions = {item.name: item.function for item in [*operators.all(), *builders.all()]}
+    names = {id(function.__code__): name for name, function in functions.items()}
     ran_by: dict[str, set[str]] = defaultdict(set)
+    """The files that ran on the toy set, each with the operators and builders that ran it."""
     seen: Counter[int] = Counter()
 
     def note(frame: FrameType, event: str, _: object) -> None:
@@ -54,27 +45,18 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
             above = above.f_back
         ran_by[code.co_filename].add(names[id(above.f_code)])
 
-    home = tmp_path_factory.mktemp("home")
-    words = [*TOY, f"paths.home={home}", "cache.mode=off", "workers=1", "limit=2"]
     for method in METHODS:
-        experiment = Experiment.prepare(compose_settings([*words, f"method={method}"]))
+        words = [*TOY, "cache.mode=off", "workers=1", "limit=2", f"method={method}"]
+        experiment = Experiment.prepare(compose_settings(words))
         sys.settrace(note)
         try:
             execute(experiment)
         finally:
             sys.settrace(None)
-    return {file: ran_by[file] for file in sorted(ran_by) if not file.endswith(APART)}
-
-
-def test_keys_cover_every_module_that_runs(executed: dict[str, set[str]]) -> None:
-    """An edit of a covered module changes the key: tests/test_fingerprint.py."""
-    users = set().union(*executed.values())
-    assert len(executed) > 40 and len(users) > 25
-    covered = {name: ReachedCode(everything()[name].function).modules for name in users}
-    modules = {
-        file: ".".join(Path(file).relative_to(ROOT).with_suffix("").parts) for file in executed
-    }
-    assert not [
-        (name, file) for file, of in executed.items() for name in of
-        if modules[file] not in covered[name]
-    ]  # fmt: skip
+    ran = {file: users for file, users in ran_by.items() if not file.endswith(APART)}
+    users = set().union(*ran.values())
+    assert len(ran) > 40 and len(users) > 25
+    covered = {name: ReachedCode(functions[name]).modules for name in users}
+    modules = {file: ".".join(Path(file).relative_to(ROOT).with_suffix("").parts) for file in ran}
+    pairs = [(name, modules[file]) for file, users in ran.items() for name in users]
+    assert [(name, module) for name, module in pairs if module not in covered[name]] == []

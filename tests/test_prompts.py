@@ -10,13 +10,9 @@ ANSWER = "methods:vanilla/prompts/answer.j2"
 
 @pytest.fixture
 def prompt(tmp_path):
-    """A prompt of this text in a user's folder."""
-
-    def make(text: str) -> Prompt:
-        (tmp_path / "answer.j2").write_text(text, encoding="utf-8")
-        return Prompt(ANSWER, str(tmp_path))
-
-    return make
+    """A function that returns a prompt of this text in a user's folder."""
+    file = tmp_path / "answer.j2"
+    return lambda text: file.write_text(text) and Prompt(ANSWER, str(tmp_path))
 
 
 def test_a_template_has_one_message_or_one_per_block(prompt):
@@ -30,18 +26,15 @@ def test_a_template_has_one_message_or_one_per_block(prompt):
     assert messages == (Message("system", "Be brief."), Message("user", "Ask why"))
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
+def test_errors_of_rendering_name_the_prompt(prompt):
+    for text, named in (
         ("{{ question }}", "answer.j2.*'question'"),
         ("{{ text.__class__.__mro__ }}", "unsafe"),
         ("fine\n{% for piece in pieces %}", "answer.j2', line 2"),
-    ],
-)
-def test_errors_of_rendering_name_the_prompt(prompt, text, named):
-    with pytest.raises(UserError, match=named):
-        assert prompt(text).variables
-        prompt(text).render({"text": "Who?"})
+    ):
+        with pytest.raises(UserError, match=named):
+            assert prompt(text).variables
+            prompt(text).render({"text": "Who?"})
 
 
 def test_texts_are_not_parsed_as_templates(prompt):
@@ -57,15 +50,12 @@ def test_a_file_in_the_folder_replaces_the_packaged_prompt(prompt):
     assert prompt(packaged.text).digest == packaged.digest
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
+def test_unknown_prompts_are_refused():
+    for name, message in (
         ("answer.j2", "'package:path'"),
         ("no_such_package:answer.j2", "no_such_package"),
         ("methods:vanilla/prompts/answr.j2", r"'answer\.j2'"),
         ("methods:nowhere/answer.j2", "methods:nowhere/answer.j2"),
-    ],
-)
-def test_unknown_prompts_are_refused(name, message):
-    with pytest.raises(UserError, match=message):
-        _ = Prompt(name).text
+    ):
+        with pytest.raises(UserError, match=message):
+            _ = Prompt(name).text

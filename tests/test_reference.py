@@ -14,47 +14,23 @@ from graphrag_bench.indices.words import Bm25
 SEEDS = range(2)
 
 
-def random_graph(seed: int, n_nodes: int, n_rows: int) -> Graph:
-    """A weighted graph with parallel relationships and isolated nodes, without loops."""
-    rng = np.random.default_rng(seed)
-    source, target = rng.integers(0, n_nodes, (2, n_rows))
-    apart = source != target
-    source, target = source[apart], target[apart]
-    weight = rng.uniform(0.1, 3.0, len(source))
-    return Graph.from_arrays(source, target, weight=weight, n_nodes=n_nodes)
-
-
-def random_reset(seed: int, n_nodes: int) -> np.ndarray:
-    """A few seeds with weights."""
-    rng = np.random.default_rng(seed + 1000)
-    reset = np.zeros(n_nodes)
-    reset[rng.choice(n_nodes, 3, replace=False)] = rng.uniform(0.1, 1.0, 3)
-    return reset
-
-
-# ---- personalised PageRank
-
-
 @pytest.mark.parametrize("damping", [0.1, 0.85, 0.999])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pagerank_solves_its_equation(seed, damping):
-    """With damping 0.999 the walk needs thousands of iterations."""
-    graph = random_graph(seed, 30, 25)
-    restart = random_reset(seed, 30)
-    restart /= restart.sum()
+    """With damping 0.999 the walk needs thousands of iterations. Some nodes are isolated."""
+    rng = np.random.default_rng(seed)
+    ends, weight = rng.integers(0, 30, (2, 25)), rng.uniform(0.1, 3.0, 25)
+    graph = Graph.from_arrays(*ends, weight=weight, n_nodes=30)
+    restart = np.zeros(30)
+    restart[rng.choice(30, 3, replace=False)] = rng.dirichlet(np.ones(3))
     dense = graph.adjacency.toarray()
     strength = dense.sum(axis=1)
-    walk = np.divide(
-        dense, strength[:, None], where=strength[:, None] > 0, out=np.zeros_like(dense)
-    )
     assert (strength == 0).any()
+    walk = dense / np.where(strength > 0, strength, 1.0)[:, None]
     lost = np.outer(restart, strength == 0)
     exact = np.linalg.solve(np.eye(30) - damping * (walk.T + lost), (1 - damping) * restart)
     ours = personalised_pagerank(walk_of_nodes(graph), restart, damping)
     np.testing.assert_allclose(ours, exact, atol=2e-10 / (1 - damping))
-
-
-# ---- intervals
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -68,11 +44,11 @@ def test_the_interval_equals_scipys_percentile_bootstrap(seed):
     assert (ours.low, ours.high) == (round(theirs.low, 6), round(theirs.high, 6))
 
 
-# ---- BM25, against the formula of Robertson & Zaragoza 2009 with Lucene's idf
-
-
 def textbook_bm25(documents: list[list[str]], query: list[str], k1: float, b: float) -> np.ndarray:
-    """Sum over the query's words of idf * tf / (tf + k1 (1 - b + b length / mean length))."""
+    """Robertson & Zaragoza 2009 with Lucene's idf.
+
+    The sum over the query's words of idf * tf / (tf + k1 (1 - b + b length / mean length)).
+    """
     n, mean_length = len(documents), sum(map(len, documents)) / len(documents)
     scores = np.zeros(n)
     for word in query:

@@ -1,10 +1,9 @@
 """Contexts by hand: order, texts, and what the budget cuts."""
 
-from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from by_hand import ranked
 from small_worlds import dataset
 
@@ -17,7 +16,7 @@ from graphrag_bench.graphs.chunking import token
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.run.record import summary
-from graphrag_bench.run.scoring import context_tokens, question_scores
+from graphrag_bench.run.scoring import question_scores
 from graphrag_bench.values import Context, Path, Piece, Question, Ranked
 from operators.answer.generation import map_points
 from operators.context.rows import (
@@ -36,8 +35,10 @@ BOTH = ranked(1, 0, scores=(0.9, 0.8))
 
 
 def packed(budget: int | None = None, chunks: Ranked = BOTH) -> Context:
-    needs = {"tokenizer": OpenAIEncoding(), "context_budget": ContextBudget(budget)}
-    return chunks_context(chunks, chunk_table=TABLE, **needs)
+    bound = ContextBudget(budget)
+    return chunks_context(
+        chunks, chunk_table=TABLE, tokenizer=OpenAIEncoding(), context_budget=bound
+    )
 
 
 def scores_of(context: Context, *evidence: str) -> dict[str, float]:
@@ -60,27 +61,19 @@ def test_a_chunk_counts_as_evidence_for_each_of_its_documents() -> None:
 LINE = Graph.from_arrays(range(6), range(1, 7))
 
 
-class Counting:
-    """A tokenizer that counts with a function."""
-
-    identity = "counting"
-
-    def __init__(self, count: Callable[[str], int]) -> None:
-        self.count = count
-
-
-TENS = Counting(lambda line: 10)
-WORDS = Counting(lambda text: len(text.split()))
+TENS = SimpleNamespace(count=lambda line: 10)
+WORDS = SimpleNamespace(count=lambda text: len(text.split()))
 BEST_LAST = ranked(2, 0, 3, 1, scores=(0.1, 0.3, 0.3, 0.9))
+
+
+def needs(budget: int | None) -> dict[str, Any]:
+    return {"graph": LINE, "tokenizer": TENS, "context_budget": ContextBudget(budget)}
 
 
 def block(
     relationships: Ranked, before: Context | None = None, budget: int | None = None, **settings: Any
 ) -> Context:
-    bound = ContextBudget(budget)
-    return relationships_context(
-        relationships, before, graph=LINE, tokenizer=TENS, context_budget=bound, **settings
-    )
+    return relationships_context(relationships, before, **needs(budget), **settings)
 
 
 def ids_of(context: Context) -> list[str]:
@@ -99,8 +92,7 @@ def test_fitting_returns_the_rows_that_the_context_keeps():
     before = Context((Piece("node", "n", "x", 1.0, 10),), (), 0.5)
     ways: dict[str, Any] = {"share": 0.5, "top_k": 3}
     for budget in (5, 25, 40):
-        needs = {"graph": LINE, "tokenizer": TENS, "context_budget": ContextBudget(budget)}
-        result = fitting(BEST_LAST, before, **needs, **ways)
+        result = fitting(BEST_LAST, before, **needs(budget), **ways)
         kept = ids_of(block(BEST_LAST, before, budget, **ways))[1:]
         assert [str(row) for row in result.ids] == kept
         assert result.scores.tolist() == BEST_LAST.scores[: len(result)].tolist()
@@ -112,8 +104,7 @@ def test_duplicate_rows_are_packed_once_at_their_first_place():
         assert ids_of(block(twice, cut=cut)) == ["2", "0", "1"]
         assert ids_of(block(twice, budget=20, cut=cut)) == ["2", "0"]
     assert ids_of(packed(chunks=ranked(1, 1, 0))) == ["c", "a"]
-    kept = fitting(twice, graph=LINE, tokenizer=TENS, context_budget=ContextBudget(20))
-    assert kept.ids.tolist() == [2, 0]
+    assert fitting(twice, **needs(20)).ids.tolist() == [2, 0]
 
 
 def test_a_share_above_1_limits_the_block_in_tokens():
@@ -128,64 +119,45 @@ def test_a_share_above_1_limits_the_block_in_tokens():
 
 
 TRIANGLE = Graph.from_arrays(source=[0, 1, 0], target=[1, 2, 2], names=["ada", "norvik", "tarn"])
-LONG, SHORT, BACK = (
-    Path((0, 1, 2), (0, 1), 0.9, 1), Path((0, 2), (2,), 0.5, 1), Path((1, 0), (0,), 0.7, 2)
+PATHS = RankedPaths((
+    Path((0, 1, 2), (0, 1), 0.9), Path((1, 0), (0,), 0.7), Path((0, 2), (2,), 0.5)
+))  # fmt: skip
+LONG, BACK, SHORT = (
+    "ada -> related to -> norvik -> related to -> tarn",
+    "norvik -> related to -> ada", "ada -> related to -> tarn",
 )  # fmt: skip
-PATHS = RankedPaths((LONG, BACK, SHORT))
 
 
-def texts(context: Context | None = None, budget: int | None = None, **settings: Any) -> list[str]:
-    bound = ContextBudget(budget)
-    result = paths_context(
-        PATHS, context, graph=TRIANGLE, tokenizer=OpenAIEncoding(), context_budget=bound, **settings
-    )
-    return [piece.text for piece in result.pieces]
-
-
-LINES = {
-    "long": "ada -> related to -> norvik -> related to -> tarn",
-    "short": "ada -> related to -> tarn",
-    "back": "norvik -> related to -> ada",
-}
+def texts(budget: int | None = None, **settings: Any) -> list[str]:
+    own = {**needs(budget), "graph": TRIANGLE, "tokenizer": OpenAIEncoding()}
+    return [piece.text for piece in paths_context(PATHS, None, **own, **settings).pieces]
 
 
 def test_paths_are_ordered_and_the_worst_path_is_cut() -> None:
-    assert texts() == [LINES["short"], LINES["back"], LINES["long"]]
-    assert texts(order="descending") == [LINES["long"], LINES["back"], LINES["short"]]
+    assert texts() == [SHORT, BACK, LONG]
+    assert texts(order="descending") == [LONG, BACK, SHORT]
     result = [texts(order="hop_first", seed=seed) for seed in range(9)]
-    assert all(order[0] == LINES["long"] and len(order) == 3 for order in result)
-    assert {order[1] for order in result} == {LINES["short"], LINES["back"]}
+    assert all(order[0] == LONG and len(order) == 3 for order in result)
+    assert {order[1] for order in result} == {SHORT, BACK}
     assert texts(order="hop_first", seed=3) == result[3]
     for order in ("ascending", "descending", "hop_first"):
-        assert LINES["short"] not in texts(order=order, budget=20)
-        assert LINES["long"] in texts(order=order, budget=20)
+        cut = texts(order=order, budget=20)
+        assert LONG in cut and SHORT not in cut
 
 
-ADA, BO, YS, MET, MOVED = range(5)
-TYPES = ["entity", "entity", "entity", "hyperedge", "hyperedge"]
-
-
-@pytest.fixture
-def graph() -> Graph:
-    """Ada and Bo met (chunk 0); Ada, Bo and Ys moved (chunk 1). Chunk 2 names Ada in no fact."""
-    base = Graph.from_arrays(
-        [MET, MET, MOVED, MOVED, MOVED],
-        [ADA, BO, ADA, BO, YS],
-        node_chunk=[[1, 1, 1], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0]],
-        relationship_chunk=[[1, 0, 0]] * 2 + [[0, 1, 0]] * 3,
-        names=["ada", "bo", "ys", "hyperedge: 0", "hyperedge: 1"],
-    )
-    texts = ["ada", "bo", "ys", "Ada met Bo.", "Ada and Bo moved to Ys."]
-    return replace(base, types=Texts.of(TYPES), descriptions=Texts.of(texts))
-
-
-def test_fitting_cuts_nodes_and_chunks_at_a_number_of_tokens(graph):
+def test_fitting_cuts_nodes_and_chunks_at_a_number_of_tokens():
     """The hyperedges have 3 and 6 words; entities are neither counted nor cut."""
-    nodes, hyperedges = ranked(MET, BO, MOVED, ADA), {"types": ("hyperedge",)}
+    met, bo, moved, ada = range(4)
+    graph = replace(
+        Graph.from_arrays([met, moved], [bo, ada], names=["m", "bo", "n", "ada"]),
+        types=Texts.of(["hyperedge", "entity"] * 2),
+        descriptions=Texts.of(["Ada met Bo.", "bo", "Ada and Bo moved to Ys.", ""]),
+    )
+    nodes, hyperedges = ranked(met, bo, moved, ada), {"types": ("hyperedge",)}
     for settings, ids in (
-        ({**hyperedges, "tokens": 8}, [MET, BO, ADA]),
+        ({**hyperedges, "tokens": 8}, [met, bo, ada]),
         ({**hyperedges, "tokens": 9}, nodes.ids.tolist()),
-        ({"tokens": 4}, [MET, BO]),
+        ({"tokens": 4}, [met, bo]),
         ({}, nodes.ids.tolist()),
     ):
         cut = nodes_fitting(nodes, graph=graph, tokenizer=WORDS, **settings)
@@ -196,37 +168,22 @@ def test_fitting_cuts_nodes_and_chunks_at_a_number_of_tokens(graph):
         assert cut.ids.tolist() == ids, tokens
 
 
-FOUND = Question("q", "What did the laboratory find?")
-
-
-REPLY = '{"points": [{"description": "helium", "score": 80}]}'
-
-
-REPORTS = Context(
-    tuple(Piece("community", f"c{row}", f"Report {row}.", 1.0, 10) for row in range(5)),
-    (("community", "c9"),),
-    1.0,
-)
-"""Five reports of ten tokens; a sixth was cut before."""
-
-
-def read(**settings: Any) -> tuple[list[str], Context]:
-    """The last message of each call, and the context of the pieces that were read."""
-    llm = Scripted(answer=lambda chat: REPLY)
-    _, context = map_points(FOUND, REPORTS, llm=llm, **settings)
-    return [chat[-1].content for chat in llm.prompts], context
+def read(**settings: Any) -> tuple[int, Context]:
+    """The number of calls for five reports of ten tokens, and the context of the read ones."""
+    pieces = tuple(Piece("community", f"c{row}", f"Report {row}.", 1.0, 10) for row in range(5))
+    llm = Scripted(answer=lambda chat: '{"points": [{"description": "helium", "score": 80}]}')
+    before = Context(pieces, (("community", "c9"),), 1.0)
+    _, context = map_points(Question("q", "What was found?"), before, llm=llm, **settings)
+    return len(llm.prompts), context
 
 
 def test_map_lists_unread_reports_as_cut_and_shuffles_by_seed() -> None:
-    calls, context = read(group_tokens=20, max_groups=2)
-    assert len(calls) == 2
-    assert ids_of(context) == ["c0", "c1", "c2", "c3"]
+    n_calls, context = read(group_tokens=20, max_groups=2)
+    assert (n_calls, ids_of(context)) == (2, ["c0", "c1", "c2", "c3"])
     assert context.cut == (("community", "c9"), ("community", "c4"))
-    assert context_tokens({"context": summary(context)}) == 40
-    _, first = read(order="shuffled", group_tokens=20)
-    _, again = read(order="shuffled", group_tokens=20)
-    _, other = read(order="shuffled", group_tokens=20, seed=1)
-    assert ids_of(first) == ids_of(again) != ids_of(REPORTS)
-    assert ids_of(other) != ids_of(first)
-    assert sorted(ids_of(other)) == sorted(ids_of(first)) == ids_of(REPORTS)
-    assert first.cut == REPORTS.cut
+    first, again, other = (
+        ids_of(read(order="shuffled", group_tokens=20, seed=seed)[1]) for seed in (0, 0, 1)
+    )
+    every = [f"c{row}" for row in range(5)]
+    assert first == again not in (every, other)
+    assert sorted(other) == sorted(first) == every

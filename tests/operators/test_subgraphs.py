@@ -1,7 +1,7 @@
 """Subgraph and community operators by hand, with scripted replies."""
 
+import networkx
 import numpy as np
-import pytest
 from by_hand import Planted, alone, check, falling, ranked
 from scipy.sparse import csr_matrix
 
@@ -20,34 +20,27 @@ A, B, C, D, E = range(5)
 QUESTION = Question("q", "Who taught whom?")
 
 
-@pytest.fixture
-def line():
-    """A - B - C - D, and E without neighbours; B - C is stored from C to B."""
-    names = ["ada", "bruno", "carla", "dina", "egon"]
-    return Graph.from_arrays([A, C, C], [B, B, D], names=names)
-
-
+LINE = Graph.from_arrays([A, C, C], [B, B, D], names=["ada", "bruno", "carla", "dina", "egon"])
+"""A - B - C - D, and E without neighbours; B - C is stored from C to B."""
 STAR = Graph.from_arrays([A, A, A, D], [B, C, D, E])
 SQUARE = Graph.from_arrays([A, A, C, B], [C, B, D, D])
 PARALLEL = Graph.from_arrays([B, A, B], [C, B, A])
 
 
-def test_a_path_continues_to_the_nearest_unvisited_node(line):
+def test_a_path_continues_to_the_nearest_unvisited_node():
     for graph, nodes, walks in (
-        (None, (C, A, D), [(C, D)]),  # starts at the first node
-        (None, (D, A, C), [(D, C, B, A)]),
-        (None, (A, E), []),
+        (LINE, (C, A, D), [(C, D)]),  # starts at the first node
+        (LINE, (D, A, C), [(D, C, B, A)]),
+        (LINE, (A, E), []),
         (STAR, (A, E, D), [(A, D, E)]),  # nearest first, ties by lower id
         (STAR, (A, C, B), [(A, B, A, C)]),
         (SQUARE, (A, D), [(A, B, D)]),  # ties on the way by lower id,
     ):
-        result = khop_path(falling(*nodes), graph=graph or line)
+        result = khop_path(falling(*nodes), graph=graph)
         assert [path.nodes for path in result.paths] == walks
 
 
 def test_path_lengths_match_networkx():
-    import networkx
-
     for seed in range(3):
         rng = np.random.default_rng(seed)
         graph = Graph.from_arrays(*rng.integers(0, 30, (2, 35)), n_nodes=30)
@@ -61,44 +54,43 @@ def test_path_lengths_match_networkx():
             assert paths == ()
 
 
-def test_the_steiner_tree_weighs_prizes_against_costs(line):
+def test_the_steiner_tree_weighs_prizes_against_costs():
     for graph, node_prizes, prizes, expected in (
-        (None, [2, 0, 1, 0, 0], [0, 0, 0], ([A, B, C], [0, 1])),
+        (LINE, [2, 0, 1, 0, 0], [0, 0, 0], ([A, B, C], [0, 1])),
         # C - D has a virtual node with the prize 1.99 - 0.5
-        (None, [0] * 5, [0, 0, 1.99], ([C, D], [2])),
+        (LINE, [0] * 5, [0, 0, 1.99], ([C, D], [2])),
         # a row costs about 0.5, more than the prize of B; a prize of 0.4 lowers it to 0.1
-        (None, [5, 0.2, 0, 0, 0], [0, 0, 0.5], ([A], [])),
-        (None, [5, 0.2, 0, 0, 0], [0.4, 0, 0.5], ([A, B], [0])),
+        (LINE, [5, 0.2, 0, 0, 0], [0, 0, 0.5], ([A], [])),
+        (LINE, [5, 0.2, 0, 0, 0], [0.4, 0, 0.5], ([A, B], [0])),
         (PARALLEL, [1, 1, 0], [0, 0, 0.9], ([A, B], [2])),  # the row with a prize,
     ):
         given = np.array(node_prizes, float), np.array(prizes, float)
-        nodes, rows = prized_subgraph(graph or line, *given, cost=0.5)
+        nodes, rows = prized_subgraph(graph, *given, cost=0.5)
         assert (nodes.tolist(), rows.tolist()) == expected
 
 
-def chosen(line, reply, **inputs):
+def chosen(reply):
     llm = Scripted([("", reply)])
-    inputs = inputs or {"relationships": falling(0, 1, 2)}
-    return agent_path(QUESTION, graph=line, llm=llm, **inputs), llm
+    return agent_path(QUESTION, None, falling(0, 1, 2), graph=LINE, llm=llm), llm
 
 
-def test_triples_of_the_reply_become_relationships_or_texts(line):
+def test_triples_of_the_reply_become_relationships_or_texts():
     first = "Reranked Triple 1: carla -> related to -> dina"
-    result, _ = chosen(line, f"{first}\nReranked Triple2: ada——>related to——>bruno")
+    result, _ = chosen(f"{first}\nReranked Triple2: ada——>related to——>bruno")
     assert result == Subgraph((C, D, A, B), (2, 0))
-    result, _ = chosen(line, "1. Bruno → related to → Carla\n2) dina --> carla")
+    result, _ = chosen("1. Bruno → related to → Carla\n2) dina --> carla")
     assert result.relationships == (1, 2)
-    result, _ = chosen(line, "ada -> taught -> bruno\nada -> related to -> bruno")
+    result, _ = chosen("ada -> taught -> bruno\nada -> related to -> bruno")
     assert result.relationships == (0,)
     assert result.texts == ("ada -> taught -> bruno",)
 
 
-def test_agent_path_retries_once_and_skips_truncated_lines(line):
-    result, llm = chosen(line, "I do not know.")
+def test_agent_path_retries_once_and_skips_truncated_lines():
+    result, llm = chosen("I do not know.")
     assert result.relationships == (0, 1, 2)
     assert (llm.meter.usage.calls, llm.meter.fallbacks) == (2, 1)
     cut = Completion("carla -> related to -> dina\nada -> related to -> bru", finish="length")
-    result, _ = chosen(line, cut)
+    result, _ = chosen(cut)
     assert (result.relationships, result.texts) == ((2,), ())
 
 
@@ -142,15 +134,8 @@ def test_one_level_includes_coarser_communities_without_children():
 def test_community_search_ranks_reports_by_similarity():
     """Cosines to 0: 0.2, 0.8, 0.6, 0 (no report), 0.4; to 1: -0.5 for X, else 0."""
     vectors = np.array([[0.2, -0.5], [0.8, 0], [0.6, 0], [0, 0], [0.4, 0]], np.float32)
-    needs = {
-        "community_index": VectorIndex(vectors),
-        "embedder": Planted({"0": (1, 0), "1": (0, 1)}),
-        **layers(),
-    }
+    embedder = Planted({"0": (1, 0), "1": (0, 1)})
+    needs = {"community_index": VectorIndex(vectors), "embedder": embedder, **layers()}
     check(alone(community_vdb)(Question("q", "0"), **needs), [Y, Z, FINE, X], [0.8, 0.6, 0.4, 0.2])
-    assert alone(community_vdb)(Question("q", "1"), top_k=5, **needs).ids.tolist() == [
-        Y,
-        Z,
-        FINE,
-        X,
-    ]
+    last = alone(community_vdb)(Question("q", "1"), top_k=5, **needs)
+    assert last.ids.tolist() == [Y, Z, FINE, X]

@@ -1,29 +1,18 @@
 """Static problems of pipelines."""
 
-from collections.abc import Iterable
 from typing import Any
+
+from tiny_operators import ANSWER, CHUNKS, ECHO, GROW, MASS, NAMES, QUERY, START
 
 from graphrag_bench.pipeline.pipeline import build
 
-START, CHUNKS, ANSWER, GROW, NAMES, QUERY, MASS, ECHO = (
-    {"op": f"tiny.{name}"}
-    for name in ("start", "chunks", "answer", "grow", "names", "query", "mass", "echo")
-)
 VANILLA = "methods:vanilla/prompts/answer.j2"
 UNWRITTEN = "which no earlier step writes"
 
 
-def problems(
-    retrieve: Any,
-    generate: Any = (ANSWER,),
-    resources: Iterable[str] | None = None,
-    attributes: Iterable[str] | None = None,
-) -> list[str]:
+def problems(retrieve: Any, generate: Any = (ANSWER,), **known: frozenset[str]) -> list[str]:
     pipeline, result = build({"retrieve": retrieve, "generate": list(generate)})
-    return result or pipeline.check(
-        None if resources is None else frozenset(resources),
-        None if attributes is None else frozenset(attributes),
-    )
+    return result or pipeline.check(**known)
 
 
 def branch(*arms: Any, **more: Any) -> dict[str, Any]:
@@ -83,11 +72,11 @@ def test_a_problem_names_its_step() -> None:
 def test_given_slots_resources_and_attributes_are_checked() -> None:
     pipeline, _ = build({"generate": [ANSWER]})
     assert pipeline.check(slots=frozenset({"chunks"})) == []
-    (result,) = problems([], [ECHO], resources={"graph", "bm25"})
+    (result,) = problems([], [ECHO], resources=frozenset({"graph", "bm25"}))
     assert result.startswith("generate.0 tiny.echo needs 'llm'") and "bm25, graph" in result
     steps = [{"op": "tiny.typed"}, CHUNKS]
-    assert problems(steps, attributes={"node.name", "node.type"}) == problems(steps) == []
-    (result,) = problems(steps, attributes={"node.name"})
+    assert problems(steps, attributes=frozenset({"node.type"})) == problems(steps) == []
+    (result,) = problems(steps, attributes=frozenset({"node.name"}))
     assert result.startswith("retrieve.0 tiny.typed requires node.type")
 
 

@@ -5,14 +5,12 @@ from typing import Any
 
 import pytest
 import tiny_operators
-from tiny_operators import CHUNKS, START, nodes, outcomes
+from tiny_operators import CHUNKS, FIRST, GROW, NAMES, START, TWICE, nodes, outcomes
 
 from graphrag_bench.pipeline.combinators import Repeat, combinator, registered
 from graphrag_bench.pipeline.pipeline import build
 from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.values import RetrievalState
-
-NAMES, GROW, TWICE, FIRST = ({"op": f"tiny.{name}"} for name in ("names", "grow", "twice", "first"))
 
 
 def arms(**lists: Sequence[Any]) -> dict[str, Any]:
@@ -32,8 +30,7 @@ def test_branch_merges_its_arms_or_fails_the_question():
     assert nodes([START, branch], "1 2") == [2, 11, 3, 12]
     assert nodes([START, {**branch, "merge": "union"}], "1 2") == [2, 3, 11, 12]
     good, bad = outcomes([START, arms(grow=[GROW], read=[CHUNKS])], "1", "13")
-    assert isinstance(good, RetrievalState)
-    assert bad.step == "retrieve.1.read.0 tiny.chunks"
+    assert isinstance(good, RetrievalState) and bad.step == "retrieve.1.read.0 tiny.chunks"
 
 
 SWITCH = {"switch": "mentions", "cases": {"empty": [TWICE], "some": [GROW]}}
@@ -64,9 +61,8 @@ def test_repeat_stops_per_question():
     assert [one.get("nodes").ids.tolist() for one in result] == [[5], [5], [9]]
     outcomes([START, repeat(9, TWICE, enough, until="keywords")], "1", "2", "5")
     assert tiny_operators.blocks == [3, 2, 1]  # 2 4 8, 4 8, 10
-    result = outcomes([START, repeat(3, GROW, CHUNKS)], "11", "1")
-    assert result[0].message == "unlucky"
-    assert result[1].get("chunks").ids.tolist() == [4]
+    bad, good = outcomes([START, repeat(3, GROW, CHUNKS)], "11", "1")
+    assert (bad.message, good.get("chunks").ids.tolist()) == ("unlucky", [4])
 
 
 def test_repeat_keeps_rows_of_earlier_rounds():
@@ -90,12 +86,9 @@ def test_items_of_all_questions_run_as_one_block():
     assert tiny_operators.blocks == [3]
     (outcome,) = outcomes([START, each("nodes", CHUNKS, at_most=2)], "4 2 9")
     assert outcome.get("chunks").ids.tolist() == [4, 2]
-    result = outcomes([START, each("nodes", CHUNKS)], "1 13", "2 3")
-    assert result[0].message == "unlucky"
-    assert result[1].get("chunks").ids.tolist() == [2, 3]
-    # Without items the lists are empty.
-    (outcome,) = outcomes([START, each("nodes", CHUNKS)], "none")
-    assert [len(outcome.get(slot)) for slot in ("chunks", "nodes")] == [0, 0]
+    bad, good, empty = outcomes([START, each("nodes", CHUNKS)], "1 13", "2 3", "none")
+    assert (bad.message, good.get("chunks").ids.tolist()) == ("unlucky", [2, 3])
+    assert [len(empty.get(slot)) for slot in ("chunks", "nodes")] == [0, 0]
 
 
 def test_the_description_contains_the_code_of_combinators(monkeypatch):

@@ -2,15 +2,11 @@
 
 from typing import Any
 
-from tiny_operators import START, outcomes
+from tiny_operators import APART, CHUNKS, FIRST, GROW, NAMES, QUERY, START, TOTAL, outcomes
 
 from graphrag_bench.pipeline.pipeline import build
 from graphrag_bench.pipeline.steps import Failure
 
-GROW, NAMES, QUERY, CHUNKS = (
-    {"op": f"tiny.{name}"} for name in ("grow", "names", "query", "chunks")
-)
-FIRST, APART = {"op": "tiny.first"}, {"op": "tiny.apart"}
 SEEDS = {**FIRST, "as": "seeds"}
 
 
@@ -19,7 +15,7 @@ def branch(only: Any, *steps: dict[str, Any]) -> dict[str, Any]:
 
 
 def problems(*steps: dict[str, Any]) -> list[str]:
-    pipeline, result = build({"retrieve": [START, *steps], "generate": [{"op": "tiny.total"}]})
+    pipeline, result = build({"retrieve": [START, *steps], "generate": [TOTAL]})
     return [*result, *pipeline.check(slots=frozenset({"dependencies"}))]
 
 
@@ -28,9 +24,8 @@ def test_two_lists_of_one_type_are_read_by_name():
     (outcome,) = outcomes([START, SEEDS, APART], "3 5 3 7")
     assert outcome.get("seeds").ids.tolist() == [3]
     assert outcome.get("nodes").ids.tolist() == [5, 7]
-    (other,) = outcomes(
-        [START, {**GROW, "as": "more"}, {**CHUNKS, "use": [{"nodes": "more"}]}], "3"
-    )
+    grown = {**GROW, "as": "more"}
+    (other,) = outcomes([START, grown, {**CHUNKS, "use": [{"nodes": "more"}]}], "3")
     assert (other.get("nodes").ids.tolist(), other.get("chunks").ids.tolist()) == ([3], [4])
 
 

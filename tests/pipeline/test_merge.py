@@ -2,32 +2,13 @@
 
 import numpy as np
 import pytest
+from by_hand import check, ranked
 
 from graphrag_bench.algorithms.path_values import ChosenRelation, Exploration, Hop, RankedPaths
 from graphrag_bench.pipeline.merge import merge, split
-from graphrag_bench.values import (
-    Answer,
-    Keywords,
-    Mentions,
-    Node,
-    NodeScores,
-    Path,
-    Query,
-    Ranked,
-    Subgraph,
-)
+from graphrag_bench.values import Answer, Keywords, Mentions, NodeScores, Path, Query, Subgraph
 
-
-def rows(*pairs: tuple[int, float]) -> Ranked[Node]:
-    return Ranked(np.array([row for row, _ in pairs], np.int64), np.array([s for _, s in pairs]))
-
-
-def pairs(ranked: Ranked[Node]) -> list[tuple[int, float]]:
-    return list(zip(ranked.ids.tolist(), ranked.scores.round(6).tolist(), strict=True))
-
-
-LEFT = rows((7, 0.9), (3, 0.6), (5, 0.1))
-RIGHT = rows((3, 0.8), (9, 0.2))
+LEFT, RIGHT = ranked(7, 3, 5, scores=(0.9, 0.6, 0.1)), ranked(3, 9, scores=(0.8, 0.2))
 
 
 def test_ranked_rows_are_merged_by_rule():
@@ -41,12 +22,10 @@ def test_ranked_rows_are_merged_by_rule():
         ("sum_of_normalised", [(3, 0.375 + 0.8), (7, 0.5625), (9, 0.2), (5, 0.0625)]),
         ("sum", [(3, 1.4), (7, 0.9), (9, 0.2), (5, 0.1)]),
     ):
-        assert pairs(merge([LEFT, RIGHT], rule)) == [
-            (row, round(score, 6)) for row, score in expected
-        ]
-        assert merge([rows(), RIGHT], rule).ids.tolist() == RIGHT.ids.tolist()
-        assert len(merge([rows(), rows()], rule)) == 0
-        tied = merge([rows((8, 1.0)), rows((2, 1.0))], rule).ids.tolist()
+        check(merge([LEFT, RIGHT], rule), *zip(*expected, strict=True))
+        assert merge([ranked(), RIGHT], rule).ids.tolist() == RIGHT.ids.tolist()
+        assert len(merge([ranked(), ranked()], rule)) == 0
+        tied = merge([ranked(8), ranked(2)], rule).ids.tolist()
         assert tied == ([8, 2] if rule in ("interleave", "union") else [2, 8])
 
 
@@ -77,7 +56,7 @@ def test_names_paths_and_explorations_are_joined_without_duplicates():
 
 
 def test_values_are_split_into_items_and_answers_are_not():
-    assert [pairs(one) for one in split(RIGHT)] == [[(3, 0.8)], [(9, 0.2)]]
+    assert [one.items() for one in split(RIGHT)] == [[(3, 0.8)], [(9, 0.2)]]
     assert split(Mentions(("a", "b"))) == [Mentions(("a",)), Mentions(("b",))]
     assert split(Query(())) == []
     with pytest.raises(TypeError, match="Answer"):

@@ -3,22 +3,20 @@
 from typing import Any
 
 import tiny_operators
-from tiny_operators import CHUNKS, START, outcomes
+from tiny_operators import CHUNKS, ECHO, PLAN, START, TOTAL, TWICE, outcomes
 
 from graphrag_bench.pipeline.pipeline import build
-from graphrag_bench.pipeline.steps import Execution, Failure, Outcome
+from graphrag_bench.pipeline.steps import Execution, Failure
 from graphrag_bench.values import RetrievalState
 
-PLAN, TOTAL = {"op": "tiny.plan"}, {"op": "tiny.total"}
 
-
-def resolved(text: str, *inner: Any, world: Execution | None = None, **settings: Any) -> Outcome:
+def resolved(text: str, *inner: Any, world: Execution | None = None, **settings: Any) -> Any:
     step = {"resolve": "plan", "steps": [*inner], "answer": [TOTAL], **settings}
     (outcome,) = outcomes([PLAN, step, TOTAL], text, world=world)
     return outcome
 
 
-def answer(outcome: Outcome) -> str:
+def answer(outcome: Any) -> str:
     assert isinstance(outcome, RetrievalState), outcome
     return str(outcome.get("answer").text)
 
@@ -29,14 +27,13 @@ def test_sub_questions_get_the_answers_they_depend_on() -> None:
     assert answer(resolved("1-1(1-2): 1; 1-2(1-1): 2; final(1-2): 0")) == "3"
     result = resolved("1-1: 5; final(1-1): 1", {"op": "tiny.rephrased"})
     assert answer(result) == "56"  # 1 + 50 + the answer 5
-    assert isinstance(result, RetrievalState) and result.question.text == "1 50"
+    assert result.question.text == "1 50"
 
 
 def test_chunks_are_merged_and_steps_are_traced() -> None:
     result = resolved("1-1: 5 6; final(1-1): 9", START, CHUNKS)
-    assert isinstance(result, RetrievalState)
-    assert result.get("chunks").ids.tolist() == [5, 9, 6]
     assert answer(result) == "20"
+    assert result.get("chunks").ids.tolist() == [5, 9, 6]
     assert result.get("dependencies").answers == ("11",)
     world = Execution({})
     resolved("1-1: 5; final(1-1): 9", world=world)
@@ -44,7 +41,7 @@ def test_chunks_are_merged_and_steps_are_traced() -> None:
 
 
 def test_sub_questions_run_as_one_block_and_fail_their_question() -> None:
-    step = {"resolve": "plan", "steps": [START, {"op": "tiny.twice"}, CHUNKS], "answer": [TOTAL]}
+    step = {"resolve": "plan", "steps": [START, TWICE, CHUNKS], "answer": [TOTAL]}
     outcomes([PLAN, step], "1-1: 5; 1-2: 6; final(1-1 1-2): 9", "1-1: 5; final: 3")
     assert tiny_operators.blocks == [3, 2]
     step = {"resolve": "plan", "steps": [START, CHUNKS], "answer": [TOTAL]}
@@ -64,7 +61,6 @@ def test_resolve_must_answer_and_multiplies_calls() -> None:
     pipeline, problems = build({"retrieve": [PLAN, step]})
     assert not problems
     assert any(message.startswith("retrieve.1 resolve") for message in pipeline.check())
-    echo = {"op": "tiny.echo"}
-    step = {"resolve": "plan", "at_most": 3, "steps": [echo], "answer": [echo]}
+    step = {"resolve": "plan", "at_most": 3, "steps": [ECHO], "answer": [ECHO]}
     pipeline, _ = build({"retrieve": [PLAN, step]})
     assert pipeline.max_calls() == 7

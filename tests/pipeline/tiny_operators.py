@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.contract import operator
 from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.pipeline.pipeline import build
 from graphrag_bench.pipeline.steps import Execution, Outcome, run_steps
@@ -28,25 +27,24 @@ from graphrag_bench.values import (
     Subgraph,
 )
 
-START, CHUNKS = {"op": "tiny.start"}, {"op": "tiny.chunks"}
+START, CHUNKS, ANSWER, GROW, NAMES, QUERY, MASS, ECHO, TWICE, FIRST, APART, PLAN, TOTAL = (
+    {"op": f"tiny.{name}"} for name in (
+        "start", "chunks", "answer", "grow", "names", "query", "mass", "echo", "twice", "first",
+        "apart", "plan", "total",
+    )
+)  # fmt: skip
 blocks: list[int] = []
 """The number of questions in each call of a batched operator."""
-_registrations: list[tuple[str, Callable[..., Any], dict[str, Any]]] = []
+functions: dict[Callable[..., Any], dict[str, Any]] = {}
+"""The operators with their options. The fixture of `conftest.py` registers them as `tiny.NAME`."""
 
 
 def tiny(**options: Any) -> Callable[..., Any]:
-    """Collect a function that `register` registers as `tiny.<name>`."""
-
     def collect(function: Callable[..., Any]) -> Callable[..., Any]:
-        _registrations.append((f"tiny.{function.__name__}", function, options))
+        functions[function] = options
         return function
 
     return collect
-
-
-def register() -> None:
-    for name, function, options in _registrations:
-        operator(name, **options)(function)
 
 
 def outcomes(steps: Sequence[Any], *texts: str, world: Execution | None = None) -> list[Outcome]:
