@@ -14,7 +14,6 @@ THINGS = ("Mount Tarn", "River Isk", "Mira Holt")
 
 
 def reader(replies: object = None) -> Scripted:
-    """A model that extracts names and relations like the tagger, and answers in one line."""
     return Scripted(answer=_read)
 
 
@@ -52,8 +51,9 @@ def _read(chat: Chat) -> Reply | None:
         hop = {"hop_id": "1-1", "sub_query": f"What is said of {names[0]}?", "if_abstract": False}
         final = {"final_query": asked, "if_abstract": names == [*THINGS], "dependencies": ["1-1"]}
         sequences = [{"sequence_id": "1", "hop": [{**hop, "dependencies": []}]}]
-        path = {"sequences": sequences, "final_query": [final]}
-        return json.dumps({"query": asked, "path": path})
+        return json.dumps(
+            {"query": asked, "path": {"sequences": sequences, "final_query": [final]}}
+        )
     if '"reasoning_steps"' in system:
         steps = list(dict.fromkeys([*names, *THINGS]))[:3]
         return json.dumps({"reasoning_steps": steps, "extended_queries": [[one] for one in steps]})

@@ -1,7 +1,6 @@
 """Small invented data sets in the formats of published ones."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 LINE_ENDINGS = (".jsonl", ".dev", ".train")
@@ -12,16 +11,11 @@ def written(folder: Path, files: dict[str, object]) -> Path:
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(_text(name, content), encoding="utf-8")
+        if name.endswith(LINE_ENDINGS) and isinstance(content, list | tuple):
+            content = "".join(json.dumps(row) + "\n" for row in content)
+        text = content if isinstance(content, str) else json.dumps(content)
+        path.write_text(text, encoding="utf-8")
     return folder
-
-
-def _text(name: str, content: object) -> str:
-    if isinstance(content, str):
-        return content
-    if name.endswith(LINE_ENDINGS) and isinstance(content, Sequence):
-        return "".join(json.dumps(row) + "\n" for row in content)
-    return json.dumps(content)
 
 
 def news() -> dict[str, object]:
@@ -45,11 +39,9 @@ def squality_line() -> dict[str, object]:
     replies = [{"response_text": " A cat sails. \n"}, {"response_text": "The cat goes off."}]
     plot = {"question_text": "What is the plot of the story?", "question_number": 1}
     sails = {"question_text": "Who sails?", "question_number": 2}
-    return {
-        "metadata": {"passage_id": "70001", "uid": "u0", "license": "invented"},
-        "document": "The Sailor Cat\n \n A cat went to sea.",
-        "questions": [{**plot, "responses": replies}, {**sails, "responses": replies[1:]}],
-    }
+    questions = [{**plot, "responses": replies}, {**sails, "responses": replies[1:]}]
+    document = "The Sailor Cat\n \n A cat went to sea."
+    return {"metadata": {"passage_id": "70001"}, "document": document, "questions": questions}
 
 
 def book_row(number: int, text: str, **fields: object) -> dict[str, object]:
@@ -60,15 +52,8 @@ def book_row(number: int, text: str, **fields: object) -> dict[str, object]:
 
 def hotpot_row() -> dict[str, object]:
     return {
-        "_id": "5a01",
-        "question": "Where was the builder of the boat born?",
-        "answer": "Tarn",
-        "type": "bridge",
-        "level": "hard",
-        "supporting_facts": [["Boat", 1], ["Una", 0], ["Una", 9]],
-        "context": [
-            ["Boat", ["The boat is red.", " Una built it."]],
-            ["Una", ["Una was born in Tarn."]],
-            ["Una", ["Una is also a hill."]],
-        ],
-    }
+        "_id": "5a01", "question": "Where was the builder of the boat born?", "answer": "Tarn",
+        "type": "bridge", "supporting_facts": [["Boat", 1], ["Una", 0], ["Una", 9]],
+        "context": [["Boat", ["The boat is red.", " Una built it."]],
+                    ["Una", ["Una was born in Tarn."]], ["Una", ["Una is also a hill."]]],
+    }  # fmt: skip

@@ -15,8 +15,6 @@ from graphrag_bench.embedding.vector_index import DeviceRows, VectorIndex
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.values import DECIMALS
 
-# ---- committed blocks
-
 
 class Counting(Hashing):
     """Record the texts of each call; raise at the text `stop`."""
@@ -35,7 +33,6 @@ class Counting(Hashing):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    """Set the first block to three characters, later blocks to six."""
     monkeypatch.setattr(embedders, "FIRST_BLOCK", 3)
     monkeypatch.setattr(embedders, "_LARGEST_BLOCK", 6)
 
@@ -50,16 +47,11 @@ def test_distinct_texts_are_embedded_once_in_growing_blocks():
 
 
 def test_finished_blocks_are_stored(tmp_path):
-    store = Cache(tmp_path / "vectors.sqlite")
-    with pytest.raises(KeyboardInterrupt):
-        encode_in_blocks(["a", "b", "c", "stop"], CachedEmbedder(Counting(), store))
-    again = Counting()
-    with pytest.raises(KeyboardInterrupt):
-        encode_in_blocks(["a", "b", "c", "stop"], CachedEmbedder(again, store))
+    store, again = Cache(tmp_path / "vectors.sqlite"), Counting()
+    for model in (Counting(), again):
+        with pytest.raises(KeyboardInterrupt):
+            encode_in_blocks(["a", "b", "c", "stop"], CachedEmbedder(model, store))
     assert again.batches == [["stop"]]
-
-
-# ---- indices
 
 
 def unit_rows(n_rows: int, dimension: int, seed: int) -> np.ndarray:
@@ -94,13 +86,9 @@ def test_candidates_of_a_device_give_the_same_bytes(data):
     here, there = VectorIndex(vectors), VectorIndex(vectors)
     vars(there)["_on_gpu"] = DeviceRows(vectors, "cpu")
     at_once = data.draw(st.sampled_from([50, 2**20]))
-    with (
-        mock.patch.object(vector_index, "LEAST_PRODUCTS", 0),
-        mock.patch.object(vector_index, "_AT_ONCE", at_once),
-        mock.patch.object(
-            DeviceRows, "nearest", autospec=True, side_effect=DeviceRows.nearest
-        ) as use,
-    ):
+    nearest, patch = DeviceRows.nearest, mock.patch.object
+    with (patch(vector_index, "LEAST_PRODUCTS", 0), patch(vector_index, "_AT_ONCE", at_once),
+          patch(DeviceRows, "nearest", autospec=True, side_effect=nearest) as use):  # fmt: skip
         found = there.search(queries, k)
     assert use.call_count
     for one, other in zip(here.search(queries, k), found, strict=True):

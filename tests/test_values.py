@@ -4,18 +4,9 @@ import numpy as np
 import pytest
 
 from graphrag_bench import values
-from graphrag_bench.values import (
-    Mentions,
-    Node,
-    NodeScores,
-    Question,
-    Ranked,
-    RetrievalState,
-    slot_of,
-    value,
-)
+from graphrag_bench.values import Mentions, Node, NodeScores, Question, Ranked, RetrievalState
 
-nan, inf = np.nan, np.inf
+slot_of, nan, inf = values.slot_of, np.nan, np.inf
 
 
 @pytest.mark.parametrize(
@@ -35,7 +26,7 @@ def test_rows_are_ranked_by_score_to_six_decimals_then_by_id(scores, k, among, b
     assert np.array_equal(ranked.scores, np.array(scores)[best], equal_nan=True)
 
 
-def test_ranked_rows_are_immutable_copies():
+def test_ranked_rows_are_immutable_copies_and_states_are_new():
     scores = np.array([1.0, 2.0])
     ranked = Ranked[Node](np.array([0, 1]), scores)
     scores[0] = 9.0
@@ -43,31 +34,27 @@ def test_ranked_rows_are_immutable_copies():
     for column in (ranked.ids, ranked.scores):
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 7
-
-
-def test_writing_returns_a_new_state():
     old = RetrievalState(Question("q", "Who?"))
     new = old.write({"mentions": Mentions(("ada",))})
-    assert old.get("mentions") is None
-    assert new.get("mentions") == Mentions(("ada",))
-    assert list(new) == ["mentions"]
-
-
-def test_a_slot_is_that_of_a_value_type():
-    assert (slot_of(Ranked[Node]), slot_of(NodeScores)) == ("nodes", "node_scores")
-    assert {slot_of(other) for other in (int, list[int], "Mentions")} == {None}
+    assert (old.get("mentions"), [*new], new.get("mentions").names) == (
+        None,
+        ["mentions"],
+        ("ada",),
+    )
 
 
 def test_a_slot_belongs_to_one_type_and_a_cell_run_again_replaces_its_type(monkeypatch):
     monkeypatch.setattr(values, "_slots", dict(values._slots))
 
     def cell(slot: str) -> type:
-        @value(slot)
+        @values.value(slot)
         class Plan:
             pass
 
         return Plan
 
+    assert (slot_of(Ranked[Node]), slot_of(NodeScores)) == ("nodes", "node_scores")
+    assert {slot_of(other) for other in (int, list[int], "Mentions")} == {None}
     with pytest.raises(ValueError, match="'mentions'.*Mentions"):
         cell("mentions")
     old, new = cell("itinerary"), cell("itinerary")

@@ -1,16 +1,11 @@
 """The commit of a checkout."""
 
 import subprocess
-from pathlib import Path
-
-import pytest
 
 from graphrag_bench import version
 
 
-def test_a_checkout_without_commits_has_an_unknown_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkout_without_commits_has_an_unknown_commit(tmp_path, monkeypatch):
     monkeypatch.setattr(version, "checkout", lambda: tmp_path)
     commit = version.commit.__wrapped__  # without the cache
     subprocess.run(["git", "init", "-q", tmp_path], check=True)

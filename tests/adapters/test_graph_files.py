@@ -2,6 +2,7 @@
 
 import ast
 import json
+from functools import partial
 
 import pandas as pd
 from toy_runs import TOY, command, run_folder
@@ -17,38 +18,28 @@ TABLE = ChunkTable.of(
 )  # fmt: skip
 
 
-def graph() -> Graph:
-    mentions = [[row == 0] * len(TABLE) for row in range(len(NASTY) + 1)]
-    mentions[1][2] = True
-    names = ["ada", *NASTY]
-    relations = ["founded", "synonym of", ""]
-    return Graph.from_arrays(
-        [0, 1, 2], [1, 2, 0], mentions, weight=[1, 0.5, 2], names=names, relations=relations
-    )
-
-
-def read(path) -> pd.DataFrame:
-    return pd.read_csv(path, keep_default_na=False, dtype=None)
+MENTIONS = [[row == 0 or (row, chunk) == (1, 2) for chunk in range(len(TABLE))]
+            for row in range(len(NASTY) + 1)]  # fmt: skip
+GRAPH = Graph.from_arrays([0, 1, 2], [1, 2, 0], MENTIONS, weight=[1, 0.5, 2],
+    names=["ada", *NASTY], relations=["founded", "synonym of", ""])  # fmt: skip
+read = partial(pd.read_csv, keep_default_na=False, dtype=None)
 
 
 def test_gfm_rag_reads_its_three_files(tmp_path):
-    export_gfm(graph(), TABLE, tmp_path)
+    export_gfm(GRAPH, TABLE, tmp_path)
     stage = tmp_path / "processed" / "stage1"
     nodes, relations, edges = (read(stage / f"{n}.csv") for n in ("nodes", "relations", "edges"))
     assert [*nodes.columns] == ["name", "type", "attributes"]
     assert [*relations.columns] == ["name", "attributes"]
     assert [*edges.columns] == ["source", "relation", "target", "attributes"]
-    assert nodes.name.nunique() == len(nodes) == 1 + len(NASTY) + len(TABLE)
-    assert nodes.name[: 1 + len(NASTY)].tolist() == ["ada", *NASTY]
     documents = nodes[nodes.type == "document"]
     names = documents.name.tolist()
-    assert names[0] == "ada (document)"
-    assert names[-2:] == ["long#1", "long#2"]
+    assert nodes.name.is_unique and nodes.name.tolist() == ["ada", *NASTY, *names]
+    assert (names[0], *names[-2:]) == ("ada (document)", "long#1", "long#2")
     contents = [ast.literal_eval(one)["content"] for one in documents.attributes]
     assert contents == TABLE.passages
     stored = json.loads((tmp_path / "raw" / "documents.json").read_text("utf-8"))
     assert stored == dict(zip(names, contents, strict=True))
-    assert {*edges.source, *edges.target} <= {*nodes.name}
     assert relations.name.tolist() == ["founded", "equivalent", "related to", "is_mentioned_in"]
     assert edges[:3].values.tolist() == [
         ["ada", "founded", NASTY[0], "{'weight': 1.0}"],
@@ -61,15 +52,12 @@ def test_gfm_rag_reads_its_three_files(tmp_path):
 
 
 def test_neo4j_has_ids_labels_and_types(tmp_path):
-    export_neo4j(graph(), TABLE, tmp_path)
+    export_neo4j(GRAPH, TABLE, tmp_path)
     nodes, links = read(tmp_path / "nodes.csv"), read(tmp_path / "relationships.csv")
-    assert {":ID", ":LABEL"} < {*nodes.columns}
-    assert {":START_ID", ":END_ID", ":TYPE", "weight:double"} < {*links.columns}
     assert nodes[":ID"].is_unique
-    assert nodes.groupby(":LABEL").size().to_dict() == {"Chunk": len(TABLE), "Entity": 10}
-    chunks = nodes[nodes[":LABEL"] == "Chunk"]
-    assert chunks.text.tolist() == [*TABLE.texts]
-    assert chunks.title.tolist() == [*TABLE.titles]
+    assert nodes[":LABEL"].tolist() == ["Entity"] * 10 + ["Chunk"] * len(TABLE)
+    chunks = nodes[10:]
+    assert (chunks.title.tolist(), chunks.text.tolist()) == ([*TABLE.titles], [*TABLE.texts])
     assert {*links[":START_ID"], *links[":END_ID"]} <= {*nodes[":ID"]}
     assert links[":TYPE"].tolist()[:4] == ["RELATED_TO", "SYNONYM_OF", "RELATED_TO", "MENTIONED_IN"]
     assert links["weight:double"].tolist() == [1, 0.5, 2] + [1] * (len(TABLE) + 1)

@@ -30,11 +30,10 @@ def retriever(tool: str, method: str = "bm25", dataset: str = "toy", **settings:
     return adapter[kind](pipeline, dataset)
 
 
-@pytest.mark.parametrize("method", ["bm25", "entitypassage"])
-def test_pt_experiment_has_the_figures_of_our_run(method):
+def test_pt_experiment_has_the_figures_of_our_run():
     pt = pytest.importorskip("pyterrier")
-    ours = api.method(method, **MODELS).run("toy", answer="off").metrics["metrics"]
-    one = retriever("pyterrier", method)
+    ours = api.method("entitypassage", **MODELS).run("toy", answer="off").metrics["metrics"]
+    one = retriever("pyterrier", "entitypassage")
     assert pt.java.started() is False
     table = pt.Experiment(
         [one, one % 1, one + one, one >> pt.apply.doc_score(lambda row: -row["rank"])],
@@ -55,9 +54,7 @@ def test_a_pyterrier_frame_keeps_query_columns_and_repeats_no_query():
     assert found.score.tolist() == pytest.approx([1.733876, 1.459370], abs=1e-6)
     for empty in (pd.DataFrame([query])[:0], pd.DataFrame([{"qid": "8", "query": "zzz"}])):
         none = one(empty)
-        assert len(none) == 0
-        assert {"qid", "docno", "score", "rank", "query"} <= {*none.columns}
-    assert one.search(FOUNDER).docno.tolist() == ["ada", "norvik"]
+        assert none.empty and {"qid", "docno", "score", "rank", "query"} <= {*none.columns}
     with pytest.raises(UserError, match="'7'"):
         one(pd.DataFrame([query, {**query, "query": "Who else?"}]))
     with pytest.raises(UserError, match="gretriever"):
@@ -78,7 +75,9 @@ def test_scores_of_documents_fall_although_those_of_chunks_do_not():
 @pytest.mark.parametrize("method", ["vanilla", "gretriever"])
 def test_langchain_and_llama_index_get_the_context_of_the_reader(method):
     context = api.method(method, **MODELS).ask(FOUNDER, "toy").context
-    expected = [(one.text, one.kind, one.id, one.score) for one in context.pieces]
+    titles = {("chunk", one.id): one.title for one in api.dataset("toy").documents}
+    expected = [(one.text, one.kind, one.id, one.score, titles.get((one.kind, one.id), ""))
+                for one in context.pieces]  # fmt: skip
     assert expected
     chain = retriever("langchain", method)
     (documents, again), later = chain.batch([FOUNDER, FOUNDER]), asyncio.run(chain.ainvoke(FOUNDER))
@@ -87,11 +86,8 @@ def test_langchain_and_llama_index_get_the_context_of_the_reader(method):
     nodes = retriever("llamaindex", method).retrieve(FOUNDER)
     of_index = [(one.node.get_content("llm"), one.metadata) for one in nodes]
     assert of_chain == of_index
-    assert [(text, m["kind"], m["id"], m["score"]) for text, m in of_chain] == expected
+    assert [(text, m["kind"], m["id"], m["score"], m["title"]) for text, m in of_chain] == expected
     assert [one.score for one in nodes] == [one.score for one in context.pieces]
-    titles = {one.id: one.title for one in api.dataset("toy").documents}
-    for _, about in of_chain:
-        assert about["title"] == (titles[about["id"]] if about["kind"] == "chunk" else "")
 
 
 def test_a_question_that_fails_is_an_error_and_one_without_a_scope_too(monkeypatch):
@@ -112,6 +108,4 @@ def test_a_missing_library_names_the_extra(tool, monkeypatch):
     monkeypatch.setitem(sys.modules, tool, None)
     with pytest.raises(MissingPackage) as error:
         import_module(f"graphrag_bench.adapters.{adapter}")
-    assert f"{tool} " in f"{error.value} "
-    assert "graphrag-bench[adapters]" in str(error.value)
-    assert "\n" not in str(error.value)
+    assert f"{tool} " in f"{error.value} " and "graphrag-bench[adapters]" in str(error.value)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from data.test_fetching import NEWS, hub, news_files
+from data.test_fetching import NEWS, news_files
 from file_server import FileServer, serving
 from toy_runs import WEIGHTLESS, command, metrics, run_error, run_folder, write_set
 
@@ -78,7 +78,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
 
 
 def test_run_finds_a_fetched_data_set(server: FileServer) -> None:
-    hub(server, NEWS, news_files(), large=True)
+    server.publish(NEWS, news_files(), large=True)
     ended = command("fetch", "dataset=multihoprag")
     assert ended.code == 0, ended.err
     assert "ODC-BY" in ended.out and "c0ffee" in ended.out

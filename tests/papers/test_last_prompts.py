@@ -4,7 +4,7 @@ The files of tests/papers/prompts are reviewed by eye; their first line has the 
 """
 
 import re
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,9 +30,8 @@ MODELS = (
 def written(head: str, home: Path) -> str:
     """The content of a file: first line, then the messages with their roles."""
     words, _, asked = head.partition(", question ")
-    experiment = Experiment.prepare(
-        compose_settings([*words.split(), *MODELS, f"paths.home={home}"])
-    )
+    settings = compose_settings([*words.split(), *MODELS, f"paths.home={home}"])
+    experiment = Experiment.prepare(settings)
     reader = experiment.models.unwrapped("llm")
     resources = build_resources(experiment, experiment.models, Progress())
     resources |= {name: reader for name in ("llm", "llm_build") if name in resources}
@@ -50,32 +49,23 @@ def write(name: str, head: str, home: Path) -> None:
     (FOLDER / f"{name}.txt").write_text(written(head, home), encoding="utf-8")
 
 
-@cache
-def answering() -> set[str]:
-    """The methods that answer in the tables, as `paper/method`."""
-    tables = map(load_table, table_names())
-    sides = ((table, one) for table in tables for cell in table.cells
-             for part in table.parts(cell)[:1] for one in part.sides)  # fmt: skip
-    return {
-        f"{table.owner}/" + re.sub(r"[^\w-]+", "-", one.method_name)
-        for table, one in sides
-        if one.method and "answer=off" not in (one.row_words or ("answer=off",))
-    }
-
-
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home shared by all tests, so that artifacts are built once."""
     load_plugins()
     return tmp_path_factory.mktemp("prompts")
 
 
-def test_every_answering_method_has_a_prompt_file() -> None:
-    assert {name.partition(".")[0] for name in FILES} == answering()
+def test_every_answering_method_has_a_prompt_file():
+    recipes = [one for table in map(load_table, table_names()) for cell in table.cells
+               for part in table.parts(cell)[:1] for one in part.sides]  # fmt: skip
+    answering = {
+        f"{one.table.owner}/" + re.sub(r"[^\w-]+", "-", one.method_name) for one in recipes
+        if one.row_words is not None and "answer=off" not in one.row_words
+    }  # fmt: skip
+    assert {name.partition(".")[0] for name in FILES} == answering
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_last_prompt_equals_its_file(name: str, shared: Path) -> None:
-    """`write` rewrites a file."""
+def test_the_last_prompt_equals_its_file(name, shared):
     stored = (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     assert written(stored.partition("\n")[0], shared).splitlines() == stored.splitlines()
