@@ -1,6 +1,7 @@
 """DRIFT by hand: folds of the primer, the queue of follow-ups, depths, answers."""
 
 import json
+import re
 from typing import Any
 
 from graphrag_bench.algorithms.communities import Reports
@@ -23,7 +24,7 @@ UNREADABLE = "no JSON at all"
 AGAIN = "Your last reply could not be read"
 
 
-def reply_of(text: str, score: int, *follow_ups: str) -> str:
+def reply_of(text: str, score: object, *follow_ups: str) -> str:
     return json.dumps({"answer": text, "score": score, "follow_ups": list(follow_ups)})
 
 
@@ -31,38 +32,29 @@ def pieces(*texts: str, kind: str = "community") -> Context:
     return Context(tuple(Piece(kind, f"p{row}", text, 1.0, 5) for row, text in enumerate(texts)))
 
 
-REPORTS = pieces("Report 0.", "Report 1.", "Report 2.", "Report 3.", "Report 4.")
-
-
-def primed(replies: dict[str, str], **settings: Any) -> tuple[Trail, Scripted, list[str]]:
-    """Return the trail, the model, and the numbers of the reports in each call."""
-    scripted = Scripted({**replies, AGAIN: UNREADABLE})
-    trail, query = primer(QUESTION, REPORTS, llm=scripted, **settings)
+def primed(*replies: str, **settings: Any) -> tuple[Trail, Scripted]:
+    """Return the trail after replies to prompts with the reports 0 and 2, and the model."""
+    named = {f"Report {2 * at}.": reply for at, reply in enumerate(replies)}
+    model = Scripted({**named, AGAIN: UNREADABLE})
+    reports = pieces(*(f"Report {row}." for row in range(5)))
+    trail, query = primer(QUESTION, reports, llm=model, **settings)
     assert query == trail.query
-    shown = [
-        "".join(str(row) for row in range(5) if f"Report {row}." in chat[-1].content)
-        for chat in scripted.prompts
-    ]
-    return trail, scripted, shown
+    return trail, model
 
 
 def test_the_primer_reads_reports_in_folds_and_skips_an_unreadable_reply() -> None:
     """Two folds of five reports have floor(5 / 2) = 2 and 3. `Who?` comes once."""
-    replies = {"Report 0.": reply_of("A town.", 20, "Who?", "When?"),
-               "Report 2.": reply_of("A founder.", 70, "Where?", "Who?")}  # fmt: skip
-    trail, llm, shown = primed(replies, folds=2)
-    assert sorted(shown) == ["01", "234"]
-    assert trail.follow_ups == (FollowUp("Who?", 1), FollowUp("When?", 1), FollowUp("Where?", 1))
-    assert trail.findings == (DriftAnswer("A town.", 20), DriftAnswer("A founder.", 70))
-    assert trail.query == Query(("Who?",))
+    town, founder = DriftAnswer("A town.", 20), DriftAnswer("A founder.", 70)
+    first, second = reply_of("A town.", 20, "Who?", "When?"), reply_of("A founder.", 70, "Who?")
+    trail, llm = primed(first, second, folds=2)
+    shown = [re.findall(r"Report (\d)", chat[-1].content) for chat in llm.prompts]
+    assert sorted(shown) == [["0", "1"], ["2", "3", "4"]]
+    assert trail == Trail((FollowUp("Who?", 1), FollowUp("When?", 1)), (town, founder))
     assert llm.meter.fallbacks == 0
-    replies = {"Report 0.": UNREADABLE, "Report 2.": reply_of("A founder.", 70, "Where?")}
-    trail, llm, _ = primed(replies, folds=2)
-    assert [one.text for one in trail.follow_ups] == ["Where?"]
-    assert llm.meter.fallbacks == 1
-    trail, _, _ = primed({"Report": reply_of("", 0, "a", "b", "c")}, max_follow_ups=2)
-    assert [one.text for one in trail.follow_ups] == ["a", "b"]
-    assert trail.findings == ()
+    trail, llm = primed(UNREADABLE, second, folds=2)
+    assert (trail, llm.meter.fallbacks) == (Trail((FollowUp("Who?", 1),), (founder,)), 1)
+    trail, _ = primed(reply_of("", 0, "a", "b", "c"), max_follow_ups=2)
+    assert trail == Trail((FollowUp("a", 1), FollowUp("b", 1)))
 
 
 def test_report_titles_are_follow_ups_without_a_model() -> None:
@@ -79,30 +71,21 @@ def test_report_titles_are_follow_ups_without_a_model() -> None:
 BEGUN = Trail((FollowUp("Who?", 1), FollowUp("When?", 1)), (DriftAnswer("A town.", 20),))
 
 
-def answered(trail: Trail, reply: str, **settings: Any) -> tuple[Trail, Query, NoneOpen | None]:
-    llm = Scripted({"Who founded": reply})
-    return answer(QUESTION, trail, pieces("A text."), llm=llm, **settings)
-
-
 def test_an_answer_is_added_to_the_trail_and_an_unreadable_reply_is_not() -> None:
-    trail, query, end = answered(BEGUN, reply_of("Ada.", 90, "Where from?", "When?"))
-    assert trail.findings == (DriftAnswer("A town.", 20), DriftAnswer("Ada.", 90))
-    assert trail.follow_ups[2:] == (FollowUp("Where from?", 2),)
-    assert (query, end) == (Query(("When?",)), None)
-    assert (
-        answered(BEGUN, reply_of("Ada.", 90, "Why?"), max_depth=1)[0].follow_ups == BEGUN.follow_ups
-    )
-    llm = Scripted({"Who founded": UNREADABLE, AGAIN: UNREADABLE})
-    trail, query, _ = answer(QUESTION, BEGUN, pieces("A text."), llm=llm)
-    assert trail.findings == BEGUN.findings
-    assert query == Query(("When?",))
-    assert llm.meter.fallbacks == 1
-
-
-def test_scores_are_clipped_and_rounded_to_1_to_100() -> None:
-    for score, whole in ((0, 1), (-3, 1), (55.6, 56), (900, 100), ("x", 1)):
-        reply = json.dumps({"answer": "Ada.", "score": score, "follow_ups": []})
-        assert answered(BEGUN, reply)[0].findings[-1] == DriftAnswer("Ada.", whole)
+    for reply, settings, findings, follow_ups in (
+        (reply_of("Ada.", 90, "Where?", "When?"), {}, [DriftAnswer("Ada.", 90)], ["Where?"]),
+        (reply_of("Ada.", 90, "Why?"), {"max_depth": 1}, [DriftAnswer("Ada.", 90)], []),
+        (UNREADABLE, {}, [], []),
+        *((reply_of("Ada.", score), {}, [DriftAnswer("Ada.", whole)], [])
+          for score, whole in ((0, 1), (-3, 1), (55.6, 56), (900, 100), ("x", 1))),
+    ):  # fmt: skip
+        llm = Scripted({"Who founded": reply, AGAIN: UNREADABLE})
+        trail, query, end = answer(QUESTION, BEGUN, pieces("A text."), llm=llm, **settings)
+        assert trail.findings == (*BEGUN.findings, *findings)
+        added = [FollowUp(text, 2) for text in follow_ups]
+        assert trail.follow_ups == (*BEGUN.follow_ups, *added)
+        assert (query, end) == (Query(("When?",)), None)
+        assert llm.meter.fallbacks == (reply == UNREADABLE)
 
 
 def test_a_passage_scores_by_its_share_of_question_words() -> None:

@@ -22,29 +22,23 @@ def graph_of(table: ChunkTable = TABLE, documents=(), nlp: object = None, **sett
     )  # fmt: skip
 
 
-def test_titles_without_brackets_and_names_are_nodes_in_order_of_first_mention() -> None:
-    names = ["hello", "otto", "history of velia", "history", "velia", "ada"]
-    assert list(graph_of().names) == names
-
-
-def test_a_title_weighs_more_than_other_names_and_numbers_are_left_out() -> None:
+def test_titles_and_names_are_nodes_by_first_mention_and_titles_weigh_more() -> None:
     graph = graph_of()
+    names = ["hello", "otto", "history of velia", "history", "velia", "ada"]
+    assert (list(graph.names), graph.n_relationships) == (names, 0)
     inside = [[3, 0, 0], [1, 1, 0], [0, 3, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]]
     assert graph.node_chunk.toarray().tolist() == inside
     assert graph_of(title_weight=1).node_chunk.max() == 1
-    assert graph.n_relationships == 0
-
-
-CURIES = ChunkTable.of([
-    ("a", "Marie Curie (chemist)", "Curie came."),
-    ("b", "Pierre Curie", "Marie left."),
-    ("c", "", "Sklodowska came."),
-])  # fmt: skip
-KNOWN = [("a", "Marie Curie (chemist)", "Curie came.", None, ("Sklodowska",))]
 
 
 def test_an_alias_becomes_its_node_and_merges_are_saved(tmp_path) -> None:
-    graph = graph_of(CURIES, KNOWN, Words("Marie Curie", "Pierre Curie"))
+    curies = ChunkTable.of([
+        ("a", "Marie Curie (chemist)", "Curie came."),
+        ("b", "Pierre Curie", "Marie left."),
+        ("c", "", "Sklodowska came."),
+    ])  # fmt: skip
+    known = [("a", "Marie Curie (chemist)", "Curie came.", None, ("Sklodowska",))]
+    graph = graph_of(curies, known, Words("Marie Curie", "Pierre Curie"))
     assert list(graph.names) == ["marie curie", "curie", "pierre curie", "marie"]
     assert graph.node_chunk.toarray().tolist() == [[3, 0, 1], [1, 0, 0], [0, 3, 0], [0, 1, 0]]
     assert graph.merges == (
@@ -79,19 +73,16 @@ def test_acronyms_defined_in_a_text():
         assert list(acronyms(text)) == ([pair] if pair else [])
 
 
-WHO = chunk("World Health Organization (WHO)")
-
-
-def test_an_acronym_is_merged_only_if_all_definitions_agree():
-    assert merged(WHO, chunk(WHO.text, "e")) == [("who", "world health organization", "acronyms")]
-    assert merged(WHO, chunk("Wild Horse Office (WHO)", "e")) == []
-
-
-def test_a_title_is_the_name_of_an_acronym_and_its_long_form():
-    assert merged(chunk(WHO.text, title="WHO")) == [
-        ("world health organization", "who", "acronyms")
-    ]
-    assert merged(chunk(WHO.text, "d", "WHO"), chunk("", "e", "World Health Organization")) == []
+def test_an_acronym_is_merged_into_the_title_if_all_definitions_agree():
+    who, long = "World Health Organization (WHO)", "World Health Organization"
+    short = ("who", long.lower(), "acronyms")
+    for chunks, expected in (
+        ((chunk(who), chunk(who, "e")), [short]),
+        ((chunk(who), chunk("Wild Horse Office (WHO)", "e")), []),
+        ((chunk(who, title="WHO"),), [(long.lower(), "who", "acronyms")]),
+        ((chunk(who, title="WHO"), chunk("", "e", long)), []),
+    ):
+        assert merged(*chunks) == expected
 
 
 def test_a_redirect_is_merged_unless_two_documents_claim_it():

@@ -1,6 +1,7 @@
 """PathCoRAG: steps in the forms that models write, and its paths against a slow reference."""
 
 import json
+from collections import defaultdict
 from itertools import pairwise
 from typing import Any
 
@@ -27,9 +28,6 @@ def steps(reply: Any, **settings: Any) -> ReasoningSteps:
     return reasoning_steps_llm(QUESTION, llm=Scripted(answer=lambda chat: text), **settings)
 
 
-TWO = ReasoningSteps(("a", "b"), (("a1", "a2"), ("b1", "b2")))
-
-
 def test_steps_are_read_in_many_forms() -> None:
     for reply in (
         {"reasoning_steps": ["a", "b"], "extended_queries": [["a1", "a2"], ["b1", "b2"]]},
@@ -40,15 +38,12 @@ def test_steps_are_read_in_many_forms() -> None:
         {"reasoning_steps": ["a", "b", "c"], "extended_queries": [["a1", "a2", "a3"],
                                                                  ["b1", "b2"], []]},
     ):  # fmt: skip
-        assert steps(reply, n_steps=2, n_queries=2) == TWO
+        result = steps(reply, n_steps=2, n_queries=2)
+        assert result == ReasoningSteps(("a", "b"), (("a1", "a2"), ("b1", "b2")))
 
-
-def test_missing_queries_are_replaced_by_the_step() -> None:
+    # a step replaces its missing queries, and the question missing steps
     result = steps({"reasoning_steps": ["a"], "extended_queries": [["a1"]]}, n_queries=3)
     assert result == ReasoningSteps(("a",), (("a1", "a", "a"),))
-
-
-def test_without_steps_the_question_is_the_only_step() -> None:
     for reply in ("no steps", {"reasoning_steps": [], "extended_queries": []}):
         assert steps(reply) == ReasoningSteps((QUESTION.text,), ((QUESTION.text,),))
 
@@ -102,27 +97,18 @@ def likenesses(draw, most_nodes: int = 9):
     return graph, np.array(like, np.float64), apart
 
 
-def likeness(graph: Graph, like: np.ndarray):
-    """Return a function of the similarity, in millionths, of the best row between two nodes."""
-
-    def of(one: int, other: int) -> int:
-        ends = {one, other}
-        rows = zip(graph.source.tolist(), graph.target.tolist(), like.tolist(), strict=True)
-        return max(round(value * 1e6) for a, b, value in rows if {a, b} == ends)
-
-    return of
-
-
 @settings(max_examples=50)
 @given(world=likenesses(), k=st.integers(1, 5), most=st.none() | st.integers(1, 7))
 def test_the_shortest_paths_are_the_first_of_all_simple_paths(world, k, most):
     """By hops, then by similarity up to four hops, then by nodes."""
     graph, like, pairs = world
-    alike, view, want = likeness(graph, like), graph.igraph.to_networkx(), []
+    view, want, alike = graph.igraph.to_networkx(), [], defaultdict(list)
+    for *ends, value in zip(graph.source, graph.target, like, strict=True):
+        alike[frozenset(ends)].append(round(value * 1e6))
     for pair, (source, target) in enumerate(pairs.tolist()):
         ranked = set()
         for nodes in networkx.all_simple_paths(view, source, target, cutoff=most):
-            total = sum(alike(*hop) for hop in pairwise(nodes))
+            total = sum(max(alike[frozenset(hop)]) for hop in pairwise(nodes))
             ranked.add((len(nodes), -total if len(nodes) <= 5 else 0, tuple(nodes)))
         want += [(pair, walk) for *_, walk in sorted(ranked)[:k]]
     pair, nodes = shortest_paths(graph, pairs, Likeness.of(graph, like), k=k, most=most)

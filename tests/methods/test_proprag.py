@@ -1,6 +1,7 @@
 """PropRAG's beam search and its walk by hand, on three entities and three facts."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -42,14 +43,17 @@ def graph() -> Graph:
     return typed(Graph.from_arrays(*ends, node_chunk=chunks, names=TEXTS))
 
 
+def planted() -> Planted:
+    return Planted(lambda text: angle(ANGLES[text]))
+
+
 def searched(graph: Graph, *chunks: int, embedder=None, **settings) -> RankedPaths:
-    used = embedder or Planted(lambda text: angle(ANGLES[text]))
-    vectors = Planted(lambda text: angle(ANGLES[text])).encode(TEXTS, kind="passage")
+    index = VectorIndex(planted().encode(TEXTS, kind="passage"))
+    settings = {"width": 1, "n_parallel": 0, "embedder": embedder or planted(), **settings}
+    among = ranked(*(chunks or (0, 1, 2)))
     return alone(beam)(
-        Question("q", "?"), ranked(*(chunks or (0, 1, 2))), graph=graph, types=FACTS,
-        node_index=VectorIndex(vectors), embedder=used,
-        **{"width": 1, "n_parallel": 0, **settings},
-    )  # fmt: skip
+        Question("q", "?"), among, graph=graph, types=FACTS, node_index=index, **settings
+    )
 
 
 def scored(paths: RankedPaths) -> list[tuple[tuple[int, ...], float]]:
@@ -65,31 +69,27 @@ def test_paths_are_extended_by_linked_synonymous_or_similar_facts(graph):
         ((MET, BO, LED, CY, SANG), at(40)),
     ]
     assert [path.relationships for path in paths.paths] == [(1, 2), (), (1, 2, 3, 4)]
-    # `led` begins in chunks 1 and 2 with `sang` after it; here `met`, the best, comes in too.
-    apart = typed(Graph.from_arrays([MET, SANG], [ADA, CY], node_chunk=graph.node_chunk.toarray()))
-    alone_ = searched(apart, 0, 2, n_parallel=0)
-    assert scored(alone_) == [((MET,), at(30))]
+    # without a shared entity, `sang` follows `met` only as one of the facts most similar to it
+    chunks = graph.node_chunk.toarray()
+    apart = typed(Graph.from_arrays([MET, SANG], [ADA, CY], node_chunk=chunks))
+    assert scored(searched(apart, 0, 2)) == [((MET,), at(30))]
     paths = searched(apart, 0, 2, n_parallel=2)
     assert scored(paths) == [((MET, SANG), at(20)), ((MET,), at(30))]
     assert [path.relationships for path in paths.paths] == [(), ()]
     # From `met` at 30: the mean with `led` is at 45, with `sang` at 55; `led` alone is read.
-    chunks = graph.node_chunk.toarray()
     shared = typed(Graph.from_arrays([MET, LED, SANG], [BO] * 3, node_chunk=chunks, names=TEXTS))
-    embedder = Planted(lambda text: angle(ANGLES[text]))
+    embedder = planted()
     paths = searched(shared, max_facts=2, n_rescored=1, embedder=embedder)
     assert embedder.batches == [["?"], ["met led"]]
     assert scored(paths) == [((MET, BO, LED), at(10)), ((MET,), at(30))]
 
 
-PATHS = RankedPaths((Path((MET, BO, LED), (1, 2), 0.8), Path((SANG,), (), 0.4)))
-
-
 def test_seed_entities_rank_by_sums_and_score_by_the_best_path(graph):
     """Both paths: Bo 2 * 0.8, Cy 0.8 + 0.4, Ada 0.8, each at best 0.8. `sang` alone: Cy."""
-    result = of_paths(PATHS, graph=graph, types=("entity",), top_k=2)
-    assert result.items() == [(BO, 1.0), (CY, 1.0)]
-    first = of_paths(PATHS, graph=graph, types=("entity",), top_k=1)
-    assert first.items() == [(BO, 1.0), (CY, 1.0)]
+    paths = RankedPaths((Path((MET, BO, LED), (1, 2), 0.8), Path((SANG,), (), 0.4)))
+    for top_k, expected in ((1, [BO, CY]), (2, [BO, CY]), (3, [ADA, BO, CY])):
+        result = of_paths(paths, graph=graph, types=("entity",), top_k=top_k)
+        check(result, expected, [1.0] * len(expected))
 
 
 def test_the_focused_walk_stays_among_the_given_chunks():
@@ -107,18 +107,13 @@ def plain_walk(facts, synonyms, named, seeds, dense, damping):
     `facts` list their entities, `synonyms` are pairs with a cosine, `named` the entities of a
     chunk.
     """
-    n = 3
-    weights = np.zeros((n + len(named), n + len(named)))
-    for entities in facts:
-        for one in entities:
-            for other in entities:
-                weights[one, other] += 2.0 if one != other else 0.0
-    for one, other, cosine in synonyms:
-        weights[[one, other], [other, one]] += 2 * cosine
-    for chunk, entities in enumerate(named):
-        for entity in entities:
-            weights[[entity, n + chunk], [n + chunk, entity]] += 1.0
-    reset = np.zeros(len(weights))
+    n, size = 3, 3 + len(named)
+    weights, reset = np.zeros((size, size)), np.zeros(size)
+    pairs = [(*pair, 2.0) for entities in facts for pair in combinations(entities, 2)]
+    pairs += [(one, other, 2 * cosine) for one, other, cosine in synonyms]
+    pairs += [(entity, n + chunk, 1.0) for chunk, some in enumerate(named) for entity in some]
+    for one, other, weight in pairs:
+        weights[[one, other], [other, one]] += weight
     reset[seeds] = 1.0
     reset[n:] = 0.05 * np.array(dense)
     reset /= reset.sum()

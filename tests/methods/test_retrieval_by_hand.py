@@ -1,11 +1,9 @@
 """Retrieval operators of single methods, by hand."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from builds import QUIET, Words, dense
-from by_hand import Planted, alone, ranked, replying
+from by_hand import Planted, alone, check, ranked, replying
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.algorithms.graph import Graph
@@ -52,25 +50,14 @@ def test_chunks_of_nodes_and_relationships_alternate_after_dense_ones(monkeypatc
     assert picked(pick.similar_and_dense, [B], [], top_k=4) == [0, 2]
 
 
-WHO = Question("q", "Who built the lighthouse?")
-FACTS = replace(
-    Graph.from_arrays([0, 1, 2, 0], [1, 2, 3, 3], names=["ada", "norvik", "tarn", "ostra"]),
-    synonym=np.array([False, True, False, False]),
-)
-"""Three facts and a synonymy edge."""
-
-
 def test_the_filter_keeps_numbered_facts_or_all_after_unreadable_replies():
-    llm = replying('{"useful": [2, 1, 9]}')
+    facts = Graph.from_arrays([0, 1, 2, 0], [1, 2, 3, 3])
     rows = ranked(3, 0, 2, scores=(0.9, 0.8, 0.7))
-    assert filter_llm(WHO, rows, graph=FACTS, llm=llm).items() == [(3, 0.9), (0, 0.8)]
+    result = filter_llm(ASKED, rows, graph=facts, llm=replying('{"useful": [2, 1, 9]}'))
+    assert result.items() == [(3, 0.9), (0, 0.8)]
     llm = replying("well", "it depends")
-    assert filter_llm(WHO, rows, graph=FACTS, llm=llm).ids.tolist() == [3, 0, 2]
+    assert filter_llm(ASKED, rows, graph=facts, llm=llm).ids.tolist() == [3, 0, 2]
     assert (len(llm.prompts), llm.meter.fallbacks) == (2, 1)
-
-
-def weights(result) -> dict[int, float]:
-    return dict(zip(result.ids.tolist(), result.scores.round(6).tolist(), strict=True))
 
 
 def test_activation_spreads_along_the_best_sentences():
@@ -85,77 +72,58 @@ def test_activation_spreads_along_the_best_sentences():
         "embedder": Planted(),
     }
 
-    def active(rounds: int, **settings):
-        return alone(activate)(ranked(A), ASKED, rounds=rounds, **settings, **needs)
+    def active(rounds: int):
+        return alone(activate)(ranked(A), ASKED, rounds=rounds, **needs)
 
     result, scores = active(1)
-    assert weights(result) == {A: 1.8, B: 0.8}  # A is in its own sentence
+    check(result, [A, B], [1.8, 0.8])  # A is in its own sentence
     assert scores.values.round(6).tolist() == [1.0, 0.4, 0.0, 0.0]  # 0.8 / 2
     # B passes 0.8 * 0.96 = 0.768 to B and D; A passes 0.8 * 0.6 = 0.48, which is too little.
     result, scores = active(2)
-    assert weights(result) == {A: 1.8, B: 1.568, D: 0.768}
+    check(result, [A, B, D], [1.8, 1.568, 0.768])
     assert scores.values.round(6).tolist() == [1.0, 0.4, 0.0, 0.256]  # 0.768 / 3
     needs["graph"] = Graph.from_arrays([], [], n_nodes=3)
     with pytest.raises(UserError, match="build.graph=entities"):
         active(1)
 
 
-SPOKEN = ChunkTable.of([
-    ("a", "", "Ada met Otto. Ada left. Nothing was said here."),
-    ("b", "Velia", "Otto came. ada met Otto."),
-])  # fmt: skip
-
-
-SPEAKERS = Words(counts="Nothing", apart=True)
-
-
 def test_tri_graph_counts_entities_in_sentences_and_chunks() -> None:
-    graph = tri_graph(chunk_table=SPOKEN, nlp=SPEAKERS, progress=QUIET)
+    spoken = ChunkTable.of([
+        ("a", "", "Ada met Otto. Ada left. Nothing was said here."),
+        ("b", "Velia", "Otto came. ada met Otto."),
+    ])  # fmt: skip
+    graph = tri_graph(chunk_table=spoken, nlp=Words(counts="Nothing", apart=True), progress=QUIET)
     assert list(graph.names) == ["ada", "otto"]
     assert list(graph.sentences) == ["Ada met Otto", "Ada left", "Otto came", "ada met Otto"]
     assert dense(graph.entity_sentence) == [[1, 1, 0, 0], [1, 0, 1, 1]]
     assert dense(graph.sentence_entity) == [[1, 1], [1, 0], [0, 1], [0, 1]]
     assert dense(graph.entity_chunk) == [[2, 0], [1, 2]]
-
-
-def test_a_corpus_without_a_name_is_refused() -> None:
     nothing = ChunkTable.of([("a", "", "nothing here")])
     with pytest.raises(UserError, match="no entities"):
-        tri_graph(chunk_table=nothing, nlp=SPEAKERS, progress=QUIET)
-
-
-TOWN = Question("q", "On which mountain does the town stand that Ada founded?")
-TWO = Context((Piece("relationship", "1", "norvik, stands on, tarn", 1.0, 6),))
+        tri_graph(chunk_table=nothing, nlp=Words(), progress=QUIET)
 
 
 def test_triples_in_order_of_discovery_within_the_budget() -> None:
-    # Ada founded Norvik (row 0), which stands on Tarn (row 1).
-    base = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
-    graph = replace(base, relations=Texts.of(["founded", "stands on"]))
+    graph = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"], relations="r")
     explored = Exploration((), ((Hop(1, True, 0.5),), (Hop(0, True, 0.25), Hop(1, True, 0.75))))
-    result = exploration_context(
-        explored, graph=graph, tokenizer=OpenAIEncoding(), context_budget=UNBOUNDED
-    )
-    assert [(piece.id, piece.text, piece.score) for piece in result.pieces] == [
-        ("1", "norvik, stands on, tarn", 0.5),
-        ("0", "ada, founded, norvik", 0.25),
-    ]
-    explored = Exploration((), ((Hop(0, True, 0.5), Hop(1, True, 0.5)),))
-    small = OpenAIEncoding().count("ada, founded, norvik")
-    result = exploration_context(
-        explored, graph=graph, tokenizer=OpenAIEncoding(), context_budget=ContextBudget(small)
-    )
-    assert [piece.id for piece in result.pieces] == ["0"]
-    assert result.cut == (("relationship", "1"),)
+    first, second = ("1", "norvik, r, tarn", 0.5), ("0", "ada, r, norvik", 0.25)
+    small = ContextBudget(OpenAIEncoding().count(first[1]))
+    for budget, pieces, cut in (
+        (UNBOUNDED, [first, second], ()), (small, [first], (("relationship", "0"),)),
+    ):  # fmt: skip
+        result = exploration_context(
+            explored, graph=graph, tokenizer=OpenAIEncoding(), context_budget=budget
+        )
+        assert [(piece.id, piece.text, piece.score) for piece in result.pieces] == pieces
+        assert result.cut == cut
 
 
 def test_yes_gives_the_answer_and_a_failed_call_is_raised() -> None:
-    llm = replying("{Yes} {Tarn}")
-    assert if_enough(TOWN, TWO, llm=llm) == Answer("Tarn")
+    found = Context((Piece("relationship", "1", "norvik, stands on, tarn", 1.0, 6),))
+    for reply, answer in (
+        ("{Yes} {Tarn}", Answer("Tarn")), ("{No}", None), ("The triples say nothing.", None),
+        ("{Yes}", None),
+    ):  # fmt: skip
+        assert if_enough(ASKED, found, llm=replying(reply)) == answer
     with pytest.raises(CallFailed):
-        if_enough(TOWN, TWO, llm=replying(CallFailed("refused", "no")))
-
-
-def test_without_yes_and_an_answer_the_exploration_continues() -> None:
-    for reply in ("{No}", "The triples say nothing.", "{Yes}"):
-        assert if_enough(TOWN, TWO, llm=replying(reply)) is None
+        if_enough(ASKED, found, llm=replying(CallFailed("refused", "no")))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import Chat
@@ -27,19 +26,14 @@ TABLE = ChunkTable.of([("d0", "", "Ada built Norvik."), ("d1", "", "Norvik is on
 
 def line(*rows: tuple[int, int, str], names: list[str] = NAMES) -> Graph:
     """A graph of (from, to, relation); chunk i states relationship i."""
-    graph = Graph.from_arrays(
-        [a for a, _, _ in rows], [b for _, b, _ in rows], np.zeros((5, 4)), np.eye(len(rows), 4),
-        names=names,
-    )  # fmt: skip
-    object.__setattr__(graph, "relations", Texts.of([name for _, _, name in rows]))
-    return graph
-
-
-ROAD = line((0, 1, "founded"), (1, 2, "stands on"), (2, 3, "lies in"))
+    source, target, relations = zip(*rows, strict=True)
+    stated = np.zeros((5, 4)), np.eye(len(rows), 4)
+    return Graph.from_arrays(source, target, *stated, names=names, relations=relations)
 
 
 def test_a_chain_gives_a_question_with_answer_and_documents() -> None:
-    product, refused = specific_questions(ROAD, TABLE, [2], 5, None, 0)
+    road = line((0, 1, "founded"), (1, 2, "stands on"), (2, 3, "lies in"))
+    product, refused = specific_questions(road, TABLE, [2], 5, None, 0)
     result = {one.text: (one.answers, one.evidence, one.hops, one.entities) for one in product}
     assert refused == 0
     assert result == {
@@ -48,7 +42,7 @@ def test_a_chain_gives_a_question_with_answer_and_documents() -> None:
             ("Velia",), ("d1", "d2"), 2, ("Norvik",),
         ),
     }  # fmt: skip
-    (three,), _ = specific_questions(ROAD, TABLE, [3], 5, None, 0)
+    (three,), _ = specific_questions(road, TABLE, [3], 5, None, 0)
     assert three.evidence == ("d0", "d1", "d2")
 
 
@@ -71,18 +65,15 @@ def test_a_chain_has_a_unique_answer(graph: Graph, hops: int, n: int) -> None:
     assert len(Chains(graph).sample(hops, 9, np.random.default_rng(0))) == n
 
 
-@pytest.mark.parametrize(
-    ("wording", "taken"),
-    [
+def test_a_wording_that_leaks_a_name_is_refused() -> None:
+    graph = line((0, 1, "founded"), (1, 2, "on"))
+    for wording, taken in (
         ("Is it Tarn?", False), ("On what stands Norvik, which Ada founded?", False), ("", False),
         ("On what does the thing that Ada founded stand?", True),
-    ],
-)  # fmt: skip
-def test_a_wording_that_leaks_a_name_is_refused(wording: str, taken: bool) -> None:
-    model = Scripted(answer=lambda chat: json.dumps({"question": wording}))
-    graph = line((0, 1, "founded"), (1, 2, "on"))
-    result, refused = specific_questions(graph, TABLE, [2], 1, model, 0)
-    assert (len(result), refused) == (taken, not taken)
+    ):  # fmt: skip
+        model = Scripted({"": json.dumps({"question": wording})})
+        result, refused = specific_questions(graph, TABLE, [2], 1, model, 0)
+        assert (len(result), refused) == (taken, not taken)
 
 
 def counting(short: int = 0) -> Scripted:
@@ -109,11 +100,8 @@ def test_five_users_with_five_tasks_of_five_questions_give_125(
     result = abstract_questions(model, "A set.", n)
     assert len(result) == len({one.text for one in result}) == n_made
     assert (len({one.origin for one in result}), len(model.prompts)) == (n_tasks, n_calls)
-
-
-def test_an_unreadable_reply_is_an_error() -> None:
     with pytest.raises(UserError, match="users"):
-        abstract_questions(Scripted(answer=lambda chat: "Hm."), "A set.")
+        abstract_questions(Scripted({"": "Hm."}), "A set.")
 
 
 def test_english_is_detected_by_frequent_words() -> None:
