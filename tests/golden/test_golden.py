@@ -1,6 +1,5 @@
 """Every method gives what its golden file holds: settings, rankings, contexts, prompts."""
 
-import copy
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -50,8 +49,7 @@ RANKED = {"step": {"node.ppr": {"node_scores": [["ada", 0.5], ["otto", 0.25], ["
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([["ada", 0.5], ["isk", 0.25], ["otto", 0.25]], None),
-        ([["ada", 0.500001], ["otto", 0.25], ["isk", 0.25]], None),
+        ([["ada", 0.500001], ["isk", 0.25], ["otto", 0.25]], None),
         ([["ada", 0.500003], ["otto", 0.25], ["isk", 0.25]], "'ada' has 0.500003, golden 0.5"),
         ([["otto", 0.25], ["ada", 0.5], ["isk", 0.25]], "'otto' has rank 1, golden 2"),
         ([["ada", 0.5], ["otto", 0.25], ["mira", 0.25]], "rank 3 is 'mira', golden 'isk'"),
@@ -61,7 +59,6 @@ RANKED = {"step": {"node.ppr": {"node_scores": [["ada", 0.5], ["otto", 0.25], ["
 def test_a_difference_is_told_unless_it_is_a_last_decimal_or_a_tie(
     rows: list[list[object]], words: str | None
 ) -> None:
-    current = copy.deepcopy(RANKED)
-    current["step"]["node.ppr"]["node_scores"] = rows  # type: ignore[assignment]
+    current = {"step": {"node.ppr": {"node_scores": rows}}}
     message = frozen.difference(RANKED, current, "hipporag")
     assert message == (words and f"hipporag, step node.ppr, node_scores: {words}")
