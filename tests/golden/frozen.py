@@ -4,7 +4,6 @@ import hashlib
 import json
 import lzma
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import numpy as np
 
 from graphrag_bench import api
 from graphrag_bench.config.sources import IN_PLUGIN, names
-from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.embedding.embedder import TextKind, Vectors
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.explain.names import ArtifactNames, named_value
@@ -28,7 +26,6 @@ from graphrag_bench.values import DECIMALS, Context, RowScores
 
 FOLDER = Path(__file__).resolve().parent
 PLUGIN = FOLDER.parents[1] / "docs" / "examples" / "graphrag_bench_more"
-"""The example plug-in, whose methods are frozen in its own tests."""
 METHODS = [*names("method"), *IN_PLUGIN]
 TOLERANCE = 1.5 * 10.0**-DECIMALS
 """A score may differ by its last decimal, which two processors may round apart."""
@@ -56,10 +53,7 @@ Plain = Any  # JSON
 
 
 class Minilm(SentenceEmbedder):
-    """The packaged embedder, which keeps the vectors of all methods, for these share most texts.
-
-    Each is read alone, as questions are: batches of a fixed shape cost twenty times as much here.
-    """
+    """The packaged embedder, which keeps all vectors. Texts are read alone, as questions are."""
 
     def __init__(self) -> None:
         super().__init__(precision="float32", device="cpu")
@@ -74,30 +68,17 @@ class Minilm(SentenceEmbedder):
         return np.array([self.vectors[kind, text] for text in texts])
 
 
-@cache
-def minilm() -> Minilm:
-    """The one embedder of all methods: it is loaded once."""
-    return Minilm()
-
-
-@dataclass(frozen=True)
-class Case:
-    """One way in which every method is run; `home` is shared by cases that have the same."""
-
-    dataset: str
-    settings: Mapping[str, Any]
-    home: str = "shared"
-
-
-CASES = {
-    "toy": Case("toy", {}),
-    "toy, profile=paper": Case("toy", {"profile": "paper"}),
-    "toy, profile=zhou2025": Case("toy", {"profile": "zhou2025"}),
-    "toy, profile=upstream": Case("toy", {"profile": "upstream"}),
-    "toy, fidelity=paper": Case("toy", {"fidelity": "paper"}, "METHOD"),
-    "sample": Case("sample", {"limit": 3}),
-    "toy, MiniLM": Case("toy", {"embedder": {"_target_": "frozen.minilm"}}),
+minilm = cache(Minilm)
+CASES: Mapping[str, Mapping[str, Any]] = {
+    "toy": {},
+    "toy, profile=paper": {"profile": "paper"},
+    "toy, profile=zhou2025": {"profile": "zhou2025"},
+    "toy, profile=upstream": {"profile": "upstream"},
+    "toy, fidelity=paper": {"fidelity": "paper"},
+    "sample": {"limit": 3},
+    "toy, MiniLM": {"embedder": {"_target_": "frozen.minilm"}},
 }
+"""The data set is the first word. The rest of a name only describes its settings."""
 
 
 def freeze(method: str, home: Path) -> dict[str, Plain]:
@@ -108,9 +89,9 @@ def freeze(method: str, home: Path) -> dict[str, Plain]:
     """
     names_of: dict[tuple[str, str], str] = {}
     result: dict[str, Plain] = {}
-    for name, case in CASES.items():
-        experiment = _experiment(method, case, home, OWN.get(method, {}))
-        resolved = _experiment(method, case, home, {}) if method in OWN else experiment
+    for name in CASES:
+        experiment = _experiment(method, name, home, OWN.get(method, {}))
+        resolved = _experiment(method, name, home, {}) if method in OWN else experiment
         configuration = _configuration(resolved)
         key = (experiment.key, json.dumps(configuration, default=str))
         if (same := names_of.setdefault(key, name)) != name:
@@ -118,35 +99,32 @@ def freeze(method: str, home: Path) -> dict[str, Plain]:
         else:
             result[name] = {"configuration": configuration, **_frozen(experiment)}
     plain: dict[str, Plain] = json.loads(json.dumps(result, default=str))
-    return {name: best_rows(one) if name in READABLE else one for name, one in plain.items()}
+    return {name: _best_rows(one) if name in READABLE else one for name, one in plain.items()}
 
 
-def best_rows(value: Plain) -> Plain:
+def _best_rows(value: Plain) -> Plain:
     """Return a case with the best `N_SCORES` rows of each list and the number of other rows."""
     if isinstance(value, dict):
-        return {name: best_rows(one) for name, one in value.items()}
+        return {name: _best_rows(one) for name, one in value.items()}
     if isinstance(value, list) and len(value) > N_SCORES:
         rest = f"{len(value) - N_SCORES} more"
         return [*value[:N_SCORES], [rest, 0.0] if _is_ranked(value) else rest]
     return value
 
 
-def _experiment(method: str, case: Case, home: Path, own: Mapping[str, Any]) -> Experiment:
-    folder = home / case.home.replace("METHOD", method)
+def _experiment(method: str, case: str, home: Path, own: Mapping[str, Any]) -> Experiment:
+    folder = home / (method if "fidelity" in CASES[case] else "shared")
     models = {
         "embedder": "hashing", "llm": {"_target_": "counting_reader.reader"}, "workers": 1,
         "paths": {"home": str(folder)}, "cache": {"path": str(home / "replies" / method)},
         "chunking": {"variant": "auto"},
     }  # fmt: skip
-    settings = {**models, **own, **case.settings}
-    if method in IN_PLUGIN:
-        settings["plugins"] = [str(PLUGIN / PLUGIN.name)]
-    return api.method(method, **settings).experiment(_dataset(case.dataset))
+    plugins = {"plugins": [str(PLUGIN / PLUGIN.name)]} if method in IN_PLUGIN else {}
+    settings = {**models, **own, **CASES[case], **plugins}
+    return api.method(method, **settings).experiment(_dataset(case.partition(",")[0]))
 
 
-@cache
-def _dataset(name: str) -> Dataset:
-    return api.dataset(name)
+_dataset = cache(api.dataset)
 
 
 def _frozen(experiment: Experiment) -> Plain:
@@ -190,8 +168,13 @@ def _question(finished: QuestionResult, names: ArtifactNames) -> dict[str, Plain
     for trace in finished.trace:
         n_before = sum(label.partition(" (")[0] == trace.step for label in steps)
         label = f"{trace.step} (round {n_before + 1})" if n_before else trace.step
-        written = {slot: one for slot, one in trace.wrote.items() if slot not in SENT}
-        steps[label] = {slot: _written(slot, one, names) for slot, one in written.items()}
+        steps[label] = {}
+        for slot, value in trace.wrote.items():
+            kind, best = slot, value
+            if isinstance(value, RowScores):
+                kind, best = SLOTS[slot], value.top(N_SCORES)
+            if slot not in SENT:
+                steps[label][slot] = _labelled(named_value(kind, summary(best), names))
     answer, context = outcome.get("answer"), outcome.get("context")
     result = {"step": steps, "answer": getattr(answer, "text", None)}
     if isinstance(context, Context):
@@ -207,18 +190,8 @@ def _question(finished: QuestionResult, names: ArtifactNames) -> dict[str, Plain
     return {**result, "fallbacks": list(finished.fallbacks)}
 
 
-def _written(slot: str, value: object, names: ArtifactNames) -> Plain:
-    """What a step wrote, by names in place of rows."""
-    if isinstance(value, RowScores):
-        slot, value = SLOTS[slot], value.top(N_SCORES)
-    return _labelled(named_value(slot, summary(value), names))
-
-
 def _labelled(value: Plain) -> Plain:
-    """A value in which what `named_value` says of a row is one text, or the pair of it and a score.
-
-    A row without a name is left as its number.
-    """
+    """A value in which what `named_value` says of a row is a text, or a pair of text and score."""
     if isinstance(value, list):
         return [_labelled(one) for one in value]
     if not isinstance(value, dict):
@@ -243,15 +216,11 @@ def _digest(text: str) -> str:
 
 def difference(golden: Plain, current: Plain, where: str = "") -> str | None:
     """The first difference in words; None where there is none that counts."""
-    return next(_differences(_whole(golden), _whole(current), where), None)
-
-
-def _whole(cases: Plain) -> Plain:
-    """What was frozen, with the cases that refer to another in full."""
-    return {
-        case: cases[one.removeprefix("as ")] if isinstance(one, str) else one
-        for case, one in cases.items()
-    }
+    whole = [
+        {case: cases[one.removeprefix("as ")] if isinstance(one, str) else one
+         for case, one in cases.items()} for cases in (golden, current)
+    ]  # fmt: skip
+    return next(_differences(*whole, where), None)
 
 
 def _differences(golden: Plain, current: Plain, where: str) -> Iterator[str]:
@@ -307,17 +276,14 @@ def _alike(one: Plain, other: Plain, times: float = 1) -> bool:
 
 
 def read(method: str) -> dict[str, Plain]:
-    """Return the golden cases of a method; raises FileNotFoundError where it has no file."""
+    """Return the golden cases of a method."""
     stored = lzma.decompress(path(method).with_suffix(".json.xz").read_bytes())
     cases = json.loads(path(method).read_text("utf-8")) | json.loads(stored)
     return {case: cases[case] for case in CASES if case in cases}
 
 
 def write(method: str, cases: Mapping[str, Plain]) -> None:
-    """Write the golden files of a method: the cases of `READABLE` as text, the others compressed.
-
-    The same content is the same bytes.
-    """
+    """Write the golden files of a method: `READABLE` cases as text, the others compressed."""
     readable = {case: one for case, one in cases.items() if case in READABLE}
     others = {case: one for case, one in cases.items() if case not in READABLE}
     path(method).write_text(_lines(readable) + "\n", encoding="utf-8")
@@ -336,8 +302,7 @@ def _lines(value: Plain, indent: str = "") -> str:
 
 def path(method: str) -> Path:
     """Return the readable golden file of a method."""
-    folder = PLUGIN / "tests" / FOLDER.name if method in IN_PLUGIN else FOLDER
-    return folder / f"{method}.json"
+    return (PLUGIN / "tests" / "golden" if method in IN_PLUGIN else FOLDER) / f"{method}.json"
 
 
 def files() -> list[Path]:

@@ -66,16 +66,9 @@ def plain() -> GnnWeights:
 def test_messages_follow_relations_and_layers_add_their_input():
     """The question (1, 2) starts at node 0 with share 1/2; sums include the initial state.
 
-    | after | node 0 | node 1 | node 2 |
-    |---|---|---|---|
-    | start | (0.5, 1) | 0 | 0 |
-    | sums 1 | (0.5, 1) | (0.5, 1) x (2, 0) = (1, 0) | 0 |
-    | layer 1 | (0.5, 1) + (0.5, 1) + (0.5, 1) = (1.5, 3) | (1, 0) | 0 |
-    | sums 2 | (1, 0) x (0, 1) + (0.5, 1) = (0.5, 1) | (1.5, 3) x (2, 0) = (3, 0) | (1, 0) |
-    | layer 2 | 2 (1.5, 3) + (0.5, 1) = (3.5, 7) | 2 (1, 0) + (3, 0) = (5, 0) | (1, 0) |
-
-    The last sum of node 2 is (1, 0) x (1, 3). The end adds a state's numbers and 1 - 2 of the
-    question.
+    Sums 1: (0.5, 1), (0.5, 1) x (2, 0) = (1, 0), 0. Layer 1: 3 (0.5, 1) = (1.5, 3), (1, 0), 0.
+    Sums 2: (1, 0) x (0, 1) + (0.5, 1), (1.5, 3) x (2, 0), (1, 0) x (1, 3) = (1, 0).
+    Layer 2: 2 (1.5, 3) + (0.5, 1), 2 (1, 0) + (3, 0), (1, 0). The end adds both numbers, and 1 - 2.
     """
     line = Graph.from_arrays([0, 1], [1, 2], n_nodes=4)
     line = replace(line, relations=Texts.of(["leads to", "names"]))

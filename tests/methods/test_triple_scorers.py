@@ -1,6 +1,5 @@
 """Triple scorers: texts, shortest paths and distances by hand; training on a world."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,26 +19,13 @@ from graphrag_bench.data.readers.rog import training_set
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.errors import UserError
 from graphrag_bench.world.dataset import training_worlds
-from methods.subgraphrag import triple_scorers
-from methods.subgraphrag.triple_scorers import (
-    Examples,
-    examples_of,
-    initial_weights,
-    logits,
-    loss_of,
-    measure,
-    mlp_scorer,
-    on_shortest_paths,
-    train,
-    triple_text,
-    triple_weights,
-)
+from methods.subgraphrag import triple_scorers as scorers
 from methods.subgraphrag.triples import MlpWeights, distances, means_of
 
 
 def test_relations_are_words_and_machine_ids_are_left_out():
-    assert triple_text("m.0k2_1", "team_won", "g.11b") == "team won"
-    assert triple_text("m. night", "", "golf") == "m. night golf"
+    assert scorers.triple_text("m.0k2_1", "team_won", "g.11b") == "team won"
+    assert scorers.triple_text("m. night", "", "golf") == "m. night golf"
 
 
 node = st.integers(0, 5)
@@ -62,74 +48,64 @@ def test_positive_triples_are_those_on_all_shortest_paths(triples, starts, ends)
                 if len(way) == shortest:
                     wanted |= set(zip(way, way[1:], strict=False))
     source, target = np.array(triples, np.int64).reshape(-1, 2).T
-    rows = np.flatnonzero(on_shortest_paths(source, target, 6, sorted(starts), sorted(ends)))
+    rows = np.flatnonzero(
+        scorers.on_shortest_paths(source, target, 6, sorted(starts), sorted(ends))
+    )
     assert {triples[row] for row in rows.tolist()} == wanted
 
 
-@pytest.fixture(scope="module")
 def world() -> Dataset:
     return read_dataset("world", settings={"size": 100, "n_questions": 40})
 
 
-def test_training_raises_held_out_recall_on_any_device(world: Dataset) -> None:
-    examples = examples_of(training_worlds(world).read(36), Hashing(128), QUIET, "")
+def test_training_raises_held_out_recall_on_any_device() -> None:
+    examples = scorers.examples_of(training_worlds(world()).read(36), Hashing(128), QUIET, "")
     learnt, held_out = (examples.some(np.arange(*rows)) for rows in ((30,), (30, 36)))
-    weights = train(learnt, held_out, np.random.default_rng(0), QUIET, epochs=4)
-    before = initial_weights(128, np.random.default_rng(0))
-    assert weights.statistics["recall"] > measure(before, held_out)[0] + 0.1
+    weights = scorers.train(learnt, held_out, np.random.default_rng(0), QUIET, epochs=4)
+    before = scorers.initial_weights(128, np.random.default_rng(0))
+    assert weights.statistics["recall"] > scorers.measure(before, held_out)[0] + 0.1
     # the device `meta` computes shapes only, and refuses tensors of the processor
-    there = initial_weights(128, np.random.default_rng(0), "meta")
-    scores = logits(there, examples, 0)
-    loss_of(scores, examples.questions[0]).backward()
+    there = scorers.initial_weights(128, np.random.default_rng(0), "meta")
+    scores = scorers.logits(there, examples, 0)
+    scorers.loss_of(scores, examples.questions[0]).backward()
     assert scores.shape == examples.questions[0].label.shape
     assert all(one.grad.device.type == "meta" for one in there.values())
 
 
-def rog_training(
-    folder: Path, n: int = 4, validation: Sequence[Mapping[str, object]] = ()
-) -> TrainingSet:
-    """Return training questions like TEAM, none of the run; RIVER has no path."""
-    own = [{**TEAM, "id": f"t{at}"} for at in range(n - 1)] + [{**RIVER, "id": "t-river"}]
-    return training_set(read_dataset("cwq", rog_folder(folder, ROWS, own, validation)))
+def test_training_and_validation_questions_are_never_questions_of_the_run(tmp_path: Path) -> None:
+    worlds = training_worlds(world())
+    asked, trained, validated = (
+        {one.text for one in data.questions}
+        for data in (world(), worlds.read(None), worlds.validation())
+    )
+    assert not asked & trained and not validated & (asked | trained)
 
+    def training(name: str, *questions) -> TrainingSet:
+        return training_set(read_dataset("cwq", rog_folder(tmp_path / name, ROWS, *questions)))
 
-def test_training_questions_are_never_questions_of_the_run(tmp_path):
     own = [{**row, "id": f"t{at}"} for at, row in enumerate(ROWS)]
-    result = training_set(read_dataset("cwq", rog_folder(tmp_path / "a", ROWS, own)))
+    result, without = training("a", own, [{**TEAM, "id": "v0"}]), training("b", own)
     assert [question.id for question in result.read(2).questions] == ["t0", "t1"]
-    same = training_set(read_dataset("cwq", rog_folder(tmp_path / "b", ROWS, [TEAM])))
-    with pytest.raises(UserError, match="is a question of the run"):
-        same.read(1)
-    with pytest.raises(UserError, match=r"train\.jsonl.*scorer=cosine"):
-        training_set(read_dataset("cwq", rog_folder(tmp_path)))
-
-
-def test_validation_questions_are_another_world_or_the_validation_file(
-    tmp_path: Path, world: Dataset
-) -> None:
-    texts = [
-        {question.text for question in one.questions}
-        for one in (world, training_worlds(world).read(None), training_worlds(world).validation())
-    ]
-    assert not texts[0] & texts[1] and not texts[2] & (texts[0] | texts[1])
-    result = rog_training(tmp_path / "a", validation=[{**TEAM, "id": "v0"}])
     assert [question.id for question in result.validation().questions] == ["v0"]
-    assert result.size() == 4
-    without = rog_training(tmp_path / "b")
-    assert without.validation is None
-    assert without.identity != result.identity
+    assert result.size() == 3
+    assert without.validation is None and without.identity != result.identity
+    with pytest.raises(UserError, match="is a question of the run"):
+        training("c", [TEAM]).read(1)
+    with pytest.raises(UserError, match=r"train\.jsonl.*scorer=cosine"):
+        training("d")
 
 
 def test_the_triples_of_shortest_paths_are_the_positive_ones(tmp_path: Path) -> None:
     data = read_dataset("cwq", rog_folder(tmp_path, (EMPTY, RIVER, TEAM)))
-    (example,) = examples_of(data, Hashing(8), QUIET, "").questions  # the others have no path
+    (example,) = scorers.examples_of(
+        data, Hashing(8), QUIET, ""
+    ).questions  # the others have no path
     assert example.text == TEAM["question"]
     names = [data.subgraphs.names[row] for row in example.nodes]
-    labels = {
-        (names[head], names[tail]): bool(label)
-        for head, tail, label in zip(example.head, example.tail, example.label, strict=True)
-    }
-    assert labels == {
+    ends = [
+        (names[head], names[tail]) for head, tail in zip(example.head, example.tail, strict=True)
+    ]
+    assert dict(zip(ends, example.label.tolist(), strict=True)) == {
         ("Rolf the Ram", "Norvik F.C."): True,
         ("Norvik F.C.", "2012 Tarn Cup"): True,
         ("Norvik F.C.", "2014 Tarn Cup"): True,
@@ -139,39 +115,41 @@ def test_the_triples_of_shortest_paths_are_the_positive_ones(tmp_path: Path) -> 
     assert example.near.shape == (6, 10)
 
 
-def team(folder: Path) -> Examples:
-    return examples_of(read_dataset("cwq", rog_folder(folder, (TEAM,))), Hashing(8), QUIET, "")
+def team(folder: Path) -> scorers.Examples:
+    return scorers.examples_of(
+        read_dataset("cwq", rog_folder(folder, (TEAM,))), Hashing(8), QUIET, ""
+    )
 
 
 def test_training_and_inference_agree(tmp_path: Path) -> None:
     examples, data = team(tmp_path), read_dataset("cwq", str(tmp_path))
     (example,) = examples.questions
-    weights = initial_weights(8, np.random.default_rng(1))
+    weights = scorers.initial_weights(8, np.random.default_rng(1))
     names = ("hidden", "bias", "out", "out_bias", "unreadable")
     stored = MlpWeights(*(weights[name].detach().numpy() for name in names))
     entities = [data.subgraphs.names[row] for row in example.nodes]
     relations = Texts.of([data.subgraphs.relations[row] for row in example.relation])
     graph = Graph.from_arrays(example.head, example.tail, names=entities)
     inputs = {"triple_weights": stored, "graph": replace(graph, relations=relations)}
-    scorer = mlp_scorer(**inputs, embedder=Hashing(8), progress=QUIET)
+    scorer = scorers.mlp_scorer(**inputs, embedder=Hashing(8), progress=QUIET)
     topic = np.array([entities.index("Rolf the Ram")])
     chances = scorer.scores(graph.source, graph.target, examples.vectors[0], np.arange(5), topic)
-    result = logits(weights, examples, 0)
+    result = scorers.logits(weights, examples, 0)
     assert result.sigmoid().detach().numpy() == pytest.approx(chances, abs=1e-6)
     wanted = -np.log(np.where(example.label, chances, 1 - chances)).mean()
-    assert float(loss_of(result, example).detach()) == pytest.approx(wanted, rel=1e-5)
+    assert float(scorers.loss_of(result, example).detach()) == pytest.approx(wanted, rel=1e-5)
     with pytest.raises(UserError, match="length 8"):
-        mlp_scorer(**inputs, embedder=Hashing(64), progress=QUIET)
+        scorers.mlp_scorer(**inputs, embedder=Hashing(64), progress=QUIET)
 
 
 def test_recall_of_positive_triples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With equal scores the earlier of the five triples are the best."""
-    examples, weights = team(tmp_path), initial_weights(8, np.random.default_rng(1))
+    examples, weights = team(tmp_path), scorers.initial_weights(8, np.random.default_rng(1))
     weights["out"].detach().zero_()
     (example,) = examples.questions
     for k in (1, 3):
-        monkeypatch.setattr(triple_scorers, "RECALL_AT", k)
-        assert measure(weights, examples)[0] == pytest.approx(example.label[:k].sum() / 3)
+        monkeypatch.setattr(scorers, "RECALL_AT", k)
+        assert scorers.measure(weights, examples)[0] == pytest.approx(example.label[:k].sum() / 3)
 
 
 @pytest.mark.parametrize(
@@ -190,8 +168,8 @@ def test_the_epoch_is_chosen_by_recall_then_loss(
         seen.append(weights["hidden"].detach().numpy().copy())
         return [*course, *[(0.1, 1.0)] * 20][len(seen) - 1]
 
-    monkeypatch.setattr(triple_scorers, "measure", scripted)
-    result = train(examples, examples, np.random.default_rng(0), QUIET)
+    monkeypatch.setattr(scorers, "measure", scripted)
+    result = scorers.train(examples, examples, np.random.default_rng(0), QUIET)
     assert (result.statistics["epoch"], result.statistics["epochs"]) == (kept, n_epochs)
     assert np.array_equal(result.hidden, seen[kept - 1])
 
@@ -200,7 +178,7 @@ def test_questions_without_an_answer_in_their_graph_are_refused(tmp_path: Path) 
     data = read_dataset("cwq", rog_folder(tmp_path, (RIVER, EMPTY)))
     training = TrainingSet("none", lambda _: data, lambda: 2)
     with pytest.raises(UserError, match="0 training"):
-        triple_weights(training=training, embedder=Hashing(16), progress=QUIET)
+        scorers.triple_weights(training=training, embedder=Hashing(16), progress=QUIET)
 
 
 def test_distance_features_propagate_in_both_directions():
