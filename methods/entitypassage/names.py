@@ -128,10 +128,6 @@ def _read_names(
     return readings
 
 
-Definition = tuple[Name, Name, str]
-"""An alias, the full name, and the id of the document that defines the alias."""
-
-
 def merged_names(
     chunks: Sequence[ChunkNames], redirects: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, Name], list[Merge]]:
@@ -144,7 +140,7 @@ def merged_names(
     titles = {row.title.key for row in chunks if row.title}
     names: dict[str, Name] = {}
     merges: list[tuple[Name, str, str]] = []
-    rules: dict[str, Iterable[Definition]] = {
+    definitions: dict[str, Iterable[tuple[Name, Name, str]]] = {
         "redirects": (
             (Name.of(alias), title, document)
             for document, title in title_of.items()
@@ -156,9 +152,9 @@ def merged_names(
             for short, long in acronyms(row.text)
         ),
     }
-    for rule, definitions in rules.items():
-        by_alias: dict[str, dict[str, Definition]] = {}
-        for alias, name, document in definitions:
+    for rule, defined in definitions.items():
+        by_alias: dict[str, dict[str, tuple[Name, Name, str]]] = {}
+        for alias, name, document in defined:
             if alias.key in titles:
                 alias, name = name, alias
             if alias.key not in titles and len(alias.key) > 1 and len(name.key) > 1:

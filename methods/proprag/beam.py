@@ -63,7 +63,8 @@ def beam(
     Source: PropRAG (Wang and Han 2025), beam search over proposition paths, and its code.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
-    typed = nodes_of_types(graph, types)
+    typed, described = nodes_of_types(graph, types), graph.descriptions
+    assert described is not None
     searches = []
     for vector, inside in zip(vectors, chunks, strict=True):
         facts = np.unique(graph.chunk_node[inside.ids].indices).astype(np.int64)
@@ -71,7 +72,8 @@ def beam(
         searches.append(_Search(vector, facts, graph, node_index, width))
     for _ in range(1, max_facts):
         pairs = [(one, one.extensions(n_parallel, n_rescored)) for one in searches]
-        texts = [one.text(steps) for one, some in pairs for steps in some]
+        extended = (one.facts[list(steps)] for one, some in pairs for steps in some)
+        texts = [" ".join(described.take(rows)) for rows in extended]
         if not texts:
             break
         embedded = iter(embedder.encode(texts, kind="passage"))
@@ -122,10 +124,6 @@ class _Search:
         best = best_first(scores)[:width].tolist()
         self.beam_paths = [candidates[row] for row in best]
         self.scored |= {candidates[row]: float(scores[row]) for row in best}
-
-    def text(self, steps: FactPath) -> str:
-        assert self.graph.descriptions is not None
-        return " ".join(self.graph.descriptions.take(self.facts[list(steps)]))
 
     def paths(self) -> Iterator[Path]:
         ordered = sorted(self.scored, key=lambda steps: (len(steps), steps))
