@@ -4,20 +4,9 @@ import json
 import re
 from typing import Any
 
-from graphrag_bench.algorithms.communities import Reports
-from graphrag_bench.columns import Texts
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.values import Context, Piece, Query, Question, Ranked
-from methods.drift.search import (
-    DriftAnswer,
-    FollowUp,
-    NoneOpen,
-    Trail,
-    answer,
-    passage,
-    primer,
-    titles,
-)
+from graphrag_bench.values import Context, Piece, Query, Question
+from methods.drift.search import DriftAnswer, FollowUp, NoneOpen, Trail, answer, passage, primer
 
 QUESTION = Question("q", "Who founded the town?")
 UNREADABLE = "no JSON at all"
@@ -55,17 +44,6 @@ def test_the_primer_reads_reports_in_folds_and_skips_an_unreadable_reply() -> No
     assert (trail, llm.meter.fallbacks) == (Trail((FollowUp("Who?", 1),), (founder,)), 1)
     trail, _ = primed(reply_of("", 0, "a", "b", "c"), max_follow_ups=2)
     assert trail == Trail((FollowUp("a", 1), FollowUp("b", 1)))
-
-
-def test_report_titles_are_follow_ups_without_a_model() -> None:
-    """Communities are ordered 2, 0, 1; community 0 has no title; 3 is above the limit of two."""
-    names = Texts.of(["", "Harbour", "Town", "Mine"])
-    reports = Reports(names, Texts.of([""] * 4), [0.0] * 4)  # type: ignore[arg-type]
-    ranked = Ranked.of({2: 1.0, 0: 0.9, 1: 0.8, 3: 0.7})
-    trail, query = titles(QUESTION, ranked, reports=reports, max_follow_ups=2)
-    texts = ("Town: Who founded the town?", "Harbour: Who founded the town?")
-    assert tuple(one.text for one in trail.follow_ups) == texts
-    assert query == Query(texts[:1])
 
 
 BEGUN = Trail((FollowUp("Who?", 1), FollowUp("When?", 1)), (DriftAnswer("A town.", 20),))

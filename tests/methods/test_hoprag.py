@@ -11,12 +11,11 @@ from by_hand import Planted, alone, angle, at, replying
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, incidence
-from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Mentions, Question, Ranked
-from methods.hoprag.hop_graph import PseudoQuestions, hop, llm_questions, nlp_questions
+from methods.hoprag.hop_graph import PseudoQuestions, hop, llm_questions
 from methods.hoprag.hops import hops_llm, hops_nearest, hybrid, judged_llm, judged_nearest
 
 ZERO, ADA = Question("q", "0"), Mentions(("Ada",))
@@ -96,13 +95,10 @@ QUESTIONS = [
 """Chunk, whether the chunk answers it, text, names and angle of each question."""
 
 
-def hopped(rows=QUESTIONS, n_chunks=3, n_names=3, **settings) -> Graph:
+def hopped(rows=QUESTIONS, n_chunks=3, **settings) -> Graph:
     chunks, answered, texts, names, degrees = zip(*rows, strict=True)
-    known = Texts.of([f"name{number}" for number in range(n_names)])
-    questions = PseudoQuestions(
-        Texts.of(list(texts)), np.array(chunks, np.int64), np.array(answered, bool), known,
-        incidence(names, n_names),
-    )  # fmt: skip
+    known, arrays = Texts.of(["name0", "name1", "name2"]), (np.array(chunks), np.array(answered))
+    questions = PseudoQuestions(Texts.of(texts), *arrays, known, incidence(names, 3))
     index = VectorIndex(unit(np.deg2rad(degrees)))
     return hop(pseudo_questions=questions, question_index=index, chunk_table=table_of(n_chunks),
                progress=QUIET, **settings)  # fmt: skip
@@ -126,39 +122,14 @@ def test_a_question_leads_to_the_passage_that_answers_the_most_similar_one():
         assert list(result)[:n] == expected
 
 
-NAMES = Known({"Norvik": "GPE", "Ada Marsh": "PERSON", "Mira Holt": "PERSON", "1901": "DATE"})
-NONSENSE = "I would rather not."
-
-
-def test_a_passage_answers_its_sentences_and_raises_its_other_names():
-    text = "Ada Marsh founded Norvik. It stands. That was in 1901."
-    rows = [("a", "Norvik", text), ("b", "", "Ada Marsh sang. Nobody heard.")]
-    those = nlp_questions(chunk_table=ChunkTable.of(rows), nlp=NAMES, progress=QUIET)
-    names = [those.names.take(those.question_name[row].indices) for row in range(len(those))]
-    columns = those.chunk.tolist(), those.answered.tolist(), those.texts, names
-    assert list(zip(*columns, strict=True)) == [
-        (0, True, "Norvik: Ada Marsh founded Norvik.", ["norvik", "ada marsh"]),
-        (0, True, "Norvik: It stands.", ["norvik"]),
-        (0, True, "Norvik: That was in 1901.", ["norvik"]),
-        (0, False, "What is Ada Marsh?", ["ada marsh"]),
-        (1, True, "Ada Marsh sang.", ["ada marsh"]),
-        (1, False, "What is Ada Marsh?", ["ada marsh"]),
-    ]
-
-
-def reply(*questions: str) -> str:
-    return json.dumps({"questions": questions})
-
-
 def by_model(*replies: str) -> PseudoQuestions:
-    chunks = ChunkTable.of([("a", "", "Ada Marsh sang."), ("b", "", "Norvik stands.")])
-    model = replying(*replies, *[NONSENSE] * 9)
-    return llm_questions(chunk_table=chunks, llm_build=model, nlp=NAMES, progress=QUIET)
+    model, nlp = replying(*replies, *["no"] * 9), Known({"Norvik": "GPE", "Ada": "PERSON"})
+    return llm_questions(chunk_table=table_of(2), llm_build=model, nlp=nlp, progress=QUIET)
 
 
 def test_an_unreadable_reply_gives_no_question_and_only_such_replies_are_refused():
-    answered = [NONSENSE, reply("Where does Norvik stand?"), NONSENSE]
-    result = by_model(*answered, reply("Who is Ada Marsh?"), reply("Who founded Norvik?"))
+    where, who, why = (json.dumps({"questions": [f"{word} Norvik?"]}) for word in "abc")
+    result = by_model("no", where, "no", who, why)  # the first is asked twice
     assert (result.chunk.tolist(), result.answered.tolist()) == ([0, 1, 1], [False, True, False])
     with pytest.raises(UserError, match="questions answered"):
         by_model()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from builds import QUIET, Words, dense
+from builds import QUIET, Words
 from by_hand import Planted, alone, check, ranked, replying
 from scipy.sparse import csr_matrix
 
@@ -87,17 +87,7 @@ def test_activation_spreads_along_the_best_sentences():
         active(1)
 
 
-def test_tri_graph_counts_entities_in_sentences_and_chunks() -> None:
-    spoken = ChunkTable.of([
-        ("a", "", "Ada met Otto. Ada left. Nothing was said here."),
-        ("b", "Velia", "Otto came. ada met Otto."),
-    ])  # fmt: skip
-    graph = tri_graph(chunk_table=spoken, nlp=Words(counts="Nothing", apart=True), progress=QUIET)
-    assert list(graph.names) == ["ada", "otto"]
-    assert list(graph.sentences) == ["Ada met Otto", "Ada left", "Otto came", "ada met Otto"]
-    assert dense(graph.entity_sentence) == [[1, 1, 0, 0], [1, 0, 1, 1]]
-    assert dense(graph.sentence_entity) == [[1, 1], [1, 0], [0, 1], [0, 1]]
-    assert dense(graph.entity_chunk) == [[2, 0], [1, 2]]
+def test_a_corpus_without_a_name_is_refused() -> None:
     nothing = ChunkTable.of([("a", "", "nothing here")])
     with pytest.raises(UserError, match="no entities"):
         tri_graph(chunk_table=nothing, nlp=Words(), progress=QUIET)
