@@ -37,12 +37,11 @@ class Direct(OpenAICompatible):
 
 def serve(requests: Path, replies: Path) -> list[dict[str, Any]]:
     """Write a reply to each request, in reversed order; return the replies."""
-    lines = [json.loads(line) for line in requests.read_text("utf-8").splitlines()]
-    answers = [
-        {"id": "batch_req", "custom_id": one["custom_id"], "error": None,
-         "response": {"status_code": 200, "request_id": "x", "body": reply(one["body"])}}
-        for one in reversed(lines)
-    ]  # fmt: skip
+    answers = []
+    for line in map(json.loads, reversed(requests.read_text("utf-8").splitlines())):
+        response = {"status_code": 200, "request_id": "x", "body": reply(line["body"])}
+        about = {"id": "batch_req", "custom_id": line["custom_id"], "error": None}
+        answers.append({**about, "response": response})
     write(replies, answers)
     return answers
 

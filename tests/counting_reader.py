@@ -19,22 +19,18 @@ def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scrip
 
 def _counted(chat: Chat) -> Completion:
     text = _reply(chat[0].content, last_user_message(chat))
-    return Completion(
-        text,
-        prompt_tokens=sum(count_tokens(one.content) for one in chat),
-        completion_tokens=count_tokens(text),
-    )
+    n_prompt = sum(count_tokens(one.content) for one in chat)
+    return Completion(text, prompt_tokens=n_prompt, completion_tokens=count_tokens(text))
 
 
 def _reply(system: str, text: str) -> str:
-    """A readable reply of plausible length to whatever is asked for."""
     names = list(dict.fromkeys(NAME.findall(text[-600:])))[-3:] or ["theme"]
     if '"rating_explanation"' in system or '"rating_explanation"' in text:
         message = " ".join(dict.fromkeys(NAME.findall(text)))
         return json.dumps({"title": names[0], "summary": f"{REPLY} {message}", "rating": 5.0})
     if '"new_types"' in system:
-        message = [{"name": "note", "value": f"{name} is told of here"} for name in names[:1]]
-        entities = [{"name": name, "type": "person", "attributes": message} for name in names]
+        note = [{"name": "note", "value": f"{name} is told of here"} for name in names[:1]]
+        entities = [{"name": name, "type": "person", "attributes": note} for name in names]
         triples = [[names[0], "related to", name] for name in names[1:]]
         return json.dumps({"entities": entities, "triples": triples, "new_types": {}})
     if '"triples"' in system:
@@ -77,9 +73,8 @@ def _reply(system: str, text: str) -> str:
         message = (f'("entity"<|>{name}<|>{name} is told of here.)' for name in names)
         return "##".join([f'("fact"<|>{" and ".join(names)} are told of here.<|>9)', *message])
     if "<|>" in system:
-        return "##".join(
-            f'("entity"<|>{name}<|>person<|>{name} is told of here.)' for name in names
-        )
+        rows = (f'("entity"<|>{name}<|>person<|>{name} is told of here.)' for name in names)
+        return "##".join(rows)
     if "ummar" in system:
         return text[-400:]
     return REPLY

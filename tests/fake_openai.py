@@ -33,10 +33,8 @@ class Scenario:
     """How the server behaves; times are in seconds, `latency` from the arrival of a request.
 
     `shares` gives the rate of each fault: 429, timeout, broken (half a JSON reply) and cut (half a
-    body). `wait_text` is the message of a 429 without the header `retry-after`. `minute` is the
-    length of the window in which requests and tokens are counted. With `reads` replies are read out
-    of the prompts, and calls are counted by the whole prompt. Prompts with `fail_word` get HTTP
-    500; so do all prompts after `out_after` requests.
+    body). A 429 with `wait_text` has no header. With `reads` replies are read out of the prompts,
+    and calls are counted by the whole prompt. Prompts with `fail_word` get HTTP 500.
     """
 
     latency: float = 0.0
@@ -72,8 +70,6 @@ class Scenario:
 
 @dataclass
 class Stats:
-    """Counts of requests, and of the answers that were sent whole."""
-
     requests: int = 0
     answered: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
@@ -85,8 +81,6 @@ class Stats:
 
 
 class FakeOpenAI:
-    """The running server, as tests and benchmarks use it."""
-
     def __init__(self, port: int) -> None:
         self.address = f"http://127.0.0.1:{port}"
 
@@ -119,8 +113,6 @@ def running() -> Iterator[FakeOpenAI]:
 
 
 class Served:
-    """A scenario with its counts."""
-
     def __init__(self, scenario: Scenario) -> None:
         self.scenario, self.stats = scenario, Stats()
         self.random = random.Random(scenario.seed)
@@ -190,7 +182,6 @@ def refusal(scenario: Scenario, body: Json, key: str) -> tuple[int, Any] | None:
 
 
 def filled(schema: Json, name: str) -> Any:
-    """A small value that fits a JSON schema; strings are `name`."""
     kind = schema.get("type")
     if kind == "object":
         return {key: filled(part, name) for key, part in schema.get("properties", {}).items()}
@@ -221,7 +212,6 @@ def chat(served: Served, body: Json, *, broken: bool) -> Json:
 
 
 def read_reply(body: Json) -> str:
-    """Return the reply to a chat request: JSON for a schema, else a name."""
     texts = [str(one["content"]) for one in body["messages"] if one["role"] == "user"]
     text = next((one for one in texts[::-1] if "Passage:" in one or "Question:" in one), texts[-1])
     form = body.get("response_format") or {}
@@ -285,21 +275,18 @@ class Connection:
         if path == "/scenarios":
             self.served.append(Served(Scenario(**json.loads(raw))))
             return await self.send(200, {"path": f"/{len(self.served) - 1}"})
-        served = self.served[int(path.split("/")[1])]
-        if path.endswith("/stats"):
-            return await self.send(200, vars(served.stats))
-        if path.endswith("/models"):
-            return await self.send(200, {"object": "list", "data": served.scenario.listed})
+        served, kind = self.served[int(path.split("/")[1])], path.rpartition("/")[2]
+        if kind in ("stats", "models"):
+            models = {"object": "list", "data": served.scenario.listed}
+            return await self.send(200, models if kind == "models" else vars(served.stats))
         served.at_once += 1
         served.stats.most_at_once = max(served.stats.most_at_once, served.at_once)
         try:
-            return await self.api(served, path.endswith("/chat/completions"), key, raw, arrived)
+            return await self.api(served, kind == "completions", key, raw, arrived)
         finally:
             served.at_once -= 1
 
-    async def api(
-        self, served: Served, is_chat: bool, key: str, raw: bytes, arrived: float
-    ) -> bool:
+    async def api(self, served: Served, is_chat: bool, key: str, raw: bytes, began: float) -> bool:
         scenario, stats, body = served.scenario, served.stats, json.loads(raw)
         limit = body.get("max_tokens") or body.get("max_completion_tokens") or 0
         fault = served.fault((words(body) if is_chat else 0) + limit, body)
@@ -315,7 +302,7 @@ class Connection:
             message = scenario.wait_text or "try later"
             return await self.send(int(fault), {"error": {"message": message}}, wait)
         seconds = scenario.timeout if fault == "timeout" else scenario.latency
-        await asyncio.sleep(arrived + seconds - time.monotonic())
+        await asyncio.sleep(began + seconds - time.monotonic())
         if fault == "timeout":
             self.writer.transport.abort()
             return False

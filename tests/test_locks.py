@@ -18,9 +18,7 @@ from graphrag_bench.llm.cache import cache_stats as stats
 FORKS = multiprocessing.get_context("fork")
 
 
-def test_a_lease_of_another_machine_is_taken_over_when_it_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lease_of_another_machine_is_taken_over_when_it_ends(tmp_path, monkeypatch):
     monkeypatch.setattr(locks, "LEASE_SECONDS", 0.4)
     path = tmp_path / "run.lock"
     with locks.lock(path):

@@ -1,5 +1,3 @@
-"""Texts longer than the window: windows, their mean, cutting, and lengths in files."""
-
 import json
 import re
 from types import SimpleNamespace
@@ -10,6 +8,7 @@ import pytest
 from graphrag_bench.embedding.long_texts import TextLengths, WindowEncoder, token_windows
 from graphrag_bench.embedding.model_files import tokenizer_file, window_in_files
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
+from graphrag_bench.embedding.tokenizer import HuggingFace, tokenizer_of
 from graphrag_bench.errors import UserError
 
 WORDS = SimpleNamespace(
@@ -108,3 +107,36 @@ def test_windows_are_three_quarters_with_an_estimating_tokenizer():
         assert OpenAIEmbedder(name, 8, **settings)._encoder.size == size
     with pytest.raises(UserError, match="embedder.tokenizer=gpt"):
         OpenAIEmbedder("bge-m3", 8, tokenizer="gpt", **local).text_lengths(["a"])
+
+
+def test_the_default_tokenizer_follows_from_the_models_name() -> None:
+    for model, identity in (
+        ("gpt-4o-mini:0a1b", "o200k"),
+        ("ft:gpt-4o-mini-2024:lab::x:0a1b", "o200k"),
+        ("gpt-4-turbo:0a1b", "cl100k"),
+        ("my-text-embedding-3-small", "cl100k"),
+        ("qwen3:8b:0a1b", "cl100k (stand-in)"),
+    ):
+        assert tokenizer_of(None, model).identity == identity
+    for setting in ("cl100", "hf:", 7):
+        with pytest.raises(UserError, match=f"llm.tokenizer={setting}"):
+            tokenizer_of(setting, "gpt-4o")
+
+
+def test_a_tokenizer_file_counts_whole_texts_and_is_known_by_name_and_content(tmp_path):
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    words = Tokenizer(models.WordLevel({"[S]": 0, "a": 1, "b": 2, "?": 3}, unk_token="?"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    words.post_processor = processors.TemplateProcessing("[S] $A", special_tokens=[("[S]", 0)])
+    words.enable_truncation(2)
+    words.enable_padding(length=9)
+    file = tmp_path / "mine" / "tokenizer.json"
+    file.parent.mkdir()
+    words.save(str(file))
+    for path in (file.parent, file):
+        assert tokenizer_of(f"hf:{path}", "").count("a b c a") == 4
+    identity = HuggingFace(str(file.parent)).identity
+    assert identity.startswith("hf:mine@") and str(tmp_path) not in identity
+    file.write_text(file.read_text().replace('"b": 2', '"c": 2'))
+    assert HuggingFace(str(file.parent)).identity != identity

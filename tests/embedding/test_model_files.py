@@ -1,5 +1,3 @@
-"""The identity of a local model: the content of its files."""
-
 import shutil
 from pathlib import Path
 
@@ -35,9 +33,7 @@ def identity(folder: Path) -> str:
     return SentenceEmbedder(str(folder)).identity
 
 
-def test_each_file_of_a_model_changes_its_identity_but_not_its_path(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_file_of_a_model_changes_its_identity_but_not_its_path(folder, tmp_path, monkeypatch):
     before = identity(folder)
     for name, (text, other) in FILES.items():
         (folder / name).write_text(other)
@@ -51,9 +47,7 @@ def test_each_file_of_a_model_changes_its_identity_but_not_its_path(
     assert hub.startswith("sentence-transformers:lab/model@abc:hub")
 
 
-def test_digests_of_files_are_shared_by_processes(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_digests_of_files_are_shared_by_processes(folder, monkeypatch):
     read, digest = [], fingerprint.file_digest
     monkeypatch.setattr(fingerprint, "file_digest", lambda p: read.append(p.name) or digest(p))
     result = identity(folder)

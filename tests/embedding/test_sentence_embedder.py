@@ -1,73 +1,59 @@
-"""Models of sentence-transformers: vectors, precision, windows and remote code."""
-
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from graphrag_bench.embedding import precision, token_batches
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
-from graphrag_bench.embedding.embedder import TextKind
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.embedding.token_batches import batches, padded_length
 from graphrag_bench.errors import UserError
-
-pytestmark = pytest.mark.slow
 
 FACT = "The treasure of the old queen lies under the lighthouse of Norvik."
 OPENING = " ".join(
     f"In the year {1500 + year} the town built a bridge, and its mayor spoke long on the river."
     for year in range(16)
 )
+UNIT = {"normalize_embeddings": True, "show_progress_bar": False}
 RIVERS = (0, 13, 36, 29, 14, 40, 13, 31, 36, 43, 13, 12, 33)
 """Words of texts that fill batches of three lengths, alone and together, with and without pads."""
 
 
-@pytest.fixture(scope="module")
-def exact() -> SentenceEmbedder:
-    return SentenceEmbedder(precision="float32")
+EXACT, HALF = SentenceEmbedder(precision="float32"), SentenceEmbedder(precision="bfloat16")
 
 
-@pytest.fixture(scope="module")
-def half() -> SentenceEmbedder:
-    return SentenceEmbedder(precision="bfloat16")
-
-
-def over(loaded: SentenceEmbedder, **settings: object) -> SentenceEmbedder:
-    """Another embedder with the loaded weights of the first."""
-    result = SentenceEmbedder(precision="float32", **settings)  # type: ignore[arg-type]
-    vars(result)["_loaded"] = loaded._loaded
+def cutting():
+    """Another embedder with the weights of the first, which cuts long texts."""
+    result = SentenceEmbedder(precision="float32", long_texts="cut")
+    vars(result)["_loaded"] = EXACT._loaded
     return result
 
 
-def cosines(one: SentenceEmbedder, other: SentenceEmbedder, texts: list[str], kind: TextKind):
-    return np.sum(one.encode(texts, kind=kind) * other.encode(texts, kind=kind), axis=1)
+def cosines(embedder, texts, kind="passage"):
+    return np.sum(embedder.encode(texts, kind=kind) * EXACT.encode(texts, kind=kind), axis=1)
 
 
-@pytest.mark.real
-def test_vectors_in_float32_equal_those_of_the_library(exact):
+def test_vectors_in_float32_equal_those_of_the_library():
     texts = [OPENING, FACT, f"{OPENING} {FACT}", "a", "", "Zürich 東京 naïve"]
-    plain = exact._loaded.encode(texts, normalize_embeddings=True, show_progress_bar=False)
-    cut = over(exact, long_texts="cut")
+    plain = EXACT._loaded.encode(texts, **UNIT)
     for kind in ("passage", "question"):
-        assert np.min(np.sum(cut.encode(texts, kind=kind) * plain, axis=1)) > 0.99999
-    short = exact.encode([FACT, "a"], kind="passage")
+        assert np.min(np.sum(cutting().encode(texts, kind=kind) * plain, axis=1)) > 0.99999
+    short = EXACT.encode([FACT, "a"], kind="passage")
     assert np.min(np.sum(short * plain[[1, 3]], axis=1)) > 0.99999
 
 
-@pytest.mark.real
-def test_vectors_in_bfloat16_are_close_to_float32(exact, half):
+def test_vectors_in_bfloat16_are_close_to_float32():
     windows = " ".join([FACT] * 20)
-    lengths = half.text_lengths([windows])
+    lengths = HALF.text_lengths([windows])
     assert lengths.longest > lengths.window
     for kind, texts in (("passage", [windows, FACT, "a"]), ("question", [FACT, "Who founded it?"])):
-        assert 0.999 < np.min(close := cosines(half, exact, texts, kind)) <= np.max(close) < 1.00001
+        close = cosines(HALF, texts, kind)
+        assert 0.999 < np.min(close) <= np.max(close) < 1.00001
 
 
-@pytest.mark.real
-@pytest.mark.parametrize("precision", ["exact", "half"])
-def test_a_vector_does_not_depend_on_other_texts(precision, request):
-    result = request.getfixturevalue(precision)
+@pytest.mark.parametrize("result", [EXACT, HALF])
+def test_a_vector_does_not_depend_on_other_texts(result):
     texts = [" ".join([f"town{n}", *["river"] * n_rivers]) for n, n_rivers in enumerate(RIVERS)]
     rows = result.encode(texts, kind="passage")
     chosen = np.random.default_rng(0).permutation(len(texts))[: len(texts) // 2]
@@ -76,39 +62,34 @@ def test_a_vector_does_not_depend_on_other_texts(precision, request):
     assert np.array_equal(alone, rows[12])
 
 
-@pytest.mark.real
-def test_a_model_that_tokenises_has_batches_by_length_on_a_device(exact, monkeypatch):
+def test_a_model_that_tokenises_has_batches_by_length_on_a_device(monkeypatch):
     monkeypatch.setattr(token_batches, "takes_tokens", lambda model: False)
     texts = [FACT, "a", FACT[:30], OPENING, "b"]
-    one_by_one = over(exact, long_texts="cut")
-    rows = {kind: one_by_one.encode(texts, kind=kind) for kind in ("passage", "question")}
-    how = {"normalize_embeddings": True, "show_progress_bar": False}
-    assert np.array_equal(rows["passage"], exact._loaded.encode(texts, batch_size=1, **how))
+    rows = {kind: cutting().encode(texts, kind=kind) for kind in ("passage", "question")}
+    assert np.array_equal(rows["passage"], EXACT._loaded.encode(texts, batch_size=1, **UNIT))
     monkeypatch.setattr(SentenceEmbedder, "_batch_tokens", 40)
-    sizes, encode = [], exact._loaded.encode
+    sizes, encode = [], EXACT._loaded.encode
     monkeypatch.setattr(
-        exact._loaded, "encode",
+        EXACT._loaded, "encode",
         lambda some, batch_size, **how: sizes.append((len(some), batch_size))
         or encode(some, batch_size=batch_size, **how),
     )  # fmt: skip
-    device = over(exact, long_texts="cut")
+    device = cutting()
     assert np.abs(device.encode(texts, kind="passage") - rows["passage"]).max() < 1e-6
     assert sizes == [(1, 1), (1, 1), (1, 1), (2, 2)]
     assert np.array_equal(device.encode(texts, kind="question"), rows["question"])
 
 
-@pytest.mark.real
-def test_weights_are_loaded_in_the_dtype_of_the_settings(exact):
+def test_weights_are_loaded_in_the_dtype_of_the_settings():
     small = SentenceEmbedder(precision="float32", model_kwargs={"dtype": "bfloat16"})
     assert {str(one.dtype) for one in small._loaded.parameters()} == {"torch.bfloat16"}
     rows = small.encode([FACT, "a"], kind="passage")
     assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-6)
-    assert np.min(cosines(small, exact, [FACT, "a"], "passage")) > 0.999
-    identities = {
-        SentenceEmbedder(precision="float32", model_kwargs=kwargs).identity
-        for kwargs in (None, {}, {"dtype": "bfloat16"}, {"dtype": "float16"})
-    }
-    assert len(identities) == 3 and exact.identity in identities
+    assert np.min(cosines(small, [FACT, "a"])) > 0.999
+    kwargs = (None, {}, {"dtype": "bfloat16"}, {"dtype": "float16"})
+    models = (SentenceEmbedder(precision="float32", model_kwargs=one) for one in kwargs)
+    identities = {one.identity for one in models}
+    assert len(identities) == 3 and EXACT.identity in identities
     with pytest.raises(UserError, match="dtype"):
         SentenceEmbedder(model_kwargs={"dtype": "bfloat17"}).encode(["a"], kind="passage")
 
@@ -120,7 +101,6 @@ def test_a_batch_has_one_padded_length():
     assert result == [(80, True, [3]), (80, False, [1]), (5, True, [0, 2]), (5, True, [4])]
 
 
-@pytest.mark.real
 @pytest.mark.parametrize(("has", "expected"), [(True, "bfloat16"), (False, "float32")])
 def test_auto_is_bfloat16_on_processors_with_its_instructions(monkeypatch, has, expected):
     monkeypatch.setattr(precision, "_is_cuda", lambda device: device == "cuda")
@@ -135,7 +115,6 @@ def test_auto_is_bfloat16_on_processors_with_its_instructions(monkeypatch, has, 
     assert len({here, *(SentenceEmbedder(**settings).identity for settings in other)}) == 4
 
 
-@pytest.mark.real
 def test_the_window_setting_applies_up_to_the_models_positions():
     small = SentenceEmbedder(window=16, long_texts="cut")
     one, other = small.encode([OPENING, f"{OPENING[:200]} {FACT}"], kind="passage")
@@ -144,7 +123,6 @@ def test_the_window_setting_applies_up_to_the_models_positions():
         SentenceEmbedder(window=513).encode(["a"], kind="passage")
 
 
-@pytest.mark.real
 def test_remote_code_runs_only_if_trusted(tmp_path, monkeypatch):
     from transformers import dynamic_module_utils
 
@@ -162,3 +140,59 @@ def test_remote_code_runs_only_if_trusted(tmp_path, monkeypatch):
     with pytest.raises((UserError, AttributeError), match="TinyConfig"):
         SentenceEmbedder(str(folder), trust_remote_code=True).encode(["a"], kind="passage")
     assert has_run.exists()
+
+
+pytestmark = [pytest.mark.real, pytest.mark.slow]
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "ada", "river", "founded", "the"]
+
+
+def tiny(folder: Path, n_labels: int = 1, seed: int = 0) -> str:
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=16, max_position_embeddings=32, num_labels=n_labels,
+        initializer_range=1.0,
+    )  # fmt: skip
+    BertForSequenceClassification(config).save_pretrained(folder)
+    (folder / "vocab.txt").write_text("\n".join(WORDS))
+    BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=32).save_pretrained(folder)
+    return str(folder)
+
+
+def test_pairs_are_scored_and_identities_depend_on_content(tmp_path, monkeypatch):
+    model = CrossEncoder(tiny(tmp_path / "one"), device="cpu")
+    passages = ["ada founded the river", "the river", "who"]
+    questions = ["who", "who founded", "the ada river"]
+    (scores,) = model.scores(questions[1:2], [passages])
+    assert scores.dtype == np.float64 and len(set(scores.round(6).tolist())) == 3
+    none, again, other = model.scores(questions, [[], passages, passages])
+    assert len(none) == 0 and np.array_equal(again, scores)
+    assert not np.allclose(other, scores)
+    monkeypatch.setattr(CrossEncoder, "_on_device", True)
+    sizes, predict = [], model._loaded.predict
+    monkeypatch.setattr(
+        model._loaded, "predict",
+        lambda pairs, **settings: sizes.append((len(pairs), settings["batch_size"]))
+        or predict(pairs, **settings),
+    )  # fmt: skip
+    pooled = model.scores(questions, [[], passages, passages[:2]])
+    assert sizes == [(5, 256)]
+    for one, alone in zip(pooled, ([], scores, other[:2]), strict=True):
+        assert one == pytest.approx(alone, abs=1e-5)
+    half = CrossEncoder(model.model, model_kwargs={"dtype": "bfloat16"})
+    assert half.scores(["who founded"], [passages])[0] == pytest.approx(scores, abs=0.1)
+    assert half.identity != model.identity
+    other = CrossEncoder(tiny(tmp_path / "two" / "one", seed=1))
+    assert model.identity.startswith("cross-encoder:one@")
+    assert len({model.identity, other.identity, CrossEncoder(model.model, window=8).identity}) == 3
+    assert model.scores([], []) == []
+
+
+def test_models_that_cannot_rerank_are_errors(tmp_path: Path) -> None:
+    three, none = tiny(tmp_path / "three", 3), str(tmp_path / "none")
+    for model, problem in (("", "cross_encoder.model"), (three, "3 scores"), (none, "none")):
+        with pytest.raises(UserError, match=problem):
+            CrossEncoder(model, device="cpu").scores(["who"], [["ada"]])

@@ -1,20 +1,22 @@
-"""Worker processes of the tagger and the embedder, on this machine and on Ray."""
-
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from toy_runs import Capitals, metrics, records, run_folder
 
-from graphrag_bench.embedding.cached_models import CachedTagger
-from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.embedding.nlp import Nlp
+from graphrag_bench.embedding.cached_models import CachedEmbedder, CachedTagger
+from graphrag_bench.embedding.embedder import Hashing, TextKind, Vectors
+from graphrag_bench.embedding.nlp import Nlp, Sentence
 from graphrag_bench.embedding.workers import ParallelEmbedder, ParallelTagger, WorkerModel, Workers
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache
 
+HERE = SimpleNamespace(size=2, map=map)
+"""Workers that work in this process, one block after the other."""
 TEXTS = [f"Ada met Grace in Town{number}. Nobody came." for number in range(300)]
 HASHING = {"_target_": "graphrag_bench.embedding.embedder.Hashing"}
 
@@ -28,25 +30,17 @@ def test_worker_processes_tag_like_one_process(tmp_path: Path) -> None:
     inner, texts = Capitals(), [*TEXTS[:200], *TEXTS]
     caches = [Cache(tmp_path / name) for name in ("two.sqlite", "one.sqlite")]
     for one, cache in zip((tagger(inner, "toy_runs.Capitals"), inner), caches, strict=True):
-        cached = list(CachedTagger(one, cache).sentences(texts))
-        assert cached == list(inner.sentences(texts))
-    assert list(caches[0].rows()) == list(caches[1].rows())
-    assert len(list(caches[0].rows())) == 300
+        assert list(CachedTagger(one, cache).sentences(texts)) == list(inner.sentences(texts))
+    two, one = (list(cache.rows()) for cache in caches)
+    assert two == one and len(one) == 300
     with pytest.raises(UserError, match="nlp_workers"):  # a killed worker
         list(Workers(2).map(os._exit, [9, 9]))
-
-
-class Here(Workers):
-    """Workers that work in this process, one block after the other."""
-
-    def map(self, work, blocks):
-        return map(work, blocks)
 
 
 def test_short_lists_start_no_process_and_a_worker_with_another_model_is_an_error() -> None:
     inner = Capitals()
     few = tagger(inner, "toy_runs.Nothing", least=300)
-    few.workers = Here(2)
+    few.workers = HERE
     assert list(few.sentences(TEXTS[:299])) == list(inner.sentences(TEXTS[:299]))
     with pytest.raises(UserError, match="Nothing"):
         list(few.sentences(TEXTS))
@@ -57,7 +51,7 @@ def test_short_lists_start_no_process_and_a_worker_with_another_model_is_an_erro
 
 def test_workers_embed_like_one_process() -> None:
     inner = Hashing()
-    parallel = ParallelEmbedder(inner, Here(2), WorkerModel.of("embedder", HASHING, inner))
+    parallel = ParallelEmbedder(inner, HERE, WorkerModel.of("embedder", HASHING, inner))
     many = [f"{text} {'and so on ' * 20}" for text in TEXTS]
     for kind in ("passage", "question"):
         assert np.array_equal(parallel.encode(many, kind=kind), inner.encode(many, kind=kind))  # type: ignore[arg-type]
@@ -81,3 +75,65 @@ def test_ray_workers_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.Mon
         assert metrics(one)["metrics"] == metrics(two)["metrics"]
     finally:
         ray.shutdown()
+
+
+NAMES = ["Ada", "Norvik", "the old queen", "Ada"]
+SENTENCES = ["Ada met Grace in Norvik.", "Nobody came.", "Ada met Grace in Norvik.", ""]
+
+
+class Counting(Hashing):
+    def __init__(self, dimension: int = 8) -> None:
+        super().__init__(dimension)
+        self.texts: list[str] = []
+
+    def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
+        self.texts += texts
+        return super().encode(texts, kind=kind)
+
+
+class CountingTagger(Capitals):
+    def __init__(self, identity: str = "counting") -> None:
+        self.identity, self.texts = identity, list[str]()
+
+    def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
+        self.texts += texts
+        return super().sentences(texts)
+
+    def entities(self, text: str) -> list[str]:
+        self.texts.append(text)
+        return super().entities(text)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "vectors.sqlite")
+
+
+def test_a_text_is_embedded_once_per_kind_and_model_and_its_code(store: Cache) -> None:
+    rows = CachedEmbedder(Hashing(8), store).encode(NAMES, kind="passage")
+    assert rows.dtype == np.float32
+    assert np.array_equal(rows, Hashing(8).encode(NAMES, kind="passage"))
+    counting = Counting()  # a class with the same identity
+    assert counting.identity == Hashing(8).identity
+    for texts in (NAMES, ["a new one", *NAMES]):
+        more = CachedEmbedder(counting, store).encode(texts, kind="passage")
+        assert np.array_equal(more[-4:], rows)
+    assert counting.texts == ["Ada", "Norvik", "the old queen", "a new one"]
+    CachedEmbedder(counting, store).encode(["Ada"], kind="question")
+    assert counting.texts[4:] == ["Ada"]
+    assert CachedEmbedder(Counting(16), store).encode(["Ada"], kind="passage").shape == (1, 16)
+
+
+def test_a_text_is_tagged_once_per_tagger(store: Cache) -> None:
+    counting = CountingTagger()
+    rows = CachedTagger(counting, store)
+    expected = list(Capitals().sentences(SENTENCES))
+    assert list(rows.sentences(SENTENCES)) == expected
+    assert list(rows.sentences(["Max came.", *SENTENCES]))[1:] == expected
+    assert counting.texts == [*SENTENCES[:2], "", "Max came."]
+    for _ in range(2):
+        assert rows.entities(SENTENCES[0]) == Capitals().entities(SENTENCES[0])
+    assert counting.texts[4:] == [SENTENCES[0]]
+    other = CountingTagger("other")
+    list(CachedTagger(other, store).sentences(SENTENCES))
+    assert len(other.texts) == 3

@@ -1,13 +1,9 @@
-"""The fixture that writes prompts."""
-
-from collections.abc import Callable
-
 import pytest
 
-from graphrag_bench.llm.calls import Chat
 from graphrag_bench.prompts import Message
 
 
 @pytest.fixture
-def chat() -> Callable[[str], Chat]:
+def chat():
+    """Return a function that makes a prompt of one message."""
     return lambda text: (Message("user", text),)

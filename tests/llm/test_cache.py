@@ -1,5 +1,3 @@
-"""The cache file, and the reuse of replies: verdicts, modes, other files."""
-
 import sqlite3
 import threading
 import time
@@ -12,8 +10,17 @@ import pytest
 from pydantic import BaseModel
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.cache import APPLICATION, Cache, StoredReply, StoredTagging, StoredVector
+from graphrag_bench.llm.cache import (
+    APPLICATION,
+    Cache,
+    StoredReply,
+    StoredTagging,
+    StoredVector,
+    export_rows,
+    import_rows,
+)
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
+from graphrag_bench.llm.replay import Replay
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.structured import ask
 
@@ -39,9 +46,8 @@ def path(tmp_path):
 
 @pytest.fixture
 def store(path):
-    store = Cache(path)
-    yield store
-    store.close()
+    with closing(Cache(path)) as store:
+        yield store
 
 
 def complete(model, store, *prompts):
@@ -86,11 +92,7 @@ def test_only_unreadable_replies_and_failures_are_requested_again(store, chat):
 
 
 def test_concurrent_calls_with_one_prompt_send_one_request(store, chat):
-    def slow(prompt):
-        time.sleep(0.05)
-        return "x"
-
-    model = Scripted(answer=slow, concurrency=8)
+    model = Scripted(answer=lambda prompt: time.sleep(0.05) or "x", concurrency=8)
     replies = complete(model, store, *[chat("a")] * 8)
     assert [one.text for one in replies] == ["x"] * 8 and len(model.prompts) == 1
     assert sum(not one.cached for one in replies) == 1
@@ -161,17 +163,71 @@ def test_processes_can_create_the_cache_at_the_same_time(path):
 def test_a_signal_while_a_call_is_submitted_waits_for_its_reply(store, chat, monkeypatch):
     submit, began = ThreadPoolExecutor.submit, threading.Event()
 
-    def late(_):
-        began.set()
-        time.sleep(0.2)
-        return "late"
-
     def interrupted(pool, *work):
         submit(pool, *work)
         assert began.wait(5)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    model = Scripted(answer=lambda _: began.set() or time.sleep(0.2) or "late", concurrency=2)
     with pytest.raises(KeyboardInterrupt):
-        complete(Scripted(answer=late, concurrency=2), store, chat("a"), chat("b"))
+        complete(model, store, chat("a"), chat("b"))
     assert [row.text for row in store.rows()] == ["late"]
+
+
+PLAN = [
+    ("could not be read", "still ?"),
+    ("bad", "?"),
+    ("good", '{"name": "Rome"}'),
+    ("plain", Completion("a reply", "length", model="m", fingerprint="f", prompt_tokens=3,
+                         completion_tokens=2, usd=0.25)),
+    ("filtered", CallFailed("content_filter", "no")),
+]  # fmt: skip
+
+
+def everything(model, chat):
+    """One run with a readable, an unreadable, a cut and a failed reply."""
+    how = {"max_tokens": 5, "purpose": "p", "fallback": City(name="-")}
+    cities = [ask(model, chat(text), City, **how).name for text in ("good", "bad")]
+    plain, failed = model.complete([chat("plain"), chat("filtered")], max_tokens=5)
+    return cities, plain.text, plain.finish, failed.reason, model.meter.usage
+
+
+@pytest.fixture
+def recorded(tmp_path, chat):
+    path, model = tmp_path / "replies.sqlite", Scripted(PLAN)
+    with closing(Cache(path)) as store:
+        outcome = everything(model.attached(store=store), chat)
+    return path, model.identity, outcome
+
+
+def test_a_replay_repeats_outcomes_and_an_unknown_prompt_stops_it(recorded, tmp_path, chat):
+    store, identity, outcome = recorded
+    for path in (store, tmp_path / "shared.jsonl", tmp_path / "shared.jsonl.gz"):
+        assert path == store or export_rows(store, path) == 5
+        replay = Replay(str(path))
+        assert replay.identity == identity
+        assert everything(replay, chat) == outcome
+        with pytest.raises(RunStopped, match="another"):
+            replay.complete([chat("another")], max_tokens=5)
+
+
+def test_a_file_with_two_models_needs_an_identity(recorded, chat):
+    path, other = recorded[0], Scripted({"": "x"})
+    with closing(Cache(path)) as store:
+        other.attached(store=store).complete([chat("a")], max_tokens=5)
+    (reply,) = Replay(str(path), other.identity).complete([chat("a")], max_tokens=5)
+    assert reply.text == "x"
+    for identity, name in ((None, "llm.identity"), ("nobody", "nobody")):
+        with pytest.raises(UserError, match=name):
+            Replay(str(path), identity).complete([chat("a")], max_tokens=5)
+
+
+def test_an_error_in_an_export_names_the_line(recorded, tmp_path):
+    path = tmp_path / "shared.jsonl"
+    export_rows(recorded[0], path)
+    rows = path.read_text()
+    for line in ("{", "[1]", '{"key": 1}'):
+        path.write_text(f"{rows}{line}\n")
+        with pytest.raises(UserError, match="line 7: "):
+            import_rows(path, tmp_path / "new.sqlite")

@@ -1,5 +1,3 @@
-"""Keys of stored replies and vectors: a change would lose paid results."""
-
 from pathlib import Path
 
 from pydantic import BaseModel

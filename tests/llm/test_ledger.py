@@ -1,5 +1,3 @@
-"""The ledger of calls, its sums, and budgets."""
-
 import json
 import threading
 from pathlib import Path

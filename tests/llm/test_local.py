@@ -1,5 +1,3 @@
-"""The local model: schemas, slots and windows."""
-
 import sys
 
 import pytest

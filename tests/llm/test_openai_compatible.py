@@ -1,17 +1,17 @@
-"""Requests to servers of every kind, and parsing of their responses, over HTTP."""
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_openai import FakeOpenAI
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import Completion, Request, RunStopped
-from graphrag_bench.llm.openai_compatible import OpenAICompatible, body, without_reasoning
+from graphrag_bench.llm.openai_compatible import OPENAI, OpenAICompatible, body, without_reasoning
 from graphrag_bench.llm.server import unsupported_field
-from graphrag_bench.llm.settings import Decoding, Dialect
+from graphrag_bench.llm.settings import Decoding, Dialect, provider_facts
 
 SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
 
@@ -58,26 +58,22 @@ def test_a_prompt_longer_than_the_window_fails_alone_and_once(fake, chat):
 
 
 def test_reasoning_is_removed_and_mentions_of_tags_stay():
-    for text, answer in (
-        ("<think>\n</think>\n\nParis", "Paris"),
-        ("[THINK]hm[/THINK]Paris", "Paris"),
-        ("<seed:think>hm</seed:think>Paris", "Paris"),
-        ("<|begin_of_thought|>hm<|end_of_thought|><|begin_of_solution|>Paris", "Paris"),
-        ("◁think▷hm◁/think▷Paris", "Paris"),
-        ("<|im_start|>assistant\n<think>hm</think>Paris<|im_end|>", "Paris"),
-        ("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Paris"
-         "<|return|>", "Paris"),
-        ("analysisThe user asks.assistantfinalParis", "Paris"),
-        ("<|channel|>analysis<|message|>hm", ""),
-        ("So it is Rome </think>\n\nParis", "Paris"),
-        ("It may be Rome. </think> The mark </think> ends it.", "The mark </think> ends it."),
-        *((text, text) for text in (
-            "Qwen ends its reasoning with </think> and then answers.",
-            '{"triples": [["Qwen", "ends with", "</think>"]]}',
-            "Use <think>hm</think> marks.",
-        )),
+    for text in (
+        "<think>\n</think>\n\nParis", "[THINK]hm[/THINK]Paris", "<seed:think>hm</seed:think>Paris",
+        "<|begin_of_thought|>hm<|end_of_thought|><|begin_of_solution|>Paris",
+        "◁think▷hm◁/think▷Paris", "<|im_start|>assistant\n<think>hm</think>Paris<|im_end|>",
+        "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Paris"
+        "<|return|>", "analysisThe user asks.assistantfinalParis", "It is Rome </think>\n\nParis",
     ):  # fmt: skip
-        assert without_reasoning(text) == answer, text
+        assert without_reasoning(text) == "Paris", text
+    for text in (
+        "Qwen ends its reasoning with </think> and then answers.", "Use <think>hm</think> marks.",
+        '{"triples": [["Qwen", "ends with", "</think>"]]}',
+    ):  # fmt: skip
+        assert without_reasoning(text) == text
+    assert without_reasoning("<|channel|>analysis<|message|>hm") == ""
+    text = "The mark </think> ends it."
+    assert without_reasoning(f"It may be Rome. </think> {text}") == text
 
 
 def test_finish_reasons_are_translated(fake, chat):
@@ -115,15 +111,12 @@ def test_a_dialect_and_a_stop_sequence_change_the_request(fake, chat):
 
 def test_an_unsupported_field_stops_the_run_at_the_first_call(fake, chat):
     for field, setting in (
-        ("max_tokens", "llm.dialect.length=max_completion_tokens"),
-        ("temperature", "llm.dialect.temperature=false"),
-        ("seed", "llm.dialect.seed=false"),
-        ("json_schema", "llm.dialect.schema_as"),
-        ("top_k", "llm.decoding.extra"),
-    ):
+        ("max_tokens", "dialect.length=max_completion_tokens"), ("seed", "dialect.seed=false"),
+        ("json_schema", "dialect.schema_as"), ("top_k", "decoding.extra"),
+    ):  # fmt: skip
         url = fake.scenario(refuse=[field])
         model = client(url, decoding={"extra": {"top_k": 3}})
-        with pytest.raises(RunStopped, match=f"{field}.*{setting}"):
+        with pytest.raises(RunStopped, match=f"{field}.*llm.{setting}"):
             ask(model, chat("x"), stop=["\n"], schema=SCHEMA)
         assert fake.stats(url).requests == 1
     message = '{"error": {"message": "unsupported, stop it", "param": "temperature"}}'
@@ -172,3 +165,33 @@ def test_servers_of_this_machine_get_many_calls_at_a_time(fake, chat):
         assert model.attached().concurrency == most, owner
     model.complete([chat(f"#{n}") for n in range(42)], max_tokens=5)
     assert fake.stats(url).most_at_once == 40
+
+
+SILENT = "http://127.0.0.1:9/v1"
+
+
+def test_windows_and_prices_are_those_of_the_providers_list() -> None:
+    for model, address, window, prompt_price in (
+        ("gpt-4o", OPENAI, 128_000, 2.5),
+        ("a-model-of-ours", OPENAI, None, None),
+        ("gpt-4o", "http://localhost:8000/v1", None, None),
+        ("gpt-4o", "https://x.y/v1", None, None),
+    ):
+        stated, prices = provider_facts(model, address)
+        assert (stated, prices and round(prices.prompt, 9)) == (window, prompt_price)
+
+
+def test_a_window_of_the_server_is_stored_for_later(fake: FakeOpenAI, tmp_path: Path) -> None:
+    stored = tmp_path / "cache" / "windows.json"
+
+    def window(url: str, **settings: int) -> int | None:
+        model = OpenAICompatible("m", url, None, **settings)
+        model.server.windows_file = stored
+        return model.attached().window
+
+    assert window(fake.scenario()) is None
+    for n, stated in enumerate(("max_model_len", "context_length", "n_ctx"), 4096):
+        row = {"meta": {"n_ctx": n}} if stated == "n_ctx" else {stated: n}
+        url = fake.scenario(listed=[{"id": "other", "max_model_len": 9}, {"id": "m", **row}])
+        assert (window(url), window(url, window=100), window(SILENT)) == (n, 100, n)
+    assert OpenAICompatible("m", SILENT, None).window is None

@@ -1,5 +1,3 @@
-"""Embeddings by API: batches, cache, ledger, budget and errors."""
-
 import numpy as np
 import pytest
 

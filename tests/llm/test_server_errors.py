@@ -1,19 +1,20 @@
-"""Retries, errors, rate limits and secrets of a server, over HTTP."""
-
 import logging
 import pickle
 import threading
 import time
 import traceback
+from email.utils import formatdate
 
 import pytest
+from urllib3 import HTTPResponse
 
 from graphrag_bench import terminal
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
+from graphrag_bench.llm import http
+from graphrag_bench.llm.calls import CallFailed, RunStopped
 from graphrag_bench.llm.chat import reply
-from graphrag_bench.llm.http import stated_wait
+from graphrag_bench.llm.http import Retries, connection_pool, stated_wait
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.server import RateLimiter
 
@@ -31,9 +32,8 @@ def ask(model, prompt):
 
 
 def test_server_errors_are_retried_after_the_stated_wait(fake, chat):
-    url = fake.scenario(fail_first=2, retry_after=0.05)
-    assert ask(client(url), chat("x")).retries == 2
-    busy = fake.scenario(shares={"429": 0.5}, retry_after=0.05, seed=1)
+    assert ask(client(fake.scenario(fail_first=2)), chat("x")).retries == 2
+    busy = fake.scenario(shares={"429": 0.5}, seed=1)
     replies = client(busy).complete([chat(f"#{n}") for n in range(10)], max_tokens=5)
     assert [one.text for one in replies] == [f"reply {n}" for n in range(10)]
     assert sum(one.retries for one in replies) == fake.stats(busy).faults["429"] > 0
@@ -64,6 +64,7 @@ def test_calls_fail_after_the_last_retry(fake, chat):
     (failed,) = model.complete([chat("bad")], max_tokens=5)
     assert failed.reason == "retries_exhausted" and failed.of_server and failed.retries == 3
     assert "4 attempts" in str(failed) and "HTTP 500" in str(failed)
+    assert vars(pickle.loads(pickle.dumps(failed))) == vars(failed)
 
 
 def test_errors_of_account_model_and_address_and_a_missing_server_stop_the_run(fake, chat):
@@ -109,12 +110,6 @@ def test_after_a_signal_running_calls_end_and_no_call_starts(fake, chat, monkeyp
         limiter.admit(0)
 
 
-@pytest.fixture
-def planted(monkeypatch, caplog):
-    monkeypatch.setenv("PLANTED_KEY", KEY)
-    caplog.set_level(logging.DEBUG)
-
-
 def everything_shown(error):
     shown = "".join(traceback.format_exception(error))
     while error is not None:
@@ -124,7 +119,9 @@ def everything_shown(error):
 
 
 @pytest.mark.parametrize("status", [401, 429])
-def test_the_key_is_hidden_in_errors_that_echo_it(fake, chat, caplog, planted, status):
+def test_the_key_is_hidden_in_errors_that_echo_it(fake, chat, caplog, monkeypatch, status):
+    monkeypatch.setenv("PLANTED_KEY", KEY)
+    caplog.set_level(logging.DEBUG)
     url = fake.scenario(raw_status=status, raw_body='{"error": {"message": "I saw {key}"}}')
     model = client(url, "PLANTED_KEY", retries=0)
     embedder = OpenAIEmbedder("fake", 8, url, "PLANTED_KEY", retries=0)
@@ -136,7 +133,8 @@ def test_the_key_is_hidden_in_errors_that_echo_it(fake, chat, caplog, planted, s
         assert "<api key>" in str(raised.value)
 
 
-def test_the_key_is_sent_and_hidden_in_a_repr(fake, chat, planted, monkeypatch):
+def test_the_key_is_sent_and_hidden_in_a_repr(fake, chat, monkeypatch):
+    monkeypatch.setenv("PLANTED_KEY", KEY)
     url = fake.scenario(key=KEY)
     model = client(url, "PLANTED_KEY")
     assert ask(model, chat("x")).text
@@ -148,7 +146,39 @@ def test_the_key_is_sent_and_hidden_in_a_repr(fake, chat, planted, monkeypatch):
         assert KEY not in everything_shown(raised.value)
 
 
-def test_a_failure_can_be_pickled():
-    failed = CallFailed("empty", "nothing", Completion("", prompt_tokens=7, completion_tokens=3))
-    failed.retries, failed.seconds = 2, 3.0
-    assert vars(pickle.loads(pickle.dumps(failed))) == vars(failed)
+FAR = "https://far.example/v1"
+
+
+def test_the_proxy_comes_from_the_environment(monkeypatch):
+    for address, variables, proxy in (
+        (FAR, {"https_proxy": "http://p.example:3128"}, "http://p.example:3128"),
+        (FAR, {"https_proxy": "p.example:3128"}, "http://p.example:3128"),
+        (FAR, {"all_proxy": "http://me:word@p.example:1"}, "http://me:word@p.example:1"),
+        (FAR, {"https_proxy": "http://p.example:1", "no_proxy": "far.example"}, None),
+        (FAR, {"http_proxy": "http://p.example:1"}, None),
+        ("http://127.0.0.1:8000/v1", {"http_proxy": "http://p.example:1"}, None),
+    ):
+        for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+            monkeypatch.delenv(name.upper(), raising=False)
+            monkeypatch.setenv(name, variables.get(name, ""))
+        pool = connection_pool(address, 5.0, 2)
+        assert (pool.proxy.url if pool.proxy else None) == proxy
+        if "@" in str(proxy):
+            assert pool.proxy_headers == {"proxy-authorization": "Basic bWU6d29yZA=="}
+
+
+def test_a_retry_waits_as_long_as_the_server_asks_up_to_two_minutes(monkeypatch):
+    waits = []
+    monkeypatch.setattr(http, "pause", waits.append)
+    for status, headers, body, seconds in (
+        (503, {"Retry-After": "0.5"}, "", 0.5),
+        (429, {"Retry-After": "7", "Retry-After-Ms": "250"}, "try again in 9s", 0.25),
+        (429, {}, "try again in 9s", 9.0),
+        (500, {}, "try again in 9s", 0.5),
+        (429, {"Retry-After": "3600"}, "", 0.5),
+        (429, {"Retry-After": "soon"}, "", 0.5),
+    ):
+        Retries.up_to(3).sleep(HTTPResponse(body.encode(), headers, status))
+        assert waits.pop() == seconds, (status, headers)
+    response = HTTPResponse(b"", {"Retry-After": formatdate(time.time() + 20)}, 503)
+    assert 17 < Retries.up_to(3).get_retry_after(response) <= 20

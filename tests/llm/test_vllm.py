@@ -1,13 +1,11 @@
-"""`llm=vllm` against a program that stands for `vllm`: its start, its end, its failures."""
-
 import json
 import os
 import signal
-import stat
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +32,8 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., St
     """Put the program on PATH; the result reads its starts."""
     path, starts = tmp_path / "bin" / "vllm", tmp_path / "starts.jsonl"
     path.parent.mkdir()
-    path.write_text(f"#!{sys.executable}\nimport runpy\n"
-                    f"runpy.run_path({fake_vllm.__file__!r}, run_name='__main__')\n")  # fmt: skip
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    path.write_text(f'#!/bin/sh\nexec {sys.executable} {fake_vllm.__file__} "$@"\n')
+    path.chmod(0o755)
     monkeypatch.setenv("PATH", str(path.parent), prepend=os.pathsep)
     monkeypatch.setattr(vllm, "_POLL", 0.02)
 
@@ -49,16 +46,15 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., St
 
 @pytest.fixture
 def made(tmp_path: Path) -> Any:
-    models: list[Vllm] = []
+    with ExitStack() as models:
 
-    def make(**settings: Any) -> Vllm:
-        models.append(Vllm(**{"model": NAME, **settings}))
-        models[-1].folder = tmp_path
-        return models[-1]
+        def make(**settings: Any) -> Vllm:
+            model = Vllm(**{"model": NAME, **settings})
+            model.folder = tmp_path
+            models.callback(model.close)
+            return model
 
-    yield make
-    for model in models:
-        model.close()
+        yield make
 
 
 def gone(start: dict[str, Any], seconds: float = 8.0) -> bool:
@@ -68,9 +64,8 @@ def gone(start: dict[str, Any], seconds: float = 8.0) -> bool:
     return not any(one.exists() for one in processes)
 
 
-def test_it_starts_at_the_first_call_on_a_free_port_and_ends_with_its_workers(
-    program, made, chat, tmp_path, monkeypatch
-):
+def test_it_starts_on_a_free_port_and_ends_with_its_workers(program, made, chat, tmp_path,
+                                                            monkeypatch):  # fmt: skip
     monkeypatch.setenv("VLLM_API_KEY", "planted-key")
     starts, store = program(in_use=True), Cache(tmp_path / "replies.sqlite")
     how = {"revision": "abc", "dtype": "half", "window": 4096, "args": ["--quantization=awq"]}
@@ -105,9 +100,8 @@ def test_it_ends_when_the_process_is_killed(program, tmp_path):
         f"model = Vllm({NAME!r})\nmodel.complete([(Message('user', 'x'),)], max_tokens=5)\n"
         "print('served', flush=True)\ninput()\n"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], text=True, **pipes) as process:
         assert process.stdout is not None and process.stdout.readline() == "served\n"
         (start,) = starts()
         assert not gone(start, 0.1)
@@ -135,8 +129,8 @@ CAUSES = {
 }  # fmt: skip
 
 
-def test_the_cause_of_a_failed_start_is_read_from_its_log(made, tmp_path):
-    model = made()
+def test_the_cause_of_a_failed_start_is_read_from_its_log(tmp_path):
+    model = Vllm(NAME)
     model._log = tmp_path / "vllm.log"
     for log, words in CAUSES.items():
         model._log.write_text(fake_vllm.LOGS[log])
@@ -173,18 +167,14 @@ def test_the_identity_has_all_that_changes_a_reply_and_wrong_flags_are_refused(p
 
 
 @pytest.mark.slow
-def test_a_run_logs_into_its_folder(program, home):
-    starts = program()
-    run = ["dataset=toy", "method=vanilla", "embedder=hashing", "llm=vllm", f"llm.model={NAME}"]
+def test_a_run_logs_into_its_folder_and_doctor_ends_the_model(program, home):
+    starts, model = program(), ["llm=vllm", f"llm.model={NAME}", "embedder=hashing"]
+    run = [*model, "dataset=toy", "method=vanilla"]
     assert (run_folder(*run, "limit=1") / "vllm.log").exists()
     batch = run_error(*run, "limit=2", f"cache.batch={home}/requests.jsonl")
-    assert "llm=openai_compatible" in batch and len(starts()) == 1
-
-
-@pytest.mark.slow
-def test_doctor_checks_a_model_and_ends_it(program):
-    starts = program()
-    words = ["llm=vllm", f"llm.model={NAME}", "embedder=hashing", "nlp._target_=toy_runs.Capitals"]
+    assert "llm=openai_compatible" in batch
+    words = [*model, "nlp._target_=toy_runs.Capitals"]
     checks = check_models(check_settings(compose_settings(words)))
     assert [one.passed for one in checks if one.part == "llm"] == [True, True]
-    assert gone(*starts())
+    _, start = starts()
+    assert gone(start)
