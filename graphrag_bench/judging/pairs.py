@@ -303,10 +303,9 @@ class PairJudging:
             return row["question"], *pair, row["first"], CRITERIA.index(row["criterion"])
 
         file = self.folder / VERDICTS
+        judge = attached_judge(self.models, self.models.ledger, "compare")
         with judging_lock(self.folder, "compare.lock"):
-            rows_of = partial(
-                self._rows_of, attached_judge(self.models, self.models.ledger, "compare")
-            )
+            rows_of = partial(self._rows_of, judge)
             in_blocks(file, self.pending(), rows_of, "comparing, both orders", progress)
             write_rows(file, rows := sorted(verdict_rows(self.folder), key=place))
         return rows

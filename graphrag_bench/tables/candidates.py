@@ -5,7 +5,7 @@ share one data set, model, number of questions and judge, so that these rows are
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from operator import attrgetter
@@ -82,16 +82,14 @@ def candidates(
     table: PaperTable, cell: PrintedCell, stored: Sequence[RunConditions], verdicts: StoredVerdicts
 ) -> list[Candidate]:
     """Return the candidates for a printed value; a judged metric needs judged runs."""
-    parts = [
-        [
-            Candidate(
-                runs[0].run, grade_of(part, runs, *how), runs[1].run if runs[1:] else None, *how
-            )
-            for runs in stored_of(part, stored)
-            for how in _judges(part.own.metric, runs, verdicts)
-        ]
-        for part in table.parts(cell)
-    ]
+
+    def of_part(part: Part) -> Iterator[Candidate]:
+        for runs in stored_of(part, stored):
+            other = runs[1].run if len(runs) > 1 else None
+            for how in _judges(part.own.metric, runs, verdicts):
+                yield Candidate(runs[0].run, grade_of(part, runs, *how), other, *how)
+
+    parts = [list(of_part(part)) for part in table.parts(cell)]
     if len(parts) == 1:
         return parts[0]
     whole = []

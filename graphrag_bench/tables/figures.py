@@ -165,9 +165,9 @@ class FigureSource:
         for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
             if run is not None and run.other is not None:
                 keys = run.run.folder.path.name, run.other.folder.path.name
-                levels.setdefault(part.level, []).extend(
-                    (*keys, name, run.judge, run.protocol) for name in part.own.metric.criteria
-                )
+                own = (run.judge, run.protocol)
+                of_level = levels.setdefault(part.level, [])
+                of_level += ((*keys, name, *own) for name in part.own.metric.criteria)
         rates = (self.verdicts.win_rate(of, one.run.scopes) for of in levels.values())
         highest = any(row.over == "highest" for row in table.rows_of(cell))
         means = sorted(filter(None, rates), key=lambda mean: mean.mean, reverse=highest)
@@ -284,10 +284,8 @@ class _Collection:
             return CellEntry(reason="a method against itself")
         if recipe.metric.criteria and not cell.versus:
             return CellEntry(reason="the paper does not name the opponent")
-        measured, parts = (
-            self.source.figure(table, cell, picked) if picked else None,
-            table.parts(cell),
-        )
+        measured = self.source.figure(table, cell, picked) if picked else None
+        parts = table.parts(cell)
         runs = (picked.parts or (picked,)) if picked else [None] * len(parts)
         pairs = zip(parts, runs, strict=True)
         gaps = [(part, run) for part, run in pairs if measured is None or run is None]

@@ -166,12 +166,9 @@ def _run_cells(figures: Sequence[Figure]) -> tuple[str, ...]:
         return one.grade.letter + f" ({one.metrics['dataset']})" * other
 
     run = figures[0].metrics
-    model, profile = (
-        model_name(run["llm"]),
-        run["profile"] + ", paper" * (run["fidelity"] == "paper"),
-    )
+    profile = run["profile"] + ", paper" * (run["fidelity"] == "paper")
     last = every(lambda one: regime_of(one.metrics)), every(grade)
-    return every(lambda one: one.n), model or "none", profile, *last
+    return every(lambda one: one.n), model_name(run["llm"]) or "none", profile, *last
 
 
 def _beside(cell: PrintedCell, filled: Cells) -> list[str]:
