@@ -10,14 +10,12 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_openai import FakeOpenAI
 from refused_locks import refuse_locks
 from toy_runs import CommandResult, write_set
 
@@ -39,27 +37,21 @@ _FOUNDERS = {
 }  # fmt: skip
 
 
-def tiny_set(folder: Path) -> Path:
+def tiny_set(folder):
     """Write a set of six documents about towns and five questions."""
-    corpus = [
-        {"id": town, "title": town, "text": f"{town} was founded by {founder}. {town} is a town."}
-        for town, founder in _FOUNDERS.items()
-    ]
-    questions = [
-        {"id": f"q-{town}", "text": f"Who founded {town}?", "answers": [founder],
-         "evidence": [town]}
-        for town, founder in _FOUNDERS.items()
-    ]  # fmt: skip
+    corpus = [{"id": town, "title": town, "text": f"{town} was founded by {one}. {town} is a town."}
+              for town, one in _FOUNDERS.items()]  # fmt: skip
+    questions = [{"id": f"q-{town}", "text": f"Who founded {town}?", "answers": [one],
+                  "evidence": [town]} for town, one in _FOUNDERS.items()]  # fmt: skip
     return write_set(folder, corpus, questions[:-1])
 
 
-def served(url: str) -> list[str]:
-    """Return the settings of a language model at this address."""
+def served(url):
     return ["llm=openai_compatible", "llm.model=fake", f"llm.base_url={url}",
             "llm.api_key_env=null", f"llm.limits.concurrency={CONCURRENCY}"]  # fmt: skip
 
 
-def built_by_llm(root: Path, home: Path, url: str, *more: str) -> list[str]:
+def built_by_llm(root, home, url, *more):
     """Return the command of a run whose build and answers call a model."""
     return ["run", "dataset=jsonl", f"dataset.root={root}", "method=hipporag",
             "method.conversion=llm", "build.extraction=llm", "embedder=hashing",
@@ -78,23 +70,20 @@ class Fault:
     most_bytes: int | None = None
     no_locks: bool = False
 
-    def apply(self) -> None:
-        """Apply the fault to this process."""
+    def apply(self):
         if self.no_locks:
             refuse_locks()
         if self.most_bytes is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (self.most_bytes, self.most_bytes))
         if self.where == "append":
-            run_folder.append_lines = self._deadly(run_folder.append_lines, _half)  # type: ignore[assignment]
+            run_folder.append_lines = self._deadly(run_folder.append_lines, _half)
         elif self.where:
             setattr(Path, self.where, self._deadly(getattr(Path, self.where)))
 
-    def _deadly(
-        self, function: Callable[..., Any], before: Callable[..., Any] = lambda *_: None
-    ) -> Callable[..., Any]:
+    def _deadly(self, function, before=lambda *_: None):
         calls = iter(range(10**6))
 
-        def called(*args: Any) -> Any:
+        def called(*args):
             if next(calls) == self.number:
                 before(*args)
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -103,7 +92,7 @@ class Fault:
         return called
 
 
-def _half(path: Path, rows: Any) -> None:
+def _half(path, rows):
     text = "".join(json.dumps(row) + "\n" for row in rows)
     with path.open("a") as file:
         file.write(text[: len(text) // 2])
@@ -111,34 +100,29 @@ def _half(path: Path, rows: Any) -> None:
 
 @dataclass
 class Started:
-    """A running command."""
-
     process: Any
     out: Path
 
     @property
-    def alive(self) -> bool:
-        """Whether it is still running."""
+    def alive(self):
         return bool(self.process.is_alive())
 
-    def send(self, number: signal.Signals) -> None:
-        """Send it a signal."""
+    def send(self, number):
         os.kill(self.process.pid, number)
 
-    def ended(self) -> CommandResult:
+    def ended(self):
         """Wait for it; return exit code (minus the signal that killed it) and output."""
         self.process.join(60)
         assert self.process.exitcode is not None
         out, err = (self.out.with_suffix(f".{name}").read_text() for name in ("out", "err"))
         return CommandResult(self.process.exitcode, out, err)
 
-    def killed(self) -> None:
-        """Kill it with SIGKILL."""
+    def killed(self):
         self.process.kill()
         self.process.join()
 
 
-def start(words: list[str], folder: Path, fault: Fault | None = None) -> Started:
+def start(words, folder, fault=None):
     """Start a command; `folder` is its working directory and has its output."""
     out = folder / f"said-{time.monotonic_ns()}"
     process = _FORKS.Process(target=_work, args=(words, out, fault or Fault()))
@@ -148,7 +132,7 @@ def start(words: list[str], folder: Path, fault: Fault | None = None) -> Started
     return Started(process, out)
 
 
-def _work(words: list[str], out: Path, fault: Fault) -> None:
+def _work(words, out, fault):
     signal.signal(signal.SIGINT, signal.default_int_handler)  # as from a terminal
     os.chdir(out.parent)
     with out.with_suffix(".out").open("w") as sys.stdout, out.with_suffix(".err").open("w") as err:
@@ -160,13 +144,12 @@ def _work(words: list[str], out: Path, fault: Fault) -> None:
         os._exit(code)
 
 
-def wait_for_calls(fake: FakeOpenAI, url: str, n_calls: int, *started: Started) -> None:
-    """Wait until the server has received `n_calls`, or a process has ended."""
+def wait_for_calls(fake, url, n_calls, *started):
     while fake.stats(url).requests < n_calls and all(one.alive for one in started):
         time.sleep(0.005)
 
 
-def determined(home: Path) -> dict[str, bytes]:
+def determined(home):
     """Return the files that depend only on the configuration, by path."""
     result = {}
     for path in sorted([*home.glob("runs/**/*"), *home.glob("artifacts/**/*")]):
@@ -179,7 +162,7 @@ def determined(home: Path) -> dict[str, bytes]:
     return result
 
 
-def _without_seconds(recipe: Path) -> bytes:
+def _without_seconds(recipe):
     stored = json.loads(recipe.read_text())
     del stored["seconds"]
     stored["files"].pop("ledger.jsonl", None)

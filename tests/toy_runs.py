@@ -7,19 +7,18 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import graphrag_bench
-from graphrag_bench import api
 from graphrag_bench.cli.main import main
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.embedding.nlp import Relation, Sentence
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.calls import CallFailed, Chat, RunStopped
+from graphrag_bench.llm.calls import CallFailed, RunStopped
 from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.report.rendering import markdown
 from graphrag_bench.report.tables import run_table
@@ -29,37 +28,29 @@ from graphrag_bench.run.plan import describe
 
 CAPITALS = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 QUESTION_WORDS = {"Question", "Who", "What", "How", "Into", "Did", "Which"}
-WEIGHTLESS = [
-    "embedder=hashing",
-    "llm=scripted",
-    "llm._target_=toy_runs.reader",
-    "nlp._target_=toy_runs.Capitals",
-]
+WEIGHTLESS = ["embedder=hashing", "llm=scripted", "llm._target_=toy_runs.reader",
+              "nlp._target_=toy_runs.Capitals"]  # fmt: skip
 TOY = ["dataset=toy", *WEIGHTLESS]
-QUICK: Mapping[str, Sequence[str]] = {
-    "gfmrag": (
-        "build.gnn_weights.world_size=12", "build.gnn_weights.questions=6",
-        "build.gnn_weights.epochs=1",
-    )
-}  # fmt: skip
+QUICK = {"gfmrag": ["build.gnn_weights.world_size=12", "build.gnn_weights.questions=6",
+                    "build.gnn_weights.epochs=1"]}  # fmt: skip
 """Settings that shorten the training of methods."""
 READER = {"_target_": "toy_runs.reader", "replies": {"capital of France": "Paris"}}
 TAGGER = {"_target_": "toy_runs.Capitals"}
 
-reader_prompts: list[str] = []
+reader_prompts = []
 """Prompts of the reader, in order."""
-fails_on: set[str] = set()
+fails_on = set()
 """The reader refuses prompts that contain one of these texts."""
-stops_on: set[str] = set()
+stops_on = set()
 """The reader stops the run at prompts that contain one of these texts."""
 
 
-def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scripted:
+def reader(replies=()):
     """Return a model that answers `Ada Marsh` and extracts capitalised names."""
     return Scripted(replies, ada_marsh)
 
 
-def ada_marsh(chat: Chat) -> str | CallFailed:
+def ada_marsh(chat):
     text, names = last_user_message(chat), Capitals().entities(last_user_message(chat))
     reader_prompts.append(text)
     if any(words in text for words in stops_on):
@@ -83,10 +74,10 @@ def ada_marsh(chat: Chat) -> str | CallFailed:
     return next(fitting, "Ada Marsh")
 
 
-def planned(names: Sequence[str]) -> dict[str, object]:
+def planned(names):
     """Return a plan: a question for each name, an overview of the first, and a final question."""
 
-    def hop(name: str, query: str, *, abstract: bool = False) -> dict[str, object]:
+    def hop(name, query, *, abstract=False):
         return {"hop_id": name, "sub_query": query, "if_abstract": abstract, "dependencies": []}
 
     hops = [hop(f"1-{row}", f"What of {name}?") for row, name in enumerate(names, 1)]
@@ -101,20 +92,18 @@ class Capitals:
 
     identity = "capitals:1"
 
-    def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
+    def sentences(self, texts):
         for text in texts:
             yield [_sentence(part) for part in re.split(r"(?<=\.) ", text)]
 
-    def entities(self, text: str) -> list[str]:
+    def entities(self, text):
         return [name for name in CAPITALS.findall(text) if name not in QUESTION_WORDS]
 
 
-def _sentence(text: str) -> Sentence:
+def _sentence(text):
     result = list(CAPITALS.finditer(text))
-    relations = [
-        Relation(head.group(), text[head.end() : tail.start()].strip(), tail.group())
-        for head, tail in zip(result, result[1:], strict=False)
-    ]
+    relations = [Relation(head.group(), text[head.end() : tail.start()].strip(), tail.group())
+                 for head, tail in pairwise(result)]  # fmt: skip
     names = tuple((match.group(), "PERSON") for match in result)
     lemmas = tuple(dict.fromkeys(word for word in text.split() if word.islower()))
     return Sentence(text, names, (), tuple(relations), lemmas=lemmas)
@@ -122,78 +111,61 @@ def _sentence(text: str) -> Sentence:
 
 @dataclass(frozen=True)
 class CommandResult:
-    """Exit code, standard output and standard error of a command."""
-
     code: int
     out: str
     err: str
 
     @property
-    def folders(self) -> list[Path]:
-        """The folders of the `run:` lines, in order."""
+    def folders(self):
         lines = self.out.splitlines()
         return [Path(line.removeprefix("run: ")) for line in lines if line.startswith("run: ")]
 
     @property
-    def folder(self) -> Path:
-        """The folder of the first `run:` line."""
+    def folder(self):
         return self.folders[0]
 
     @property
-    def methods(self) -> list[str]:
-        """The methods of the `run:` lines, in order."""
+    def methods(self):
         return [folder.parent.name for folder in self.folders]
 
 
-def command(*arguments: str) -> CommandResult:
+def command(*arguments):
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(list(arguments))
     return CommandResult(code, out.getvalue(), err.getvalue())
 
 
-def shell(*arguments: str) -> CommandResult:
+def shell(*arguments):
     """Run a command in a new process, which takes a second."""
     path = f"{Path(graphrag_bench.__file__).parents[1]}{os.pathsep}{Path(__file__).parent}"
     done = subprocess.run(
-        [sys.executable, "-m", "graphrag_bench.cli.main", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": path},
-    )
+        [sys.executable, "-m", "graphrag_bench.cli.main", *arguments], capture_output=True,
+        text=True, check=False, env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
     return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
-def run_command(*arguments: str) -> CommandResult:
-    """Run the command `run`, which must succeed."""
+def run_command(*arguments):
     ended = command("run", *arguments)
     assert ended.code == 0, ended.err
     return ended
 
 
-def run_folder(*words: str) -> Path:
+def run_folder(*words):
     """Run by functions, without table and reference rows; return the run folder."""
     return execute(Experiment.prepare(compose_settings(words))).folder.path.resolve()
 
 
-def by_python(method: str, **settings: object) -> Experiment:
-    """Prepare a method on the toy set by the Python interface."""
-    models = {"embedder": "hashing", "llm": "scripted", "nlp": TAGGER}
-    return api.method(method, **models, **settings).experiment(api.dataset("toy"))
-
-
-def table_of(folder: Path) -> str:
-    """Return the table of a stored run."""
+def table_of(folder):
     return markdown(run_table([metrics(folder)]))
 
 
-def plan_of(*words: str) -> str:
-    """Return the plan of a run."""
+def plan_of(*words):
     return describe(Experiment.prepare(compose_settings(words)))
 
 
-def run_error(*words: str, exit_code: int = 2) -> str:
+def run_error(*words, exit_code=2):
     """Run by functions; return the message of its UserError."""
     with pytest.raises(UserError) as error:
         run_folder(*words)
@@ -201,36 +173,37 @@ def run_error(*words: str, exit_code: int = 2) -> str:
     return str(error.value)
 
 
-def command_error(*arguments: str, name: str = "run", code: int = 2) -> str:
-    """Run a command that must fail; return its only message."""
+def command_error(*arguments, name="run", code=2):
     ended = command(name, *arguments)
     assert ended.code == code, ended.out
-    message = [line for line in ended.err.splitlines() if line.startswith("graphrag-bench")]
-    assert len(message) == 1
+    (message,) = [one for one in ended.err.splitlines() if one.startswith("graphrag-bench")]
     assert "Traceback" not in ended.err
-    return ended.err[ended.err.index(message[0]) :]
+    return ended.err[ended.err.index(message) :]
 
 
-def records(folder: Path) -> list[dict[str, object]]:
+def records(folder):
     return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
 
 
-def metrics(folder: Path) -> dict[str, object]:
+def metrics(folder):
     return dict(json.loads((folder / "metrics.json").read_text()))
 
 
-def write_set(
-    folder: Path,
-    corpus: Sequence[Mapping[str, object]] | bytes,
-    questions: Sequence[Mapping[str, object]] | bytes,
-) -> Path:
+def write_set(folder, corpus, questions):
     """Write `corpus.jsonl` and `questions.jsonl` from rows or bytes; return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, rows in (("corpus", corpus), ("questions", questions)):
-        lines = rows if isinstance(rows, bytes) else "".join(map(_line, rows)).encode()
-        (folder / f"{name}.jsonl").write_bytes(lines)
+        if not isinstance(rows, bytes):
+            rows = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+        (folder / f"{name}.jsonl").write_bytes(rows)
     return folder
 
 
-def _line(row: Mapping[str, object]) -> str:
-    return json.dumps(row) + "\n"
+def write_scopes(folder, *towns):
+    """Write a data set with a document and a question in each scope; return its settings."""
+    corpus = [{"id": town, "title": town, "text": f"{town} was founded by Ada Marsh.",
+               "scope": town} for town in towns]  # fmt: skip
+    questions = [{"id": f"q-{town}", "text": f"Who founded {town}?", "answers": ["Ada Marsh"],
+                  "evidence": [town], "scope": town} for town in towns]  # fmt: skip
+    root = write_set(folder, corpus, questions)
+    return ["dataset=jsonl", f"dataset.root={root}", "graph.per=partition"]
