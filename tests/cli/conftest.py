@@ -1,9 +1,7 @@
 """Run each command in its own folder and a wide terminal, with fresh models."""
 
 import shutil
-from collections.abc import Iterator
 from contextlib import chdir
-from pathlib import Path
 
 import planted_judges
 import pytest
@@ -11,7 +9,7 @@ import toy_runs
 
 
 @pytest.fixture(autouse=True)
-def _here(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _here(home, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
     yield
     for module in (toy_runs, planted_judges):
@@ -20,7 +18,7 @@ def _here(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(request, tmp_path_factory):
     """A home with a run for each entry of the module's `BUILT`."""
     home = tmp_path_factory.mktemp("built")
     with chdir(home):
@@ -30,6 +28,5 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture
-def copied(built: Path, home: Path) -> None:
-    """Copy the home of `built` into the working folder."""
+def copied(built, home):
     shutil.copytree(built, home, dirs_exist_ok=True)

@@ -4,9 +4,7 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
-import pytest
 from toy_runs import TOY, command, reader_prompts, run_folder, write_set
 
 from graphrag_bench.embedding.embedder import Hashing
@@ -16,15 +14,13 @@ QUESTION = "Who taught the maker of the telescope of the Norvik Observatory?"
 HIPPORAG = [*TOY, "method=hipporag", "reference_rows=off"]
 
 
-def shown(folder: Path, *words: str) -> str:
-    """The output of `show` for a run or a question."""
+def shown(folder, *words):
     ended = command("show", str(folder), *words)
     assert ended.code == 0, ended.err
     return ended.out
 
 
-def test_ask_answers_with_several_methods_and_pays_once() -> None:
-    reader_prompts.clear()
+def test_ask_answers_with_several_methods_and_pays_once():
     settings = [*TOY, "method=bm25,hipporag", QUESTION]
     out = command("ask", *settings).out
     assert re.findall("(?m)^==.*", out) == ["== BM25 ==", "== HippoRAG =="]
@@ -41,7 +37,7 @@ def test_ask_answers_with_several_methods_and_pays_once() -> None:
     assert {"kind", "id", "score", "tokens", "text"} <= set(two["context"][0])
 
 
-def test_show_says_that_a_question_is_no_longer_in_the_data_set() -> None:
+def test_show_says_that_a_question_is_no_longer_in_the_data_set():
     corpus = [{"id": "a", "text": "Una rows."}]
     questions = [{"id": name, "text": f"Who {name}?", "evidence": ["a"]} for name in ("x", "y")]
     words = ["dataset=jsonl", "dataset.root=mine", *TOY[1:], "method=bm25", "answer=off"]
@@ -52,7 +48,7 @@ def test_show_says_that_a_question_is_no_longer_in_the_data_set() -> None:
     assert shown(folder, "y").startswith("(no longer in the data set)\n")
 
 
-def test_arrows_of_a_path_follow_its_relationships() -> None:
+def test_arrows_of_a_path_follow_its_relationships():
     hops = [{"head": "a", "relation": "knows", "tail": "b"},
             {"head": "c", "relation": "made", "tail": "b"}]  # fmt: skip
     nodes = [{"id": row, "name": name} for row, name in enumerate("abc")]
@@ -60,9 +56,7 @@ def test_arrows_of_a_path_follow_its_relationships() -> None:
     assert row_text(back) == "0.500  a —knows→ b ←made— c"
 
 
-def test_show_prints_a_question_with_gold_and_calls_and_a_run_with_its_questions(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_show_prints_a_question_with_gold_and_calls_and_a_run_with_its_questions(home, monkeypatch):
     folder = run_folder(*HIPPORAG)
     reader_prompts.clear()
     monkeypatch.delattr(Hashing, "encode")  # show must not embed
@@ -73,7 +67,7 @@ def test_show_prints_a_question_with_gold_and_calls_and_a_run_with_its_questions
     ranks = lines[lines.index("gold passage ada") + 1 :]
     assert ranks[-1].split() == ["generate.0", "context.chunks", "context:", "2", "of", "8"]
     assert shown(folder, "Who founded") == whole
-    answer: Any = json.loads(shown(folder, "q1", "--json"))
+    answer = json.loads(shown(folder, "q1", "--json"))
     assert answer["gold"]["evidence"] == ["ada"]
     prompt = answer["calls"][-1]["prompt"][-1]["content"]
     assert answer["question"] in prompt and answer["calls"][-1]["reply"] == answer["answer"]

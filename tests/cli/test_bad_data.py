@@ -1,11 +1,10 @@
 """Faulty data sets are refused with file and line; a fetched data set runs."""
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from data.test_fetching import NEWS, news_files
-from file_server import FileServer, serving
+from file_server import serving
 from toy_runs import WEIGHTLESS, command, metrics, run_error, run_folder, write_set
 
 from graphrag_bench.data.readers import read_dataset
@@ -13,7 +12,6 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.run.stored import find_run
 
 BM25 = [*WEIGHTLESS, "method=bm25", "answer=off", "reference_rows=off"]
-Rows = Sequence[dict[str, object]] | bytes
 PASSAGES = [
     {"id": "a", "title": "Anna", "text": "Anna met Bert in Cologne."},
     {"id": "b", "title": "Bert", "text": "Bert lives in Dresden."},
@@ -21,14 +19,13 @@ PASSAGES = [
 QUESTION = {"id": "q1", "text": "Where does Bert live?"}
 
 
-def refusal(name: str, root: Path | None = None) -> str:
-    """The error message of a data set that cannot be read."""
+def refusal(name, root=None):
     with pytest.raises(UserError) as error:
         read_dataset(name, root)
     return str(error.value)
 
 
-def test_a_missing_data_set_is_named_with_the_setting_of_its_folder(home: Path) -> None:
+def test_a_missing_data_set_is_named_with_the_setting_of_its_folder(home):
     assert "/no/such/folder" in refusal("toy", Path("/no/such/folder"))
     assert "dataset.root" in refusal("musique")
     (home / "corpsu.jsonl").touch()
@@ -51,15 +48,13 @@ def test_a_missing_data_set_is_named_with_the_setting_of_its_folder(home: Path) 
         (PASSAGES, [{**QUESTION, "evidence": ["bb"]}], "questions; line 1; 'q1'; 'bb'; 'b'"),
     ],
 )
-def test_an_error_in_a_data_set_names_file_and_line(
-    home: Path, corpus: Rows, questions: Rows, words: str
-) -> None:
+def test_an_error_in_a_data_set_names_file_and_line(home, corpus, questions, words):
     folder = write_set(home / "books", corpus, questions)
     message = refusal("jsonl", folder)
     assert [word for word in words.split("; ") if word not in message] == []
 
 
-def test_data_without_questions_or_documents_of_a_scope_are_refused() -> None:
+def test_data_without_questions_or_documents_of_a_scope_are_refused():
     words = ["dataset=jsonl", "dataset.root=books", *WEIGHTLESS, "method=vanilla"]
     write_set(Path("books"), PASSAGES, b"")
     assert "books" in run_error(*words)
@@ -68,18 +63,12 @@ def test_data_without_questions_or_documents_of_a_scope_are_refused() -> None:
     assert "'book 2'" in message and "graph.per=all" in message
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
-    """A local server in place of the Hugging Face hub."""
+def test_run_finds_a_fetched_data_set(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     with serving() as server:
         monkeypatch.setenv("HF_ENDPOINT", server.address + "/")
-        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-        yield server
-
-
-def test_run_finds_a_fetched_data_set(server: FileServer) -> None:
-    server.publish(NEWS, news_files(), large=True)
-    ended = command("fetch", "dataset=multihoprag")
+        server.publish(NEWS, news_files(), large=True)
+        ended = command("fetch", "dataset=multihoprag")
     assert ended.code == 0, ended.err
     assert "ODC-BY" in ended.out and "c0ffee" in ended.out
     assert "609" in ended.err

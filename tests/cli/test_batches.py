@@ -2,14 +2,12 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import Any
 
 import batch_server
 import pytest
-from toy_runs import command, records, run_error, run_folder, write_set
+from toy_runs import command, records, run_error, run_folder, write_scopes
 
 from graphrag_bench.llm.batch import import_replies
 from graphrag_bench.llm.cache import Cache, cache_stats
@@ -24,12 +22,11 @@ BUILT = ["method=hipporag", "method.conversion=llm", "build.extraction=llm"]
 JUDGE = ["llm@llm_judge=openai_compatible", *(f"llm_judge{word[3:]}" for word in MODEL[1:])]
 REQUESTS, REPLIES = Path("requests.jsonl"), Path("replies.jsonl")
 BATCH, CACHE = "cache.batch=requests.jsonl", "cache/replies.sqlite"
-TOWNS = ("Alba", "Beldor")
 TOY, BM25 = ["dataset=toy", "limit=2"], "method=bm25"
 DETERMINED = ("records.jsonl", "contexts.jsonl", "verdicts.jsonl", "statistics.json", "answers.txt")
 
 
-def by_batches(*words: str) -> list[int]:
+def by_batches(*words):
     """Repeat a run until no request is left; return the size of each batch."""
     sizes = []
     while True:
@@ -47,17 +44,14 @@ def by_batches(*words: str) -> list[int]:
         assert imported.startswith(f"{len(answers)} replies, 0 failed, 0 known, 0 foreign")
 
 
-def files(home: str) -> dict[str, bytes]:
-    found = [
-        path for path in Path(home).rglob("*") if path.name in DETERMINED or path.suffix == ".npy"
-    ]
-    return {str(path.relative_to(home)): path.read_bytes() for path in found}
+def files(home):
+    return {str(path.relative_to(home)): path.read_bytes() for path in Path(home).rglob("*")
+            if path.name in DETERMINED or path.suffix == ".npy"}  # fmt: skip
 
 
-def test_builds_runs_and_judges_by_batches_have_the_bytes_of_direct_calls(home: Path) -> None:
-    direct = [
-        run_folder(*SET, *words, "paths.home=direct") for words in ([*TOY, *BUILT], [*TOY, BM25])
-    ]
+def test_builds_runs_and_judges_by_batches_have_the_bytes_of_direct_calls(home):
+    methods = ([*TOY, *BUILT], [*TOY, BM25])
+    direct = [run_folder(*SET, *words, "paths.home=direct") for words in methods]
     assert command("judge", *map(str, direct), *JUDGE).code == 0
     batch_server.calls.clear()
     assert by_batches(*TOY, *BUILT) == [8, 8, 2, 2]  # names, triples, conversion, answers
@@ -71,67 +65,49 @@ def test_builds_runs_and_judges_by_batches_have_the_bytes_of_direct_calls(home: 
     assert files("batch") == files("direct") and len(files("batch")) > 5
 
 
-def test_the_requests_of_all_scopes_are_in_one_batch(home: Path) -> None:
-    corpus = [{"id": town, "text": f"{town} was founded by Ada Marsh.", "scope": town}
-              for town in TOWNS]  # fmt: skip
-    questions = [{"id": f"q-{town}", "text": f"Who founded {town}?", "answers": ["Ada Marsh"],
-                  "evidence": [town], "scope": town} for town in TOWNS]  # fmt: skip
-    write_set(home / "scoped", corpus, questions)
-    words = ["dataset=jsonl", "dataset.root=scoped", "graph.per=partition"]
-    assert by_batches(*words, *BUILT) == [2, 2, 2, 2]
+def test_the_requests_of_all_scopes_are_in_one_batch(home):
+    assert by_batches(*write_scopes(home / "scoped", "Alba", "Beldor"), *BUILT) == [2, 2, 2, 2]
 
 
-def _error(status: int, message: str) -> Callable[[dict[str, Any]], None]:
-    def change(answer: dict[str, Any]) -> None:
-        answer["response"] = {"status_code": status, "body": {"error": {"message": message}}}
-
-    return change
+def error(status, message):
+    return {"response": {"status_code": status, "body": {"error": {"message": message}}}}
 
 
-def _expired(answer: dict[str, Any]) -> None:
-    answer.update(response=None, error={"code": "batch_expired", "message": "expired"})
+CUT, FILTERED = {"finish_reason": "length"}, {"finish_reason": "content_filter"}
+NULL = {"message": {"content": None}}
 
 
-def _cut(answer: dict[str, Any]) -> None:
-    answer["response"]["body"]["choices"][0]["finish_reason"] = "length"
-
-
-def _filtered(answer: dict[str, Any]) -> None:
-    answer["response"]["body"]["choices"][0]["finish_reason"] = "content_filter"
-
-
-def _null(answer: dict[str, Any]) -> None:
-    answer["response"]["body"]["choices"][0]["message"]["content"] = None
+def change(answer, fields):
+    choice = fields in (CUT, FILTERED, NULL)
+    (answer["response"]["body"]["choices"][0] if choice else answer).update(fields)
 
 
 @pytest.mark.parametrize(
-    ("change", "counted", "n_again", "status"),
+    ("fields", "counted", "n_again", "status"),
     [
-        (lambda answer: answer.update(custom_id="x"), "1 foreign", 1, "answered"),
-        (_error(500, "busy"), "1 failed", 1, "answered"),
-        (_error(400, "unsupported field"), "1 failed", 1, "answered"),
-        (_expired, "1 failed", 1, "answered"),
-        (_error(400, "maximum context length"), "1 failed", 0, "failed"),
-        (_filtered, "1 failed", 0, "failed"),
-        (_null, "1 failed", 0, "failed"),
-        (_cut, "2 replies", 0, "answered"),
+        ({"custom_id": "x"}, "1 foreign", 1, "answered"),
+        (error(500, "busy"), "1 failed", 1, "answered"),
+        (error(400, "unsupported field"), "1 failed", 1, "answered"),
+        ({"response": None, "error": {"code": "batch_expired"}}, "1 failed", 1, "answered"),
+        (error(400, "maximum context length"), "1 failed", 0, "failed"),
+        (FILTERED, "1 failed", 0, "failed"),
+        (NULL, "1 failed", 0, "failed"),
+        (CUT, "2 replies", 0, "answered"),
     ],
 )
-def test_a_reply_that_may_come_later_is_requested_again(
-    home: Path, change: Callable[[dict[str, Any]], None], counted: str, n_again: int, status: str
-) -> None:
+def test_a_reply_that_may_come_later_is_requested_again(home, fields, counted, n_again, status):
     words = [*TOY, *SET, BM25, BATCH]
     with pytest.raises(RequestsWritten):
         run_folder(*words)
     answers = batch_server.serve(REQUESTS, REPLIES)
-    change(answers[0])
+    change(answers[0], fields)
     batch_server.write(REPLIES, answers)
     with REPLIES.open("a") as file:
         file.write('{"custom_id": "torn')
     imported = import_replies(REPLIES, CACHE)
     assert counted in imported and "1 unreadable" in imported
     (counts,) = cache_stats(CACHE).values()
-    assert (counts["waiting"], counts["cut"]) == (int(counted == "1 foreign"), int(change is _cut))
+    assert (counts["waiting"], counts["cut"]) == (counted == "1 foreign", fields is CUT)
     with pytest.raises(RequestsWritten) if n_again else nullcontext():
         run_folder(*words)
     assert len(REQUESTS.read_text().splitlines()) == n_again
@@ -147,9 +123,7 @@ def test_a_reply_that_may_come_later_is_requested_again(
     assert {row["status"] for row in records(run_folder(*words))} == {"answered"}
 
 
-def test_a_file_of_other_content_is_not_overwritten_and_other_models_are_refused(
-    home: Path,
-) -> None:
+def test_a_file_of_other_content_is_not_overwritten_and_other_models_are_refused(home):
     words = [*TOY, BM25, BATCH]
     assert "openai_compatible" in run_error(*words, "llm=scripted")
     for other in ({"question": "Who?"}, {"custom_id": "1", "response": {"status_code": 200}}):
@@ -158,7 +132,7 @@ def test_a_file_of_other_content_is_not_overwritten_and_other_models_are_refused
         assert json.loads(REQUESTS.read_text()) == other
 
 
-def test_a_good_reply_replaces_a_failure_and_other_lines_are_counted(home: Path) -> None:
+def test_a_good_reply_replaces_a_failure_and_other_lines_are_counted(home):
     words = [*TOY, *SET, BM25, BATCH]
     with pytest.raises(RequestsWritten):
         run_folder(*words)
@@ -167,12 +141,12 @@ def test_a_good_reply_replaces_a_failure_and_other_lines_are_counted(home: Path)
     good = batch_server.serve(REQUESTS, REPLIES)
     text = REPLIES.read_text()
     bad = json.loads(json.dumps(good))
-    _null(bad[0])
-    _filtered(bad[1])
+    change(bad[0], NULL)
+    change(bad[1], FILTERED)
     for answers, counted in ((bad, "0 replies, 2 failed"), (good, "2 replies, 0 failed, 0 known")):
         batch_server.write(REPLIES, answers)
         assert import_replies(REPLIES, CACHE).startswith(counted)
-    shapes: list[Any] = [[1], {"status_code": 200, "body": [1]}, {"status_code": 200, "body": "x"}]
+    shapes = [[1], {"status_code": 200, "body": [1]}, {"status_code": 200, "body": "x"}]
     lines = [json.dumps({"custom_id": good[0]["custom_id"], "response": one}) for one in shapes]
     REPLIES.write_text("\n".join(["", "torn", "[1]", *lines, text]))
     shown = command("cache", "import", str(REPLIES))

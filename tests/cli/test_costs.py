@@ -7,9 +7,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from fake_openai import FakeOpenAI
 from killing import served
-from toy_runs import metrics, run_error, run_folder, write_set
+from toy_runs import metrics, run_error, run_folder, write_scopes
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.folder import RunFolder
@@ -18,49 +17,38 @@ pytestmark = pytest.mark.slow
 
 METHOD = ["method=hipporag", "method.conversion=llm", "build.extraction=llm"]
 METHOD += ["embedder=hashing", "reference_rows=off"]
-SCOPED = ["dataset=jsonl", "dataset.root=scoped", "graph.per=partition", *METHOD]
 TOY = ["dataset=toy", *METHOD]
 TOWNS = ["Alba", "Beldor", "Corfast", "Dungard", "Elholm", "Falmere"]
 
 
-@pytest.fixture(autouse=True)
-def _scoped(home: Path) -> None:
-    """A data set of six scopes with one document and one question each."""
-    corpus = [
-        {"id": town, "title": town, "text": f"{town} was founded by Ada Marsh.", "scope": town}
-        for town in TOWNS
-    ]
-    questions = [
-        {"id": f"q-{town}", "text": f"Who founded {town}?", "answers": ["Ada Marsh"],
-         "evidence": [town], "scope": town}
-        for town in TOWNS
-    ]  # fmt: skip
-    write_set(home / "scoped", corpus, questions)
+@pytest.fixture
+def scoped(home):
+    return [*write_scopes(home / "scoped", *TOWNS), *METHOD]
 
 
-def n_paid(folder: Path) -> int:
+def n_paid(folder):
     return int(metrics(folder)["cost"]["total"]["paid"]["calls"])
 
 
-def test_the_cost_has_the_build_of_every_scope_and_no_file_stays_open(fake: FakeOpenAI) -> None:
+def test_the_cost_has_the_build_of_every_scope_and_no_file_stays_open(fake, scoped):
     url = fake.scenario(reads=True)
-    folder = run_folder(*SCOPED, *served(url))
+    folder = run_folder(*scoped, *served(url))
     assert fake.stats(url).answered.total() == 4 * len(TOWNS) == n_paid(folder)
     assert set(metrics(folder)["cost"]["stages"]) == {"build", "convert", "generate"}
     gc.collect()
     n_files, n_threads = len(os.listdir("/proc/self/fd")), threading.active_count()
-    run_folder(*SCOPED, *served(url), "paths.home=second")
+    run_folder(*scoped, *served(url), "paths.home=second")
     gc.collect()
     assert len(os.listdir("/proc/self/fd")) <= n_files
     assert threading.active_count() <= n_threads
 
 
-def test_failures_are_counted_over_all_scopes(fake: FakeOpenAI) -> None:
+def test_failures_are_counted_over_all_scopes(fake, scoped):
     url = fake.scenario(reads=True, filter_word="Short answer")
-    assert "answer.direct" in run_error(*SCOPED, *served(url), "failures.after=15", exit_code=1)
+    assert "answer.direct" in run_error(*scoped, *served(url), "failures.after=15", exit_code=1)
 
 
-def test_a_leftover_scratch_folder_counts_no_call_twice(fake: FakeOpenAI, home: Path) -> None:
+def test_a_leftover_scratch_folder_counts_no_call_twice(fake, home):
     url = fake.scenario(reads=True)
     first = n_paid(run_folder(*TOY, *served(url)))
     (built,) = home.glob("artifacts/toy/extraction/*/ledger.jsonl")
@@ -71,7 +59,7 @@ def test_a_leftover_scratch_folder_counts_no_call_twice(fake: FakeOpenAI, home: 
     assert again == first == fake.stats(url).requests
 
 
-def test_two_versions_of_a_model_are_marked_and_expected_calls_are_stored(fake: FakeOpenAI) -> None:
+def test_two_versions_of_a_model_are_marked_and_expected_calls_are_stored(fake):
     numbers = metrics(run_folder(*TOY, *served(fake.scenario(reads=True, fingerprints=("a", "b")))))
     assert (numbers["cost"]["mixed"], numbers["cost"]["models"]) == (True, ["fake a", "fake b"])
     assert numbers["estimate"]["extraction"]["calls"] == 16
@@ -79,9 +67,7 @@ def test_two_versions_of_a_model_are_marked_and_expected_calls_are_stored(fake: 
 
 
 @pytest.mark.parametrize(("first", "second"), [("", ""), ("", "1-of-4"), ("1-of-4", "1-of-2")])
-def test_two_processes_share_a_run_only_as_shards_of_one_division(
-    home: Path, first: str, second: str
-) -> None:
+def test_two_processes_share_a_run_only_as_shards_of_one_division(home, first, second):
     with (
         RunFolder(home / "run", "1-of-4").exclusive(),
         RunFolder(home / "run", "2-of-4").exclusive(),

@@ -1,10 +1,8 @@
 """`graphrag-bench doctor`: a table of passed and failed checks."""
 
 import json
-from pathlib import Path
 
 import pytest
-from fake_openai import FakeOpenAI
 from toy_runs import command
 
 from graphrag_bench.config.compose import compose_settings
@@ -19,22 +17,22 @@ WARSAW = {"In which city": '{"city": "Warsaw"}'}
 
 
 @pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+def _key(monkeypatch):
     monkeypatch.setenv("PLANTED_KEY", KEY)
 
 
-def examined(*words: str) -> dict[str, tuple[bool, str]]:
+def examined(*words):
     """Each check by `part name`: whether it passed, and its text."""
     checks = check_models(check_settings(compose_settings(words)))
     return {f"{check.part} {check.name}": (check.passed, check.text) for check in checks}
 
 
-def of_server(url: str, *more: str, key: str = "PLANTED_KEY") -> list[str]:
+def of_server(url, *more, key="PLANTED_KEY"):
     return ["llm=openai_compatible", "llm.model=fake", f"llm.base_url={url}", "llm.retries=0",
             f"llm.api_key_env={key}", "embedder=hashing", *more]  # fmt: skip
 
 
-def test_an_unreachable_server_is_named_once() -> None:
+def test_an_unreachable_server_is_named_once():
     ended = command("doctor", *of_server("http://127.0.0.1:9/v1"), "--json")
     assert ended.code == 1
     (table,) = json.loads(ended.out)
@@ -44,25 +42,19 @@ def test_an_unreachable_server_is_named_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "scenario",
-    [
-        {"key": "another"},
-        {"raw_status": 401, "raw_body": '{"error": {"message": "I saw {key}"}}'},
-        {"raw_status": 200, "raw_body": '{"data": [{"id": "{key}"}]}'},
-    ],
-)
-def test_no_output_has_the_api_key(
-    fake: FakeOpenAI, home: Path, scenario: dict[str, object]
-) -> None:
+    ("scenario", "named"),
+    [({"key": "another"}, True),
+     ({"raw_status": 401, "raw_body": '{"error": {"message": "I saw {key}"}}'}, True),
+     ({"raw_status": 200, "raw_body": '{"data": [{"id": "{key}"}]}'}, False)],
+)  # fmt: skip
+def test_no_output_has_the_api_key(fake, home, scenario, named):
     ended = command("doctor", *of_server(fake.scenario(**scenario)))
-    assert ended.code == 1
-    assert KEY not in ended.out + ended.err
+    assert ended.code == 1 and KEY not in ended.out + ended.err
     assert not list(home.iterdir())
-    if "key" in scenario or scenario["raw_status"] == 401:
-        assert "PLANTED_KEY" in ended.out
+    assert ("PLANTED_KEY" in ended.out) or not named
 
 
-def test_a_key_instead_of_a_variable_name_is_refused_and_not_printed(home: Path) -> None:
+def test_a_key_instead_of_a_variable_name_is_refused_and_not_printed(home):
     for words in (["doctor"], ["run", "-m", "method=bm25,vanilla", "answer=off"]):
         ended = command(*words, *of_server("http://x/v1", key=KEY))
         assert ended.code == 2 and KEY not in ended.out + ended.err
@@ -88,28 +80,22 @@ LIKE = {**WARSAW, '"city"': WARSAW["In which city"]}
         ({"texts": LIKE, "refuse": NO_MODES}, "llm.dialect.schema_as=words", "JSON", True, "words"),
     ],
 )
-def test_a_check_passes_or_names_the_fix(
-    fake: FakeOpenAI, scenario: dict[str, object], setting: str, check: str, passes: bool, text: str
-) -> None:
+def test_a_check_passes_or_names_the_fix(fake, scenario, setting, check, passes, text):
     rows = examined(*of_server(fake.scenario(**scenario), *setting.split()))
     assert all(passed for passed, _ in rows.values()) == passes
     assert rows[f"llm {check}"][0] == passes and text in rows[f"llm {check}"][1]
 
 
-@pytest.mark.parametrize(
-    ("dimension", "passes", "text"), [(8, True, "openai:fake:8:unit"), (1536, False, "dimension=8")]
-)
-def test_an_embedding_passes_or_names_the_right_dimension(
-    fake: FakeOpenAI, dimension: int, passes: bool, text: str
-) -> None:
+def test_an_embedding_passes_or_names_the_right_dimension(fake):
     own = ("model=fake", "api_key_env=null", f"base_url={fake.scenario(dimension=8)}")
-    words = [f"embedder.{word}" for word in (*own, f"dimension={dimension}")]
-    rows = examined("llm=scripted", "embedder=openai_compatible", *words)
-    assert rows["embedder vector"][0] == passes and text in rows["embedder vector"][1]
+    words = ["llm=scripted", "embedder=openai_compatible", *(f"embedder.{word}" for word in own)]
+    for dimension, good, text in ((8, True, "openai:fake:8:unit"), (1536, False, "dimension=8")):
+        passed, shown = examined(*words, f"embedder.dimension={dimension}")["embedder vector"]
+        assert passed == good and text in shown
 
 
 @pytest.mark.real
-def test_the_packaged_models_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_packaged_models_pass(monkeypatch):
     monkeypatch.setattr(model_check, "LONG_PROMPT", 60)  # keeps the test under a minute
     rows = examined("llm.threads=1")  # two threads would wait for each other on busy cores
     assert all(passed for passed, _ in rows.values())

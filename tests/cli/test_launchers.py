@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from published_sets import written
 from toy_runs import TOY, command
 
 LAUNCHERS = {
@@ -19,37 +20,28 @@ OWN = ["--config-dir", "theirs", "plugins=[mylab]", *TOY, "method=mine"]
 QUIET = ["answer=off", "reference_rows=off"]
 
 
-def swept(*words: str) -> str:
-    """The table of two cells of a new method, one of them with a wrong setting."""
+def swept(*words):
     sweep = ["experiment=two", "method.top_k=1,0", *QUIET, *words]
     ended = command("run", "-m", *OWN, *sweep)
     assert (ended.code, ended.methods) == (1, ["mine"]), ended.err
-    (line,) = [one for one in ended.out.splitlines() if one.startswith("sweep: ")]
-    text = (Path(line.removeprefix("sweep: ")) / "table.md").read_text("utf-8")
+    text = Path(re.findall("(?m)^sweep: (.*)$", ended.out)[0], "table.md").read_text("utf-8")
     assert text.count("top_k=0 | failed |") == 1
     return text
 
 
 @cache
-def of_this_process() -> str:
-    """The table of cells run in this process."""
+def of_this_process():
     return swept("paths.home=here")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LAUNCHERS)
-def test_every_launcher_gives_the_table_of_this_process(
-    name: str, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_launcher_gives_the_table_of_this_process(name, home, monkeypatch):
     """Its jobs resume in one home: nothing is left to build, and no lock."""
     pytest.importorskip(f"hydra_plugins.hydra_{name.partition('_')[0]}_launcher")
-    for file, text in (
-        ("mylab/__init__.py", ""),
-        ("mylab/configs/method/mine.yaml", "defaults: [vanilla]\nname: mine\ntitle: Mine\n"),
-        ("theirs/experiment/two.yaml", "limit: 2\n"),
-    ):
-        (home / file).parent.mkdir(parents=True, exist_ok=True)
-        (home / file).write_text(text)
+    mine = "defaults: [vanilla]\nname: mine\ntitle: Mine\n"
+    written(home, {"mylab/__init__.py": "", "mylab/configs/method/mine.yaml": mine,
+                   "theirs/experiment/two.yaml": "limit: 2\n"})  # fmt: skip
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # for the processes of cells
     there = swept(f"hydra/launcher={name}", *LAUNCHERS[name], "paths.home=there")
     assert there == of_this_process()

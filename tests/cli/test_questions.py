@@ -2,29 +2,25 @@
 
 import json
 import re
-from argparse import Namespace
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
-from toy_runs import WEIGHTLESS, command, command_error, metrics, records, run_folder
+from toy_runs import TOY, command, command_error, metrics, records, run_folder
 
-from graphrag_bench.cli.questions import _make_questions
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.scripted import Scripted, last_user_message
+from graphrag_bench.questions.generated import is_english
 from graphrag_bench.run.cleanup import garbage
 from graphrag_bench.run.stored import find_run, rescore
 
-TOY = ["dataset=toy", *WEIGHTLESS]
 TEMPLATE = ["kind=specific", "wording=template", "n=6", "hops=1,2"]
 
 
-def lister(replies: object = None) -> Scripted:
+def lister(replies=None):
     """A model that returns the requested number of items."""
 
-    def answer(chat: Chat) -> str:
+    def answer(chat):
         text = last_user_message(chat)
         n = int(re.findall(r"Give exactly (\d+)", text)[0])
         return json.dumps({"items": [f"What of {len(text)} and {i}?" for i in range(n)]})
@@ -32,27 +28,17 @@ def lister(replies: object = None) -> Scripted:
     return Scripted(answer=answer)
 
 
-def folder_of(*arguments: str) -> Path:
-    """Generate questions; return their folder."""
+def folder_of(*arguments):
     ended = command("questions", *TOY, *arguments)
     assert ended.code == 0, ended.err
-    lines = [line for line in ended.out.splitlines() if line.startswith("set: ")]
-    return Path(lines[0].removeprefix("set: "))
+    return Path(re.findall("(?m)^set: (.*)$", ended.out)[0])
 
 
-def test_only_the_first_texts_are_read_to_detect_the_language() -> None:
-    documents = [Mock(passage="Ada baute eine Mühle am Fluss.") for _ in range(200)]
-    corpus = iter([*documents, None])  # the last has no passage
-    experiment = Mock(dataset=Mock(documents=corpus))
-    with pytest.raises(UserError, match="English"):
-        _make_questions(Namespace(kind="specific"), (1,), experiment)
+def test_only_the_first_texts_are_read_to_detect_the_language():
+    assert not is_english(iter([*["Ada baute eine Mühle am Fluss."] * 200, None]))  # not read
 
 
-def rows(folder: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in (folder / "questions.jsonl").read_text().splitlines()]
-
-
-def test_the_command_is_reproducible_and_overwrites_no_edit(tmp_path: Path) -> None:
+def test_the_command_is_reproducible_and_overwrites_no_edit(tmp_path):
     home = f"paths.home={tmp_path}"
     folder = folder_of(*TEMPLATE, home)
     first = (folder / "questions.jsonl").read_bytes()
@@ -65,12 +51,13 @@ def test_the_command_is_reproducible_and_overwrites_no_edit(tmp_path: Path) -> N
     assert (folder / "questions.jsonl").read_bytes() == edited
 
 
-def test_generated_questions_run_on_the_artifacts_of_the_data_set(tmp_path: Path) -> None:
+def test_generated_questions_run_on_the_artifacts_of_the_data_set(tmp_path):
     home = f"paths.home={tmp_path}"
     words = [*TOY, "method=vanilla", "answer=off", home]
     own = run_folder(*words)
     folder = folder_of(*TEMPLATE, home, f"out={tmp_path}/q/abstract")
-    questions = rows(folder)
+    lines = (folder / "questions.jsonl").read_text().splitlines()
+    questions = [json.loads(line) for line in lines]
     assert {row["hops"] for row in questions} == {1, 2}
     assert all(row["answers"] and row["evidence"] for row in questions)
     run = run_folder(*words, f"dataset.questions={folder}")
@@ -84,7 +71,7 @@ def test_generated_questions_run_on_the_artifacts_of_the_data_set(tmp_path: Path
     assert rescore(find_run(str(run), tmp_path), {})["n"] == 6  # reads the data set again
 
 
-def test_the_data_set_is_named_after_its_file_of_questions(tmp_path: Path) -> None:
+def test_the_data_set_is_named_after_its_file_of_questions(tmp_path):
     file = tmp_path / "overviews.jsonl"
     file.write_text('{"id": "a", "text": "What is it about?"}\n', encoding="utf-8")
     books = read_dataset("toy", questions=file)

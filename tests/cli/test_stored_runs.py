@@ -7,7 +7,6 @@ import os
 import shutil
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 import toy_runs
@@ -28,25 +27,25 @@ HIPPORAG = [*QUIET, "answer=off", "method=hipporag", "limit=4"]
 BUILT = [[*QUIET, "method=bm25"], [*QUIET, "method=vanilla"], HIPPORAG]
 
 
-def folder(method: str) -> Path:
+def folder(method):
     return next(Path("runs/toy", method).resolve().iterdir())
 
 
-def again(**changes: Any) -> dict[str, Any]:
+def again(**changes):
     return rescore(find_run(str(folder("bm25")), "."), changes)
 
 
-def printed(*words: object) -> str:
+def printed(*words):
     ended = command(*map(str, words))
     assert ended.code == 0, ended.err
     return ended.out
 
 
-def collectable(home: Path) -> set[str]:
+def collectable(home):
     return {str(item.path.relative_to(home)) for item in cleanup.garbage(home)[0]}
 
 
-def test_the_csv_has_a_row_per_run_and_a_column_per_differing_setting(home: Path) -> None:
+def test_the_csv_has_a_row_per_run_and_a_column_per_differing_setting(home):
     listed = {one["method"]: one["n_rows"] for one in json.loads(printed("runs", "ls", "--json"))}
     assert listed == {"bm25": 6, "vanilla": 6, "hipporag": 4}
     rows = {row["method"]: row for row in
@@ -59,27 +58,25 @@ def test_the_csv_has_a_row_per_run_and_a_column_per_differing_setting(home: Path
     assert "seed" not in hipporag
 
 
-def test_table_lists_papers_and_takes_folders_and_beginnings_of_keys() -> None:
+def test_table_lists_papers_and_takes_folders_and_beginnings_of_keys():
     every = printed("table")
     assert all(name in every for name in table_names())
     named = [["runs/toy"], [str(folder("bm25"))], [folder("vanilla").name[:8]]]
     assert [len(find_runs(names, ".")) for names in named] == [3, 1, 1]
-    assert "| BM25 " in printed("table", "runs/toy", "--format", "markdown")
     runs = {run["method"]: run for run in json.loads(printed("table", "runs/toy", "--json"))}
     assert runs["bm25"]["metrics"]["evidence_recall@5"]["n"] == 5
 
 
-def test_diff_compares_over_common_questions() -> None:
+def test_diff_compares_over_common_questions():
     pair = [folder("bm25"), folder("hipporag")]
     values = json.loads(printed("diff", *pair, "--json"))
     assert values["metrics"]["evidence_recall@2"]["n"] == 4
     assert {"path": "method.damping", "a": "–", "b": "0.5"} in values["settings"]
     shown = printed("diff", *pair)
-    for part in ("evidence_recall@2", "method.damping: – -> 0.5", "gained", "lost"):
-        assert part in shown
+    assert "method.damping: – -> 0.5" in shown and "gained" in shown
 
 
-def test_runs_over_different_versions_of_a_corpus_are_not_paired() -> None:
+def test_runs_over_different_versions_of_a_corpus_are_not_paired():
     runs = []
     for text in ("Daily.", "Never."):
         corpus = [{"id": "a", "text": f"Una rows. {text}"}, {"id": "b", "text": "Bo sinks."}]
@@ -96,28 +93,18 @@ def test_runs_over_different_versions_of_a_corpus_are_not_paired() -> None:
 
 @pytest.mark.parametrize(
     ("conditions", "code"),
-    [
-        (["evidence_recall@5>=0.8"], 0),
-        (["evidence_recall@5", ">=", "0.8", "failed<=0"], 0),
-        (["evidence_recall@5 >= 0.81"], 3),
-        (["--interval", "evidence_recall@5>=0.8"], 3),
-        (["--lower", "evidence_recall@5<=0.8"], 3),
-        (["evidence_recall@5>=0.5", "evidence_recall@5<=0.7"], 3),
-        (["evidence_recall@5"], 2),
-        (["evidence_recal@5>=0.8"], 2),
-        (["evidence_recall@5>=80%"], 2),
-        (["evidence_recall@5>0.8"], 2),
-    ],
-)
-def test_check_compares_the_mean_or_the_worse_end_of_its_interval(
-    conditions: list[str], code: int, home: Path
-) -> None:
+    [("{}>=0.8", 0), ("{} >= 0.8 failed<=0", 0), ("{}>=0.81", 3), ("--interval {}>=0.8", 3),
+     ("--lower {}<=0.8", 3), ("{}>=0.5 {}<=0.7", 3), ("{}", 2), ("evidence_recal@5>=0.8", 2),
+     ("{}>=80%", 2), ("{}>0.8", 2)],
+)  # fmt: skip
+def test_check_compares_the_mean_or_the_worse_end_of_its_interval(conditions, code, home):
     path = folder("bm25") / "metrics.json"
     values = json.loads(path.read_text())
     values["metrics"]["evidence_recall@5"] = {"mean": 0.8, "low": 0.6, "high": 0.9, "n": 10}
     values["n"] = values["selected"] = 11
     path.write_text(json.dumps(values))
-    ended = command("runs", "check", "bm25", *conditions)
+    words = conditions.replace("{}", "evidence_recall@5").split()
+    ended = command("runs", "check", "bm25", *words)
     assert ended.code == code, ended.err
     if code == 2:
         assert "evidence_recall@5" in ended.err and ended.err.count("\n") == 1
@@ -125,45 +112,35 @@ def test_check_compares_the_mean_or_the_worse_end_of_its_interval(
         assert "0.600-0.900, n = 10; 1 of 11 not scored" in ended.out
 
 
-def test_check_fails_for_an_unfinished_run_and_says_what_failed(home: Path) -> None:
+def test_check_fails_for_an_unfinished_run_and_says_what_failed(home):
     path = folder("bm25") / "metrics.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"selected": 9, "failed": 1}))
     ended = command("runs", "check", "bm25", "mrr>=0")
     assert ended.code == 3 and "6 of 9" in ended.out and "1 of 6 failed" in ended.out
     assert "CI" not in ended.out  # six questions
-    ended = command("runs", "check", "bm25", "mrr>=0", "--interval")
-    assert ended.code == 2 and "mrr" in ended.err
+    assert "mrr" in command_error("check", "bm25", "mrr>=0", "--interval", name="runs")
 
 
-def test_scoring_again_keeps_metrics_and_costs() -> None:
+def test_scoring_again_keeps_costs_and_settings_until_they_change():
     before = metrics(folder("bm25"))
     toy_runs.reader_prompts.clear()
     assert f"scored: {folder('bm25')}" in printed("runs", "score", folder("bm25"))
     assert metrics(folder("bm25")) == before and not toy_runs.reader_prompts
-    after = again(metrics=["recall_concat"])
-    assert set(after["metrics"]) - {*before["metrics"]} == {"recall_concat"}
-    for name in ("cost", "estimate", "settings", "key", "usage"):
-        assert after[name] == before[name]
-
-
-def test_settings_of_scoring_are_kept_until_changed() -> None:
     names = again(cuts=[1, 3], normaliser="squad")["metrics"]
     assert "evidence_recall@3" in names and "evidence_recall@5" not in names
     after = again(evidence_tokens=[40])
     assert (after["evaluation"]["cuts"], after["evaluation"]["normaliser"]) == ([1, 3], "squad")
     assert "evidence_at_tokens@40" in after["metrics"]
-    before = metrics(folder("bm25"))
-    for changes, name in (
-        ({"metrics": ["metor"]}, "meteor"),
-        ({"contain": "substring"}, "containment"),
-        ({"cuts": [0]}, "evaluation.cuts"),
-    ):
+    assert all(after[name] == before[name] for name in ("cost", "estimate", "settings", "usage"))
+    for changes, name in (({"metrics": ["metor"]}, "meteor"),
+                          ({"contain": "substring"}, "containment"),
+                          ({"cuts": [0]}, "evaluation.cuts")):  # fmt: skip
         with pytest.raises(UserError, match=name):
             again(**changes)
-    assert metrics(folder("bm25")) == before
+    assert metrics(folder("bm25")) == after
 
 
-def test_scores_are_compared_with_the_run_of_the_baseline() -> None:
+def test_scores_are_compared_with_the_run_of_the_baseline():
     words = ("evaluation.baseline=vanilla", "columns=all", "evaluation.compared=[mrr]")
     shown = printed("runs", "score", folder("bm25"), folder("vanilla"), *words)
     rows = shown[shown.index("differences from VanillaRAG") :]
@@ -172,7 +149,7 @@ def test_scores_are_compared_with_the_run_of_the_baseline() -> None:
     assert "'vanila'" in command_error(*wrong, name="runs")
 
 
-def test_locked_runs_and_other_folders_are_not_removed(home: Path) -> None:
+def test_locked_runs_and_other_folders_are_not_removed(home):
     target = folder("bm25")
     outside = shutil.copytree(target, home / "elsewhere" / "toy" / "bm25" / "abc")
     link = target.with_name("abc")
@@ -186,7 +163,7 @@ def test_locked_runs_and_other_folders_are_not_removed(home: Path) -> None:
     assert (target / "records.jsonl").is_file()
 
 
-def test_artifacts_of_a_removed_run_are_collected_and_built_again(home: Path) -> None:
+def test_artifacts_of_a_removed_run_are_collected_and_built_again(home):
     target = folder("hipporag")
     records = (target / "records.jsonl").read_bytes()
     (run,) = json.loads((target / "artifacts.json").read_text())["artifacts"]
@@ -204,15 +181,13 @@ def test_artifacts_of_a_removed_run_are_collected_and_built_again(home: Path) ->
     assert (folder("hipporag") / "records.jsonl").read_bytes() == records
 
 
-def test_interrupted_builds_are_collected_unless_locked(home: Path) -> None:
+def test_interrupted_builds_are_collected_unless_locked(home):
     written = folder("bm25") / "metrics.json.4711.new"
     written.write_text("{")
     assert collectable(home) == set()
     os.utime(written, (time.time() - 3700, time.time() - 3700))  # an hour ago
-    assert collectable(home) == {str(written.relative_to(home))}
-    written.unlink()
     graphs = home / "artifacts" / "toy" / "graph"
     for name in ("aaaa", "bbbb"):
         (graphs / f"{name}.scratch").mkdir()
     with lock(graphs / "aaaa.lock"):
-        assert {Path(path).name for path in collectable(home)} == {"bbbb.scratch"}
+        assert {Path(path).name for path in collectable(home)} == {written.name, "bbbb.scratch"}
