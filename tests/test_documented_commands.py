@@ -3,7 +3,6 @@
 import ast
 import re
 import shlex
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -23,16 +22,11 @@ COMMANDS = [name for group in main.GROUPS.values() for name in group]
 OF_RUNS = ("run", "plan", "ask")
 MENTIONED = ("are required", "expected one argument")
 """Errors of a command that a page names without its arguments."""
-PLACES = {
-    "dataset": "toy",
-    "method": "bm25",
-    "experiment": "evidence",
-    "row": "zhou2025.table5.KGP",
-}
-"""Choices that replace NAME."""
-OWN = re.compile(
-    r"plugins=|method=(near|noderag)|=\S*\./|\$|mine|pilot|town|PAPER.TABLE.ROW|[{}]|dampng|nonsense|<TAB>"
-)
+PLACES = {"dataset=NAME": "dataset=toy", "method=NAME": "method=bm25",
+          "experiment=NAME": "experiment=evidence",
+          "row=NAME": "row=zhou2025.table5.KGP"}  # fmt: skip
+OWN = re.compile(r"plugins=|method=(near|noderag)|=\S*\./|\$|mine|pilot|town|PAPER.TABLE.ROW|[{}]|"
+                 "dampng|nonsense|<TAB>")  # fmt: skip
 """Marks of commands to skip: choices that the page creates, refused commands, shell syntax."""
 INLINE = re.compile(rf"`((?:graphrag-bench +)?(?:{'|'.join(COMMANDS)})(?: [^`]*)?)`")
 LINE = re.compile(r"^[#$\s]*(graphrag-bench +[a-z]+\b[^\n]*)$", re.M)
@@ -44,7 +38,7 @@ FILES = [
 ]  # fmt: skip
 
 
-def lines(text: str) -> Iterator[str]:
+def lines(text):
     """Yield the command lines of a text: whole lines, and commands in backticks."""
     joined = re.sub(r"\\\n[#\s]*", " ", text)
     yield from LINE.findall(joined)
@@ -52,7 +46,7 @@ def lines(text: str) -> Iterator[str]:
     yield from (" ".join(inline.split()) for inline in INLINE.findall(prose))
 
 
-def words_of(line: str) -> list[str]:
+def words_of(line):
     """The words of a command line, without comments, pipes and `...`."""
     line = re.split(r" {3,}| [|>] |; ", line.removeprefix("graphrag-bench").strip())[0]
     words = shlex.split(line.rstrip(".,)"), comments=True)
@@ -60,7 +54,7 @@ def words_of(line: str) -> list[str]:
     return [word if "=[" in word else word.removesuffix("...").removesuffix("]") for word in words]
 
 
-def documented(file: Path) -> list[str]:
+def documented(file):
     text = file.read_text(encoding="utf-8")
     if file.suffix == ".py":
         text = ast.get_docstring(ast.parse(text)) or ""
@@ -69,14 +63,12 @@ def documented(file: Path) -> list[str]:
     return [line for line in dict.fromkeys(lines(text)) if not OWN.search(line)]
 
 
-def check(command: str, words: list[str]) -> None:
-    """Raise for an unknown command or words that it does not take."""
+def check(command, words):
     assert command in COMMANDS
     if not words or "--help" in words:
         return
     if command in OF_RUNS:
-        chosen = {f"{group}=NAME": f"{group}={name}" for group, name in PLACES.items()}
-        compose_first([chosen.get(word, word) for word in words if is_setting(word)])
+        compose_first([PLACES.get(word, word) for word in words if is_setting(word)])
         return
     module = import_module(f"graphrag_bench.cli.{command}")
     parser = Parser(command, module.__doc__ or "")
@@ -91,21 +83,19 @@ def check(command: str, words: list[str]) -> None:
     assert {setting_name(word).partition(".")[0] for word in left} <= {*known, *GROUPS, *ROLES}
 
 
-composed: set[tuple[str, str]] = set()
-"""Settings of runs that compose, each with the choice of its group."""
+composed = set()  # settings of runs, each with the choice of its group
 
 
-def compose_first(words: list[str]) -> None:
+def compose_first(words):
     """Compose a run, or the first cell of a sweep, if it has a new setting; check its settings."""
     parsed = parse_overrides(words)
     study = any(one.key_or_group == "experiment" for one in parsed)
     first = [
         f"{one.get_key_element()}={next(iter(one.sweep_string_iterator()))}"
-        if one.is_discrete_sweep()
-        else str(one.input_line)
+        if one.is_discrete_sweep() else str(one.input_line)
         for one in parsed
         if not study or not (one.is_sweep_override() or one.key_or_group.startswith("method."))
-    ]  # the methods of a study have other settings
+    ]  # fmt: skip
     choices = dict(word.split("=", 1) for word in first if "=" in word)
     new = {(word, choices.get(setting_name(word).partition(".")[0], "")) for word in first}
     if not study and new <= composed:
@@ -119,7 +109,7 @@ def compose_first(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_every_command_line_of_a_page_is_valid(file: Path) -> None:
+def test_every_command_line_of_a_page_is_valid(file):
     wrong = []
     for line in documented(file):
         try:

@@ -34,7 +34,7 @@ def clock(monkeypatch):
     return now
 
 
-def shown(clock: list[float], every: float, *steps: int, total: int, **settings) -> list[str]:
+def shown(clock, every, *steps, total, **settings):
     """Return the lines of a log after `steps` that take `every` seconds each."""
     stream = io.StringIO()
     with Progress(stream=stream, **settings).task("embedding", total) as advance:

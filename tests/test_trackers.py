@@ -2,12 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 from unittest.mock import MagicMock
 
 import hydra
 import pytest
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 from toy_runs import TOY, metrics, run_folder
 
 from graphrag_bench.errors import UserError
@@ -19,65 +18,49 @@ pytestmark = pytest.mark.slow
 CONFIGS = Path(__file__).parents[1] / "configs" / "hydra" / "callbacks"
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of a run of BM25 on toy with answer=off."""
-    monkeypatch.chdir(tmp_path)
-    return run_folder(*TOY, "method=bm25", "answer=off", "reference_rows=off", "seed=7")
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    home = f"paths.home={tmp_path_factory.mktemp('home')}"
+    return run_folder(*TOY, "method=bm25", "answer=off", "reference_rows=off", "seed=7", home)
 
 
-def job(folder: Path, **cell: Any) -> DictConfig:
+def job(folder, **cell):
     """Return the configuration of a Hydra job whose cell has these fields."""
     output = folder / "jobs" / "3"
     output.mkdir(parents=True)
     write(output, Cell("", 0, (), "", "", **cell))
     runtime = {"output_dir": str(output), "cwd": str(folder)}
     words = {"task": ["method=bm25", "+method.top_k=4"]}
-    return OmegaConf.create({
-        "paths": {"home": str(folder)}, "hydra": {"runtime": runtime, "overrides": words},
-    })  # fmt: skip
+    hydra = {"runtime": runtime, "overrides": words}
+    return OmegaConf.create({"paths": {"home": str(folder)}, "hydra": hydra})
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Allow MLflow's file store, which opens a hundred times faster than SQLite."""
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
-
-
-def logged(folder: Path, config: DictConfig) -> tuple[Any, Any]:
-    """Log a job; return the client and the tracker's only run."""
+def test_mlflow_logs_a_job_and_a_failed_job_with_its_error(run, tmp_path, monkeypatch):
     from mlflow import MlflowClient
 
-    store = (folder / "mlruns").as_uri()
-    tracker = MLflow(store, "toys")
-    tracker.on_multirun_start(config)
-    tracker.on_job_end(config, job_return=None)
-    client = MlflowClient(store)
-    (entry,) = client.search_runs([client.get_experiment_by_name("toys").experiment_id])
-    return client, entry
-
-
-def test_mlflow_logs_a_job(run: Path, tmp_path: Path) -> None:
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # opens much faster than SQLite
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    store = (tmp_path / "mlruns").as_uri()
+    tracker, client = MLflow(store, "toys"), MlflowClient(store)
     runs = (str(run), str(run.parent / "reference"))
-    client, entry = logged(tmp_path, job(tmp_path, status="done", runs=runs))
-    assert entry.info.status == "FINISHED"
-    params = entry.data.params
+    good = job(tmp_path / "good", status="done", runs=runs)
+    tracker.on_multirun_start(good)
+    for config in (good, job(tmp_path / "bad", error="x" * 9000)):
+        tracker.on_job_end(config, job_return=None)
+    entries = client.search_runs([client.get_experiment_by_name("toys").experiment_id])
+    failed, done = sorted(entries, key=lambda one: one.info.status)
+    params = done.data.params
     assert (params["method"], params["method.top_k"], params["seed"]) == ("bm25", "4", "7")
     recall = metrics(run)["metrics"]["evidence_recall@2"]
-    assert entry.data.metrics["evidence_recall_at_2_low"] == recall["low"]
-    assert [entry.data.metrics[name] for name in ("n", "failed", "calls")] == [6, 0, 0]
-    assert entry.data.tags["key"] == run.name
-    assert {one.path for one in client.list_artifacts(entry.info.run_id)} == {"table.md", "page"}
+    assert done.data.metrics["evidence_recall_at_2_low"] == recall["low"]
+    assert [done.data.metrics[name] for name in ("n", "failed", "calls")] == [6, 0, 0]
+    assert (done.info.status, done.data.tags["key"]) == ("FINISHED", run.name)
+    assert {one.path for one in client.list_artifacts(done.info.run_id)} == {"table.md", "page"}
+    assert (failed.info.status, failed.data.tags["error"]) == ("FAILED", "x" * 9000)
+    assert failed.data.params == {"method": "bm25", "method.top_k": "4"}
 
 
-def test_mlflow_logs_a_failed_job_with_its_error(tmp_path: Path) -> None:
-    _, entry = logged(tmp_path, job(tmp_path, error="x" * 9000))
-    assert (entry.info.status, entry.data.tags["error"]) == ("FAILED", "x" * 9000)
-    assert entry.data.params == {"method": "bm25", "method.top_k": "4"}
-
-
-def test_wandb_logs_a_job(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wandb_logs_a_job(run, tmp_path, monkeypatch):
     service = MagicMock()
     monkeypatch.setitem(sys.modules, "wandb", service)
     config = job(tmp_path, error="one of six", runs=(str(run),))
@@ -90,7 +73,7 @@ def test_wandb_logs_a_job(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     sent.finish.assert_called_once_with(exit_code=1)
 
 
-def test_tracker_needs_its_package_and_stores_in_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tracker_needs_its_package_and_stores_in_the_home(monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with pytest.raises(UserError, match=r"graphrag-bench\[mlflow\]"):
         MLflow("a", "b")

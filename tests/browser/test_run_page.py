@@ -2,9 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,8 +25,7 @@ PATIENCE = 20
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page of four runs over a corpus with markup."""
+def page(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
@@ -39,7 +36,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def driver() -> Iterator[Any]:
+def driver():
     """A browser without network: only the host of the driver resolves."""
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
@@ -55,12 +52,10 @@ def driver() -> Iterator[Any]:
 
 
 class Browser:
-    """The page in the browser."""
+    def __init__(self, driver, page):
+        self.driver, self.page, self.js = driver, page, driver.execute_script
 
-    def __init__(self, driver: Any, page: Path) -> None:
-        self.driver, self.page = driver, page
-
-    def at(self, place: str) -> None:
+    def at(self, place):
         """Open a view of the page, and wait until it is drawn."""
         self.driver.get("about:blank")
         self.driver.get_log("browser")
@@ -68,38 +63,30 @@ class Browser:
         view = place.partition("/")[0]
         self.until(lambda: self.one("#main").get_attribute("data-view") == view)
 
-    def until(self, what: Any) -> Any:
-        """Wait until a condition is true; return its value."""
+    def until(self, what):
         return WebDriverWait(self.driver, PATIENCE, 0.05).until(lambda _: what())
 
-    def one(self, css: str) -> Any:
+    def one(self, css):
         return self.driver.find_element(By.CSS_SELECTOR, css)
 
-    def all(self, css: str) -> list[Any]:
+    def all(self, css):
         return self.driver.find_elements(By.CSS_SELECTOR, css)
 
-    def js(self, code: str, *args: Any) -> Any:
-        return self.driver.execute_script(code, *args)
-
-    def press(self, *keys: str) -> None:
+    def press(self, *keys):
         ActionChains(self.driver).send_keys(*keys).perform()
 
-    def drawn(self) -> None:
-        """Wait until the graph is drawn."""
-        self.until(lambda: self.one("#graph").get_attribute("data-drawn"))
+    def drawn(self, css):
+        """Return the graph or the plots once they are drawn."""
+        every = self.all(css)
+        self.until(lambda: all(one.get_attribute("data-drawn") for one in every))
+        return every
 
-    def plotted(self) -> list[Any]:
-        """The plots of the overview, once Plotly has drawn them."""
-        plots = self.all(".plot")
-        self.until(lambda: all(one.get_attribute("data-drawn") for one in plots))
-        return plots
-
-    def complaints(self) -> list[str]:
+    def complaints(self):
         return [one["message"] for one in self.driver.get_log("browser")]
 
 
 @pytest.fixture
-def browser(driver: Any, page: Path) -> Browser:
+def browser(driver, page):
     return Browser(driver, page)
 
 
@@ -108,32 +95,29 @@ def browser(driver: Any, page: Path) -> Browser:
 )
 @pytest.mark.parametrize("packaged", [False, True])
 def test_every_view_opens_from_disk_without_network_or_error(
-    driver: Any, page: Path, tmp_path: Path, place: str, packaged: bool
-) -> None:
+    driver, page, tmp_path, place, packaged
+):
     if packaged:
         page = tmp_path / "demo"
         assert command("view", "--demo", "--out", str(page)).code == 0
     browser = Browser(driver, page)
     browser.at(place)
     assert not browser.all(".error")
-    if place.startswith("question/"):
-        browser.drawn()
-    if place == "overview":
-        browser.plotted()
+    css = {"question": "#graph", "overview": ".plot"}.get(place.partition("/")[0])
+    assert css is None or browser.drawn(css)
     assert browser.complaints() == []
 
 
-def test_markup_in_data_stays_text(browser: Browser) -> None:
+def test_markup_in_data_stays_text(browser):
     browser.at("questions/r1")
     assert SCRIPT in browser.one("#list").text
     for question in range(3):
         browser.at(f"question/r1/{question}")
-        if browser.all("#graph"):
-            browser.drawn()
+        browser.drawn("#graph")
         browser.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert IMAGE in browser.one("#main").text
     browser.at("question/r3/0")
-    browser.drawn()
+    assert browser.drawn("#graph")
     assert SCRIPT in browser.js("return grb.drawing.nodes().map((n) => n.data('label')).join()")
     browser.at("overview")
     browser.js(
@@ -141,13 +125,13 @@ def test_markup_in_data_stays_text(browser: Browser) -> None:
         "document.getElementById('main').replaceChildren(...grb.views.overview().filter(Boolean))",
         f"{SCRIPT}<b>b</b>",
     )
-    legend = browser.plotted()[0].find_elements(By.CSS_SELECTOR, ".legendtext")
+    legend = browser.drawn(".plot")[0].find_elements(By.CSS_SELECTOR, ".legendtext")
     assert len(legend) == 4 and any("<script>" in one.text for one in legend)
     assert browser.js("return window.planted") is None
     assert browser.complaints() == []
 
 
-def test_a_question_opens_in_two_runs(browser: Browser) -> None:
+def test_a_question_opens_in_two_runs(browser):
     browser.at("question/r0/1")
     Select(browser.one("#beside")).select_by_value("r1")
     browser.until(lambda: browser.one("#main").get_attribute("data-view") == "pair")
@@ -156,7 +140,7 @@ def test_a_question_opens_in_two_runs(browser: Browser) -> None:
     browser.until(lambda: browser.one("#main").get_attribute("data-view") == "diff")
 
 
-def test_filters_and_the_keyboard_work_in_the_list(browser: Browser) -> None:
+def test_filters_and_the_keyboard_work_in_the_list(browser):
     browser.at("questions/r1")
     browser.one("#text-filter").send_keys("head of")
     browser.until(lambda: browser.one("#shown").text == "1 of 3 questions")

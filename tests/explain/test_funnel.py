@@ -9,11 +9,11 @@ NOT_RETRIEVED = {"retrieved": False, "cut": None, "prompt": False}
 NOT_ANSWERED = {"answered": False}
 
 
-def document(question: str = "q", **passed: bool | None) -> EvidenceDocument:
+def document(question="q", **passed):
     return EvidenceDocument(question, "d", {**ALL, **passed})
 
 
-def funnel(*documents: EvidenceDocument) -> Funnel:
+def funnel(*documents):
     return Funnel(frozenset(STAGES), documents)
 
 
@@ -33,15 +33,13 @@ def funnel(*documents: EvidenceDocument) -> Funnel:
         ({"extracted": None, "linked": None} | NOT_RETRIEVED | NOT_ANSWERED, "retrieved", []),
     ],
 )
-def test_evidence_is_lost_at_the_first_stage_that_it_did_not_pass(
-    passed: dict[str, bool | None], lost: str | None, recovered: list[str]
-) -> None:
+def test_evidence_is_lost_at_the_first_stage_that_it_did_not_pass(passed, lost, recovered):
     result = document(**passed)
     assert result.lost == lost
     assert [stage for stage in STAGES if result.state(stage) == "recovered"] == recovered
 
 
-def test_losses_and_the_rest_sum_to_all_documents() -> None:
+def test_losses_and_the_rest_sum_to_all_documents():
     """a: one lost in retrieval, one unanswered; b: passed; c: not extracted."""
     result = funnel(
         document("a", **NOT_RETRIEVED, **NOT_ANSWERED),
@@ -60,8 +58,6 @@ def test_losses_and_the_rest_sum_to_all_documents() -> None:
     ("passed", "unknown", "lost"),
     [({"answered": None, "replied": False}, 0, "replied"), ({"answered": None}, 1, None)],
 )
-def test_a_failed_question_is_lost_and_an_unscored_answer_is_unknown(
-    passed: dict[str, bool | None], unknown: int, lost: str | None
-) -> None:
+def test_a_failed_question_is_lost_and_an_unscored_answer_is_unknown(passed, unknown, lost):
     counts = {one.stage: one for one in funnel(document(**passed), document("r")).counts()}
     assert (counts["answered"].unknown, document(**passed).lost) == (unknown, lost)

@@ -14,17 +14,16 @@ from graphrag_bench.judging.answers import select_measures
 from graphrag_bench.judging.pairs import AnswerPairs
 from graphrag_bench.report.tables import select_tables
 from graphrag_bench.run.imported import import_run
-from graphrag_bench.run.stored import StoredRun, find_run, stored_differences
+from graphrag_bench.run.stored import find_run, stored_differences
 from graphrag_bench.view.page import write_page
 
 pytestmark = pytest.mark.slow
 LISTS = [["ada"], ["isk", "lund"], ["otto"], [], ["mira"], []]
 ANSWERS = ["Ada Marsh", "the Grey Sea", "Otto", "Velia", "no", "x"]
-Both = tuple[StoredRun, StoredRun]
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Both:
+def runs(tmp_path_factory):
     """VanillaRAG on toy, and imported results."""
     home = tmp_path_factory.mktemp("home")
     folder = run_folder(*TOY, "method=vanilla", "reference_rows=off", f"paths.home={home}")
@@ -34,21 +33,21 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Both:
     return find_run(str(folder), home), import_run(file, "Other", toy, home, reference="URL")
 
 
-def test_tables_have_dashes_for_unknown_values(runs: Both) -> None:
-    stored = [dict(run.metrics) for run in runs]
-    table, *_ = select_tables(stored, stored_differences(runs), columns="all")
+def test_tables_have_dashes_for_unknown_values(runs):
+    metrics = [run.metrics for run in runs]
+    table, *_ = select_tables(metrics, stored_differences(runs), columns="all")
     row = dict(zip(table.heads, table.rows[1], strict=True))
     assert (row["context"], row["tokens"], row["faults"]) == ("–", "–", "–")
 
 
-def test_the_funnel_of_an_imported_run_begins_at_retrieval(runs: Both, tmp_path: Path) -> None:
+def test_the_funnel_of_an_imported_run_begins_at_retrieval(runs, tmp_path):
     result = run_funnel(runs[1], tmp_path)
     assert [(one.stage, one.lost) for one in result.counts()] == [("retrieved", 5), ("answered", 1)]
     lost = [question for question, stage in result.lost.items() if stage == "retrieved"]
     assert lost == ["q3", "q4", "q5"]
 
 
-def test_imported_answers_are_compared_but_contexts_are_refused(runs: Both) -> None:
+def test_imported_answers_are_compared_but_contexts_are_refused(runs):
     assert len(AnswerPairs.of(runs).questions) == 6
     with pytest.raises(UserError, match="imported"):
         select_measures(("faithfulness",), runs[1])
@@ -57,14 +56,12 @@ def test_imported_answers_are_compared_but_contexts_are_refused(runs: Both) -> N
 
 
 def test_the_page_has_no_tokens_contexts_and_seconds_of_an_imported_run(
-    runs: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    runs, tmp_path, monkeypatch
+):
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "view")
     from pages import part
 
-    write_page(runs, tmp_path / "page", tmp_path)
-
-    page = tmp_path / "page"
+    page = write_page(runs, tmp_path / "page", tmp_path).parent
     row = part(page, "index")["runs"][1]
     assert row["spent"] == {"tokens": None, "usd": None}
     columns = part(page, "r1/list")

@@ -1,6 +1,6 @@
 """Variants of a stored run, ranks of passages, and ablations."""
 
-from pathlib import Path
+import json
 
 import pytest
 from toy_runs import TOY, WEIGHTLESS, command, command_error, run_folder, write_set
@@ -19,14 +19,13 @@ from graphrag_bench.explain.ablation import (
 )
 from graphrag_bench.explain.names import LocatedDocument, lost_step
 from graphrag_bench.explain.question import RunQuestions
-from graphrag_bench.run.stored import StoredRun, find_run
+from graphrag_bench.run.stored import find_run
 
 QUIET = [*TOY, "answer=off", "reference_rows=off", "budget_context=native"]
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with runs of HippoRAG and example_new_method on toy."""
+def home(tmp_path_factory):
     load_plugins()
     home = tmp_path_factory.mktemp("home")
     for method in ("hipporag", "example_new_method"):
@@ -34,22 +33,20 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def run(home: Path, method: str = "hipporag") -> StoredRun:
+def run(home, method="hipporag"):
     (folder,) = home.glob(f"runs/toy/{method}/*")
     return find_run(str(folder), home)
 
 
-CASES = {
-    "empty": [{"op": "chunk.vdb", "top_k": 3}],
-    "otherwise": [{"op": "node.ppr", "damping": 0.5}],
-}
+CASES = {"empty": [{"op": "chunk.vdb", "top_k": 3}],
+         "otherwise": [{"op": "node.ppr", "damping": 0.5}]}  # fmt: skip
 METHOD = {
     "convert": [{"op": "question.entities.nlp"}],
     "retrieve": [{"op": "node.link", "min_score": 0.5}, {"switch": "nodes", "cases": CASES}],
 }
 
 
-def test_a_step_is_named_by_its_operator_or_place() -> None:
+def test_a_step_is_named_by_its_operator_or_place():
     for name in ("node.ppr", "retrieve.1.cases.otherwise.0"):
         product = apply_changes(METHOD, [Change("set", name, "damping", 0.85)])
         assert product["retrieve"][1]["cases"]["otherwise"] == [{"op": "node.ppr", "damping": 0.85}]
@@ -67,7 +64,7 @@ def test_a_step_is_named_by_its_operator_or_place() -> None:
 
 
 @pytest.mark.parametrize(("normaliser", "found"), [("unicode", 1.0), ("squad", 0.0)])
-def test_a_variant_compares_texts_as_the_run(tmp_path: Path, normaliser: str, found: float) -> None:
+def test_a_variant_compares_texts_as_the_run(tmp_path, normaliser, found):
     question = {"id": "q", "text": "Isk?", "answers": ["Isk north"], "evidence": ["a"]}
     write_set(tmp_path, [{"id": "a", "text": "Isk“ north"}], [question])
     words = [*WEIGHTLESS, "dataset=jsonl", f"dataset.root={tmp_path}", "method=bm25", "answer=off"]
@@ -77,7 +74,7 @@ def test_a_variant_compares_texts_as_the_run(tmp_path: Path, normaliser: str, fo
     assert scores["q"]["answer_in_context"] == found
 
 
-def test_a_variant_scores_as_a_run_with_that_setting(home: Path, tmp_path: Path) -> None:
+def test_a_variant_scores_as_a_run_with_that_setting(home, tmp_path):
     words = ["method=hipporag", "method.top_k=2", "method.damping=0.85"]
     whole = run_folder(*QUIET, *words, f"paths.home={tmp_path}")
     variants = MethodVariants.of_run(run(home), home)
@@ -91,20 +88,18 @@ def test_a_variant_scores_as_a_run_with_that_setting(home: Path, tmp_path: Path)
         variants.make(Change("set", "node.ppr", "dampin", 0.9))
 
 
-def test_ranks_of_a_passage_agree_with_each_step(home: Path) -> None:
-    stored = run(home)
-    questions = RunQuestions(stored, home)
-    for name, row in stored.rows.items():
-        packed = [piece["id"] for piece in row["context"]["pieces"]]
+def test_ranks_of_a_passage_agree_with_each_step(home):
+    questions = RunQuestions(run(home), home)
+    for name, row in questions.run.rows.items():
+        packed = {piece["id"]: n for n, piece in enumerate(row["context"]["pieces"], 1)}
         for rank, document in enumerate(row["documents"], 1):
             result = questions.document(document, name).ranks(row)
             assert [one.rank for one in result if one.slot == "chunks"][-1] == rank
-            place = packed.index(document) + 1 if document in packed else None
-            assert (result[-1].slot, result[-1].rank) == ("context", place)
-            assert (lost_step(result) is None) == (place is not None)
+            assert (result[-1].slot, result[-1].rank) == ("context", packed.get(document))
+            assert (lost_step(result) is None) == (document in packed)
 
 
-def test_a_row_that_a_step_returns_twice_keeps_both_ranks() -> None:
+def test_a_row_that_a_step_returns_twice_keeps_both_ranks():
     table = ChunkTable.of([("a", "", "Ada."), ("b", "", "Bo.")])
     trace = [{"step": "retrieve.0 x", "wrote": {"chunks": {"ids": [0, 0, 1], "scores": [3, 2, 1]}}}]
     first, second = (LocatedDocument(name, table, None).ranks({"trace": trace})[0] for name in "ab")
@@ -112,26 +107,27 @@ def test_a_row_that_a_step_returns_twice_keeps_both_ranks() -> None:
     assert (second.rank, second.n) == (3, 3)
 
 
-def test_show_prints_ranks_of_a_passage_and_the_step_that_lost_it(home: Path) -> None:
+def test_show_prints_ranks_of_a_passage_and_the_step_that_lost_it(home):
     path = str(run(home).folder.path)
-    assert "chunks: " in command("show", path, "q1", "ada").out
-    rows = {piece["id"] for piece in run(home).rows["q1"]["context"]["pieces"]}
-    out = next(row.id for row in run(home).require_dataset().documents if row.id not in rows)
+    shown = command("show", path, "q1", "ada").out
+    assert "chunks: " in shown and "lost at " not in shown
+    packed = {piece["id"] for piece in run(home).rows["q1"]["context"]["pieces"]}
+    out = next(row.id for row in run(home).require_dataset().documents if row.id not in packed)
     assert "lost at " in command("show", path, "q1", out).out
     for words, name in (("q1 adda", "'ada'"), ("q11 ada", "q1"), ("q1 ada --calls", "--calls")):
         assert name in command_error(path, *words.split(), name="show")
 
 
-def test_an_ablation_has_every_removable_step_and_names_the_others(home: Path) -> None:
-    shown = command("ablate", str(run(home).folder.path), "--set", "node.ppr.damping=0.9")
-    assert (shown.code, "evidence_recall@5" in shown.out) == (0, True)
+def test_an_ablation_has_every_removable_step_and_names_the_others(home):
+    words = ("--set", "node.ppr.damping=0.9", "--json")
+    (table,) = json.loads(command("ablate", str(run(home).folder.path), *words).out)
+    assert "evidence_recall@5" in {row["metric"] for row in table["rows"]}
     variants = MethodVariants.of_run(run(home, "example_new_method"), home)
     table = ablation(variants, "evidence_recall@2")
-    whole, *rows = table.rows
-    parts = {row[:2]: row for row in rows}
-    assert whole[2] == "5"
+    n = {row[:2]: row[2] for row in table.rows}
+    assert n["the whole method", ""] == "5"
     for arm in ("graph", "dense"):
-        assert parts["retrieve.0 branch", f"without arm '{arm}'"][2] == "5"
+        assert n["retrieve.0 branch", f"without arm '{arm}'"] == "5"
     assert any(note.startswith("not tried: ") for note in table.notes)
     with pytest.raises(UserError, match="evidence_recall@2"):
         ablation(variants, "evidence_recal@2")

@@ -14,15 +14,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a package that has an operator and a method of each kind."""
+def package(tmp_path_factory):
     result = tmp_path_factory.mktemp("kindslab")
     for kind in KINDS:
         Skeleton.of_operator(f"{kind}.my_{kind}", "kindslab").write(result)
     return result
 
 
-def test_the_tests_of_every_kind_pass(package: Path) -> None:
+def test_the_tests_of_every_kind_pass(package):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
         cwd=package, capture_output=True, text=True, check=False,
@@ -32,47 +31,37 @@ def test_the_tests_of_every_kind_pass(package: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_methods_of_every_kind_run_and_find_evidence(
-    package: Path, monkeypatch: pytest.MonkeyPatch, open_registries: None
-) -> None:
+def test_the_methods_of_every_kind_run_and_find_evidence(package, monkeypatch, open_registries):
     monkeypatch.chdir(package)
     methods = ",".join(f"my_{kind}" for kind in KINDS)
     words = [*TOY, f"method={methods}", "plugins=[kindslab]", "answer=off", "reference_rows=off"]
     ended = command("run", "-m", *words)
-    assert ended.code == 0, ended.err
+    assert ended.code == 0 and " 0.000 [" not in ended.out, ended.err
     assert all(f"my_{kind}" in ended.out for kind in KINDS)
-    assert " 0.000 [" not in ended.out
 
 
-def test_new_operator_and_new_method_write_the_same_package(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_operator_and_new_method_write_the_same_package(home, monkeypatch):
     written = []
     for what, name in (("operator", "chunk.mine"), ("method", "mine")):
         (home / what).mkdir()
         monkeypatch.chdir(home / what)
-        assert "method=mine,vanilla plugins=[mine]" in command("new", what, name).out
+        out = command("new", what, name).out
+        assert "method=mine,vanilla plugins=[mine]" in out and "!" not in out
         written.append({str(path): path.read_bytes() for path in Path().rglob("*.*")})
     assert written[0] == written[1] and len(written[0]) == 5
+    assert "'other'" in command("new", "method", "other").out  # has no entry point
 
 
-def test_a_second_package_without_an_entry_point_is_named(home: Path) -> None:
-    assert "!" not in command("new", "operator", "chunk.mine").out
-    assert "'other'" in command("new", "method", "other").out
-
-
-def test_a_second_operator_is_added_and_no_file_is_overwritten(home: Path) -> None:
+def test_a_second_operator_is_added_and_no_file_is_overwritten(home):
     skeleton = Skeleton.of_operator("chunk.mine")
     skeleton.write(home)
     Skeleton.of_operator("node.bridge", "mine").write(home)
-    assert Path("mine/__init__.py").read_text().splitlines()[-2:] == [
-        "from mine import chunk_mine as chunk_mine",
-        "from mine import node_bridge as node_bridge",
-    ]
-    Path("mine/chunk_mine.py").write_text("# hours of work\n")
+    imports = [f"from mine import {one} as {one}" for one in ("chunk_mine", "node_bridge")]
+    assert Path("mine/__init__.py").read_text().splitlines()[-2:] == imports
+    (own := Path("mine/chunk_mine.py")).write_text("# hours of work\n")
     with pytest.raises(UserError, match="mine/chunk_mine.py"):
         skeleton.write(home)
-    assert Path("mine/chunk_mine.py").read_text() == "# hours of work\n"
+    assert own.read_text() == "# hours of work\n"
 
 
 @pytest.mark.parametrize(
@@ -83,6 +72,6 @@ def test_a_second_operator_is_added_and_no_file_is_overwritten(home: Path) -> No
         ("chunk.hipporag", "'hipporag'"),
     ],
 )  # fmt: skip
-def test_an_invalid_name_is_refused(operator: str, message: str) -> None:
+def test_an_invalid_name_is_refused(operator, message):
     with pytest.raises(UserError, match=message):
         Skeleton.of_operator(operator)

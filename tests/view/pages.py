@@ -1,13 +1,9 @@
 """Runs with markup in corpus, question and answer, and a reader of page data."""
 
 import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 from toy_runs import WEIGHTLESS, ada_marsh, run_folder, write_set
 
-from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.scripted import Scripted
 
 SCRIPT = "<script>window.planted=1</script>"
@@ -29,26 +25,24 @@ QUESTIONS = (
 METHODS = ("vanilla", "hipporag", "pathrag", "entitypassage")
 
 
-def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scripted:
+def reader(replies=()):
     """The model of toy runs, with markup in its answers."""
     return Scripted(replies, _planted)
 
 
-def _planted(chat: Chat) -> str | CallFailed:
+def _planted(chat):
     message = ada_marsh(chat)
     return f"Ada Marsh {SCRIPT}" if message == "Ada Marsh" else message
 
 
-def planted_runs(home: Path, methods: Sequence[str] = METHODS, *more: str) -> list[Path]:
-    """Run the methods over the corpus with markup; return their folders."""
+def planted_runs(home, methods=METHODS, *more):
     data = write_set(home / "data" / "planted", CORPUS, QUESTIONS)
     words = [*WEIGHTLESS, "dataset=jsonl", f"dataset.root={data}", "reference_rows=off"]
     words += [f"paths.home={home}", "llm._target_=pages.reader", *more]
     return [run_folder(*words, f"method={name}") for name in methods]
 
 
-def part(page: Path, name: str) -> Any:
-    """The value of a data file of a page."""
+def part(page, name):
     text = (page / "data" / f"{name}.js").read_text(encoding="utf-8")
     head = f"grb.part({json.dumps(name)},"
     assert text.startswith(head) and text.endswith(");\n")

@@ -13,20 +13,19 @@ from graphrag_bench.view.answer_graph import MAX_NODES, ProbableWalks, answer_gr
 GOLD = Gold(answers=("Node 3",), evidence=("d1",))
 
 
-def chain(n: int) -> ArtifactNames:
+def chain(n):
     """A path graph of n nodes, one per chunk."""
     table = ChunkTable.of([(f"d{row}", f"Title {row}", f"Text {row}.") for row in range(n)])
     graph = Graph.from_arrays(range(n - 1), range(1, n), np.eye(n, dtype=bool), n_nodes=n)
     return ArtifactNames(graph=graph, chunk_table=table)
 
 
-def row(*steps: dict[str, object]) -> dict[str, object]:
-    """A record whose steps wrote these slots."""
+def row(*steps):
     trace = [{"step": f"retrieve.{n} op.{n}", "wrote": wrote} for n, wrote in enumerate(steps)]
     return {"question": "q", "trace": trace}
 
 
-def test_nodes_have_seed_score_gold_and_answer() -> None:
+def test_nodes_have_seed_score_gold_and_answer():
     stored = row(
         {"nodes": {"ids": [2], "scores": [1.0]}},
         {"nodes": {"ids": [3, 2], "scores": [0.6, 0.4]}},
@@ -41,17 +40,16 @@ def test_nodes_have_seed_score_gold_and_answer() -> None:
     assert any({edge["s"], edge["t"]} == {"n2", "n3"} for edge in view["edges"])
 
 
-def test_a_passage_is_drawn_with_the_walk_to_it() -> None:
-    stored = row(
-        {"nodes": {"ids": [0], "scores": [1.0]}}, {"chunks": {"ids": [3], "scores": [1.0]}}
-    )
-    view = answer_graph(stored, Gold(), chain(6))
-    assert [node["id"] for node in view["nodes"]] == ["n0", "n1", "n2", "n3", "c3"]
+def test_a_passage_is_drawn_with_the_walk_to_it():
+    one = {"ids": [0], "scores": [1.0]}
+    stored = row({"nodes": one}, {"chunks": one | {"ids": [3]}})
+    view, walk = answer_graph(stored, Gold(), chain(6)), ["n0", "n1", "n2", "n3", "c3"]
+    assert [node["id"] for node in view["nodes"]] == walk
     walked = {frozenset((edge["s"], edge["t"])) for edge in view["edges"] if edge.get("walk")}
-    assert walked == {frozenset(hop) for hop in pairwise(["n0", "n1", "n2", "n3", "c3"])}
+    assert walked == set(map(frozenset, pairwise(walk)))
 
 
-def test_a_route_is_drawn_with_its_sentence_and_its_parent() -> None:
+def test_a_route_is_drawn_with_its_sentence_and_its_parent():
     passages = [("d0", "Ada", "Ada was born. She led Norvik (city)."), ("d1", "Norvik", "A city.")]
     route = {"parent": 0, "child": 1, "sentence": "She led Norvik (city).", "score": 0.4}
     wrote = {"chunks": {"ids": [1], "scores": [1]}, "routes": [route]}
@@ -62,7 +60,7 @@ def test_a_route_is_drawn_with_its_sentence_and_its_parent() -> None:
     assert [node.get("found", False) for node in view["nodes"]] == [True, False]
 
 
-def test_a_path_has_its_edges_and_an_unconnected_seed_is_listed() -> None:
+def test_a_path_has_its_edges_and_an_unconnected_seed_is_listed():
     seeds = {"nodes": {"ids": [0, 1, 5], "scores": [1.0, 0.9, 0.8]}}
     path = {"nodes": [0, 1, 2], "relationships": [0, 1], "score": 0.5}
     view = answer_graph(row(seeds, {"paths": [path]}), Gold(), chain(6))
@@ -73,7 +71,7 @@ def test_a_path_has_its_edges_and_an_unconnected_seed_is_listed() -> None:
     assert [edges[edge] for edge in only["edges"]] == [{"n0", "n1"}, {"n1", "n2"}]
 
 
-def test_the_most_probable_walk_avoids_the_hub() -> None:
+def test_the_most_probable_walk_avoids_the_hub():
     hub, quiet, target = 1, 2, 3
     source, ends = [0, 0, hub, quiet, *[hub] * 6], [hub, quiet, target, target, *range(4, 10)]
     walks = ProbableWalks(Graph.from_arrays(source, ends), [0], through_chunks=False)
@@ -81,12 +79,9 @@ def test_the_most_probable_walk_avoids_the_hub() -> None:
     assert walks.to(("n", 99)) == [("n", 99)]
 
 
-def test_nodes_beyond_the_bound_are_counted() -> None:
-    n = MAX_NODES + 30
-    ids = list(range(n))
-    stored = row({"nodes": {"ids": ids, "scores": [1.0] * n}})
+def test_nodes_beyond_the_bound_are_counted():
+    ids = list(range(n := MAX_NODES + 30))
     long = {"nodes": ids, "relationships": ids[:-1], "score": 1.0}
-    view = answer_graph(stored | row({"nodes": {"ids": ids}}, {"paths": [long]}), Gold(), chain(n))
-    assert len(view["nodes"]) == MAX_NODES
-    assert view["left_out"] == 30
+    view = answer_graph(row({"nodes": {"ids": ids}}, {"paths": [long]}), Gold(), chain(n))
+    assert (len(view["nodes"]), view["left_out"]) == (MAX_NODES, 30)
     assert view["paths"] == [] and view["paths_left_out"] == 1

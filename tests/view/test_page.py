@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -16,27 +17,19 @@ from graphrag_bench.view.page import part_text, write_page
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with four runs over the corpus with markup."""
+def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
+    with chdir(folder):
         planted_runs(folder)
     return folder
 
 
 @pytest.fixture(scope="module")
-def page(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(home, tmp_path_factory.mktemp("of_all") / "page")
+def page(home, tmp_path_factory):
+    return write_page(newest_runs(home, 8), tmp_path_factory.mktemp("of_all"), home).parent
 
 
-def written(home: Path, page: Path, *runs: str) -> Path:
-    named = [find_run(name, home) for name in runs]
-    assert write_page(named or newest_runs(home, 8), page, home) == page / "index.html"
-    return page
-
-
-def test_a_question_has_context_steps_calls_and_graph(page: Path) -> None:
+def test_a_question_has_context_steps_calls_and_graph(page):
     index = part(page, "index")
     assert [run["method"] for run in index["runs"]] == list(METHODS)
     assert (index["runs"][0]["n"], len(index["pairs"])) == (3, 6)
@@ -49,11 +42,10 @@ def test_a_question_has_context_steps_calls_and_graph(page: Path) -> None:
     assert {node["kind"] for node in stored["graph"]["nodes"]} == {"node", "chunk"}
     of_paths = part(page, "r2/q0")["questions"]["q2"]["graph"]
     drawn = {node["id"] for node in of_paths["nodes"]}
-    assert of_paths["paths"]
-    assert all(drawn.issuperset(path["nodes"]) for path in of_paths["paths"])
+    assert of_paths["paths"] and all(drawn.issuperset(path["nodes"]) for path in of_paths["paths"])
 
 
-def test_no_text_ends_a_script_and_nothing_is_loaded_from_the_network(page: Path) -> None:
+def test_no_text_ends_a_script_and_nothing_is_loaded_from_the_network(page):
     texts = [path.read_text(encoding="utf-8") for path in (page / "data").rglob("*.js")]
     assert any("\\u003cscript>" in text for text in texts)
     assert all("<" not in text and "\u2028" not in text for text in texts)
@@ -63,11 +55,9 @@ def test_no_text_ends_a_script_and_nothing_is_loaded_from_the_network(page: Path
         part_text("a", {"b": float("nan")})
 
 
-def test_a_page_is_replaced_and_another_folder_is_refused(
-    home: Path, page: Path, tmp_path: Path
-) -> None:
+def test_a_page_is_replaced_and_another_folder_is_refused(home, page, tmp_path):
     again = shutil.copytree(page, tmp_path / "page")
-    written(home, again, str(next((home / "runs").glob("*/vanilla/*"))))
+    assert write_page([find_run("vanilla", home)], again, home) == again / "index.html"
     assert [run["method"] for run in part(again, "index")["runs"]] == ["vanilla"]
     assert not (again / "data" / "r3").exists()
     (tmp_path / "mine.txt").write_text("mine")
@@ -77,10 +67,8 @@ def test_a_page_is_replaced_and_another_folder_is_refused(
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
-def test_the_demo_has_the_fields_of_a_written_page(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown: list[str] = []
+def test_the_demo_has_the_fields_of_a_written_page(page, tmp_path, monkeypatch):
+    shown = []
     monkeypatch.setattr("webbrowser.open", shown.append)
     demo = tmp_path / "demo"
     assert command("view", "--demo", "--out", str(demo)).out == f"{demo / 'index.html'}\n"
@@ -89,22 +77,19 @@ def test_the_demo_has_the_fields_of_a_written_page(
     index, own = part(demo, "index"), part(page, "index")
     assert index.keys() == own.keys() and index["runs"][0].keys() == own["runs"][0].keys()
     assert part(demo, "r0/list").keys() == part(page, "r0/list").keys()
-    stored, question = (
-        next(iter(part(one, "r1/q0")["questions"].values())) for one in (demo, page)
-    )
+    blocks = (part(one, "r1/q0")["questions"].values() for one in (demo, page))
+    stored, question = (next(iter(block)) for block in blocks)
     assert stored.keys() == question.keys() and stored["graph"].keys() == question["graph"].keys()
 
 
-def test_a_page_has_two_data_sets_and_a_run_without_artifacts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_has_two_data_sets_and_a_run_without_artifacts(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     planted_runs(tmp_path, ["hipporag"])
     run_folder(*TOY, "method=vanilla", "reference_rows=off", "answer=off")
     for folder in (tmp_path / "artifacts").iterdir():
         if not folder.name.startswith("toy"):
             shutil.rmtree(folder)
-    shown: list[str] = []
+    shown = []
     monkeypatch.setattr("webbrowser.open", shown.append)
     assert command("view").code == 0
     assert shown == [(tmp_path / "page" / "index.html").as_uri()]
@@ -114,14 +99,11 @@ def test_a_page_has_two_data_sets_and_a_run_without_artifacts(
     assert set(part(tmp_path / "page", "r1/list")["right"]) == {None}
 
 
-def test_a_notebook_shows_runs_and_questions_as_escaped_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_notebook_shows_runs_and_questions_as_escaped_tables(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     data = gb.dataset("jsonl", write_set(Path("set"), CORPUS, QUESTIONS))
-    reader = {"_target_": "pages.reader"}
-    method = gb.method("hipporag", embedder="hashing", llm=reader, nlp=TAGGER)
-    run = method.run(data)
+    models = {"embedder": "hashing", "llm": {"_target_": "pages.reader"}, "nlp": TAGGER}
+    run = gb.method("hipporag", **models).run(data)
     assert "| HippoRAG |" in run._repr_markdown_()
     question = run.question("q1")
     page = question._repr_markdown_()
