@@ -55,13 +55,11 @@ def test_aliases_are_found_after_names_and_lead_to_their_row() -> None:
     assert stored.matches("Was old Tarn hers?") == [("old tarn", 1)]
 
 
-def merge(alias: str, name: str, document: str = "d") -> Merge:
-    return Merge(alias, name, "redirects", document)
-
-
 def test_an_alias_needs_merges_that_agree_on_one_node() -> None:
-    people, curie = ["marie curie", "pierre curie", "tarn"], merge("curie", "marie curie", "a")
-    assert unambiguous_aliases([curie, merge("curie", "marie curie", "b")], people) == {"curie": 0}
-    two, none = merge("curie", "pierre curie"), merge("curie", "eve curie")
-    for merges in ([curie, two], [none], [merge("tarn", "marie curie")]):
-        assert unambiguous_aliases(merges, people) == {}
+    people, marie = ["marie curie", "pierre curie", "tarn"], ("curie", "marie curie")
+    for pairs, aliases in (
+        ([marie, marie], {"curie": 0}), ([marie, ("curie", "pierre curie")], {}),
+        ([("curie", "eve curie")], {}), ([("tarn", "marie curie")], {}),
+    ):  # fmt: skip
+        merges = [Merge(*pair, "redirects", f"d{row}") for row, pair in enumerate(pairs)]
+        assert unambiguous_aliases(merges, people) == aliases

@@ -19,38 +19,24 @@ def texts(table: ChunkTable) -> list[str]:
     return list(table.texts)
 
 
-def test_each_document_is_cut_into_windows_of_tokens():
-    corpus = dataset(("d", "Count", "one two three four five six seven"), ("e", "", "eight nine"))
-    table = token(corpus=corpus, size=3, overlap=1)
-    windows = ["one two three", "three four five", "five six seven", "seven", "eight nine"]
-    assert texts(table) == windows
-    assert list(table.titles) == ["Count"] * 4 + [""]
-
-
-FOUR = (
-    ("a", "", "one two three"),
-    ("b", "", "four five"),
-    ("c", "", " "),
-    ("d", "", "six seven eight nine"),
-)
+FOUR = [("a", "one two three"), ("b", "four five"), ("c", " "), ("d", "six seven eight nine")]
 """Nine words and, between documents that are not blank, two blank lines: 11 tokens."""
 
 
-def test_windows_over_the_corpus_belong_to_several_documents():
+def test_windows_over_the_corpus_belong_to_several_documents_of_a_scope():
     for size, overlap, expected in (
         (4, 0, [("one two three", "a"), ("four five\n\nsix", "bd"), ("seven eight nine", "d")]),
         (5, 1, [("one two three\n\nfour", "ab"), ("four five\n\nsix seven", "bd"),
                 ("seven eight nine", "d")]),
         (20, 0, [("one two three\n\nfour five\n\nsix seven eight nine", "abd")]),
     ):  # fmt: skip
-        table = token(corpus=dataset(*FOUR), size=size, overlap=overlap, join="corpus")
+        corpus = dataset(*((name, "", text) for name, text in FOUR))
+        table = token(corpus=corpus, size=size, overlap=overlap, join="corpus")
         result = [(text, "".join(table.documents_of(row))) for row, text in enumerate(table.texts)]
         assert result == expected
         assert list(table.titles) == [""] * len(expected)
         assert table.chunks_of("d") == [row for row, (_, of) in enumerate(expected) if "d" in of]
 
-
-def test_windows_over_the_corpus_have_titles_and_do_not_cross_scopes():
     rows = [("a", "First", "one"), ("b", "Second", "two"), ("c", "", "three")]
     corpus = dataset(*rows)
     scoped = [replace(row, scope="s" if row.id == "c" else "r") for row in corpus.documents]
@@ -59,14 +45,16 @@ def test_windows_over_the_corpus_have_titles_and_do_not_cross_scopes():
     assert texts(table) == ["First\none\n\nSecond\ntwo", "three"]
 
 
-def test_sentences_are_merged_while_they_fit_and_overlap():
-    for text, size, overlap, expected in (
-        ("One two. Three four. Five.", 6, 0, ["One two. Three four.", "Five."]),
-        ("one two three four five six", 4, 1, ["one two three", "three four five six"]),
-        ("東京。大阪。", count_tokens("東京。"), 0, ["東京。", "大阪。"]),
-    ):
-        corpus = dataset(("d", "", text))
-        assert texts(separator(corpus=corpus, size=size, overlap=overlap)) == expected
+def test_a_document_is_cut_into_windows_of_tokens_or_merged_sentences():
+    for chunking, text, size, overlap, expected in (
+        (token, "one two three four five six seven", 3, 1,
+         ["one two three", "three four five", "five six seven", "seven"]),
+        (separator, "One two. Three four. Five.", 6, 0, ["One two. Three four.", "Five."]),
+        (separator, "one two three four five six", 4, 1, ["one two three", "three four five six"]),
+        (separator, "東京。大阪。", count_tokens("東京。"), 0, ["東京。", "大阪。"]),
+    ):  # fmt: skip
+        table = chunking(corpus=dataset(("d", "Count", text)), size=size, overlap=overlap)
+        assert (texts(table), {*table.titles}) == (expected, {"Count"})
 
 
 def test_blank_documents_have_no_chunk_and_a_blank_corpus_is_an_error():
@@ -110,11 +98,9 @@ SCRIPTS = st.lists(
 def test_chunks_are_parts_of_their_source_and_cover_it(text, size, overlap, chunking):
     corpus, overlap = dataset(("d", "", text), ("e", "", "end")), min(overlap, size - 1)
     source = text if chunking != "corpus" else f"{text.strip()}\n\nend".strip()
-    if chunking == "separator":
-        table = separator(corpus=corpus, size=size, overlap=overlap)
-    else:
-        join = "corpus" if chunking == "corpus" else "document"
-        table = token(corpus=corpus, size=size, overlap=overlap, join=join)
+    joined = {"join": "corpus"} if chunking == "corpus" else {}
+    build = separator if chunking == "separator" else token
+    table = build(corpus=corpus, size=size, overlap=overlap, **joined)
     held = set()
     chunks = texts(table) if chunking == "corpus" else table.texts.take(table.chunks_of("d"))
     for chunk in chunks:

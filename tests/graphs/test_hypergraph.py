@@ -45,27 +45,17 @@ def test_entities_and_distinct_facts_are_nodes_with_their_texts_and_chunks():
         ("hyperedge: 1", "hyperedge", WROTE),
     ]
     assert chunks_of(graph.node_chunk) == [[0, 1], [0, 1], [0], [0, 1], [0]]
-
-
-def test_edge_weights_are_summed_completeness():
-    """Two mentions of 8 / 10 and 10 / 10 give 1.8; the least weight is 0.1."""
-    graph = graph_of()
+    # two mentions of 8 / 10 and 10 / 10 give 1.8; the least weight is 0.1
     assert ends(graph) == [(3, 0), (3, 1), (3, 2), (4, 0)]
     assert graph.weight.tolist() == pytest.approx([1.8, 1.8, 1.8, 1.0])
     assert chunks_of(graph.relationship_chunk) == [[0, 1], [0, 1], [0], [0]]
     assert graph_of([ChunkFacts((fact(MET, "Ada", complete=0.0),))]).weight.tolist() == [0.1]
 
 
-def test_descriptions_of_entities_fit_a_limit_but_keep_one_text():
-    for tokens, described in (
-        (None, "ada: Ada there. ADA there."),
-        (0, "ada"),
-        (1, "ada: Ada there."),
-    ):
-        assert graph_of(description_tokens=tokens).descriptions[0] == described
-
-
-def test_a_hypergraph_without_facts_is_an_error():
+def test_descriptions_fit_a_limit_but_keep_one_text_and_no_facts_are_an_error():
+    described = {None: "ada: Ada there. ADA there.", 0: "ada", 1: "ada: Ada there."}
+    for tokens, text in described.items():
+        assert graph_of(description_tokens=tokens).descriptions[0] == text
     for rows in ([ChunkFacts()], [ChunkFacts((fact(MET, "..."),))]):
         with pytest.raises(UserError, match="no entities.*build.fact_extraction"):
             graph_of(rows)

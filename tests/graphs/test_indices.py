@@ -12,32 +12,17 @@ from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.indices.vectors import described_index
 from graphrag_bench.indices.words import Tfidf
 
-EMBEDDER = Hashing(32)
-PLAIN = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
-RICH = replace(
-    PLAIN,
-    relations=Texts.of(["", "near"]),
-    keywords=Texts.of(["founding, harbour", "place"]),
-    descriptions=Texts.of(["A keeper.", "", "A mount."]),
-    facts=Texts.of(["Ada founded Norvik.", ""]),
-)
-
-
-def indexed(builder, **inputs) -> list[list[float]]:
-    return builder(embedder=EMBEDDER, progress=QUIET, **inputs).vectors.tolist()
-
-
-def vectors(*texts: str) -> list[list[float]]:
-    return EMBEDDER.encode(list(texts), kind="passage").tolist()
-
 
 def test_nodes_are_embedded_by_name_description_or_both():
-    words = "ada: A keeper.", "norvik", "tarn: A mount."
-    assert indexed(described_index, graph=RICH, named=True) == vectors(*words)
-    assert indexed(described_index, graph=RICH, named=False) == vectors(
-        "A keeper.", "norvik", "A mount."
-    )
-    assert indexed(described_index, graph=PLAIN, named=False) == vectors("ada", "norvik", "tarn")
+    plain = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
+    rich = replace(plain, descriptions=Texts.of(["A keeper.", "", "A mount."]))
+    for graph, named, texts in (
+        (rich, True, ["ada: A keeper.", "norvik", "tarn: A mount."]),
+        (rich, False, ["A keeper.", "norvik", "A mount."]),
+        (plain, False, ["ada", "norvik", "tarn"]),
+    ):
+        index = described_index(graph=graph, named=named, embedder=Hashing(32), progress=QUIET)
+        assert index.vectors.tolist() == Hashing(32).encode(texts, kind="passage").tolist()
 
 
 def test_tfidf_scores_are_cosines_of_counts_times_smoothed_idf():

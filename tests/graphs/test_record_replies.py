@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from graphrag_bench.algorithms.extraction import EntityRecord, RelationshipRecord
+from graphrag_bench.algorithms.extraction import EntityRecord, FactRecord, RelationshipRecord
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.graphs.records import Record, RecordReply, read_facts, read_records
 from graphrag_bench.llm.openai_compatible import without_reasoning
@@ -65,12 +65,8 @@ def test_other_layouts_prose_and_empty_replies_are_unreadable() -> None:
 
 
 def test_the_end_mark_alone_means_no_records() -> None:
-    for text in (
-        "<|COMPLETE|>",
-        "```\n< | complete | >\n```",
-        "(&lt;|COMPLETED|&gt;)",
-        "**COMPLETE**",
-    ):
+    end = "```\n< | complete | >\n```"
+    for text in ("<|COMPLETE|>", end, "(&lt;|COMPLETED|&gt;)", "**COMPLETE**"):
         assert read(text) == RecordReply(text)
 
 
@@ -89,12 +85,9 @@ def test_bullets_brackets_quotes_and_surrounding_prose_are_ignored() -> None:
     ):
         assert read(text).records == ALL
 
-
-def test_delimiters_within_a_description_are_kept() -> None:
     text = "## marks a heading, | a cell, (see a) and b) there"
-    assert read(f'("entity"<|>MD<|>thing<|>{text})##{ADA}').records == (
-        EntityRecord("MD", "thing", text), ALL[0],
-    )  # fmt: skip
+    first = EntityRecord("MD", "thing", text)
+    assert read(f'("entity"<|>MD<|>thing<|>{text})##{ADA}').records == (first, ALL[0])
 
 
 def test_the_last_record_of_a_cut_reply_counts_if_a_separator_follows() -> None:
@@ -104,18 +97,13 @@ def test_the_last_record_of_a_cut_reply_counts_if_a_separator_follows() -> None:
     assert read(f"{ADA}\n{BABBAGE}", cut=True).records == ALL[:1]
 
 
-def test_placeholder_names_are_no_entities() -> None:
+def test_placeholder_names_and_copied_templates_are_no_records() -> None:
     for name in ("NONE", "N/A", "unknown", "Null", "-", '"None."', "(none)"):
         nothing = f'("entity"<|>{name}<|>none<|>-)'
         assert read(f"{nothing}<|COMPLETE|>").records == ()
         tied = FRIENDS.replace("BABBAGE", name)
         assert (read(f"{ADA}##{nothing}##{tied}").records, read(nothing).malformed) == (ALL[:1], 0)
-        told = read_facts(
-            f'("fact"<|>It stands.<|>9)##("entity"<|>{name}<|>-)', False, purpose="test"
-        )
-        assert [fact.entities for fact in told.records] == [()]  # type: ignore[union-attr]
-
-
-def test_a_copied_template_is_no_record() -> None:
+        text = f'("fact"<|>It stands.<|>9)##("entity"<|>{name}<|>-)'
+        assert read_facts(text, False, purpose="test").records == (FactRecord("It stands.", (), 9),)
     template = '("entity"<|>NAME<|>type<|>description)##("relationship"<|>A<|>B<|>description<|>9)'
     assert read(f"{template}##{ADA}").records == ALL[:1]

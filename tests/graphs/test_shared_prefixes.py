@@ -1,12 +1,9 @@
 """Requests of a build share their prefixes, which servers with a prefix cache read once."""
 
-from collections.abc import Sequence
-
 import pytest
 from builds import QUIET, table
 from paper_reader import reader
 
-from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.graphs.communities import communities_of
 from graphrag_bench.graphs.extraction import llm_extraction
@@ -21,7 +18,7 @@ PASSAGES = [
     for name, place, year in (("Ada", "Norvik", 1901), ("Bo", "Tarn", 1920), ("Cy", "Isk", 1933))
 ]
 GRAPH = Graph.from_arrays([0, 2], [1, 3], names=["ada", "bo", "cy", "dot"])
-TWO: Communities = communities_of([(0, -1, [0, 1]), (0, -1, [2, 3])], GRAPH)
+TWO = communities_of([(0, -1, [0, 1]), (0, -1, [2, 3])], GRAPH)
 
 
 def shared(before: Chat, after: Chat) -> int:
@@ -31,34 +28,24 @@ def shared(before: Chat, after: Chat) -> int:
     return count_tokens(texts[0][:length])
 
 
-def extract(model: Scripted) -> None:
-    llm_extraction(chunk_table=table(*PASSAGES), llm_build=model, progress=QUIET)
-
-
-def text_records(model: Scripted) -> None:
-    llm_text_extraction(chunk_table=table(*PASSAGES), llm_build=model, progress=QUIET)
-
-
-def facts(model: Scripted) -> None:
-    llm_facts(chunk_table=table(*PASSAGES), llm_build=model, progress=QUIET)
-
-
-def reports(model: Scripted) -> None:
-    llm_reports(communities=TWO, graph=GRAPH, llm_build=model, progress=QUIET)
+CHUNKS = {"chunk_table": table(*PASSAGES)}
+FACT = '("fact"<|>Ada Marsh is named.<|>9)##("entity"<|>ADA<|>A name.)<|COMPLETE|>'
+REPORT = '{"title": "a", "summary": "b", "rating": 1, "findings": []}'
 
 
 @pytest.mark.parametrize(
-    ("build", "kinds"), [(extract, [3, 3]), (text_records, [3, 3]), (facts, [3, 3]), (reports, [2])]
-)
-def test_the_instructions_come_first_and_kind_by_kind(build, kinds: Sequence[int]) -> None:
+    ("build", "inputs", "reply", "kinds"),
+    [
+        (llm_extraction, CHUNKS, None, [3, 3]), (llm_text_extraction, CHUNKS, None, [3, 3]),
+        (llm_facts, CHUNKS, FACT, [3, 3]),
+        (llm_reports, {"communities": TWO, "graph": GRAPH}, REPORT, [2]),
+    ],
+)  # fmt: skip
+def test_the_instructions_come_first_and_kind_by_kind(build, inputs, reply, kinds) -> None:
     """`kinds` has the number of consecutive requests of each kind of prompt."""
     answering = reader()
-    record = '("fact"<|>Ada Marsh is named.<|>9)##("entity"<|>ADA<|>A name.)<|COMPLETE|>'
-    report = '{"title": "a", "summary": "b", "rating": 1, "findings": []}'
-    model = Scripted(
-        answer=lambda chat: {facts: record, reports: report}.get(build) or answering.answer(chat)
-    )
-    build(model)
+    model = Scripted(answer=lambda chat: reply or answering.answer(chat))
+    build(**inputs, llm_build=model, progress=QUIET)
     systems = [count_tokens(chat[0].content) for chat in model.prompts]
     starts = [sum(kinds[:n]) for n in range(len(kinds))]
     assert len(model.prompts) == sum(kinds)

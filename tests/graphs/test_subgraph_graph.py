@@ -1,9 +1,7 @@
 """The graph of the triples of a data set, by hand."""
 
-from pathlib import Path
-
-import numpy as np
 import pytest
+from builds import dense, facts
 from rog_sets import rog_folder
 from small_worlds import dataset
 
@@ -18,48 +16,8 @@ from graphrag_bench.values import Question
 from methods.subgraphrag.triples import in_scope
 
 
-@pytest.fixture
-def cwq(tmp_path: Path) -> Dataset:
-    return read_dataset("cwq", rog_folder(tmp_path))
-
-
 def graph_of(data: Dataset) -> Graph:
     return subgraph_graph(corpus=data, chunk_table=presplit(corpus=data))
-
-
-def triples_of(graph: Graph, rows: np.ndarray) -> list[tuple[str, str, str]]:
-    return [
-        (graph.names[graph.source[row]], graph.relations[row], graph.names[graph.target[row]])
-        for row in rows.tolist()
-    ]
-
-
-def test_names_are_kept_as_written_and_a_triple_of_two_documents_has_weight_two(
-    cwq: Dataset,
-) -> None:
-    graph = graph_of(cwq)
-    assert list(graph.names) == [
-        "Rolf the Ram", "Norvik F.C.", "2012 Tarn Cup", "2014 Tarn Cup", "Norvik", "m.011zsc4_",
-        "NORVIK",
-    ]  # fmt: skip
-    assert graph.relations[0] == "sports.mascot.team"
-    assert graph.weight.tolist() == [1, 1, 1, 1, 2, 1]
-    assert graph.relationship_chunk.toarray()[4].tolist() == [True, True, False]
-    assert graph.node_chunk.toarray()[4].tolist() == [True, True, False]
-
-
-def test_a_graph_needs_triples_and_a_chunk_for_each_document(cwq: Dataset) -> None:
-    """Triples with blank parts are dropped, and loops are kept."""
-    graph = graph_of(holding({"d": [("a", "r", "a"), ("a", " ", "b"), ("", "r", "b")]}))
-    assert triples_of(graph, np.arange(graph.n_relationships)) == [("a", "r", "a")]
-    for corpus, problem in (
-        (dataset(("d", "", "A text.")), "no triples"),
-        (holding({"d": []}), "empty"),
-    ):
-        with pytest.raises(UserError, match=problem):
-            graph_of(corpus)
-    with pytest.raises(UserError, match="chunking=presplit"):
-        subgraph_graph(corpus=cwq, chunk_table=token(corpus=cwq, size=20, overlap=0))
 
 
 def holding(triples: dict[str, list[tuple[str, str, str]]]) -> Dataset:
@@ -68,10 +26,33 @@ def holding(triples: dict[str, list[tuple[str, str, str]]]) -> Dataset:
     return Dataset("t", documents, (), {}, data.card, subgraphs=Subgraphs.of(triples.items()))
 
 
+def test_names_are_kept_as_written_and_a_triple_of_two_documents_has_weight_two(tmp_path):
+    cwq = read_dataset("cwq", rog_folder(tmp_path))
+    graph = graph_of(cwq)
+    assert list(graph.names) == [
+        "Rolf the Ram", "Norvik F.C.", "2012 Tarn Cup", "2014 Tarn Cup", "Norvik", "m.011zsc4_",
+        "NORVIK",
+    ]  # fmt: skip
+    assert graph.relations[0] == "sports.mascot.team"
+    assert graph.weight.tolist() == [1, 1, 1, 1, 2, 1]
+    assert dense(graph.relationship_chunk)[4] == dense(graph.node_chunk)[4] == [1, 1, 0]
+    with pytest.raises(UserError, match="chunking=presplit"):
+        subgraph_graph(corpus=cwq, chunk_table=token(corpus=cwq, size=20, overlap=0))
+
+
+def test_triples_with_blank_parts_are_dropped_and_a_graph_needs_triples():
+    graph = graph_of(holding({"d": [("a", "r", "a"), ("a", " ", "b"), ("", "r", "b")]}))
+    assert facts(graph) == [("a", "r", "a", 1.0)]
+    with pytest.raises(UserError, match="no triples"):
+        graph_of(dataset(("d", "", "A text.")))
+    with pytest.raises(UserError, match="empty"):
+        graph_of(holding({"d": []}))
+
+
 def test_each_question_has_only_its_own_distinct_triples():
     triples = {"0": [("a", "r", "B"), ("a", "r", "B"), ("b", "r.s", "a")], "1": [("a", "r", "B")]}
     data = holding(triples)
     graph, table = graph_of(data), presplit(corpus=data)
     for scope, own in triples.items():
         rows = in_scope(Question("q", "?", scope), graph=graph, chunk_table=table)
-        assert triples_of(graph, rows.ids) == list(dict.fromkeys(own))
+        assert [facts(graph)[row][:3] for row in rows.ids] == list(dict.fromkeys(own))

@@ -1,7 +1,6 @@
 """Extraction of described records and facts by a tagger and a scripted model."""
 
 from dataclasses import replace
-from functools import partial
 
 import pytest
 from builds import QUIET, table
@@ -13,7 +12,6 @@ from graphrag_bench.algorithms.extraction import (
     EntityRecord,
     FactRecord,
     RelationshipRecord,
-    TextExtraction,
 )
 from graphrag_bench.artifacts.plan import plan
 from graphrag_bench.artifacts.store import Store
@@ -21,7 +19,7 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.records import RecordReply, read_facts, read_records
 from graphrag_bench.graphs.text_extraction import llm_facts, llm_text_extraction, nlp_facts
-from graphrag_bench.llm.calls import CallFailed, Completion, Request
+from graphrag_bench.llm.calls import CallFailed, Completion
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.text import count_tokens
 
@@ -61,8 +59,6 @@ def test_malformed_records_are_skipped_and_counted():
         reply = reading(f"{whole}##{bad}<|COMPLETE|>")
         assert (reply.records, reply.malformed) == ((record,), 1)
 
-
-def test_keywords_of_the_whole_passage_are_ignored():
     reply = read(f'{ADA}##("content_keywords"<|>astronomy, history)<|COMPLETE|>')
     assert (reply.records, reply.malformed) == ((ADA_READ,), 0)
 
@@ -88,19 +84,14 @@ def test_an_entity_belongs_to_the_fact_before_it():
         "Ada Marsh founded Norvik.", (EntityRecord("OTTO", "", "He founded it."),), 9.0
     )
     assert (reply.records, reply.malformed) == ((founding, STANDING), 1)
-
-
-def test_completeness_is_clipped_to_ten_and_ten_by_default():
     lasts = {"<|>12": 10.0, "<|>-3": 0.0, "<|>7.5": 7.5, "<|>high": 10.0, "": 10.0}
     for last, complete in lasts.items():
         (fact,) = facts(f'("fact"<|>Norvik stands.{last})').records
         assert fact.completeness == complete
 
 
-def extracted(model: Scripted, *texts: str, **settings) -> TextExtraction:
-    return llm_text_extraction(
-        chunk_table=table(*texts), llm_build=model, progress=QUIET, **settings
-    )
+def extracted(model: Scripted, *texts: str, build=llm_text_extraction, **settings):
+    return build(chunk_table=table(*texts), llm_build=model, progress=QUIET, **settings)
 
 
 def test_between_rounds_the_model_is_asked_whether_records_are_missing():
@@ -144,49 +135,37 @@ def test_statistics_count_malformed_records_and_facts():
     assert result.statistics == counts(f"{ones} malformed_chunks faulty_chunks")
     cut = Completion(f"{STANDS}##{FACT}##(place<|>X)##(entity", finish="length")
     model = Scripted([("could not be read", "No."), ("Otto", "No."), ("Passage", cut)])
-    told = llm_facts(
-        chunk_table=table("Ada.", "Otto."), llm_build=model, progress=QUIET, max_gleaning=0
-    )
+    told = extracted(model, "Ada.", "Otto.", build=llm_facts, max_gleaning=0)
     assert told.rows == (ChunkFacts((STANDING,)), ChunkFacts())
     ones = "fact_records entity_records facts_without_entities malformed_records truncated_replies"
     ones += " failed_chunks malformed_chunks cut_chunks"
     assert told.statistics == counts(ones, replies=3, chunks=2, faulty_chunks=2)
 
 
-class Limited(Scripted):
-    def __init__(self, reply: str | Completion, window: int | None = None) -> None:
-        super().__init__([("", reply)], window=window)
-        self.most: list[int] = []
-
-    def call(self, request: Request) -> Completion:
-        self.most.append(request.max_tokens)
-        return super().call(request)
-
-
-def test_replies_have_4096_tokens_or_what_the_window_leaves():
+def test_replies_have_4096_tokens_or_what_the_window_leaves(monkeypatch):
     """In multiples of 256, with a margin; replies are in the order of the prompts."""
+    limits, call = list[int](), Scripted.call
+    monkeypatch.setattr(
+        Scripted, "call", lambda own, one: limits.append(one.max_tokens) or call(own, one)
+    )
     for window, settings, most in (
-        (None, {}, 4096),
-        (None, {"max_tokens": 99}, 99),
-        (4096, {}, None),
-    ):
-        model = Limited(f"{ADA}<|COMPLETE|>", window)
+        (None, {}, 4096), (None, {"max_tokens": 99}, 99), (4096, {}, None),
+    ):  # fmt: skip
+        model = Scripted([("", f"{ADA}<|COMPLETE|>")], window=window)
         result = extracted(model, "Ada. " + "word " * 2000, "Ada.", max_gleaning=0, **settings)
         n_tokens = [sum(count_tokens(one.content) for one in prompt) for prompt in model.prompts]
-        assert model.most == [most or (4096 - int(n * 1.15)) // 256 * 256 for n in n_tokens]
+        assert limits == [most or (4096 - int(n * 1.15)) // 256 * 256 for n in n_tokens]
         assert [len(row.entities) for row in result.rows] == [1, 1]
+        limits.clear()
 
 
 def test_too_many_cut_replies_are_an_error_that_names_the_setting(tmp_path):
     load_plugins()  # registers the builder of chunks
-    known = {"corpus": "c", "llm_build": "m", "earlier": ""}
-    choices = {"chunk_table": "presplit", "text_extraction": {"variant": "llm", "max_gleaning": 0}}
-    result = plan({"text_extraction"}, choices, {k: partial(str, v) for k, v in known.items()})
-    cut = Completion(
-        f"{ADA}##(entity<|>NORV", prompt_tokens=10, completion_tokens=10, finish="length"
-    )
+    known = dict.fromkeys(("chunk_table", "llm_build"), str)
+    choices = {"text_extraction": {"variant": "llm", "max_gleaning": 0}}
+    alone = plan({"text_extraction"}, choices, known)
+    cut = Completion(f"{ADA}##(entity<|>NORV", finish="length")
     inputs = {"chunk_table": table("Ada."), "llm_build": Scripted([("", cut)])}
-    alone = [one for one in result if one.resource == "text_extraction"]
 
     def built(**settings):
         store = Store(tmp_path, QUIET, **settings)
@@ -200,19 +179,21 @@ def test_too_many_cut_replies_are_an_error_that_names_the_setting(tmp_path):
     assert (recipe["statistics"]["truncated_replies"], recipe["statistics"]["replies"]) == (1, 1)
 
 
-def facts_of(text: str, title: str = "") -> list[tuple[str, list[str]]]:
-    (row,) = nlp_facts(chunk_table=table(text, title=title), nlp=Capitals(), progress=QUIET).rows
-    assert all(one.description == fact.text for fact in row.facts for one in fact.entities)
-    return [(fact.text, [entity.name for entity in fact.entities]) for fact in row.facts]
-
-
 def test_facts_are_sentences_with_entities_and_the_title():
-    assert facts_of("Otto came. nobody cared") == [("Otto came.", ["Otto"])]
-    assert facts_of("Ada Marsh founded Norvik. It stands on Tarn. Nobody cared", "Norvik") == [
-        ("Ada Marsh founded Norvik.", ["Norvik", "Ada Marsh"]),
-        ("Norvik: It stands on Tarn.", ["Norvik", "It", "Tarn"]),
-        ("Norvik: Nobody cared", ["Norvik", "Nobody"]),
-    ]
+    for title, text, expected in (
+        ("", "Otto came. nobody cared", [("Otto came.", ["Otto"])]),
+        ("Norvik", "Ada Marsh founded Norvik. It stands on Tarn. Nobody cared", [
+            ("Ada Marsh founded Norvik.", ["Norvik", "Ada Marsh"]),
+            ("Norvik: It stands on Tarn.", ["Norvik", "It", "Tarn"]),
+            ("Norvik: Nobody cared", ["Norvik", "Nobody"]),
+        ]),
+    ):  # fmt: skip
+        chunks = table(text, title=title)
+        (row,) = nlp_facts(chunk_table=chunks, nlp=Capitals(), progress=QUIET).rows
+        assert row.facts == tuple(
+            FactRecord(of, tuple(EntityRecord(name, "", of) for name in names))
+            for of, names in expected
+        )
 
 
 def test_an_unreadable_layout_is_asked_again_and_never_counts_as_empty():
@@ -222,9 +203,8 @@ def test_an_unreadable_layout_is_asked_again_and_never_counts_as_empty():
         ("- Ada: person\n- Otto: person\n<|COMPLETE|>", "<|COMPLETE|>", 1),
         ("There are no entities in it.", "<|COMPLETE|>", 0),
     ):
-        model = Scripted(
-            [("could not be read", second), ("Otto", "<|COMPLETE|>"), ("Passage", first)]
-        )
+        replies = [("could not be read", second), ("Otto", "<|COMPLETE|>"), ("Passage", first)]
+        model = Scripted(replies)
         counts = extracted(model, "Ada.", "Otto.", max_gleaning=0).statistics
         assert (counts["failed_chunks"], counts["faulty_chunks"]) == (n_failed, n_failed)
         assert (counts["replies"], counts["chunks"]) == (3, 2)

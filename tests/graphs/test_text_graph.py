@@ -1,25 +1,14 @@
 """Textual and rich knowledge graphs of records."""
 
 import pytest
-from builds import QUIET, dense, described, related
+from builds import QUIET, dense, described, facts, related
 
 from graphrag_bench.algorithms.extraction import EntityRecord
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.errors import UserError
-from graphrag_bench.graphs.merging import Merger
 from graphrag_bench.graphs.text_graph import text_graph, text_kg
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import Scripted
-
-
-def test_descriptions_are_limited_but_keep_one():
-    merger = Merger()
-    for text in ("one two three", "b", "a"):
-        merger.node("Ada", description=text)
-    for most, expected in ((1, "one two three"), (4, "b one two three"), (9, "a b one two three")):
-        graph = merger.graph(1, most_tokens=most)
-        assert list(graph.descriptions) == [expected]
-
 
 entity = EntityRecord
 
@@ -37,14 +26,9 @@ def test_names_of_the_same_normal_form_are_one_node():
     assert list(graph.descriptions) == ["A founder. Founded it.", "", ""]
     assert dense(graph.node_chunk) == [[1, 1], [1, 0], [1, 0]]
 
-
-def test_the_type_of_a_node_is_its_most_frequent_one():
-    graph = merged(
-        [entity("a", "geo"), entity("b", "person"), entity("c"), entity("d", "geo")],
-        [entity("a", "event"), entity("b"), entity("b"), entity("c", "geo"), entity("d", "event")],
-        [entity("a", "event")],
-    )
-    assert list(graph.types) == ["event", "person", "geo", "geo"]
+    kinds = {"a": ("geo", "event", "event"), "b": ("person", ""), "c": ("", "geo"), "d": ("x", "y")}
+    graph = merged([entity(name, kind) for name, some in kinds.items() for kind in some])
+    assert list(graph.types) == ["event", "person", "geo", "x"], "the most frequent, or the first"
 
 
 def test_a_pair_is_one_row_with_the_summed_strength():
@@ -52,11 +36,8 @@ def test_a_pair_is_one_row_with_the_summed_strength():
         [related("b", "a", "b paints a.", strength=2)],
         [related("a", "b", "a knows b.", strength=0.5), related("b", "a", "b paints a.")],
     )
-    assert list(graph.names) == ["b", "a"]
-    assert (graph.source.tolist(), graph.target.tolist()) == ([0], [1])
-    assert graph.weight.tolist() == [3.5]
+    assert facts(graph) == [("b", "", "a", 3.5)]
     assert list(graph.facts) == ["a knows b. b paints a."]
-    assert list(graph.relations) == [""]
     assert dense(graph.relationship_chunk) == [[1, 1]]
 
 

@@ -53,8 +53,8 @@ PAIRS = [[0.0], [0.1], [9.0], [9.1]]
 
 def test_leaves_come_first_then_summaries_layer_by_layer():
     graph = grown(PAIRS)
-    assert list(graph.names)[:4] == ["chunk 0", "chunk 1", "chunk 2", "chunk 3"]
-    assert list(graph.names)[4:] == ["summary 1.0", "summary 1.1"]
+    summaries = ["summary 1.0", "summary 1.1"]
+    assert list(graph.names) == [*(f"chunk {row}" for row in range(4)), *summaries]
     assert list(graph.descriptions) == ["a", "b", "c", "d", "a b", "c d"]
     assert list(graph.types) == ["layer 0"] * 4 + ["layer 1"] * 2
     assert ends(graph) == [(4, 0), (4, 1), (5, 2), (5, 3)]
@@ -93,24 +93,13 @@ def test_the_title_precedes_sentences_that_do_not_name_it():
     assert list(graph.descriptions)[12].startswith("Ada Marsh: She went to sea in month")
 
 
-@pytest.fixture
-def by_model(monkeypatch):
-    """Return a function that returns four summaries of four passages each."""
-    monkeypatch.setattr(trees, "MAX_LAYERS", 1)
-    monkeypatch.setattr(trees, "CLUSTER_SIZE", 4)
-
-    def summarised(model: Scripted, summary_tokens: int = 100) -> list[str]:
-        monkeypatch.setattr(trees, "SUMMARY_TOKENS", summary_tokens)
-        return list(built(llm_build=model, clustering="kmeans").descriptions)[16:]
-
-    return summarised
-
-
-def test_first_words_replace_a_failed_summary_and_are_counted(by_model):
+def test_first_words_replace_a_failed_summary_and_are_counted(monkeypatch):
     """The call about month 3 fails; four texts share eight tokens, two words each."""
+    for name, value in {"MAX_LAYERS": 1, "CLUSTER_SIZE": 4, "SUMMARY_TOKENS": 8}.items():
+        monkeypatch.setattr(trees, name, value)
     failed = CallFailed("retries_exhausted", "no server")
     model = Scripted([("month 3.", failed), ("harbour", "The harbour.")])
-    summaries = by_model(model, 8)
+    summaries = list(built(llm_build=model, clustering="kmeans").descriptions)[16:]
     assert summaries.count("The harbour.") == 3
     assert summaries.count("The harbour The harbour The harbour The harbour") == 1
     assert model.meter.fallbacks == 1
