@@ -2,7 +2,12 @@
 
 import pytest
 
-from graphrag_bench.algorithms.extraction import Extraction, Triple
+from graphrag_bench.algorithms.extraction import (
+    EntityRecord,
+    Extraction,
+    RelationshipRecord,
+    Triple,
+)
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import load_card
 from graphrag_bench.errors import UserError
@@ -26,9 +31,8 @@ def triples(extraction: Extraction) -> list[tuple[str, str, str]]:
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return make_world(
-        WorldSettings(size=200, n_questions=30, noise=0.2, alias_rate=0.3, removed=0.1)
-    )
+    settings = {"size": 200, "n_questions": 30, "noise": 0.2, "alias_rate": 0.3, "removed": 0.1}
+    return make_world(WorldSettings.model_validate(settings))
 
 
 @pytest.fixture(scope="module")
@@ -39,17 +43,15 @@ def table(world: World) -> ChunkTable:
 def test_the_extraction_is_exactly_the_facts_with_entity_names(world, table):
     result = planted_extraction(chunk_table=table)
     names = [entity.name for entity in world.entities]
-    by_passage: dict[str, set[Triple]] = {}
-    for fact in (*world.facts, *world.distractors):
-        if fact.passage is not None:
-            message = Triple(names[fact.head], fact.phrase, names[fact.tail])
-            by_passage.setdefault(fact.passage, set()).add(message)
-    for row, read in enumerate(result.rows):
-        (document,) = table.documents_of(row)
-        assert set(read.triples) == by_passage.get(document, set())
-        assert set(read.entities) <= set(names)
-    n_facts = sum(fact.passage is not None for fact in (*world.facts, *world.distractors))
-    assert result.statistics == {"triples": n_facts}
+    stated = [
+        (fact.passage, Triple(names[fact.head], fact.phrase, names[fact.tail]))
+        for fact in (*world.facts, *world.distractors)
+        if fact.passage is not None
+    ]
+    read = {(table.documents_of(row)[0], one) for row, of in enumerate(result.rows)
+            for one in of.triples}  # fmt: skip
+    assert (read, result.statistics) == (set(stated), {"triples": len(stated)})
+    assert {name for row in result.rows for name in row.entities} <= set(names)
 
 
 def test_rumours_give_no_triples_and_aliases_may_stay_separate() -> None:
@@ -77,15 +79,15 @@ def test_dropped_facts_are_an_exact_share_and_keep_their_entities(table: ChunkTa
 
 
 def test_descriptions_are_the_sentences_as_written() -> None:
-    result = planted_text_extraction(chunk_table=TINY)
-    first = result.rows[0]
-    assert [(one.name, one.type, one.description) for one in first.entities] == [
-        ("Ada Marsh", "person", "Ada Marsh is a painter."),
-        ("Ada Marsh", "", "Ada Marsh is also known as Lia Sol."),
-        ("Ada Marsh", "person", "Lia Sol worked for Nor Guild."),
-        ("Nor Guild", "organisation", "Lia Sol worked for Nor Guild."),
-    ]
-    (one,) = first.relationships
-    assert (one.source, one.target, one.keywords) == ("Ada Marsh", "Nor Guild", ("employer",))
+    first = planted_text_extraction(chunk_table=TINY).rows[0]
+    worked = "Lia Sol worked for Nor Guild."
+    assert first.entities == (
+        EntityRecord("Ada Marsh", "person", "Ada Marsh is a painter."),
+        EntityRecord("Ada Marsh", "", "Ada Marsh is also known as Lia Sol."),
+        EntityRecord("Ada Marsh", "person", worked),
+        EntityRecord("Nor Guild", "organisation", worked),
+    )
+    expected = RelationshipRecord("Ada Marsh", "Nor Guild", worked, ("employer",))
+    assert first.relationships == (expected,)
     plain = planted_text_extraction(chunk_table=TINY, keywords=False).rows[0]
     assert not plain.relationships[0].keywords

@@ -30,26 +30,20 @@ OTHER, ALIAS = "Norvik Guild was founded by Mira Holt.", "Sol Press was founded 
 
 
 def test_it_answers_if_all_facts_of_the_chain_are_stated() -> None:
-    for context, answer in (
-        (f"{WORKED} {FOUNDED}", "Otto Brandt"),
-        ("(ada marsh, worked for, norvik guild)\n(norvik guild, was founded by, otto brandt)",
-         "otto brandt"),
-        ("ada marsh -> worked for -> norvik guild; norvik guild -> was founded by -> otto brandt",
-         "otto brandt"),
-        (f'0,ada marsh,norvik guild,"{WORKED}, and more",employer,1,2\n1,a,b,{FOUNDED},x,1,2',
-         "Otto Brandt"),
-        (f'0,"Ada Marsh\n{WORKED}"\n1,"Norvik Guild\n{FOUNDED}"', "Otto Brandt"),
-        ("", UNKNOWN),
-        (WORKED, UNKNOWN),
-        (FOUNDED, UNKNOWN),
-        (WORKED + FOUNDED.replace("Norvik", "Sol"), UNKNOWN),
-        (f"{WORKED} {ALIAS}", UNKNOWN),
-        (f"{WORKED} {ALIAS} Norvik Guild is also known as Sol Press.", "Otto Brandt"),
-        (f"{RUMOUR} {WORKED}", UNKNOWN),
-        (f"{RUMOUR} {WORKED} {FOUNDED}", "Otto Brandt"),
-        (f"{WORKED} {OTHER} {FOUNDED}", "Mira Holt"),  # the first of two,
-    ):  # fmt: skip
-        assert says(context) == answer
+    for context in (
+        f"{WORKED} {FOUNDED}",
+        "(ada marsh, worked for, norvik guild)\n(norvik guild, was founded by, otto brandt)",
+        "ada marsh -> worked for -> norvik guild; norvik guild -> was founded by -> otto brandt",
+        f'0,ada marsh,norvik guild,"{WORKED}, and more",employer,1,2\n1,a,b,{FOUNDED},x,1,2',
+        f'0,"Ada Marsh\n{WORKED}"\n1,"Norvik Guild\n{FOUNDED}"',
+        f"{WORKED} {ALIAS} Norvik Guild is also known as Sol Press.",
+        f"{RUMOUR} {WORKED} {FOUNDED}",
+    ):
+        assert says(context).title() == "Otto Brandt"
+    sol = FOUNDED.replace("Norvik", "Sol")
+    for context in ("", WORKED, FOUNDED, WORKED + sol, f"{WORKED} {ALIAS}", f"{RUMOUR} {WORKED}"):
+        assert says(context) == UNKNOWN
+    assert says(f"{WORKED} {OTHER} {FOUNDED}") == "Mira Holt", "the first of two"
 
 
 def test_other_questions_and_prompts_stop_the_run() -> None:
@@ -60,9 +54,8 @@ def test_other_questions_and_prompts_stop_the_run() -> None:
 
 
 def test_map_and_reduce_join_a_chain_across_two_parts() -> None:
-    parts = [f"{WORKED} Ada Marsh was born in Sol Bay.", FOUNDED]
     points = []
-    for part in parts:
+    for part in (f"{WORKED} Ada Marsh was born in Sol Bay.", FOUNDED):
         values = {"question": QUESTION, "pieces": [{"text": part}], "max_characters": 300}
         points += json.loads(replied("operators:answer/prompts/map.j2", **values))["points"]
     assert points == [{"description": WORKED, "score": 100}, {"description": FOUNDED, "score": 50}]

@@ -12,7 +12,7 @@ from graphrag_bench.text import normalise_name
 from graphrag_bench.world.dataset import world_dataset, world_of
 from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.generator import make_world
-from graphrag_bench.world.grammar import ALSO, parse_question, question, statements
+from graphrag_bench.world.grammar import ALSO, ParsedQuestion, parse_question, statements
 
 
 def world(**settings: object) -> World:
@@ -23,24 +23,19 @@ def stated(one: World) -> list[tuple[str, str, str]]:
     return [(fact.names[0], fact.phrase, fact.names[1]) for fact in one.facts if fact.passage]
 
 
-def test_the_numbers_of_facts_and_noise_passages_are_exact() -> None:
+def test_the_numbers_of_facts_noise_passages_and_aliases_are_exact() -> None:
     result = world(noise=0.25, facts_per_passage=3)
     noise = [one.title for one in result.passages if one.id.startswith("n")]
     assert (len(noise), len(result.passages)) == (40, 160)  # a quarter
     assert sum(title.startswith("Rumours about ") for title in noise) == 20
     assert len(result.facts) == len({(fact.head, fact.phrase) for fact in result.facts}) == 360
     assert all(fact.head != fact.tail for fact in result.facts)
-
-
-def test_the_alias_rate_is_exact_and_every_used_alias_is_introduced() -> None:
     result = world(alias_rate=0.25)
     aliases = {entity.alias for entity in result.entities}
     names = [name for fact in result.facts for name in fact.names]
     assert sum(name in aliases for name in names) == 120  # a quarter of 2 x 240 mentions
-    introduced = {
-        one.tail for p in result.passages for one in statements(p.text) if one.phrase == ALSO
-    }
-    assert introduced == {name for name in names if name in aliases}
+    read = (one for passage in result.passages for one in statements(passage.text))
+    assert {one.tail for one in read if one.phrase == ALSO} == aliases & set(names)
 
 
 def test_the_corpus_does_not_depend_on_the_hash_seed() -> None:
@@ -64,16 +59,12 @@ def test_rates_do_not_change_entities_facts_and_questions() -> None:
         low, high = world(**{rate: 0.1}), world(**{rate: 0.4})
         assert low.entities[:120] == high.entities[:120]
         assert low.chains == high.chains
-        assert [(f.head, f.phrase, f.tail) for f in low.facts] == [
-            (f.head, f.phrase, f.tail) for f in high.facts
-        ]
+        same = ([(f.head, f.phrase, f.tail) for f in one.facts] for one in (low, high))
+        assert next(same) == next(same)
         if rate == "removed":
             assert set(stated(high)) < set(stated(low))
         if rate == "noise":
             assert [p for p in high.passages if p in low.passages] == list(low.passages)
-
-
-def test_removed_facts_are_an_exact_share_without_passages() -> None:
     result = world(removed=0.3)
     assert sum(fact.passage is None for fact in result.facts) == 72  # of 240
     ids = {passage.id for passage in result.passages}
@@ -101,8 +92,6 @@ def test_contradictions_are_rumours_and_distractors_are_about_outsiders() -> Non
 
 
 def test_a_chain_is_a_simple_path_to_its_answer_and_its_passages_are_gold() -> None:
-    text = question("Ada Marsh", ("worked for", "was founded by"))
-    assert text == "Who is the founder of the employer of Ada Marsh?"
     assert parse_question("Who founded Norvik?") is None
     result = world(hops=4)
     data = world_dataset(load_card("world"), result)
@@ -116,9 +105,8 @@ def test_a_chain_is_a_simple_path_to_its_answer_and_its_passages_are_gold() -> N
         assert [fact.head for fact in facts] == met[:-1]
         assert met[-1] == chain.answer and len(set(met)) == len(met)
         start, answer = result.entities[chain.start], result.entities[chain.answer]
-        parsed = parse_question(chain.text)
-        assert parsed is not None and parsed.start == start.name
-        assert parsed.phrases == tuple(fact.phrase for fact in facts)
+        phrases = tuple(fact.phrase for fact in facts)
+        assert parse_question(chain.text) == ParsedQuestion(start.name, phrases)
         gold = data.gold[chain.question]
         assert (gold.answers, gold.entities) == ((answer.name, answer.alias), (start.name,))
         assert gold.hops == len(facts)
