@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 import tested
-from scipy.sparse import csr_matrix
+from builds import extraction
 from toy_runs import Capitals
 
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.evidence import NodeAttributes
-from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import (
     ChosenRelation,
@@ -36,6 +35,7 @@ from graphrag_bench.data.dataset import Card, Dataset, Document
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.tokenizer import OpenAIEncoding
 from graphrag_bench.embedding.vector_index import VectorIndex
+from graphrag_bench.graphs.communities import communities_of as made_of
 from graphrag_bench.graphs.knowledge_graph import kg
 from graphrag_bench.indices.words import Bm25, Tfidf
 from graphrag_bench.llm.calls import Completion, Request
@@ -67,7 +67,7 @@ from operators.answer.generation import Points
 
 
 class Obliging(ChatModel):
-    """A model that replies with the smallest valid object, or the example of its instructions."""
+    """A model that replies with the smallest valid object, or the last example of its prompt."""
 
     identity = "obliging"
 
@@ -76,26 +76,18 @@ class Obliging(ChatModel):
 
     def call(self, request: Request) -> Completion:
         self.n_calls += 1
-        text = example(request.prompt[0].content)
+        *before, last = re.split(r"(?m)^Example.*:$", request.prompt[0].content)
+        text = last.strip() if before else "Ada Marsh"
         if request.schema:
             text = json.dumps(smallest(request.schema, request.schema))
         return Completion(text, prompt_tokens=10, completion_tokens=5, model="obliging")
-
-
-def example(instructions: str) -> str:
-    """The text after the last line that begins with `Example`, or a name."""
-    *_, last = re.split(r"(?m)^Example.*:$", instructions)
-    return "Ada Marsh" if last == instructions else last.strip()
 
 
 class Babbling(Obliging):
     """A model with unreadable replies."""
 
     def call(self, request: Request) -> Completion:
-        self.n_calls += 1
-        return Completion(
-            "Well, {[ it depends", prompt_tokens=10, completion_tokens=5, model="babbling"
-        )
+        return replace(super().call(request), text="Well, {[ it depends", model="babbling")
 
 
 def dataset(*rows: tuple[str, str, str]) -> Dataset:
@@ -125,9 +117,9 @@ class SharedLetters:
     identity = "letters"
 
     def scores(self, questions: Sequence[str], passages: Sequence[Sequence[str]]) -> list:
+        pairs = zip(questions, passages, strict=True)
         return [
-            np.array([float(len(set(question) & set(one))) for one in texts])
-            for question, texts in zip(questions, passages, strict=True)
+            np.array([len(set(one) & set(text)) for text in texts], float) for one, texts in pairs
         ]
 
 
@@ -143,14 +135,10 @@ class World:
     def resources(self) -> dict[str, Any]:
         texts = [" ".join(f"{' '.join(fact)}." for fact in chunk) for chunk in self.facts]
         texts = [text or "Nothing happens here." for text in texts]
-        entities = (self.loners, *((),) * (len(self.facts) - 1))
-        rows = [
-            ChunkExtraction(names, tuple(Triple(*fact) for fact in chunk))
-            for names, chunk in zip(entities, self.facts, strict=True)
-        ]
-        extraction = Extraction(tuple(rows), {})
+        chunks = [([], chunk) for chunk in self.facts[1:]]
+        read = extraction((list(self.loners), self.facts[0]), *chunks)
         table = ChunkTable.of([(f"d{i}", f"Title {i}", t) for i, t in enumerate(texts)])
-        graph = described(kg(extraction=extraction, chunk_table=table))
+        graph = described(kg(extraction=read, chunk_table=table))
         communities, reports = communities_of(graph)
         embedder, model, sentences = Hashing(), Obliging(), Texts.of(texts)
         named, rows_of = graph.node_chunk.astype(bool), np.arange(len(texts))
@@ -161,7 +149,7 @@ class World:
         names, relations = index(list(graph.names)), index(list(graph.relations))
         return {
             "chunk_table": table,
-            "extraction": extraction,
+            "extraction": read,
             "graph": graph,
             "embedder": embedder,
             "chunk_index": index(texts),
@@ -239,33 +227,24 @@ def network_of(graph: Graph, embedder: Hashing) -> EntityScorer:
 
 def described(graph: Graph) -> Graph:
     """The graph with all optional attributes."""
-    names = list(graph.names)
-    relations = list(graph.relations)
+    known = ((row, "known as", name, (0,)) for row, name in enumerate(graph.names))
     return replace(
-        graph,
-        types=Texts.of(["person"] * len(names)),
-        descriptions=Texts.of([f"{name} is known." for name in names]),
-        facts=Texts.of([f"They {relation}." for relation in relations]),
-        keywords=Texts.of(relations),
-        node_attributes=NodeAttributes.of(
-            ((row, "known as", name, (0,)) for row, name in enumerate(names)), graph.n_chunks
-        ),
-    )
+        graph, types=Texts.of(["person"] * graph.n_nodes), keywords=graph.relations,
+        descriptions=Texts.of([f"{name} is known." for name in graph.names]),
+        facts=Texts.of([f"They {relation}." for relation in graph.relations]),
+        node_attributes=NodeAttributes.of(known, graph.n_chunks),
+    )  # fmt: skip
 
 
 def communities_of(graph: Graph) -> tuple[Communities, Reports]:
     """All nodes at level 0; at level 1 one half with a report, the other without."""
-    half = (graph.n_nodes + 1) // 2
-    halves = [range(graph.n_nodes), range(half), range(half, graph.n_nodes)]
-    members = [list(part) for part in halves if part]
-    nodes = np.array([np.isin(np.arange(graph.n_nodes), part) for part in members])
-    level = np.array([0, 1, 1][: len(members)])
-    communities = Communities(
-        level, level - 1, csr_matrix(nodes), csr_matrix(nodes) @ graph.node_chunk
-    )
-    texts = ["# All\n\nAll of them.", "# Some\n\nSome of them.", ""][: len(members)]
-    titles = Texts.of([f"Cluster {row}" for row in range(len(members))])
-    return communities, Reports(titles, Texts.of(texts), np.array([3.0, 9.0, 0.0])[: len(members)])
+    n, half = graph.n_nodes, (graph.n_nodes + 1) // 2
+    parts = [(0, -1, range(n)), (1, 0, range(half)), (1, 0, range(half, n))]
+    communities = made_of([part for part in parts if part[2]], graph)
+    k = len(communities)
+    texts = ["# All\n\nAll of them.", "# Some\n\nSome of them.", ""][:k]
+    titles = Texts.of([f"Cluster {row}" for row in range(k)])
+    return communities, Reports(titles, Texts.of(texts), np.array([3.0, 9.0, 0.0][:k]))
 
 
 def walked(graph: Graph, k: int) -> Subgraph:
@@ -302,18 +281,12 @@ PLUGIN = {"TESTED_PLUGIN": str(tested.PLUGIN)} if tested.PLUGIN else {}
 def process_output(statement: str, hash_seed: int, *arguments: str) -> str:
     """The output of a new Python process with a hash seed."""
     here = pathlib.Path(__file__).resolve().parent
+    paths = {"PYTHONPATH": f"{here}:{here.parent}", "PATH": ""}
     done = subprocess.run(
         [sys.executable, "-c", statement, *arguments],
-        env={
-            "PYTHONHASHSEED": str(hash_seed),
-            "PYTHONPATH": f"{here}:{here.parent}",
-            "PATH": "",
-            **PLUGIN,
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        env={"PYTHONHASHSEED": str(hash_seed), **paths, **PLUGIN},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert not done.returncode, done.stderr
     return done.stdout.strip()
 
