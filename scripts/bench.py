@@ -1,13 +1,10 @@
 """Benchmarks that compare this project with a reference implementation.
 
-The modules bench_*.py define the cases of each suite. A case measures our rate and the rate of the
-reference in items per second. Both run alternately, and the median over repeats is reported. p50
-and p95 are our median and our slow tail. A case fails if its results differ from the reference.
-Each case runs in its own process, and `peak_mb` is the peak memory of this process. The output is a
-Markdown table for each case.
-
-  python scripts/bench.py embed                    all cases of the suite `embed`
-  python scripts/bench.py embed --only names       one case
+A case of bench_*.py measures our rate and the rate of the reference in items per second. Both run
+alternately, and the median over repeats is reported. p50 and p95 are our median and our slow tail.
+A case fails if its results differ from the reference. Each case runs in its own process, whose peak
+memory is `peak_mb`, and prints a Markdown table.
+Usage: python scripts/bench.py SUITE [--only CASE]
 """
 
 import argparse

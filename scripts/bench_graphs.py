@@ -1,12 +1,10 @@
 """Benchmarks of personalised PageRank (`ppr`) and vector search (`vdb`).
 
 `ppr` compares with prpack in igraph. The degrees of the graph follow a power law (exponent 2.5).
-Each question has three seeds, and a hub is among the seeds of every second question. Our graph is
-prepared and our kernels are compiled before the measurement, but igraph converts graph and seeds
-in each call. `overlap` is the mean fraction of the exact top k that is in our top k.
-
-`vdb` compares with `faiss.knn` over the same memory-mapped float32 vectors. `recall` is the
-fraction of its results that are in our results.
+Each question has three seeds; every second question has a hub. Our graph is prepared and our
+kernels are compiled before, but igraph converts graph and seeds in each call. `overlap` is the mean
+fraction of the exact top k that is in our top k. `vdb` compares with `faiss.knn` over the same
+memory-mapped float32 vectors. `recall` is the fraction of its results that are in ours.
 """
 
 import statistics

@@ -1,11 +1,9 @@
 """Benchmarks of whole runs (`endtoend`) and of building a graph (`build`).
 
-`answering` measures the questions per second of VanillaRAG with a scripted reader and stored
-vectors. The reference is a loop that only embeds and searches. `help`, `plan` and `run` measure how
-often per second a command can be started, compared with `python -c "import numpy"`. For `run`, all
-results are stored. `seconds` is the median duration.
-
-`spacy` builds the entity-passage graph of 1,000 passages of the synthetic world, compared with
+`answering` measures VanillaRAG with a scripted reader and stored vectors; the reference is a loop
+that only embeds and searches. `help`, `plan` and `run` (with stored results) measure how often a
+command can be started, compared with `python -c "import numpy"`. `seconds` is the median duration.
+`spacy` builds the entity-passage graph of 1,000 passages of the synthetic world; the reference is
 `nlp.pipe` of the same model over the same texts.
 """
 

@@ -25,13 +25,10 @@ from scripts.write_docs import page_of
 PAGES = ROOT / "build" / "pages"
 FILES = ("*.md", "*.j2", "docs", "configs", "datasets/*.yaml", "CITATION.cff", "LICENSE")
 MODULES = (
-    "graphrag_bench.api", "graphrag_bench.contract", "graphrag_bench.values",
-    "graphrag_bench.algorithms.graph", "graphrag_bench.algorithms.pagerank",
-    "graphrag_bench.data.chunks",
-    "graphrag_bench.llm.chat", "graphrag_bench.embedding.embedder", "graphrag_bench.embedding.nlp",
-    "graphrag_bench.embedding.vector_index", "graphrag_bench.errors",
+    "api", "contract", "values", "algorithms.graph", "algorithms.pagerank", "data.chunks",
+    "llm.chat", "embedding.embedder", "embedding.nlp", "embedding.vector_index", "errors",
 )  # fmt: skip
-"""Public modules for writing operators, methods and notebooks."""
+"""Public modules of graphrag_bench for writing operators, methods and notebooks."""
 
 
 def copy() -> None:
@@ -56,11 +53,7 @@ def method_pipeline(name: str) -> Pipeline:
 
 
 def flow_chart(pipeline: Pipeline, operators_page: str) -> list[str]:
-    """Return a pipeline as a Mermaid chart with a frame for each stage, combinator and arm.
-
-    Each box shows the name, inputs and outputs of an operator. The name links to the section of the
-    operator on the page `operators_page`.
-    """
+    """Return a pipeline as a Mermaid chart; its boxes link to sections of `operators_page`."""
     lines = ["flowchart TB", "classDef model stroke-dasharray: 5 3"]
     names = (f"s{number}" for number in count())
 
@@ -85,8 +78,7 @@ def flow_chart(pipeline: Pipeline, operators_page: str) -> list[str]:
         own, operator = next(names), step.operator
         reads = [one.slot for one in operator.reads if not one.optional or one.slot in step.use]
         slots = f"{', '.join(reads)} → {', '.join([*operator.writes, *operator.may_write])}"
-        model = ":::model" if step.max_calls() else ""
-        lines.append(f'{own}["{operator.name}<br>{slots}"]{model}')
+        lines.append(f'{own}["{operator.name}<br>{slots}"]{":::model" * bool(step.max_calls())}')
         lines.append(f'click {own} "{operators_page}#{operator.name.replace(".", "")}"')
         return own
 
@@ -110,7 +102,8 @@ def reference() -> None:
 
     write_demo(ROOT / "site" / "demo")
     pdoc.render.configure(show_source=False, search=True)
-    pdoc.pdoc(*MODULES, output_directory=ROOT / "site" / "api")
+    names = (f"graphrag_bench.{name}" for name in MODULES)
+    pdoc.pdoc(*names, output_directory=ROOT / "site" / "api")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """Count the verdicts of GPT-4o in both orders in the logs of HiRAG; write judge_bias.csv.
 
-The lines of a log have no ids. With n lines, line i and line i + n/2 are verdicts on the same two
-answers in swapped order (see `is_swapped`). A log with a missing line cannot be paired.
-Usage: python scripts/judge_bias.py FOLDER
+Of n lines without ids, line i and line i + n/2 are verdicts on the same two answers in swapped
+order (see `is_swapped`). Usage: python scripts/judge_bias.py FOLDER
 """
 
 import csv

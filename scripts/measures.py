@@ -117,10 +117,9 @@ def source_readers() -> list[str]:
 
 
 def unvaried_settings() -> list[str]:
-    """Return the settings of operators and builders that no file of the project sets.
+    """Return the settings of operators and builders, except prompts, that no file sets.
 
-    A YAML file sets a setting by a key, code by a keyword or a key, and a page by `.NAME=` in a
-    command. Prompts are ignored, because they are settings only so that they are part of keys.
+    YAML sets a setting by a key, code by a keyword or a key, and a page by `.NAME=` in a command.
     """
     load_plugins()
     words = ["git", "ls-files", "*.yaml", "*.md"]
@@ -153,10 +152,7 @@ def _names(value: Any) -> Iterator[str]:
 
 
 def files_of(work: Callable[[], object], until: tuple[str, str] = ("", "")) -> set[str]:
-    """Return the files of the project whose functions are called, over all threads of `work`.
-
-    The first call of `until`, which is a file and a function, is the last one that is noted.
-    """
+    """Return the files whose functions `work` calls, up to the first call of `until`."""
     called: set[tuple[str, str]] = set()
     folders = tuple(f"{ROOT / folder}/" for folder in CODE)
 

@@ -1,8 +1,8 @@
 """Measure the memory of a synthetic world with N passages.
 
-Run `python scripts/memory.py N HOME` twice. The first call builds the artifacts (planted
-extraction, vectors of 256 numbers) and prints the size of each part. `peak` is the additional
-memory during the build. The second call asks 100 questions and prints the memory that they need.
+The first `python scripts/memory.py N HOME` builds the artifacts (planted extraction, vectors of 256
+numbers) and prints the size of each part; `peak` is the additional memory during the build. The
+second call asks 100 questions and prints the memory that they need.
 """
 
 import sys

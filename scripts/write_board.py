@@ -1,8 +1,8 @@
 """Write docs/results/board.md, which has a row for each JSON file in docs/results/board.
 
-`graphrag-bench runs export RUN --result` writes the JSON file of a run, and a CSV file with the
-metrics of each question. This script recomputes all means, counts and intervals from the CSV files.
-It fails if a number differs, or if a file is missing, unknown or edited.
+`graphrag-bench runs export RUN --result` writes the JSON file and a CSV file with the metrics of
+each question, from which this script recomputes all means, counts and intervals. It fails if a
+number differs, or if a file is missing, unknown or edited.
 Usage: python scripts/write_board.py
 """
 
@@ -34,10 +34,7 @@ Result = Mapping[str, Any]
 
 
 def results(folder: Path = ROOT / BOARD) -> list[Result]:
-    """Check and return the runs of the board, sorted by data set, corpus and descending recall.
-
-    Raises UserError if a file is wrong, missing or unknown.
-    """
+    """Check and return the runs of the board, sorted by data set, corpus and descending recall."""
 
     def place(one: Result) -> tuple[object, ...]:
         first = [-one["metrics"][name]["mean"] for name in SHOWN if name in one["metrics"]]
@@ -60,10 +57,7 @@ def anchor(one: Result) -> str:
 
 
 def board(every: Sequence[Result]) -> list[str]:
-    """Return the lines of the tables, one table for each data set and corpus.
-
-    The column n is e.g. `60 of 70`, or `70` if all questions were scored.
-    """
+    """Return the lines of the tables, one table for each data set and corpus."""
     lines: list[str] = []
     for (dataset, corpus), group in groupby(every, itemgetter("dataset", "corpus")):
         own, rows = list(group), []

@@ -167,10 +167,7 @@ def profile_rows(name: str) -> Iterator[Sequence[str]]:
 
 
 def default(method: Mapping[str, Any], path: str) -> Any:
-    """Return the default of a setting, from the method's file or from the signature of its builder.
-
-    A resource with a single builder has no variants. The data set chooses the builder of chunks.
-    """
+    """Return the default of a setting in a method's file or in the signature of its builder."""
     if not path.startswith("build."):
         return method[path]
     _, resource, name = f"{path}.variant".split(".")[:3]

@@ -4,8 +4,7 @@ The tables come from CSV files in docs/results. `scripts/judge_bias.py` writes j
 `graphrag-bench table runs/SET columns=all --format csv` prints methods/SET.csv. The check covers
 numbers with three decimals on the pages listed in `parted`. Each number must be in a CSV file or on
 the board, and its paragraph must name the method or data set of that row.
-Usage: python scripts/write_results.py [HOME]. With HOME, wildgraphbench.csv is first written from
-the runs in this folder.
+Usage: python scripts/write_results.py [HOME] (HOME: first write wildgraphbench.csv from its runs).
 """
 
 import csv
@@ -132,11 +131,7 @@ def wild() -> dict[str, list[str]]:
 
 
 def verdicts() -> dict[str, list[str]]:
-    """Return the tables of judge_bias.md by name.
-
-    `verdicts` has the verdicts on the answers as a whole, with one row per log. `criteria` has how
-    often a position won both orders, by log and criterion.
-    """
+    """Return the tables of judge_bias.md: verdicts on whole answers, and positions by criterion."""
     every = rows("judge_bias.csv")
     heads = ("set", "A", "B", "pairs", "averaged [95 %]", "A wins both", "B wins both",
              "position wins both", "of decided pairs", "first wins", "p")  # fmt: skip

@@ -102,8 +102,7 @@ def compare(
 def only_ties(ours: Ranking, theirs: Ranking) -> bool:
     """Return whether two lists of equal length differ only in the order of ids with equal keys.
 
-    If the cut falls into the last group of tied ids, its members may differ, provided that our own
-    keys are tied too.
+    The members of the last group may differ if our keys are tied too: the cut falls into it.
     """
     n = len(theirs.ids)
     if not theirs.keys or len(ours.ids) != n:
@@ -138,10 +137,7 @@ class Result:
         return list({(one.stage, one.kind): one for one in reversed(firsts)}.values())[::-1]
 
     def kinds(self) -> tuple[str, str]:
-        """Return the badge, and the number of questions of each kind as text.
-
-        The kind of a question is the gravest of its lists.
-        """
+        """Return the badge, and the number of questions by the gravest kind of their lists."""
         found = ((one.kind for one in lists) for lists in self.differences.values())
         kinds = [max(kinds, key=KINDS.index, default="same") for kinds in found]
         counts = Counter(kinds)

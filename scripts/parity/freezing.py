@@ -75,10 +75,7 @@ def _experiment(case: Case, home: Path) -> Experiment:
 
 
 def _freeze(folder: Path, resources: Mapping[str, Any], states: Sequence[RetrievalState]) -> None:
-    """Write graph, chunks, communities and recorded replies as JSON, vectors as arrays.
-
-    The recorded replies are the keywords and entities that spaCy finds in a question.
-    """
+    """Write graph, chunks, communities and spaCy's keywords as JSON, and vectors as arrays."""
     graph, embedder = resources["graph"], resources["embedder"]
     none = [""] * max(graph.n_nodes, graph.n_relationships)
     world: dict[str, Any] = {"chunks": resources["chunk_table"].passages, "questions": []}
