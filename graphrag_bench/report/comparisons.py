@@ -113,10 +113,7 @@ def comparison_table(compared: Sequence[Comparison]) -> Table | None:
 
 
 def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
-    """Return the baseline's run on the same corpus with the settings most similar to `run`.
-
-    Returns None if there is no such run, or if it is `run` itself.
-    """
+    """Return the baseline's run on the same corpus with the most similar settings, if not `run`."""
     names = [*_MATCHED_FIELDS, *["varied"] * (run["method"] != baseline)]
 
     def alike(other: RunMetrics) -> int:

@@ -83,9 +83,9 @@ def step_tokens(rows: Iterable[Row], what: str) -> FigureValue | None:
 
 
 def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
-    """Return which fraction of the retrieved tree nodes is in a layer, averaged over questions.
+    """Return the mean fraction of retrieved tree nodes in a layer (`0`, `1` or `>1`).
 
-    `layer` is `0`, `1` or `>1`. Returns None if a retrieved node does not belong to a tree.
+    Returns None if a retrieved node does not belong to a tree.
     """
     least, shares = int(layer.removeprefix(">")), []
     for row in rows:
@@ -296,10 +296,7 @@ class _Collection:
         return rest if runnable else CellEntry(reason="no card for this data set")
 
     def lacking(self, recipe: Recipe, gaps: Sequence[tuple[Part, Candidate | None]]) -> CellEntry:
-        """Return what a value needs: new runs, or scores, timings or verdicts of stored runs.
-
-        A gap is a missing part of the value, and the run that lacks its metric (None: no run).
-        """
+        """Return what a value needs; a gap is a missing part and the run that lacks its metric."""
         metric = recipe.metric
         unscored = [run.run.folder.path for _, run in gaps if run]
         if metric.kind == "metric" and unscored:
@@ -319,10 +316,7 @@ class _Collection:
         return CellEntry(reason=_SERIAL) if timed and not words else CellEntry(runs=words)
 
     def nearest(self, part: Part, stored: Sequence[tuple[RunConditions, ...]]) -> tuple[str, ...]:
-        """Return the key of the run, or the keys of the pair of runs, that should be judged.
-
-        The order is: best grade, largest group of comparable runs, nearest to the paper.
-        """
+        """Return the keys to judge: of the best grade, then of the largest group, then nearest."""
 
         def place(runs: tuple[RunConditions, ...]) -> tuple[object, ...]:
             one = Candidate(runs[0].run, grade_of(part, runs), runs[-1].run)
