@@ -91,25 +91,17 @@ class FakeOpenAI:
         counts = self._fetch(base_url.removeprefix(self.address).removesuffix("/v1") + "/stats")
         return Stats(**counts | {of: Counter(counts[of]) for of in ("answered", "faults")})
 
-    def _fetch(self, path: str, body: Json | None = None) -> Json:
+    def _fetch(self, path: str, body: Json | None = None) -> Any:
         written = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.address + path, written)
-        with urllib.request.urlopen(request, timeout=10) as response:
-            answer: Json = json.load(response)
-            return answer
+        with urllib.request.urlopen(self.address + path, written, timeout=10) as response:
+            return json.load(response)
 
 
 @contextmanager
 def running() -> Iterator[FakeOpenAI]:
-    process = subprocess.Popen(
-        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None and process.stdin is not None
-    try:
+    pipes: Json = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, __file__], text=True, **pipes) as process:
         yield FakeOpenAI(int(process.stdout.readline()))
-    finally:
-        process.stdin.close()
-        process.wait(10)
 
 
 class Served:

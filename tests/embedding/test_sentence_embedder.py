@@ -10,16 +10,12 @@ from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.embedding.token_batches import batches, padded_length
 from graphrag_bench.errors import UserError
 
+pytestmark = [pytest.mark.real, pytest.mark.slow]
 FACT = "The treasure of the old queen lies under the lighthouse of Norvik."
-OPENING = " ".join(
-    f"In the year {1500 + year} the town built a bridge, and its mayor spoke long on the river."
-    for year in range(16)
-)
+OPENING = " ".join(f"In {1500 + year} the town built a bridge, and spoke." for year in range(30))
 UNIT = {"normalize_embeddings": True, "show_progress_bar": False}
 RIVERS = (0, 13, 36, 29, 14, 40, 13, 31, 36, 43, 13, 12, 33)
 """Words of texts that fill batches of three lengths, alone and together, with and without pads."""
-
-
 EXACT, HALF = SentenceEmbedder(precision="float32"), SentenceEmbedder(precision="bfloat16")
 
 
@@ -48,8 +44,7 @@ def test_vectors_in_bfloat16_are_close_to_float32():
     lengths = HALF.text_lengths([windows])
     assert lengths.longest > lengths.window
     for kind, texts in (("passage", [windows, FACT, "a"]), ("question", [FACT, "Who founded it?"])):
-        close = cosines(HALF, texts, kind)
-        assert 0.999 < np.min(close) <= np.max(close) < 1.00001
+        assert 0.999 < np.min(close := cosines(HALF, texts, kind)) <= np.max(close) < 1.00001
 
 
 @pytest.mark.parametrize("result", [EXACT, HALF])
@@ -83,9 +78,7 @@ def test_a_model_that_tokenises_has_batches_by_length_on_a_device(monkeypatch):
 def test_weights_are_loaded_in_the_dtype_of_the_settings():
     small = SentenceEmbedder(precision="float32", model_kwargs={"dtype": "bfloat16"})
     assert {str(one.dtype) for one in small._loaded.parameters()} == {"torch.bfloat16"}
-    rows = small.encode([FACT, "a"], kind="passage")
-    assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-6)
-    assert np.min(cosines(small, [FACT, "a"])) > 0.999
+    assert 0.999 < np.min(close := cosines(small, [FACT, "a"])) <= np.max(close) < 1.00001
     kwargs = (None, {}, {"dtype": "bfloat16"}, {"dtype": "float16"})
     models = (SentenceEmbedder(precision="float32", model_kwargs=one) for one in kwargs)
     identities = {one.identity for one in models}
@@ -142,7 +135,6 @@ def test_remote_code_runs_only_if_trusted(tmp_path, monkeypatch):
     assert has_run.exists()
 
 
-pytestmark = [pytest.mark.real, pytest.mark.slow]
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "ada", "river", "founded", "the"]
 
 

@@ -10,15 +10,8 @@ import pytest
 from pydantic import BaseModel
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.cache import (
-    APPLICATION,
-    Cache,
-    StoredReply,
-    StoredTagging,
-    StoredVector,
-    export_rows,
-    import_rows,
-)
+from graphrag_bench.llm import cache as caches
+from graphrag_bench.llm.cache import Cache, StoredReply, StoredTagging, StoredVector
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.replay import Replay
 from graphrag_bench.llm.scripted import Scripted
@@ -133,7 +126,7 @@ def test_a_readable_reply_stays_and_an_unreadable_one_is_replaced(path):
 
 
 def test_files_of_other_programs_and_versions_are_refused_unchanged(path):
-    old = f"PRAGMA application_id={APPLICATION}; PRAGMA user_version=3"
+    old = f"PRAGMA application_id={caches.APPLICATION}; PRAGMA user_version=3"
     for script in ("CREATE TABLE songs (title TEXT)", f"CREATE TABLE cache (key TEXT); {old}"):
         _script(path, script)
         before = path.read_bytes()
@@ -194,17 +187,15 @@ def everything(model, chat):
 
 
 @pytest.fixture
-def recorded(tmp_path, chat):
-    path, model = tmp_path / "replies.sqlite", Scripted(PLAN)
-    with closing(Cache(path)) as store:
-        outcome = everything(model.attached(store=store), chat)
-    return path, model.identity, outcome
+def recorded(store, chat):
+    model = Scripted(PLAN)
+    return store.path, model.identity, everything(model.attached(store=store), chat)
 
 
 def test_a_replay_repeats_outcomes_and_an_unknown_prompt_stops_it(recorded, tmp_path, chat):
     store, identity, outcome = recorded
     for path in (store, tmp_path / "shared.jsonl", tmp_path / "shared.jsonl.gz"):
-        assert path == store or export_rows(store, path) == 5
+        assert path == store or caches.export_rows(store, path) == 5
         replay = Replay(str(path))
         assert replay.identity == identity
         assert everything(replay, chat) == outcome
@@ -212,10 +203,9 @@ def test_a_replay_repeats_outcomes_and_an_unknown_prompt_stops_it(recorded, tmp_
             replay.complete([chat("another")], max_tokens=5)
 
 
-def test_a_file_with_two_models_needs_an_identity(recorded, chat):
-    path, other = recorded[0], Scripted({"": "x"})
-    with closing(Cache(path)) as store:
-        other.attached(store=store).complete([chat("a")], max_tokens=5)
+def test_a_file_with_two_models_needs_an_identity(recorded, store, chat):
+    path, other = store.path, Scripted({"": "x"})
+    complete(other, store, chat("a"))
     (reply,) = Replay(str(path), other.identity).complete([chat("a")], max_tokens=5)
     assert reply.text == "x"
     for identity, name in ((None, "llm.identity"), ("nobody", "nobody")):
@@ -225,9 +215,9 @@ def test_a_file_with_two_models_needs_an_identity(recorded, chat):
 
 def test_an_error_in_an_export_names_the_line(recorded, tmp_path):
     path = tmp_path / "shared.jsonl"
-    export_rows(recorded[0], path)
+    caches.export_rows(recorded[0], path)
     rows = path.read_text()
     for line in ("{", "[1]", '{"key": 1}'):
         path.write_text(f"{rows}{line}\n")
         with pytest.raises(UserError, match="line 7: "):
-            import_rows(path, tmp_path / "new.sqlite")
+            caches.import_rows(path, tmp_path / "new.sqlite")
