@@ -135,10 +135,9 @@ def inflow(
 def push(
     starts: Int32Array, nodes: Int32Array, chances: FloatArray, seeds: IntArray,
     damping: float, border: float, state: FloatArray,
-) -> tuple[Int32Array, int]:  # fmt: skip
-    """Return the nodes that forward push reaches, and the number of its steps.
+) -> Int32Array:  # fmt: skip
+    """Return the nodes that forward push reaches. It stops when no residual is above `border`.
 
-    Forward push stops when no residual is above `border`. A step passes mass along one edge.
     `starts`, `nodes` and `chances` are as in `walk_step`. `state` (float64, n x 2) has the residual
     and the mass of each node, both divided by the strength of the node. At first only the distinct
     nodes `seeds` have residuals. Because residuals are divided by strength, a residual that passes
@@ -147,7 +146,7 @@ def push(
     size, flat = len(state) + 1, state.reshape(-1)
     waiting = np.empty(size, np.int32)  # ring buffer of nodes with residuals above the border
     touched = np.empty(size, np.int32)
-    first = n_waiting = n_touched = n_steps = 0
+    first = n_waiting = n_touched = 0
     for node in seeds:
         touched[n_touched] = node
         n_touched += 1
@@ -173,7 +172,6 @@ def push(
         state[node, 1] += (1.0 - damping) * passed
         passed *= damping
         begin, end = starts[node], starts[node + 1]
-        n_steps += end - begin
         for place in range(begin, end):
             if place + AHEAD < end:
                 prefetch(flat, 2 * nodes[place + AHEAD])
@@ -188,4 +186,4 @@ def push(
                 last = first + n_waiting
                 waiting[last if last < size else last - size] = near
                 n_waiting += 1
-    return touched[:n_touched], n_steps
+    return touched[:n_touched]

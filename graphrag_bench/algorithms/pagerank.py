@@ -241,7 +241,7 @@ def pushed_pagerank(
     state[seeds, 0] = weights[~alone] / strength[seeds]
     mean = float(strength.mean()) or 1.0
     starts, ways = (part.astype(np.int32, copy=False) for part in (matrix.indptr, matrix.indices))
-    touched, _ = push(starts, ways, matrix.data, seeds, damping, error / mean, state)
+    touched = push(starts, ways, matrix.data, seeds, damping, error / mean, state)
     share = 1 / (len(walk) * mean)
     nodes, values, onward = node_masses(touched, strength, state, damping, share)
     ranked, k = np.where(nodes >= first, values, -1.0), REFINE_FACTOR * top_k + 100

@@ -7,7 +7,6 @@ import pytest
 
 from graphrag_bench.algorithms import pagerank
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.kernels import push
 from graphrag_bench.algorithms.pagerank import (
     Reset,
     Walk,
@@ -81,17 +80,6 @@ def test_one_push_worked_out_by_hand():
     b = 2 * (0.125 + 0.25 * 0.125 + 0.25 * 0.0625)
     c = 0.5 * 0.125 + 0.25 * 0.0625
     np.testing.assert_allclose(dense(result, 3), [a, b, c])
-
-
-def test_the_work_of_a_push_does_not_grow_with_the_graph():
-    n_steps = []
-    for n_nodes in (1_000, 100_000):
-        ring, state = np.arange(n_nodes), np.zeros((n_nodes, 2))
-        matrix = Graph.from_arrays(ring, (ring + 1) % n_nodes).transition
-        state[5, 0] = 0.5
-        way = matrix.indptr, matrix.indices, matrix.data
-        n_steps.append(push(*way, np.array([5]), 0.5, 1e-7, state)[1])
-    assert n_steps[0] == n_steps[1] > 10
 
 
 def test_pushes_are_independent_and_a_reset_without_weight_is_exact(monkeypatch):
