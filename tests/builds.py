@@ -36,11 +36,8 @@ def texts(n: int) -> ChunkTable:
 
 def extraction(*chunks: tuple[list[str], list[tuple[str, str, str]]]) -> Extraction:
     """Return an extraction from (entities, triples) of each chunk."""
-    rows = [
-        ChunkExtraction(tuple(entities), tuple(Triple(*triple) for triple in triples))
-        for entities, triples in chunks
-    ]
-    return Extraction(tuple(rows), {})
+    rows = ((tuple(names), tuple(Triple(*one) for one in triples)) for names, triples in chunks)
+    return Extraction(tuple(ChunkExtraction(*row) for row in rows), {})
 
 
 def related(
@@ -52,14 +49,9 @@ def related(
 
 def described(*chunks: Sequence[EntityRecord | RelationshipRecord]) -> TextExtraction:
     """Return an extraction from the records of each chunk."""
-    rows = [
-        ChunkRecords(
-            tuple(one for one in chunk if isinstance(one, EntityRecord)),
-            tuple(one for one in chunk if isinstance(one, RelationshipRecord)),
-        )
-        for chunk in chunks
-    ]
-    return TextExtraction.of(rows, {})
+    kinds = EntityRecord, RelationshipRecord
+    parts = ((tuple(r for r in chunk if isinstance(r, kind)) for kind in kinds) for chunk in chunks)
+    return TextExtraction.of([ChunkRecords(*part) for part in parts], {})
 
 
 class FixedTagger:
@@ -85,11 +77,10 @@ class Known:
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
         for text in texts:
             parts = [part.strip() for part in text.split(".") if part.strip()]
-            yield [Sentence(f"{part}.", self._named(part), (), ()) for part in parts]
-
-    def _named(self, text: str) -> tuple[tuple[str, str], ...]:
-        names = sorted((name for name in self.labels if name in text), key=text.index)
-        return tuple((name, self.labels[name]) for name in names)
+            named = [re.findall("|".join(self.labels), part) for part in parts]
+            labelled = [tuple((name, self.labels[name]) for name in names) for names in named]
+            pairs = zip(parts, labelled, strict=True)
+            yield [Sentence(f"{part}.", entities, (), ()) for part, entities in pairs]
 
 
 class Words:

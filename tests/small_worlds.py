@@ -186,10 +186,11 @@ class World:
         names = tuple(graph.names[row] for row in range(min(k, graph.n_nodes)))
         mass = np.arange(1.0, graph.n_nodes + 1)
         ends = mass[graph.source] + mass[graph.target]
+        nodes = ranked(graph.n_nodes, k)
         pieces = tuple(Piece("chunk", f"d{row}", "A text.", 1.0, 3) for row in range(k))
         return {
             "question": Question("q", "What did Ada Marsh found on Mount Tarn?"),
-            "nodes": ranked(graph.n_nodes, k),
+            "nodes": nodes,
             "relationships": ranked(graph.n_relationships, k),
             "chunks": ranked(graph.n_chunks, k),
             "communities": ranked(len(self.resources["communities"]), k),
@@ -204,8 +205,8 @@ class World:
             "subgraph": walked(graph, min(k, graph.n_relationships)),
             "paths": RankedPaths(walked(graph, min(k, graph.n_relationships)).paths),
             "reasoning_steps": ReasoningSteps(names[:3], tuple((name,) for name in names[:3])),
-            "step_nodes": stepped(graph.n_nodes, k),
-            "exploration": explored(graph, min(k, graph.n_relationships)),
+            "step_nodes": StepNodes(nodes.ids, np.arange(len(nodes)) % 2 + 1, nodes.scores, 2),
+            "exploration": explored(graph) if k and graph.n_relationships else Exploration(),
             "dependencies": Dependencies(
                 ("1-1", "1-2")[:k], ("Who?", "Where?")[:k], ("Ada Marsh.", "On Mount Tarn.")[:k]
             ),
@@ -254,16 +255,8 @@ def walked(graph: Graph, k: int) -> Subgraph:
     return Subgraph(unique([node for pair in ends for node in pair]), tuple(range(k)), paths)
 
 
-def stepped(n_rows: int, k: int) -> StepNodes:
-    """The ranked nodes, alternating between two steps."""
-    nodes = ranked(n_rows, k)
-    return StepNodes(nodes.ids, np.arange(len(nodes)) % 2 + 1, nodes.scores, 2)
-
-
-def explored(graph: Graph, k: int) -> Exploration:
-    """The first relationship as a hop, and all relations as choices; empty for 0."""
-    if not k:
-        return Exploration()
+def explored(graph: Graph) -> Exploration:
+    """The first relationship as a hop, and all relations as choices."""
     every = unique(list(zip(graph.source.tolist(), graph.relations, strict=True)))
     chosen = tuple(ChosenRelation(topic, relation, True, 0.5) for topic, relation in every)
     return Exploration(chosen, ((Hop(0, True, 0.5),),))

@@ -92,32 +92,14 @@ def test_long_texts_are_tagged_in_pieces_and_soft_hyphens_split_no_name(monkeypa
     assert Spacy().entities(text) == ["Marie Curie", "Warsaw", "Pierre Curie", "Paris"] * 3
 
 
-def test_a_missing_tagger_is_an_error_that_names_its_package(monkeypatch):
+def test_a_missing_tagger_or_gpu_is_an_error_that_names_its_package_or_setting(monkeypatch):
+    with pytest.raises(UserError, match=r"nlp\.device"):
+        Spacy(device="cuda").entities("Ada")
     with pytest.raises(UserError, match="spacy download en_core_web_none"):
         _ = Spacy("en_core_web_none").identity
     monkeypatch.setattr(nlp_module, "PACKAGED", "en_core_web_none")
     with pytest.raises(UserError, match=r"graphrag-bench\[nlp\]"):
         _ = Spacy("en_core_web_none").identity
-
-
-def test_a_tagger_on_a_gpu_reads_large_batches(monkeypatch):
-    import spacy
-
-    with pytest.raises(UserError, match=r"nlp\.device"):
-        Spacy(device="cuda").entities("Ada")
-    tagger, texts = Spacy(device="cpu"), ["Marie Curie was born in Warsaw.", "", "Ada is here."]
-    asked, pipe = [], tagger._loaded.pipe
-
-    def recorded(*pieces, batch_size, **settings):
-        asked.append(batch_size)
-        return pipe(*pieces, batch_size=batch_size, **settings)
-
-    monkeypatch.setattr(spacy, "require_gpu", lambda: asked.append("gpu"))
-    loaded = tagger._loaded
-    monkeypatch.setattr(loaded, "pipe", recorded)
-    monkeypatch.setattr(nlp_module, "_pipeline", lambda model, on_gpu: loaded)
-    assert list(Spacy(device="cuda").sentences(texts)) == list(tagger.sentences(texts))
-    assert asked[0] == "gpu" and set(asked[1:3]) == {256} and set(asked[3:]) == {64}
 
 
 def test_a_transformer_is_on_a_gpu_by_default_and_needs_no_worker_processes(monkeypatch, home):
