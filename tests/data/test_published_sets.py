@@ -1,18 +1,15 @@
 """Each reader on a small set in the original format."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from published_sets import book_row, hotpot_row, news, squality_line, written
 
-from graphrag_bench.data.dataset import Dataset, Document, Gold
+from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import Question
 
-Read = Callable[[str, dict[str, object]], Dataset]
 POSED = {"question": "Who waters it?", "options": ["Nobody", "The moon"], "difficult": 1}
 ARTICLE = {"article_id": "1", "set_unique_id": "1_w1", "title": "Garden", "article": "A moon."}
 ASKED = "Who waters it?\nA. Nobody\nB. The moon"
@@ -156,13 +153,12 @@ CASES = {
 
 
 @pytest.fixture
-def read(tmp_path: Path) -> Read:
+def read(tmp_path):
     return lambda name, files: read_dataset(name, written(tmp_path, files))
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_published_set_is_read(read, name):
-    case = CASES[name]
+@pytest.mark.parametrize(("name", "case"), CASES.items())
+def test_a_published_set_is_read(read, name, case):
     data = read(name, case.files)
     assert data.documents == tuple(case.documents)
     assert data.questions == tuple(Question(*row) for row in case.questions)
