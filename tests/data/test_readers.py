@@ -6,7 +6,7 @@ import pandas
 import pytest
 from toy_runs import write_set
 
-from graphrag_bench.data.dataset import Document, Gold
+from graphrag_bench.data.dataset import Document, Gold, is_dev, within_split
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
@@ -128,6 +128,18 @@ def test_prefixes_of_interleaved_questions_keep_the_mix_of_types(tmp_path):
     rows = [{"id": f"q{i}", "text": "?", "type": kind} for i, kind in enumerate(kinds)]
     data = read_dataset("jsonl", write_set(tmp_path, [{"id": "a", "text": "a"}], rows))
     assert [question.id for question in data.interleaved()] == ["q0", "q4", "q1", "q2", "q5", "q3"]
+
+
+def test_dev_and_test_partition_the_questions_by_hash_and_dev_splits_are_nested():
+    questions = [Question(f"question {number}", "Who?") for number in range(2000)]
+    # sha256("q1") begins with c75de8c1b7c3ae52, which is 0.7788 of all that 8 bytes can hold
+    assert not is_dev("q1", 0.778) and is_dev("q1", 0.779)
+    dev, test = (within_split(questions, part) for part in ("dev", "test"))
+    assert sorted(one.id for one in dev + test) == sorted(one.id for one in questions)
+    assert within_split(questions, "all") == questions
+    assert {*within_split(questions, "dev", 0.2)} < {*within_split(questions, "dev", 0.6)}
+    for share in (0.1, 0.5, 0.9):
+        assert len(within_split(questions, "dev", share)) / 2000 == pytest.approx(share, abs=0.03)
 
 
 def test_a_scope_has_its_documents_and_questions(tmp_path):
