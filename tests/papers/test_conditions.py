@@ -70,7 +70,7 @@ def test_every_row_meets_its_conditions(table):
     wrong, without = [], []
     for row, words in table_runs(table).rows.items():
         conditions = conditions_of(row)
-        own = tuple(word for word in words if named(word) not in MODELS)
+        own = tuple(w for w in words if named(w) not in MODELS and not named(w).endswith("seed"))
         ours = values(FIRST.setdefault(own, row))
         wrong += [(row, one.name, ours.get(one.setting)) for one in conditions if one.differs(ours)]
         stated = {one.setting for one in conditions}
