@@ -103,13 +103,6 @@ def checked_plan(
     dependency on the last sub-question (in the given order) is removed. A final question without
     dependencies gets a dependency on every sub-question that no sub-question depends on.
     Source: methods/pankrag/README.md, rules 4, 6 and 8 of the plan normalisation.
-
-    >>> plan = checked_plan(
-    ...     [SubQuestion("1", "Who?"), SubQuestion("2", "When?", dependencies=("1", "3"))],
-    ...     SubQuestion("final", "When was it founded?"),
-    ... )
-    >>> plan.final.dependencies, plan.fixes
-    (('2',), ('2 depends on 3, which is not there',))
     """
     notes = list(fixes)
     position = {one.id: row for row, one in enumerate(sub_questions)}

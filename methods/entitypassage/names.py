@@ -182,10 +182,6 @@ def acronyms(text: str) -> Iterator[tuple[str, str]]:
     has n letters and digits, the long form is searched for in the min(n + 5, 2 n) words before it.
     The long form is the shortest text that contains these letters in order and in which the first
     letter begins a word. If the long form is in brackets, it must fill the brackets.
-
-    >>> list(acronyms("The World Health Organization (WHO) met."))
-    [('WHO', 'World Health Organization')]
-
     Source: Schwartz and Hearst, Pacific Symposium on Biocomputing 2003.
     Deviation: Two capitals are required. In the paper, one letter is enough.
     """

@@ -262,10 +262,7 @@ def released_weights(
 
 
 def parameters_of(checkpoint: Checkpoint) -> dict[str, NDArray[np.float32]]:
-    """Return the parameters in a checkpoint as float32 arrays, keyed by name.
-
-    Raises UserError if the file contains anything other than named tensors.
-    """
+    """Return the float32 parameters in a file, which may hold nothing but named tensors."""
     import pickle
 
     import torch

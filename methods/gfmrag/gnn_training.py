@@ -50,10 +50,7 @@ N_BEST = 20
 
 
 def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
-    """Draw the parameters of layers with n inputs uniformly from -1 / sqrt(n) to 1 / sqrt(n).
-
-    The parameters of layer norms stay.
-    """
+    """Draw all parameters at random as torch does, except those of layer norms."""
     import torch
 
     most = 1.0

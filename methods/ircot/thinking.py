@@ -79,13 +79,7 @@ def think(
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text, or "" if the text has no word.
-
-    Lines without a word are skipped. A sentence does not continue on the next line.
-
-    >>> first_sentence("Dr. Marsh founded Norvik. She left.")
-    'Dr. Marsh founded Norvik.'
-    """
+    """Return the first sentence of the first line with a word, or "" if there is none."""
     lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     if not lines:
         return ""

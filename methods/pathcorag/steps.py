@@ -37,10 +37,7 @@ REPLY_TOKENS = 800
 
 
 class StepsReply(BaseModel):
-    """Reply to the prompt for reasoning steps, with a list of extended queries for each step.
-
-    Field names may contain spaces and capitals. The text of a step may be the key of its queries.
-    """
+    """Reply with steps and their queries. A step may be the key of its queries."""
 
     reasoning_steps: list[str]
     extended_queries: list[list[str]]

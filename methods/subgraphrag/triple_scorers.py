@@ -55,9 +55,6 @@ def triple_text(head: str, relation: str, tail: str) -> str:
     """Join head, relation and tail with spaces. Dots and underscores in the relation become spaces.
 
     Freebase machine ids (m.0k2, g.11b) and empty parts are left out.
-
-    >>> triple_text("rolf the ram", "sports.mascot.team", "m.0k2")
-    'rolf the ram sports mascot team'
     """
     spaced = re.sub(r"[._]+", " ", relation).strip()
     return " ".join(part for part in (head, spaced, tail) if part and not _MACHINE_ID.match(part))
@@ -292,11 +289,7 @@ def train(
 
 
 def initial_weights(d: int, chance: np.random.Generator, device: str = "cpu") -> "Weights":
-    """Return random weights for vectors of length d.
-
-    They are uniform between -1 / sqrt(n) and 1 / sqrt(n) in a layer with n inputs. The vector
-    `unreadable` is normal with standard deviation 1 / sqrt(d).
-    """
+    """Return random weights for vectors of length d, as torch initialises linear layers."""
     import torch
 
     n = 4 * d + 2 * N_DISTANCES
@@ -308,17 +301,14 @@ def initial_weights(d: int, chance: np.random.Generator, device: str = "cpu") ->
 
 
 def logits(weights: "Weights", data: Examples, row: int) -> "Tensor":
-    """Return the logit of each triple of a question, (n,), on the device of the weights.
-
-    For speed, the vector of each node and relation is multiplied only once by its block of the
-    hidden weights. The products of head, relation, tail and question are then added.
-    """
+    """Return the logit of each triple of a question, (n,), on the device of the weights."""
     import torch
     from torch.nn.functional import embedding as rows_of
 
     def tensor(array: NDArray[Any]) -> "Tensor":
         return torch.from_numpy(array).to(weights["hidden"].device)
 
+    # each node and relation is multiplied only once by its block of the hidden weights
     graph, d = data.questions[row], data.names.shape[1]
     sizes = [d, d, d, d, N_DISTANCES, N_DISTANCES]
     question, head, relation, tail, head_near, tail_near = torch.split(weights["hidden"], sizes)

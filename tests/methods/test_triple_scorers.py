@@ -24,7 +24,7 @@ from methods.subgraphrag.triples import MlpWeights, distances, means_of
 
 
 def test_relations_are_words_and_machine_ids_are_left_out():
-    assert scorers.triple_text("m.0k2_1", "team_won", "g.11b") == "team won"
+    assert scorers.triple_text("m.0k2_1", "sports.team_won", "g.11b") == "sports team won"
     assert scorers.triple_text("m. night", "", "golf") == "m. night golf"
 
 
