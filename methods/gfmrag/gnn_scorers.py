@@ -102,12 +102,8 @@ class GnnWeights:
         return cls(shape, named, bool(named.pop("short_cut")))
 
 
-class KindedEdges(NamedTuple):
-    """Directed edges. Source node, target node and relation id are arrays int64 (n_edges,)."""
-
-    source: IntArray
-    kind: IntArray
-    target: IntArray
+KindedEdges = tuple[IntArray, IntArray, IntArray]
+"""The source node, the relation id and the target node of directed edges, int64 (n_edges,)."""
 
 
 def edges_of(graph: Graph) -> tuple[KindedEdges, tuple[str, ...]]:
@@ -125,7 +121,7 @@ def edges_of(graph: Graph) -> tuple[KindedEdges, tuple[str, ...]]:
     source = np.concatenate([graph.source, graph.target[synonym]]).astype(np.int64)
     target = np.concatenate([graph.target, graph.source[synonym]]).astype(np.int64)
     ends, back = np.concatenate([source, target]), np.concatenate([target, source])
-    edges = KindedEdges(ends, np.concatenate([kind, kind + len(kinds)]), back)
+    edges = ends, np.concatenate([kind, kind + len(kinds)]), back
     return edges, (*kinds, *(f"{INVERSE}{name}" for name in kinds))
 
 
@@ -149,7 +145,7 @@ def logits(
 
     blocks = [
         tuple(torch.from_numpy(np.array(part[at : at + _BLOCK])).to(start.device) for part in edges)
-        for at in range(0, len(edges.source), _BLOCK)
+        for at in range(0, len(edges[0]), _BLOCK)
     ]
     question, first = network["question_mlp"](questions), network["rel_mlp"](relations)
     initial = start.unsqueeze(-1) * question.unsqueeze(1)
@@ -183,7 +179,7 @@ class EntityScorer(Columns):
         """Return the logit of each node, float64 (n_nodes,), given a question and start weights."""
         import torch
 
-        edges = KindedEdges(self.source, self.kind, self.target)
+        edges = self.source, self.kind, self.target
         inputs = (self.relations, question[None], start[None])
         tensors = [torch.from_numpy(np.array(one, np.float32)) for one in inputs]
         with torch.no_grad(), one_thread():
