@@ -250,10 +250,9 @@ def judged_llm(
 
     The first hop visits the first `width` distinct targets of the given relationships. If there are
     n targets, the first starts with n visits, the second with n - 1, and so on. At each hop, the
-    model judges the passages that it has not judged before. Every helpful passage of the hop gains
-    a visit, and every other passage of the hop loses a visit. The next hop visits the first 2 *
-    `width` neighbours of the passages of this hop, along edges in both directions. The search ends
-    after `n_hops` hops, or after a hop without a new passage.
+    model judges the passages that it has not judged before. Every passage of the hop gains a visit.
+    The next hop visits the first 2 * `width` neighbours of the passages of this hop, along edges in
+    both directions. The search ends after `n_hops` hops, or after a hop without a new passage.
     The score is the Jaccard index (0..1) of the names in the question and in the passage's
     pseudo-questions. If the passage is helpful, its visits are added. A reply that is neither yes
     nor no counts as no, and also as a fallback.
@@ -277,13 +276,12 @@ def _count_visits(
     questions: PseudoQuestions, n_hops: int, width: int, judge: Callable[[list[int]], list[bool]],
 ) -> Ranked[Node]:  # fmt: skip
     here = unique(graph.target[relationships.ids].tolist())[:width]
-    visits = {node: len(here) - place for place, node in enumerate(here)}
+    visits = Counter({node: len(here) - place for place, node in enumerate(here)})
     helps: dict[int, bool] = {}
     for _ in range(n_hops):
         new = [node for node in here if node not in helps]
         helps |= zip(new, judge(new) if new else (), strict=True)
-        for node in here:
-            visits[node] = visits.get(node, 0) + (1 if helps[node] else -1)
+        visits.update(here)
         if not new:
             break
         near = [row_ids(graph.adjacency, node).tolist() for node in here]
