@@ -56,17 +56,15 @@ def _loads_models(file: Path) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def _folders(
-    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[None]:
+def _folders(monkeypatch, tmp_path_factory) -> Iterator[None]:
     """Remove the folders of choices and the packages that a test has added."""
     monkeypatch.setattr(sources, "_own", list(sources._own) if tested.PLUGIN else [])
     monkeypatch.setattr(sys, "path", list(sys.path))
     before = set(sys.modules)
     yield
-    temporary = str(tmp_path_factory.getbasetemp())
     for name in set(sys.modules) - before:
-        if (getattr(sys.modules[name], "__file__", None) or "").startswith(temporary):
+        file = getattr(sys.modules[name], "__file__", None) or ""
+        if file.startswith(str(tmp_path_factory.getbasetemp())):
             del sys.modules[name]
 
 

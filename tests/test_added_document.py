@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import counting_reader
-import pytest
 import toy_runs
 
 import graphrag_bench as gb
@@ -46,21 +45,16 @@ def run(data: Dataset, home: Path, method: str, **settings: object) -> Counter[s
     noted.clear()
     named = {"embedder": "Embedder", "nlp": "Tagger", "llm": "reader"}
     models = {role: {"_target_": f"test_added_document.{name}"} for role, name in named.items()}
-    result = gb.method(method, **models, **settings)
-    result.run(data, answer="off", paths={"home": str(home)})
+    gb.method(method, **models, **settings).run(data, answer="off", paths={"home": str(home)})
     return Counter(noted)
 
 
-@pytest.mark.parametrize(
-    ("method", "settings", "n_prompts"),
-    [("hipporag", {}, 0), ("llightrag", {"build": {"text_extraction": "llm"}}, 2)],
-)
-def test_added_document_costs_only_its_own_calls(
-    method: str, settings: dict[str, object], n_prompts: int, tmp_path: Path
-) -> None:
+def test_added_document_costs_only_its_own_calls(tmp_path: Path) -> None:
     """One passage and three names are new, and two calls: extraction and gleaning."""
     first = gb.dataset("toy")
-    whole = run(first, tmp_path, method, **settings)
-    more = run(replace(first, documents=(*first.documents, NEW)), tmp_path, method, **settings)
-    assert more["prompts"] == n_prompts and more["read"] <= 1 and 0 < more["embedded"] <= 4 + 1
-    assert all(whole[what] > 4 * n for what, n in more.items() if n)
+    second = replace(first, documents=(*first.documents, NEW))
+    by_llm = {"build": {"text_extraction": "llm"}}
+    for method, settings, n_prompts in (("hipporag", {}, 0), ("llightrag", by_llm, 2)):
+        whole, more = (run(data, tmp_path / method, method, **settings) for data in (first, second))
+        assert more["prompts"] == n_prompts and more["read"] <= 1 and 0 < more["embedded"] <= 4 + 1
+        assert all(whole[what] > 4 * n for what, n in more.items() if n)

@@ -117,23 +117,18 @@ def test_failed_calls_and_prose_give_no_value(metric: str) -> None:
     assert not judged(metric, empty, empty).value
 
 
-@pytest.mark.parametrize(
-    ("metric", "replies", "missing"),
-    [
-        ("judged_correctness", (offers("Miss Marsh"), "Well.", "Well, well."), "unreadable"),
-        ("context_precision", (reply(useful=[3]),), "unreadable"),
-        ("faithfulness", (claimed(),), "nothing"),
-        ("answer_correctness", (claimed("a"), claimed("a"), reply(supported=[2], missing=[])),
-         "unreadable"),
-        *(("faithfulness", (claimed("One.", "Two.", "Three."), verdicts(*numbers)), "unreadable")
-          for numbers in ([1, 2], [1, 2, 2], [1, 2, 3, 4], [])),
-    ],
-)  # fmt: skip
-def test_unreadable_replies_give_no_value(
-    metric: str, replies: tuple[str, ...], missing: str
-) -> None:
-    result = judged(metric, *replies)
-    assert (result.value, result.missing) == (None, missing)
+def test_unreadable_replies_give_no_value() -> None:
+    texts = claimed("One.", "Two.", "Three.")
+    wrong = ([1, 2], [1, 2, 2], [1, 2, 3, 4], [])
+    for metric, *replies in (
+        ("judged_correctness", offers("Miss Marsh"), "Well.", "Well, well."),
+        ("context_precision", reply(useful=[3])),
+        ("answer_correctness", claimed("a"), claimed("a"), reply(supported=[2], missing=[])),
+        *(("faithfulness", texts, verdicts(*numbers)) for numbers in wrong),
+    ):
+        result = judged(metric, *replies)
+        assert (result.value, result.missing) == (None, "unreadable"), metric
+    assert judged("faithfulness", claimed()).missing == "nothing"
 
 
 REFUSALS = ["", " \n", "Unknown.", "I'm sorry, but I cannot answer that.",
@@ -152,28 +147,23 @@ def test_refusals_and_empty_contexts_need_no_call() -> None:
         assert judged(name, case=replace(ADA, passages=passages)) == Judgement(0.0)
 
 
-FOUND = [{"text": "a", "found": True}, {"text": "b", "found": False}]
-
-
-@pytest.mark.parametrize(
-    ("metric", "replies", "value"),
-    [
-        ("context_precision", [reply(useful=[2])], 0.5),
-        ("context_precision", [reply(useful=[])], 0.0),
-        ("context_precision", [reply(useful=[3, 1, 3])], (1 + 2 / 3) / 2),
-        ("context_recall", [reply(statements=FOUND)], 0.5),
-        *(("context_relevance", [reply(score=score)], score / 2) for score in (0, 1, 2)),
-        ("faithfulness", [claimed("Ada.", "She lives.", "She flew."), verdicts(3, 1, 2)], 2 / 3),
-        ("answer_relevance", [reply(questions=[WHO] * 3, evasive=False)], 1.0),
-        ("answer_relevance", [reply(questions=[WHO] * 3, evasive=True)], 0.0),
-        ("coverage", [claimed("a", "b", "c", "d"), reply(held=[1, 3, 3])], 0.5),
-        ("evidence_statements", [reply(held=[2])], 0.5),
-    ],
-)  # fmt: skip
-def test_judged_metrics_by_hand(metric: str, replies: list[str], value: float) -> None:
+def test_judged_metrics_by_hand() -> None:
     """Recall is a share of gold statements, precision a mean over the ranks of useful passages."""
+    found = [{"text": "a", "found": True}, {"text": "b", "found": False}]
     case = replace(ADA, passages=("One.", "Two.", "Three."), statements=("Ada saw it.", "Bright."))
-    assert judged(metric, *replies, case=case).value == approx(value, abs=1e-5)
+    for metric, value, *replies in (
+        ("context_precision", 0.5, reply(useful=[2])),
+        ("context_precision", 0.0, reply(useful=[])),
+        ("context_precision", (1 + 2 / 3) / 2, reply(useful=[3, 1, 3])),
+        ("context_recall", 0.5, reply(statements=found)),
+        *(("context_relevance", score / 2, reply(score=score)) for score in (0, 1, 2)),
+        ("faithfulness", 2 / 3, claimed("Ada.", "She lives.", "She flew."), verdicts(3, 1, 2)),
+        ("answer_relevance", 1.0, reply(questions=[WHO] * 3, evasive=False)),
+        ("answer_relevance", 0.0, reply(questions=[WHO] * 3, evasive=True)),
+        ("coverage", 0.5, claimed("a", "b", "c", "d"), reply(held=[1, 3, 3])),
+        ("evidence_statements", 0.5, reply(held=[2])),
+    ):
+        assert judged(metric, *replies, case=case).value == approx(value, abs=1e-5), metric
 
 
 def test_similarity_below_zero_counts_as_zero() -> None:

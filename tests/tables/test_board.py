@@ -68,21 +68,12 @@ def test_a_file_has_no_paths_and_addresses(run: StoredRun) -> None:
     assert "mira" not in json.dumps(values)
 
 
-PRIVATE = (
-    "/home/ada",
-    "x=~/ada",
-    "'/srv/x'",
-    "C:\\ada",
-    "http://ada",
-    "sk-0123456789abcdef0",
-    "a\nb",
-)
-
-
 def test_private_texts_and_other_fields_are_refused(file: Path, tmp_path: Path) -> None:
-    titles = ((text, {"title": text}) for text in PRIVATE)
-    mean = {"mrr": {"mean": 2}}
-    for named, changes in (*titles, ("host", {"host": "ada"}), ("metrics", {"metrics": mean})):
+    texts = ("/home/ada", "x=~/ada", "'/srv/x'", "C:\\ada", "http://ada", "sk-0123456789abcdef0",
+             "a\nb")  # fmt: skip
+    changed: list[tuple[str, dict[str, object]]] = [(text, {"title": text}) for text in texts]
+    changed += [("host", {"host": "ada"}), ("metrics", {"metrics": {"mrr": {"mean": 2}}})]
+    for named, changes in changed:
         with pytest.raises(UserError, match=re.escape(named)):
             board.read_result(forged(file, tmp_path, **changes))
 
@@ -105,9 +96,7 @@ def test_a_figure_that_differs_from_its_questions_is_refused(file: Path, tmp_pat
         assert file.name in str(error.value) and "\n" not in str(error.value)
 
 
-def test_questions_changed_together_with_their_digest_are_refused(
-    file: Path, tmp_path: Path
-) -> None:
+def test_questions_changed_together_with_their_digest_are_refused(file, tmp_path):
     for old, new in ((r"$", "x,,1\n"), (r"\n[^\n]*\n$", "\n"), (r"1\.0", "one"),
                      (r"\n(\w)", r"\n/srv/\1"), (r"\n(\w)", r'\n"\n"\1'), (r"\A", "\n"),
                      (r"(?s).*", "")):  # fmt: skip
@@ -119,19 +108,16 @@ def test_questions_changed_together_with_their_digest_are_refused(
 
 
 def test_missing_and_unknown_files_are_refused(file: Path, tmp_path: Path) -> None:
-    path = forged(file, tmp_path)
-    (tmp_path / "other.csv").touch()
-    with pytest.raises(UserError, match=r"other\.csv"):
-        write_board.results(tmp_path)
-    (tmp_path / "other.csv").unlink()
-    path.with_suffix(".csv").unlink()
-    with pytest.raises(UserError, match=path.with_suffix(".csv").name):
-        write_board.results(tmp_path)
+    path, other = forged(file, tmp_path), tmp_path / "other.csv"
+    other.touch()
+    for wrong in (other, path.with_suffix(".csv")):
+        with pytest.raises(UserError, match=wrong.name):
+            write_board.results(tmp_path)
+        for one in (other, path.with_suffix(".csv")):
+            one.unlink(missing_ok=True)
 
 
-def test_an_interval_over_scopes_is_recomputed_from_their_numbers(
-    run: StoredRun, tmp_path: Path
-) -> None:
+def test_an_interval_over_scopes_is_recomputed_from_their_numbers(run, tmp_path):
     other = StoredRun(run.folder, run.dataset)
     scopes = dict(zip(run.rows, ["tarn", "isk", "tarn", "isk"], strict=True))
     values = [run.scores[name]["mrr"] for name in scopes]

@@ -8,7 +8,7 @@ import pytest
 from file_server import FileServer, serving
 from toy_runs import TOY, CommandResult, command, run_folder
 
-from graphrag_bench.run.folder import RunFolder
+from graphrag_bench.run.folder import RunFolder, write_rows
 from graphrag_bench.run.stored import StoredRun
 
 REPO = "mira/tarn"
@@ -48,27 +48,23 @@ def refused(*words: str) -> str:
     return ended.err
 
 
-def test_a_pulled_run_has_the_tables_and_scores_of_the_original(
-    hub: FileServer, home: Path, tmp_path: Path
-) -> None:
+def test_a_pulled_run_has_the_tables_and_scores_of_the_original(hub, home, tmp_path):
     hub.publish(REPO, {"README.md": b"# Mine\n\n## other\n\nkept\n"})
     sent = done("runs", "push", "bm25", REPO, "--home", str(home)).out
     files = pushed(hub)
     everything = b"".join(files.values())
     assert str(home).encode() not in everything and b"hf_of_the_test" not in everything
-    card = files["README.md"].decode()
     (key,) = (home / "runs/toy/bm25").iterdir()
-    mrr = json.loads((key / "metrics.json").read_text())["metrics"]["mrr"]
-    assert f"| mrr | {mrr['mean']:.3f} |" in card and "method=bm25" in card and "kept" in card
+    stored = RunFolder(key).metrics()["metrics"]
+    shown = (f"| mrr | {stored['mrr']['mean']:.3f} |", "method=bm25", "kept")
+    assert all(text in files["README.md"].decode() for text in shown)
     got = done("runs", "pull", REPO, "--home", str(tmp_path)).out
     assert sent.split("content: ")[1] == got.split("content: ")[1]
-    again = done("runs", "pull", REPO, "--home", str(tmp_path)).out
-    assert again.startswith("present")
+    assert done("runs", "pull", REPO, "--home", str(tmp_path)).out.startswith("present")
     scored = tmp_path / "runs/toy/bm25" / key.name
     assert done("table", str(key)).out == done("table", str(scored)).out
-    before = json.loads((scored / "metrics.json").read_text())["metrics"]
     done("runs", "score", str(scored))
-    assert json.loads((scored / "metrics.json").read_text())["metrics"] == before
+    assert RunFolder(scored).metrics()["metrics"] == stored
     (scored / "records.jsonl").write_text("{}\n")
     assert str(scored) in refused("runs", "pull", REPO, "--home", str(tmp_path))
     assert (scored / "records.jsonl").read_text() == "{}\n"
@@ -85,26 +81,22 @@ def test_unsafe_names_and_other_digests_are_refused(hub: FileServer, tmp_path: P
 
 def test_texts_are_left_out_without_the_flag(hub: FileServer, home: Path) -> None:
     (folder,) = (home / "runs/toy/bm25").iterdir()
-    contexts = folder / "contexts.jsonl"
+    contexts, run = folder / "contexts.jsonl", StoredRun(RunFolder(folder))
     stored = contexts.read_text()
     first, *rest = map(json.loads, stored.splitlines())
-    run = StoredRun(RunFolder(folder))
     last = run.rows[first["question"]]["context"]["pieces"][-1]["id"]
     (text,) = (one.passage for one in run.require_dataset().documents if one.id == last)
     first["texts"][-1], shown = text, text.splitlines()[-1].encode()
-    contexts.write_text("".join(json.dumps(row) + "\n" for row in (first, *rest)))
-    try:
-        assert ": 1 contexts" in done("runs", "push", "bm25", REPO, "--home", str(home)).out
-        assert shown not in b"".join(pushed(hub).values())
-        done("runs", "push", "bm25", REPO, "--home", str(home), "--with-texts")
-        assert shown in b"".join(pushed(hub).values())
-    finally:
-        contexts.write_text(stored)
+    write_rows(contexts, [first, *rest])
+    push = ("runs", "push", "bm25", REPO, "--home", str(home))
+    assert ": 1 contexts" in done(*push).out
+    assert shown not in b"".join(pushed(hub).values())
+    done(*push, "--with-texts")
+    assert shown in b"".join(pushed(hub).values())
+    contexts.write_text(stored)
 
 
-def test_an_artifact_goes_and_comes_with_its_inputs(
-    hub: FileServer, home: Path, tmp_path: Path
-) -> None:
+def test_an_artifact_goes_and_comes_with_its_inputs(hub, home, tmp_path):
     (key,) = (one.name for one in (home / "artifacts").glob("*/chunk_table/*"))
     refused("artifacts", "push", key, REPO, "--home", str(home))
     sent = done("artifacts", "push", key, REPO, "--with-texts", "--home", str(home)).out
@@ -113,9 +105,7 @@ def test_an_artifact_goes_and_comes_with_its_inputs(
     assert len(list(tmp_path.glob(f"artifacts/*/chunk_table/{key}"))) == 1
 
 
-def test_failures_of_the_hub_are_one_line(
-    hub: FileServer, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failures_of_the_hub_are_one_line(hub, home, tmp_path, monkeypatch):
     pull = ("runs", "pull", REPO, "--home", str(tmp_path))
     assert REPO in refused(*pull)
     hub.publish(REPO, {})
