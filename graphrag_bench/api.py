@@ -27,7 +27,7 @@ from graphrag_bench.run.folder import RunFolder, paths_of, write_rows
 from graphrag_bench.run.method import RESERVED, references
 from graphrag_bench.run.models import ProcessCache
 from graphrag_bench.run.stored import differing_settings
-from graphrag_bench.text import short
+from graphrag_bench.text import counted, short
 from graphrag_bench.view.page import full_question, question_tables
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ class EditablePipeline:
 
     def __repr__(self) -> str:
         name, n_steps = short(self.method["name"]), sum(map(len, self.steps.values()))
-        return f"<Pipeline {name}: {n_steps} steps; print(pipeline) shows them>"
+        return f"<Pipeline {name}: {counted(n_steps, 'step')}; print(pipeline) shows them>"
 
     def __str__(self) -> str:
         lines = [self.method["name"]]
@@ -266,7 +266,8 @@ class Run:
 
     def __repr__(self) -> str:
         named = f"{short(self.experiment.method.name)} on {short(self.experiment.dataset.name)}"
-        counts = "{n} questions, {answered} answered, {failed} failed".format(**self.metrics)
+        counts = f"{counted(self.metrics['n'], 'question')}, "
+        counts += "{answered} answered, {failed} failed".format(**self.metrics)
         return f"<Run {named}: {counts}; {short(str(self.folder), 120)}>"
 
     @property

@@ -19,6 +19,7 @@ from graphrag_bench.judging.pairs import TIE, Duel, PairJudging, mean_of, points
 from graphrag_bench.report.rendering import MISSING, Table, format_interval, format_mean, safe_cell
 from graphrag_bench.report.rows import group_by
 from graphrag_bench.run.folder import RunFolder, read_json
+from graphrag_bench.text import counted
 
 HEADS = ("code", "question", "A", "B", "verdict")
 _CONVERTED = re.compile(r"(?![1-9]\d{,10}$)(?=.*\d).{,30}$|(true|false)$", re.I)
@@ -150,7 +151,7 @@ def agreement_table(judging: PairJudging, people: Mapping[str, str], n_blank: in
         rows.append((criterion, *numbers, format_mean(same.stored()), shown))
     heads = ("criterion", "n", "missing", "agreement [95 %]", "kappa [95 %]")
     notes = (
-        f"{len(people)} rows filled, {n_blank} blank; missing: no verdict of the judge",
+        f"{counted(len(people), 'row')} filled, {n_blank} blank; missing: no verdict of the judge",
         "the judge's verdict: the winner in both orders, else a tie; kappa: Cohen 1960, on A, B "
         "and tie; intervals are 95 % bootstrap over questions",
     )

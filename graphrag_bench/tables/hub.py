@@ -27,6 +27,7 @@ from graphrag_bench.run.folder import read_json, read_lines, write_rows, write_w
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.tables.board import public, read_result, write_result
 from graphrag_bench.terminal import refuse_secrets
+from graphrag_bench.text import counted
 
 DIGESTS, CARD = "sha256.json", "README.md"
 _PART = r"(?!\.)[\w.-]+"
@@ -144,9 +145,10 @@ def _copy(source: Path, target: Path, texts: bool) -> int:
 
 def _run_section(row: dict[str, Any], left: int) -> str:
     return "\n".join([
-        f"{row['title']} on {row['dataset']} (corpus `{row['corpus']}`, {row['n']} questions, "
-        f"{row['failed']} failed). Reader: {row['llm'] or 'none'}; embedder: "
-        f"{row['embedder'] or 'none'}; commit {row['environment']['commit']}.",
+        f"{row['title']} on {row['dataset']} (corpus `{row['corpus']}`, "
+        f"{counted(row['n'], 'question')}, {row['failed']} failed). "
+        f"Reader: {row['llm'] or 'none'}; embedder: {row['embedder'] or 'none'}; "
+        f"commit {row['environment']['commit']}.",
         f"{_licence(row['card'])} {left} contexts with texts were left out.",
         "", "| metric | mean | 95 % interval | n |", "|---|---|---|---|",
         *(f"| {name} | {one['mean']:.3f} | {one['low']:.3f} to {one['high']:.3f} | {one['n']} |"
