@@ -7,14 +7,14 @@ LINE_ENDINGS = (".jsonl", ".dev", ".train")
 
 
 def written(folder: Path, files: dict[str, object]) -> Path:
-    """Write files into a folder: texts, JSON lines or JSON, by content and name."""
+    """Write files into a folder: bytes, texts, JSON lines or JSON, by content and name."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if name.endswith(LINE_ENDINGS) and isinstance(content, list | tuple):
             content = "".join(json.dumps(row) + "\n" for row in content)
-        text = content if isinstance(content, str) else json.dumps(content)
-        path.write_text(text, encoding="utf-8")
+        text = content if isinstance(content, str | bytes) else json.dumps(content)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
     return folder
 
 

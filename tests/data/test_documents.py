@@ -85,9 +85,8 @@ def test_time_stamps_of_lihua_world_lead_to_chats(tmp_path):
         with pytest.raises(UserError, match=f"query_set.json, 7.*'{lost}'"):
             read_dataset("lihua_world", lihua(tmp_path, {"7": {**row, "evidence": lost}}))
     for broken in ("LiHuaWorld.zip", "query_set.json"):
-        (lihua(tmp_path, {}) / broken).write_text("[", encoding="utf-8")
         with pytest.raises(UserError, match=broken):
-            read_dataset("lihua_world", tmp_path)
+            read_dataset("lihua_world", written(lihua(tmp_path, {}), {broken: "["}))
 
 
 @pytest.mark.parametrize(

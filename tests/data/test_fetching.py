@@ -136,8 +136,7 @@ def test_only_the_wanted_members_of_an_archive_stay_on_disk(server, tmp_path):
 
 def test_members_stay_inside_the_folder_and_lacking_ones_are_errors(tmp_path):
     names = {"../../evil.jsonl": "1", "/abs/dev.jsonl": "2", "in/here.jsonl": "3"}
-    (tmp_path / "a.zip").write_bytes(zipped(names))
-    (tmp_path / "in").mkdir()
+    written(tmp_path, {"a.zip": zipped(names), "in/a.txt": ""})
     assert unpack(tmp_path / "a.zip", {"*.jsonl": ""}, tmp_path / "in") == ["here.jsonl"]
     assert [path.name for path in tmp_path.rglob("*.jsonl")] == ["here.jsonl"]
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
@@ -151,6 +150,5 @@ def test_members_stay_inside_the_folder_and_lacking_ones_are_errors(tmp_path):
         (zipped({"a/x.txt": "1"}), "a/x.txt"),
         (b"no archive", "a.zip"),
     ):
-        (tmp_path / "a.zip").write_bytes(content)
         with pytest.raises(UserError, match=named):
-            unpack(tmp_path / "a.zip", {"*.json": ""}, tmp_path)
+            unpack(written(tmp_path, {"a.zip": content}) / "a.zip", {"*.json": ""}, tmp_path)

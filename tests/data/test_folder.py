@@ -23,10 +23,7 @@ NOTES = "# Boats\nAll float.\n## Red\nUna's.\n## Blue\nBo's.\n### Old\nSunk.\n"
 
 _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _HEADING = '<w:pPr><w:pStyle w:val="H1"/></w:pPr>'
-_STYLES = (
-    f'<w:styles {_W}><w:style w:type="paragraph" w:styleId="H1"><w:name w:val="heading 1"/>'
-    "</w:style></w:styles>"
-)
+_STYLE = '<w:style w:type="paragraph" w:styleId="H1"><w:name w:val="heading 1"/></w:style>'
 
 
 def write_pdf(path: Path, pages: list[str]) -> None:
@@ -53,12 +50,7 @@ def write_docx(path: Path, heading: str, text: str) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         document = f"<w:document {_W}><w:body>{''.join(rows)}</w:body></w:document>"
         archive.writestr("word/document.xml", document)
-        archive.writestr("word/styles.xml", _STYLES)
-
-
-def write_bytes(folder: Path, contents: dict[str, bytes]) -> None:
-    for name, content in contents.items():
-        (folder / name).write_bytes(content)
+        archive.writestr("word/styles.xml", f"<w:styles {_W}>{_STYLE}</w:styles>")
 
 
 def read(folder: Path, home: Path | None = None) -> Dataset:
@@ -124,16 +116,12 @@ def test_unreadable_files_are_skipped_with_a_reason(tmp_path, capsys):
     folder = written(tmp_path / "texts", {"good.txt": "Yes.", "empty.md": " \n", "sums.xlsx": "1"})
     write_pdf(folder / "cut.pdf", ["Una rows."])
     contents = {
-        "russian.txt": "Москва".encode("cp1251"),
-        "utf16.txt": "Una rows.".encode("utf-16-le"),
-        "iso.txt": "東京は日本の首都です。".encode("iso2022_jp"),
-        "sjis.txt": "東京は日本の首都です。".encode("shift_jis"),
-        "crew.html": b"PK\x03\x04 Una rows.",
-        "broken.pdf": b"%PDF-1.4 nothing",
-        "cut.pdf": (folder / "cut.pdf").read_bytes()[:300],
-        "broken.docx": b"no archive",
-    }
-    write_bytes(folder, contents)
+        "russian.txt": "Москва".encode("cp1251"), "utf16.txt": "Una rows.".encode("utf-16-le"),
+        **{f"{one}.txt": "東京は日本の首都です。".encode(one) for one in ("iso2022_jp", "sjis")},
+        "crew.html": b"PK\x03\x04 Una rows.", "broken.pdf": b"%PDF-1.4 nothing",
+        "cut.pdf": (folder / "cut.pdf").read_bytes()[:300], "broken.docx": b"no archive",
+    }  # fmt: skip
+    written(folder, contents)
     write_pdf(folder / "scan.pdf", [""])
     assert [document.id for document in read(folder).documents] == ["good.txt"]
     lines = dict(line.strip().split(": ", 1) for line in capsys.readouterr().err.splitlines()[1:])
@@ -149,8 +137,7 @@ def test_western_texts_marked_ones_and_pages_that_name_their_encoding_are_read(t
         "c.html": '<meta charset="iso-8859-1"><p>5 €'.encode("cp1252"),
         "d.txt": western.encode("cp1252"),
     }
-    write_bytes(tmp_path, contents)
-    texts = [document.text for document in read(tmp_path).documents]
+    texts = [document.text for document in read(written(tmp_path, contents)).documents]
     assert texts == ["東京 Una", "Москва", "5 €", western]
     said = capsys.readouterr().err
     assert "d.txt" in said and "a.txt" not in said
