@@ -12,20 +12,12 @@ from gnn_checkpoints import SHAPE, TEXT, checkpoint, config, parameters
 from toy_runs import Capitals
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.model_files import Checkpoint
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import Ranked
-from methods.gfmrag.gnn_scorers import (
-    EntityScorer,
-    GnnWeights,
-    NetworkShape,
-    by_entities,
-    edges_of,
-    entity_scorer,
-    released_weights,
-)
+from methods.gfmrag import gnn_scorers
+from methods.gfmrag.gnn_scorers import EntityScorer, GnnWeights, NetworkShape, edges_of
 from methods.gfmrag.gnn_training import TrainingGraph, _batches, loss_of, trained_weights
 
 
@@ -43,7 +35,9 @@ def test_a_chunk_scores_by_the_inverse_frequency_of_its_entities():
         ({"scored": True, "inverse": False}, {0: 2.0, 1: 1.0, 2: -2.0}),
         ({"top_k": 1}, {2: 1.5}),
     ):
-        assert by_entities(nodes, graph=graph, **settings).items() == [*expected.items()]
+        assert gnn_scorers.by_entities(nodes, graph=graph, **settings).items() == [
+            *expected.items()
+        ]
 
 
 PLAIN = NetworkShape(text=2, hidden=2, layers=2, layer_norm=False)
@@ -70,19 +64,15 @@ def test_messages_follow_relations_and_layers_add_their_input():
     Sums 2: (1, 0) x (0, 1) + (0.5, 1), (1.5, 3) x (2, 0), (1, 0) x (1, 3) = (1, 0).
     Layer 2: 2 (1.5, 3) + (0.5, 1), 2 (1, 0) + (3, 0), (1, 0). The end adds both numbers, and 1 - 2.
     """
-    line = Graph.from_arrays([0, 1], [1, 2], n_nodes=4)
-    line = replace(line, relations=Texts.of(["leads to", "names"]))
+    line = Graph.from_arrays([0, 1], [1, 2], n_nodes=4, relations=["leads to", "names"])
     scorer = EntityScorer(plain(), RELATIONS, *edges_of(line)[0])
     result = scorer.logits(QUESTION, np.array([0.5, 0, 0, 0]))
     assert result.tolist() == [9.5, 4.0, 0.0, -1.0]
 
 
 def test_relationships_have_inverses_and_synonymy_edges_both_directions():
-    graph = Graph.from_arrays([0, 1], [1, 2], n_nodes=3)
-    graph = replace(
-        graph, relations=Texts.of(["knows", "synonym of"]), synonym=np.array([False, True])
-    )
-    edges, names = edges_of(graph)
+    graph = Graph.from_arrays([0, 1], [1, 2], relations=["knows", "synonym of"])
+    edges, names = edges_of(replace(graph, synonym=np.array([False, True])))
     assert names == ("knows", "equivalent", "inverse_knows", "inverse_equivalent")
     result = sorted(zip(*(part.tolist() for part in edges), strict=True))
     assert result == [(0, 0, 1), (1, 1, 2), (1, 2, 0), (1, 3, 2), (2, 1, 1), (2, 3, 1)]
@@ -97,9 +87,8 @@ def test_the_loss_of_zero_logits():
 
 
 def read(folder: Path, length: int = TEXT, **settings: str) -> GnnWeights:
-    return released_weights(
-        checkpoint=Checkpoint(str(folder)), embedder=Hashing(length), **settings
-    )
+    inputs = {"checkpoint": Checkpoint(str(folder)), "embedder": Hashing(length)}
+    return gnn_scorers.released_weights(**inputs, **settings)
 
 
 def test_a_released_checkpoint_is_read_by_parameter_name(tmp_path: Path) -> None:
@@ -113,11 +102,13 @@ def test_a_released_checkpoint_is_read_by_parameter_name(tmp_path: Path) -> None
         assert (result.shape, result.short_cut) == (SHAPE, True)
         for name, values in parameters().items():
             assert np.array_equal(result.parameters[name], values)
+    assert read(checkpoint(tmp_path, config("")), embedder_check="length").shape == SHAPE
     with pytest.raises(UserError, match=r"length 32.*length 16"):
-        read(folder, 16)
+        read(folder, 16, embedder_check="length")
     with pytest.raises(UserError, match="length 32"):
         graph = Graph.from_arrays([0], [1])
-        entity_scorer(gnn_weights=result, graph=graph, embedder=Hashing(16), progress=QUIET)
+        short = {"embedder": Hashing(16), "progress": QUIET}
+        gnn_scorers.entity_scorer(gnn_weights=result, graph=graph, **short)
 
 
 class Evil:
@@ -133,31 +124,22 @@ def test_a_file_that_would_run_code_is_refused(tmp_path: Path, capsys) -> None:
     assert "never" not in capsys.readouterr().out
 
 
-def test_another_embedder_is_refused_unless_only_its_length_is_checked(tmp_path: Path) -> None:
-    for name, message in (
-        ("sentence-transformers/all-mpnet-base-v2", r"embedder\.model=sentence"),
-        ("hash", "hash'"),
-        ("", r"embedder_check=length"),
-    ):
-        folder = checkpoint(tmp_path, config(name))
-        with pytest.raises(UserError, match=message):
-            read(folder)
-        assert read(folder, embedder_check="length").shape == SHAPE
-
-
 @pytest.mark.parametrize(
-    ("network", "message"),
+    ("settings", "message"),
     [
-        ({"message_func": "rotate"}, "message_func"),
-        ({"hidden_dims": [4, 8]}, r"\[4, 8\]"),
-        ({"hidden_dims": [4, 4, 4]}, r"entity_model\.layers\.2"),
-        ({"input_dim": 8, "hidden_dims": [8, 8]}, r"rel_mlp\.weight"),
-        ({"layer_norm": False}, "layer_norm"),
+        (config("sentence-transformers/all-mpnet-base-v2"), r"embedder\.model=sentence"),
+        (config("hash"), "hash'"),
+        (config(""), r"embedder_check=length"),
+        (config(message_func="rotate"), "message_func"),
+        (config(hidden_dims=[4, 8]), r"\[4, 8\]"),
+        (config(hidden_dims=[4, 4, 4]), r"entity_model\.layers\.2"),
+        (config(input_dim=8, hidden_dims=[8, 8]), r"rel_mlp\.weight"),
+        (config(layer_norm=False), "layer_norm"),
     ],
 )
-def test_parameters_that_do_not_fit_the_configuration_are_refused(tmp_path, network, message):
+def test_another_embedder_or_network_is_refused(tmp_path: Path, settings, message) -> None:
     with pytest.raises(UserError, match=message):
-        read(checkpoint(tmp_path, config(**network)))
+        read(checkpoint(tmp_path, settings))
 
 
 def learnt(**settings: object) -> GnnWeights:
