@@ -18,17 +18,11 @@ import tested
 from builds import extraction
 from toy_runs import Capitals
 
+from graphrag_bench import values
+from graphrag_bench.algorithms import path_values as paths
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.evidence import NodeAttributes
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.path_values import (
-    ChosenRelation,
-    Exploration,
-    Hop,
-    RankedPaths,
-    ReasoningSteps,
-    StepNodes,
-)
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Card, Dataset, Document
@@ -43,22 +37,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import UNBOUNDED
 from graphrag_bench.question_plan import Dependencies, SubQuestionKind
-from graphrag_bench.values import (
-    Answer,
-    ChunkScores,
-    Context,
-    Keywords,
-    Mentions,
-    NodeScores,
-    Path,
-    Piece,
-    Query,
-    Question,
-    Ranked,
-    RelationshipScores,
-    Subgraph,
-    unique,
-)
+from graphrag_bench.values import Question, Ranked, Subgraph, unique
 from methods.gfmrag.gnn_scorers import EntityScorer, GnnWeights, NetworkShape, entity_scorer
 from methods.gfmrag.gnn_training import initialise
 from methods.hoprag.hop_graph import PseudoQuestions
@@ -187,26 +166,30 @@ class World:
         mass = np.arange(1.0, graph.n_nodes + 1)
         ends = mass[graph.source] + mass[graph.target]
         nodes = ranked(graph.n_nodes, k)
-        pieces = tuple(Piece("chunk", f"d{row}", "A text.", 1.0, 3) for row in range(k))
+        pieces = tuple(values.Piece("chunk", f"d{row}", "A text.", 1.0, 3) for row in range(k))
         return {
             "question": Question("q", "What did Ada Marsh found on Mount Tarn?"),
             "nodes": nodes,
             "relationships": ranked(graph.n_relationships, k),
             "chunks": ranked(graph.n_chunks, k),
             "communities": ranked(len(self.resources["communities"]), k),
-            "node_scores": NodeScores(mass / mass.sum()),
-            "relationship_scores": RelationshipScores(ends / mass.sum()),
-            "chunk_scores": ChunkScores(np.linspace(1.0, 0.0, graph.n_chunks)),
-            "mentions": Mentions(names),
-            "query": Query(names),
-            "keywords": Keywords(names[:2], names[2:]),
-            "context": Context(pieces),
-            "answer": Answer("Ada Marsh"),
+            "node_scores": values.NodeScores(mass / mass.sum()),
+            "relationship_scores": values.RelationshipScores(ends / mass.sum()),
+            "chunk_scores": values.ChunkScores(np.linspace(1.0, 0.0, graph.n_chunks)),
+            "mentions": values.Mentions(names),
+            "query": values.Query(names),
+            "keywords": values.Keywords(names[:2], names[2:]),
+            "context": values.Context(pieces),
+            "answer": values.Answer("Ada Marsh"),
             "subgraph": walked(graph, min(k, graph.n_relationships)),
-            "paths": RankedPaths(walked(graph, min(k, graph.n_relationships)).paths),
-            "reasoning_steps": ReasoningSteps(names[:3], tuple((name,) for name in names[:3])),
-            "step_nodes": StepNodes(nodes.ids, np.arange(len(nodes)) % 2 + 1, nodes.scores, 2),
-            "exploration": explored(graph) if k and graph.n_relationships else Exploration(),
+            "paths": paths.RankedPaths(walked(graph, min(k, graph.n_relationships)).paths),
+            "reasoning_steps": paths.ReasoningSteps(
+                names[:3], tuple((name,) for name in names[:3])
+            ),
+            "step_nodes": paths.StepNodes(
+                nodes.ids, np.arange(len(nodes)) % 2 + 1, nodes.scores, 2
+            ),
+            "exploration": explored(graph) if k and graph.n_relationships else paths.Exploration(),
             "dependencies": Dependencies(
                 ("1-1", "1-2")[:k], ("Who?", "Where?")[:k], ("Ada Marsh.", "On Mount Tarn.")[:k]
             ),
@@ -251,15 +234,15 @@ def communities_of(graph: Graph) -> tuple[Communities, Reports]:
 def walked(graph: Graph, k: int) -> Subgraph:
     """The first `k` relationships, each a path from its target to its source."""
     ends = [(int(graph.target[row]), int(graph.source[row])) for row in range(k)]
-    paths = tuple(Path(pair, (row,)) for row, pair in enumerate(ends))
+    paths = tuple(values.Path(pair, (row,)) for row, pair in enumerate(ends))
     return Subgraph(unique([node for pair in ends for node in pair]), tuple(range(k)), paths)
 
 
-def explored(graph: Graph) -> Exploration:
+def explored(graph: Graph) -> paths.Exploration:
     """The first relationship as a hop, and all relations as choices."""
     every = unique(list(zip(graph.source.tolist(), graph.relations, strict=True)))
-    chosen = tuple(ChosenRelation(topic, relation, True, 0.5) for topic, relation in every)
-    return Exploration(chosen, ((Hop(0, True, 0.5),),))
+    chosen = tuple(paths.ChosenRelation(topic, relation, True, 0.5) for topic, relation in every)
+    return paths.Exploration(chosen, ((paths.Hop(0, True, 0.5),),))
 
 
 def ranked(n_rows: int, k: int) -> Ranked[Any]:

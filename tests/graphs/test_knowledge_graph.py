@@ -112,9 +112,10 @@ def test_names_are_joined_as_by_comparing_all(monkeypatch):
 
 def test_synonymy_skips_overwrites_or_adds_to_a_pair_of_a_fact():
     fact = ("mount tarn", "is called", "tarn")
-    for synonymy, rows, pair in (("skip", 2, 2.0), ("overwrite", 3, 0.9), ("add", 3, 2.9)):
-        graph = with_synonyms(fact, fact, synonymy=synonymy)
+    for synonymy, rows, pair in (("skip", 3, 2.0), ("overwrite", 4, 0.9), ("add", 4, 2.9)):
+        graph = with_synonyms(fact, fact, ("norvik", "near", "lund"), synonymy=synonymy)
         assert graph.n_relationships == rows
         assert graph.adjacency[0, 1] == pytest.approx(pair, abs=1e-6)
         assert graph.adjacency[1, 2] == pytest.approx(0.8, abs=1e-6)
+        assert graph.adjacency[2, 3] == 1
     assert with_synonyms(fact, fact, counted="chunk").weight[0] == 1.0
