@@ -36,7 +36,6 @@ def test_windows_over_the_corpus_belong_to_several_documents_of_a_scope():
         assert result == expected
         assert list(table.titles) == [""] * len(expected)
         assert table.chunks_of("d") == [row for row, (_, of) in enumerate(expected) if "d" in of]
-
     rows = [("a", "First", "one"), ("b", "Second", "two"), ("c", "", "three")]
     corpus = dataset(*rows)
     scoped = [replace(row, scope="s" if row.id == "c" else "r") for row in corpus.documents]

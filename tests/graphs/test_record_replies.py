@@ -84,7 +84,6 @@ def test_bullets_brackets_quotes_and_surrounding_prose_are_ignored() -> None:
         without_reasoning(f"<think>Is it (entity) ## <|>?</think>{LINES}"),
     ):
         assert read(text).records == ALL
-
     text = "## marks a heading, | a cell, (see a) and b) there"
     first = EntityRecord("MD", "thing", text)
     assert read(f'("entity"<|>MD<|>thing<|>{text})##{ADA}').records == (first, ALL[0])

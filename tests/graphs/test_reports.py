@@ -48,7 +48,6 @@ def test_a_report_has_a_title_a_summary_and_a_finding_for_each_key_member(monkey
     blocks = result.texts[0].split("\n\n")
     assert (blocks[0], blocks[2], blocks[4], len(blocks)) == ("# cy, ada, bo", "## cy", "## ada", 6)
     assert blocks[3].startswith("Cy")
-
     # chunks 4, 1, 3, members 6, 3, 3: 5 * n / 4 + 5 * ln(1 + m) / ln 7; ln 4 / ln 7 = 0.7124
     assert coverage(NESTED).tolist() == [10.0, 4.8, 7.3]
 

@@ -58,7 +58,6 @@ def test_malformed_records_are_skipped_and_counted():
     ):  # fmt: skip
         reply = reading(f"{whole}##{bad}<|COMPLETE|>")
         assert (reply.records, reply.malformed) == ((record,), 1)
-
     reply = read(f'{ADA}##("content_keywords"<|>astronomy, history)<|COMPLETE|>')
     assert (reply.records, reply.malformed) == ((ADA_READ,), 0)
 

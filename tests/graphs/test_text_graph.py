@@ -25,7 +25,6 @@ def test_names_of_the_same_normal_form_are_one_node():
     assert list(graph.names) == ["ada marsh", "otto", "mira"]
     assert list(graph.descriptions) == ["A founder. Founded it.", "", ""]
     assert dense(graph.node_chunk) == [[1, 1], [1, 0], [1, 0]]
-
     kinds = {"a": ("geo", "event", "event"), "b": ("person", ""), "c": ("", "geo"), "d": ("x", "y")}
     graph = merged([entity(name, kind) for name, some in kinds.items() for kind in some])
     assert list(graph.types) == ["event", "person", "geo", "x"], "the most frequent, or the first"
