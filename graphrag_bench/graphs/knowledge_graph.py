@@ -1,7 +1,7 @@
 """Builders of knowledge graphs from extracted triples, or from the triples of a data set."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, PositiveInt
@@ -18,7 +18,6 @@ from graphrag_bench.embedding.vector_index import (
     LEAST_PRODUCTS,
     VectorIndex,
     index_texts,
-    products,
     rows_on_gpu,
 )
 from graphrag_bench.errors import UserError
@@ -167,7 +166,7 @@ def synonym_pairs(
                 pairs = np.repeat(np.arange(len(block)), k), best.ravel()
             row, other = block[pairs[0]], pairs[1]
             row, other = row[row != other], other[row != other]
-            cosine = np.round(products(vectors[row], vectors, other[:, None]).ravel(), DECIMALS)
+            cosine = np.round(_cosines(vectors, row, other), DECIMALS)
             order = np.lexsort((other, -cosine, row))
             order = order[cosine[order] >= threshold]
             place = np.arange(len(order)) - np.searchsorted(row[order], row[order])
@@ -195,6 +194,16 @@ def _shortened(vectors: Vectors) -> Vectors:
     inside = vectors @ np.linalg.eigh(vectors.T @ vectors)[1][:, -(vectors.shape[1] // 4) :]
     left = (vectors**2).sum(axis=1) - (inside**2).sum(axis=1)
     return np.column_stack([inside, np.sqrt(np.maximum(left, 0.0) + _SLACK)])
+
+
+def _cosines(vectors: Vectors, rows: IntArray, others: IntArray) -> Vectors:
+    import faiss
+
+    cosine = np.empty(len(rows), np.float32)
+    arrays = [np.ascontiguousarray(one) for one in (vectors, rows, vectors, others)]
+    products: Any = faiss.pairwise_indexed_inner_product  # type: ignore[attr-defined]
+    products(vectors.shape[1], len(rows), *map(faiss.swig_ptr, (*arrays, cosine)))
+    return cosine
 
 
 def add_relationships(
