@@ -74,6 +74,12 @@ def test_a_run_fills_the_row_of_its_method_in_percent() -> None:
     assert (figure.value, figure.low, figure.high, figure.n) == (50.0, 40.0, 60.0, 8)
     assert (figure.grade.letter, cells["ToG"].figure) == ("C", None)
     assert any("method=tog" in text for text in cells["ToG"].runs[0])
+    near = stub("dalk", "regime=published", dataset="popqa", llm="Meta-Llama-3-8B-Instruct:1",
+                key="near", n=1172, corpus="whole")  # fmt: skip
+    sizes = {"documents": 33_595, "tokens": 2_630_554}
+    write_rows(Path("runs/.tables/whole.json"), [sizes])
+    figure = on_popqa(stub("dalk"), near)["DALK"].figure  # that of the paper's data and model
+    assert (figure.metrics["dataset"], figure.grade.letter) == ("popqa", "B")
 
 
 def test_recall_on_popqa_is_over_all_aliases() -> None:
@@ -88,29 +94,16 @@ def test_recall_on_popqa_is_over_all_aliases() -> None:
     assert without.missing_parts.startswith("recall_concat of runs/dalk")
 
 
-def test_a_row_takes_only_runs_with_its_settings() -> None:
+def test_a_row_takes_only_runs_with_its_settings_and_data_set() -> None:
     plain, cut = stub("dalk"), stub("dalk", "chunking=token", "chunking.size=600", key="cut")
     where = {"dataset": "PopAll", "method": "DALK", "metric": "Accuracy"}
     cells = beside("zhou2025/table7", [plain, cut], **where)
-    figures = {setting: one.figure for (*_, setting), one in cells.items()}
-    assert figures[("chunk_size=600",)] is not None
-    assert figures[("chunk_size=2400",)] is None
-
-
-def test_a_run_with_the_papers_data_and_model_comes_first() -> None:
-    near = stub("dalk", "regime=published", dataset="popqa", llm="Meta-Llama-3-8B-Instruct:1",
-                key="near", n=1172, corpus="whole")  # fmt: skip
-    sizes = {"documents": 33_595, "tokens": 2_630_554}
-    write_rows(Path("runs/.tables/whole.json"), [sizes])
-    figure = on_popqa(stub("dalk"), near)["DALK"].figure
-    assert (figure.metrics["dataset"], figure.grade.letter) == ("popqa", "B")
-
-
-def test_a_run_on_a_data_set_of_the_table_fills_only_its_own_rows() -> None:
-    table, runs = load_table("zhou2025/table5"), [stub("dalk", dataset="musique")]
-    cells = cell_entries(table, runs, FigureSource(Path()))
-    assert {cell.dataset for cell, one in cells.items() if one.figure} == {"MusiqueQA"}
-    assert any(one.runs for cell, one in cells.items() if cell.dataset == "Quality")
+    found = {setting: one.figure for (*_, setting), one in cells.items()}
+    assert found[("chunk_size=600",)] and not found[("chunk_size=2400",)]
+    of_table = cell_entries(load_table("zhou2025/table5"), [stub("dalk", dataset="musique")],
+                            FigureSource(Path()))  # fmt: skip
+    assert {cell.dataset for cell, one in of_table.items() if one.figure} == {"MusiqueQA"}
+    assert any(one.runs for cell, one in of_table.items() if cell.dataset == "Quality")
 
 
 def test_methods_are_compared_within_one_group_of_runs() -> None:
