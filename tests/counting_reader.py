@@ -24,57 +24,45 @@ def _counted(chat: Chat) -> Completion:
 
 
 def _reply(system: str, text: str) -> str:
-    names = list(dict.fromkeys(NAME.findall(text[-600:])))[-3:] or ["theme"]
-    if '"rating_explanation"' in system or '"rating_explanation"' in text:
-        message = " ".join(dict.fromkeys(NAME.findall(text)))
-        return json.dumps({"title": names[0], "summary": f"{REPLY} {message}", "rating": 5.0})
-    if '"new_types"' in system:
-        note = [{"name": "note", "value": f"{name} is told of here"} for name in names[:1]]
-        entities = [{"name": name, "type": "person", "attributes": note} for name in names]
-        triples = [[names[0], "related to", name] for name in names[1:]]
-        return json.dumps({"entities": entities, "triples": triples, "new_types": {}})
-    if '"triples"' in system:
-        return json.dumps({"triples": [[names[0], "knows", name] for name in names[1:]]})
-    if "named_entities" in system:
-        return json.dumps({"named_entities": names})
-    if '"entities"' in system:
-        entity = {"name": f"Circle of {names[0]}", "type": "group", "description": REPLY}
-        return json.dumps({"entities": [entity]})
-    if '"follow_ups"' in system:
-        asking = [f"What is said of {name}?" for name in names]
-        return json.dumps({"answer": f"{REPLY} {REPLY}", "score": 60, "follow_ups": asking})
-    if '"points"' in system:
-        point = "The passage speaks of this at some length and gives two reasons for it."
-        return json.dumps({"points": [{"description": point, "score": 60}]})
-    if '"final_query"' in system:
-        hop = {"hop_id": "1-1", "sub_query": f"What is said of {names[0]}?", "if_abstract": False}
-        sequences = [{"sequence_id": "1", "hop": [{**hop, "dependencies": []}]}]
-        final = [{"final_query": text[-300:], "if_abstract": False, "dependencies": ["1-1"]}]
-        return json.dumps({"query": "", "path": {"sequences": sequences, "final_query": final}})
-    if '"reasoning_steps"' in system:
-        queries = {name: [name] for name in names}
-        return json.dumps({"reasoning_steps": names, "extended_queries": queries})
-    if "high_level_keywords" in system:
-        return json.dumps({"high_level_keywords": names, "low_level_keywords": names})
-    if "sub_questions" in system:
-        return json.dumps({"sub_questions": [f"What of {name}?" for name in names]})
-    if '"order"' in system:
-        n_passages = len(re.findall(r"(?m)^\[\d+\] ", text))
-        return json.dumps({"order": list(range(1, n_passages + 1))})
-    if '"questions"' in system:
-        return json.dumps({"questions": [f"Who told {name} of it, and where?" for name in names]})
-    if "Write the number of the follow-up question" in system:
-        return "1"
-    if "Write yes if the answer cannot be found without" in system:
-        return "yes"
-    if '"useful"' in system:
-        return json.dumps({"useful": [1, 2]})
-    if '("fact"' in system:
-        message = (f'("entity"<|>{name}<|>{name} is told of here.)' for name in names)
-        return "##".join([f'("fact"<|>{" and ".join(names)} are told of here.<|>9)', *message])
-    if "<|>" in system:
-        rows = (f'("entity"<|>{name}<|>person<|>{name} is told of here.)' for name in names)
-        return "##".join(rows)
-    if "ummar" in system:
-        return text[-400:]
-    return REPLY
+    first, *others = names = list(dict.fromkeys(NAME.findall(text[-600:])))[-3:] or ["theme"]
+    if '"rating_explanation"' in system + text:
+        summary = f"{REPLY} {' '.join(dict.fromkeys(NAME.findall(text)))}"
+        return json.dumps({"title": first, "summary": summary, "rating": 5.0})
+    note = [{"name": "note", "value": f"{first} is told of here"}]
+    point = "The passage speaks of this at some length and gives two reasons for it."
+    hop = {"hop_id": "1-1", "sub_query": f"What is said of {first}?", "if_abstract": False}
+    final = {"final_query": text[-300:], "if_abstract": False, "dependencies": ["1-1"]}
+    path = {"sequences": [{"sequence_id": "1", "hop": [{**hop, "dependencies": []}]}],
+            "final_query": [final]}  # fmt: skip
+    told = [f"<|>{name} is told of here.)" for name in names]
+    rows = list(zip(names, told, strict=True))
+    facts = [f'("fact"<|>{" and ".join(names)} are told of here.<|>9)']
+    replies: dict[str, object] = {
+        '"new_types"': {
+            "entities": [{"name": one, "type": "person", "attributes": note} for one in names],
+            "triples": [[first, "related to", one] for one in others], "new_types": {},
+        },
+        '"triples"': {"triples": [[first, "knows", one] for one in others]},
+        "named_entities": {"named_entities": names},
+        '"entities"': {
+            "entities": [{"name": f"Circle of {first}", "type": "group", "description": REPLY}]
+        },
+        '"follow_ups"': {"answer": f"{REPLY} {REPLY}", "score": 60,
+                         "follow_ups": [f"What is said of {one}?" for one in names]},
+        '"points"': {"points": [{"description": point, "score": 60}]},
+        '"final_query"': {"query": "", "path": path},
+        '"reasoning_steps"': {"reasoning_steps": names,
+                              "extended_queries": {one: [one] for one in names}},
+        "high_level_keywords": {"high_level_keywords": names, "low_level_keywords": names},
+        "sub_questions": {"sub_questions": [f"What of {one}?" for one in names]},
+        '"order"': {"order": [*range(1, len(re.findall(r"(?m)^\[\d+\] ", text)) + 1)]},
+        '"questions"': {"questions": [f"Who told {one} of it, and where?" for one in names]},
+        "Write the number of the follow-up question": "1",
+        "Write yes if the answer cannot be found without": "yes",
+        '"useful"': {"useful": [1, 2]},
+        '("fact"': "##".join([*facts, *(f'("entity"<|>{name}{end}' for name, end in rows)]),
+        "<|>": "##".join(f'("entity"<|>{name}<|>person{end}' for name, end in rows),
+        "ummar": text[-400:],
+    }  # fmt: skip
+    reply = next((one for words, one in replies.items() if words in system), REPLY)
+    return reply if isinstance(reply, str) else json.dumps(reply)

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from pydantic import BaseModel
 
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
@@ -29,7 +27,7 @@ class City(BaseModel):
     people: int = 0
 
 
-def test_identities_of_models(tmp_path: Path) -> None:
+def test_identities_of_models(tmp_path):
     path = tmp_path / "small.gguf"
     path.write_bytes(b"one")
     assert OpenAICompatible("gpt-4o-mini").identity == MINI

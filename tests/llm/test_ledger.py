@@ -57,7 +57,7 @@ def test_a_call_waits_for_running_calls_to_free_budget():
             admitted.set()
 
     with budget.reserve(Spending(80)) as spend:
-        threading.Thread(target=wait).start()
+        threading.Thread(target=wait, daemon=True).start()
         assert not admitted.wait(0.05)
         spend(Completion("", prompt_tokens=6, completion_tokens=4))
     assert admitted.wait(2) and budget.spent.tokens == 10

@@ -1,11 +1,9 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_openai import FakeOpenAI
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import Completion, Request, RunStopped
@@ -181,7 +179,7 @@ def test_windows_and_prices_are_those_of_the_providers_list() -> None:
         assert (stated, prices and round(prices.prompt, 9)) == (window, prompt_price)
 
 
-def test_a_window_of_the_server_is_stored_for_later(fake: FakeOpenAI, tmp_path: Path) -> None:
+def test_a_window_of_the_server_is_stored_for_later(fake, tmp_path):
     stored = tmp_path / "cache" / "windows.json"
 
     def window(url: str, **settings: int) -> int | None:

@@ -4,7 +4,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -24,11 +23,10 @@ from graphrag_bench.llm.vllm import Vllm
 from graphrag_bench.run.model_check import check_models
 
 NAME = "own/model"
-Starts = Callable[[], list[dict[str, Any]]]
 
 
 @pytest.fixture
-def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Starts]:
+def program(tmp_path, monkeypatch):
     """Put the program on PATH; the result reads its starts."""
     path, starts = tmp_path / "bin" / "vllm", tmp_path / "starts.jsonl"
     path.parent.mkdir()
@@ -37,7 +35,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., St
     monkeypatch.setenv("PATH", str(path.parent), prepend=os.pathsep)
     monkeypatch.setattr(vllm, "_POLL", 0.02)
 
-    def plays(**how: object) -> Starts:
+    def plays(**how):
         monkeypatch.setenv("FAKE_VLLM", json.dumps({"starts": str(starts), **how}))
         return lambda: [json.loads(line) for line in starts.read_text().splitlines()]
 
@@ -64,8 +62,7 @@ def gone(start: dict[str, Any], seconds: float = 8.0) -> bool:
     return not any(one.exists() for one in processes)
 
 
-def test_it_starts_on_a_free_port_and_ends_with_its_workers(program, made, chat, tmp_path,
-                                                            monkeypatch):  # fmt: skip
+def test_it_starts_on_a_free_port_and_ends(program, made, chat, tmp_path, monkeypatch):
     monkeypatch.setenv("VLLM_API_KEY", "planted-key")
     starts, store = program(in_use=True), Cache(tmp_path / "replies.sqlite")
     how = {"revision": "abc", "dtype": "half", "window": 4096, "args": ["--quantization=awq"]}
@@ -76,8 +73,8 @@ def test_it_starts_on_a_free_port_and_ends_with_its_workers(program, made, chat,
     assert {(one.text, one.model) for one in replies} == {("Paris", NAME)}
     failed, start = starts()
     assert start["words"][:3] == ["serve", NAME, "--quantization=awq"]
-    assert {"--enable-prefix-caching", "--revision=abc", "--dtype=half", "--max-model-len=4096",
-            "--host=127.0.0.1"} < set(start["words"])  # fmt: skip
+    flags = "--enable-prefix-caching --revision=abc --dtype=half --max-model-len=4096"
+    assert {"--host=127.0.0.1", *flags.split()} < set(start["words"])
     (port,) = (word for word in start["words"] if word.startswith("--port="))
     assert port not in failed["words"]
     assert (tmp_path / "vllm.log").read_text() == "VLLM_API_KEY is None\n"
