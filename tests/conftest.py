@@ -100,12 +100,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture(scope="session")
-def models_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Cache of vectors and taggings, shared by the pages that run the packaged models."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
 def open_registries(monkeypatch):
     """Registries with the built-in items, from which new items are removed after the test."""

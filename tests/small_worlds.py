@@ -126,7 +126,11 @@ class World:
             return VectorIndex(embedder.encode(list(column), kind="passage"))
 
         names, relations = index(list(graph.names)), index(list(graph.relations))
+        trained = dict[str, Any]()
+        if not tested.PLUGIN:  # importing torch takes seconds
+            trained["entity_scorer"] = network_of(graph, embedder)
         return {
+            **trained,
             "chunk_table": table,
             "extraction": read,
             "graph": graph,
@@ -137,7 +141,6 @@ class World:
             "relationship_index": relations,
             "triple_index": relations,
             "triple_scorer": relations,
-            "entity_scorer": network_of(graph, embedder),
             "bm25": Bm25.of(texts),
             "communities": communities,
             "reports": reports,

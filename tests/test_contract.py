@@ -36,9 +36,6 @@ def registered(name: str) -> Operator:
     return contract.operators.get(name)
 
 
-# ---- what a signature says
-
-
 def walk(
     nodes: Ranked[Node], query: Query | None = None, *, graph: Graph, damping: Damping = 0.5
 ) -> tuple[Ranked[Chunk], NodeScores]:
@@ -108,8 +105,6 @@ def test_a_builder_has_a_resource_a_variant_and_needs():
     assert contract.builders.get("bm25").variant == "bm25"
 
 
-# ---- what breaks the contract
-
 SINGLE, BATCHED, BUILDER = operator("x"), operator("x", batched=True), artifact("index")
 
 
@@ -155,8 +150,6 @@ def test_settings_are_converted_to_the_type_of_the_function():
     ):  # fmt: skip
         assert Setting("mine", kind, REQUIRED).check(value) == converted
 
-
-# ---- names and reloads
 
 LAB = """
 from graphrag_bench.contract import operator

@@ -9,13 +9,13 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import WEIGHTLESS, command
+from toy_runs import WEIGHTLESS, CommandResult, command
 
 from graphrag_bench import api
 from scripts import follow
@@ -27,30 +27,28 @@ SKIPPED = ("gpt-4o-mini", "OPENAI_API_KEY", "launcher=joblib", "launcher=submiti
 """Words of commands that cost money, or that tests/cli/test_launchers.py runs."""
 PAGES = [page for page in follow.pages() if page.name not in ("hydra.md", "README.md")]
 MODELS = {"embedder": "hashing", "nlp": {"_target_": "toy_runs.Capitals"}}
-OF_RUNS = {"ablate", "ask", "run", "plan"}
 
 
 def small(words: list[str]) -> list[str]:
     """Return a command on the toy set, with models without weights."""
     words = ["dataset=toy" if word == "dataset=sample" else word for word in words]
-    if words[0] not in OF_RUNS:
+    if words[0] not in {"ablate", "ask", "run", "plan"}:
         return words
     at = next((row for row, word in enumerate(words) if "=" in word), len(words))
-    has_embedder = any(word.startswith("embedder=") for word in words)
-    return [*words[:at], *WEIGHTLESS[has_embedder:], *words[at:]]
+    return [*words[:at], *WEIGHTLESS["embedder=" in " ".join(words) :], *words[at:]]
 
 
 def parts(page: Path) -> Iterator[tuple[list[follow.Block], str]]:
     """Yield each command and script of a page, with the files to write before it."""
     files: list[follow.Block] = []
     for block in follow.blocks(page.read_text(encoding="utf-8")):
-        texts = {"bash": block.commands, "python": [block.text]}.get(block.language, [])
+        texts = [block.text] if block.language == "python" else []
+        if block.language == "bash":  # continued lines are joined
+            texts = list(filter(str.strip, block.text.replace("\\\n", " ").splitlines()))
         if block.file:
             files.append(block)
-            if block.file.startswith("test_"):
-                yield files, ""
-                files = []
-        for text in () if block.file else texts:
+            texts = [""] if block.file.startswith("test_") else []
+        for text in texts:
             if not any(word in text for word in SKIPPED):
                 yield files, text
                 files = []
@@ -63,30 +61,28 @@ PARTS = [
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
-    """The folder of each page."""
-    return {page: tmp_path_factory.mktemp(page.stem) for page in PAGES}
+def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A function that returns the folder of a page."""
+    return cache(tmp_path_factory.mktemp)
 
 
 @pytest.mark.usefixtures("open_registries")
 @pytest.mark.parametrize(("page", "files", "text"), PARTS)
 def test_every_command_of_a_page_runs(
-    page: Path, files: list[follow.Block], text: str, folders: dict[Path, Path],
+    page: Path, files: list[follow.Block], text: str, folder_of: Callable[[str], Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.chdir(folders[page])
-    monkeypatch.syspath_prepend(str(folders[page]))
+    folder = folder_of(page.stem)
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
     for file in files:
-        follow.write(file, folders[page])
+        follow.write(file, folder)
     if text.startswith("graphrag-bench "):
         ended = command(*small(shlex.split(text)[1:]))
         assert ended.code == 0, f"{text}\n{ended.out}\n{ended.err}"
     elif "ranx" in text:  # in a process without its compiler, which takes 40 s
-        done = subprocess.run(
-            [sys.executable, "-c", text], env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, check=False,
-            capture_output=True, text=True,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+        subprocess.run([sys.executable, "-c", text], env=env, check=True)
     elif text:
         small_text = text.replace('("sample"', '("toy"').replace("gb.method(", "weightless(")
         space = {"__name__": "page"}  # an operator needs the name of its module
@@ -94,31 +90,33 @@ def test_every_command_of_a_page_runs(
     else:
         space = dict[str, Any]()
         exec(files[-1].text, space)
-        tests = [value for name, value in space.items() if name.startswith("test_")]
+        for test in (tests := [name for name in space if name.startswith("test_")]):
+            space[test]()
         assert tests
-        for test in tests:
-            test()
 
 
 def here(text: str, folder: Path, *, python: bool = False) -> follow.Done:
     """Run a command or a script in this process, where the models are loaded."""
+    program, *words = [""] if python else shlex.split(text)
     if python:
         with contextlib.redirect_stdout(io.StringIO()) as out:
             exec(text, {"__name__": "page"})
-        return subprocess.CompletedProcess(text, 0, out.getvalue(), "")
-    program, *words = shlex.split(text)
-    if program in ("ls", "cat"):
-        path = folder / words[-1]
-        shown = "\n".join(sorted(os.listdir(path))) if program == "ls" else path.read_text("utf-8")
-        return subprocess.CompletedProcess(text, 0, shown, "")
-    ended = command(*(words[2:] if program == "python" else words))
+        ended = CommandResult(0, out.getvalue(), "")
+    elif program == "ls":
+        ended = CommandResult(0, "\n".join(sorted(os.listdir(folder / words[-1]))), "")
+    elif program == "cat":
+        ended = CommandResult(0, (folder / words[-1]).read_text("utf-8"), "")
+    else:
+        ended = command(*(words[2:] if program == "python" else words))
     return subprocess.CompletedProcess(text, ended.code, ended.out, ended.err)
 
 
 @pytest.fixture
-def models_home(home: Path, models_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory, with the cache of the packaged models."""
-    (home / "cache").symlink_to(models_cache)
+def models_home(home: Path, tmp_path_factory: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with the cache of the packaged models for all pages."""
+    cached = tmp_path_factory.getbasetemp() / "cache"
+    cached.mkdir(exist_ok=True)
+    (home / "cache").symlink_to(cached)
     monkeypatch.setenv("COLUMNS", "100")
     return home
 
@@ -148,11 +146,10 @@ def displayed(source: str, folder: Path, space: dict[str, Any]) -> str:
 def test_a_notebook_prints_its_figures(
     file: Path, models_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        sys,
-        "displayhook",
-        lambda one: print(one, getattr(one, "_repr_markdown_", str)()),  # noqa: T201
-    )
+    def show(one: Any) -> None:
+        print(one, getattr(one, "_repr_markdown_", str)())  # noqa: T201
+
+    monkeypatch.setattr(sys, "displayhook", show)
     space: dict[str, Any] = {"__name__": "cells"}
     for cell in json.loads(file.read_text("utf-8"))["cells"]:
         if cell["cell_type"] == "code":

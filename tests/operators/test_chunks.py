@@ -14,7 +14,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Meter
 from graphrag_bench.llm.scripted import last_user_message
 from graphrag_bench.values import NodeScores, Path, Question, RelationshipScores
-from operators.chunk.of_graph import aggregator, frompaths
+from operators.chunk.of_graph import aggregator, frompaths, occurrence
 from operators.chunk.rerank import cross_encoder_rerank, rerank, route
 from operators.search import min_max
 
@@ -58,6 +58,14 @@ def test_chunks_of_paths_are_those_of_their_relationships():
     assert frompaths(paths, graph=graph).items() == [(1, 0.9), (0, 0.4), (2, 0.4)]
     assert frompaths(paths, graph=graph, unit="fact").ids.tolist() == [1, 2]
     assert frompaths(paths, graph=graph, top_k=2).ids.tolist() == [1, 0]
+
+
+def test_occurrence_by_entity_ranks_chunks_by_neighbours():
+    """C: chunk 1 names A and B, chunk 2 neither. A: chunk 0 names B; chunk 1 is already ranked."""
+    graph = Graph.from_arrays([A, B, A], [B, C, C], node_chunk=[[1, 1, 0], [1, 1, 0], [0, 1, 1]])
+    by = {"graph": graph, "scoring": "entity_order"}
+    assert occurrence(ranked(0), ranked(C, A, C), **by, top_k=9).items() == [(1, 2), (2, 0), (0, 1)]
+    assert occurrence(ranked(0), ranked(C, A), **by, top_k=2).items() == [(1, 2), (2, 0)]
 
 
 TABLE = ChunkTable.of([(f"d{row}", f"T{row}", f"text of chunk {row}") for row in range(8)])
