@@ -1,20 +1,25 @@
-"""Composition of settings by Hydra."""
+"""Composition of settings by Hydra, with profiles and words of a command."""
 
 from pathlib import Path
 
 import pytest
 import yaml
-from toy_runs import command
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hypothesis import given
+from hypothesis import strategies as st
+from toy_runs import TOY, command
 
 import graphrag_bench as gb
-from graphrag_bench.config.compose import cells, compose_settings, composition
+from graphrag_bench import api
+from graphrag_bench.config.compose import cells, compose_settings, composition, value_of
 from graphrag_bench.config.settings import check_settings, default_settings
-from graphrag_bench.config.sources import method_file, names
+from graphrag_bench.config.sources import method_file, names, unknown_choice, with_profile
+from graphrag_bench.config.words import expand_home_in, quote
 from graphrag_bench.data.dataset import card_names
-from graphrag_bench.files import project_folder
+from graphrag_bench.errors import UserError
+from graphrag_bench.files import expand_home, project_folder
 from graphrag_bench.run.experiment import Experiment
 
-SOURCES = ("paper", "zhou2025", "upstream")
 WORDS = [
     ["method=lgraphrag", "profile=upstream", "chunking=token", "chunking.size=99",
      "llm@llm_build=scripted", "llm_build.model=tiny", "build.graph.edge_drop=0.1"],
@@ -39,8 +44,7 @@ def test_python_and_command_line_have_the_same_key() -> None:
                      top_k=7, build={"graph": "tkg"})  # fmt: skip
     mine, theirs = ours.experiment(gb.dataset("toy")), Experiment.prepare(compose_settings(words))
     assert mine.key == theirs.key
-    one, other = (run.settings.model_dump(exclude={"dataset"}) for run in (mine, theirs))
-    assert one == other
+    assert mine.settings.model_copy(update={"dataset": theirs.settings.dataset}) == theirs.settings
 
 
 def test_mapping_replaces_the_choice_of_a_group() -> None:
@@ -56,22 +60,143 @@ def test_primary_configuration_and_experiment_set_values(home: Path) -> None:
     values = compose_settings(["method=vanilla", "dataset=toy"])
     assert (values["limit"], values["given"]) == (5, ["method.top_k"])
     assert compose_settings(["method=vanilla", "method.top_k=4"])["method"]["top_k"] == 4
-    assert "method.conversion" in compose_settings(["experiment=pathcorag_steps"])["given"]
     assert check_settings(values).answer == "off"
+    assert "method.conversion" in compose_settings(["experiment=pathcorag_steps"])["given"]
 
 
 def test_cells_equal_those_of_hydras_sweeper() -> None:
     config = composition(["experiment=retrieval_only"])
     config.hydra.sweeper.params = {"seed": "1,2", "limit": "choice(3,4)"}
     assert cells(config, ["method=glob(raptor*)", "limit=7"]) == [
-        [f"seed={seed}", "limit=7", f"method={name}"]
-        for seed in (1, 2)
+        [f"seed={n}", "limit=7", f"method={name}"] for n in (1, 2)
         for name in ("raptor", "raptor_kmeans")
-    ]
+    ]  # fmt: skip
 
 
 def test_cards_are_choices_and_methods_have_a_paper_profile() -> None:
     assert set(card_names()) <= set(names("dataset"))
     for name in names("method"):
         file = method_file(name)
-        assert file["name"] == name and {"paper"} <= set(file["profiles"]) <= set(SOURCES)
+        assert file["name"] == name and {"paper"} <= set(file["profiles"]) <= {
+            "paper",
+            "zhou2025",
+            "upstream",
+        }
+
+
+FILE = {
+    "name": "mine", "damping": 0.5, "top_k": 4, "form": "triplets", "build": {"graph": "kg"},
+    "profiles": {"zhou2025": {"damping": 0.1, "top_k": "unstated", "build.graph.synonymy": "add"}},
+    "fidelity": {"build.extraction": "llm"},
+    "pooled": {"form": "paths"},
+}  # fmt: skip
+PLAIN = {key: FILE[key] for key in ("name", "damping", "top_k", "form", "build")}
+
+
+@pytest.mark.parametrize(
+    ("profile", "fidelity", "pooling", "changed"),
+    [
+        ("zhou2025", "default", None,
+         {"damping": 0.1, "build": {"graph": {"variant": "kg", "synonymy": "add"}}}),
+        ("default", "paper", None, {"build": {"graph": "kg", "extraction": "llm"}}),
+        ("default", "default", "rerank", {"form": "paths"}),
+        ("default", "default", {"mode": "reselect"}, {"form": "paths"}),
+        ("default", "default", {"mode": "off"}, {}),
+    ],
+)  # fmt: skip
+def test_profiles_change_only_stated_values(
+    profile: str, fidelity: str, pooling: object, changed: dict[str, object]
+) -> None:
+    assert with_profile(FILE, profile, fidelity, pooling) == {**PLAIN, **changed}
+    assert FILE["build"] == {"graph": "kg"}
+
+
+def test_profile_with_an_unknown_setting_is_refused() -> None:
+    with pytest.raises(UserError, match=r"dampin'.*damping"):
+        with_profile({**FILE, "profiles": {"upstream": {"dampin": 1}}}, "upstream", "default")
+
+
+def test_chunking_overrides_that_of_the_profile(home: Path) -> None:
+    chunks = {f"build.chunk_table{end}": value for end, value in
+              (("", "separator"), (".size", 150), (".overlap", 0))}  # fmt: skip
+    steps = method_file("bm25") | {"name": "mine", "profiles": {"upstream": chunks}}
+    (home / "mine.yaml").write_text(yaml.safe_dump(steps))
+    words = ["method=./mine.yaml", "dataset=toy", "profile=upstream"]
+    own = {"variant": "separator", "size": 150, "overlap": 0}
+    assert compose_settings(words)["chunking"] == own
+    assert compose_settings([*words, "chunking.size=300"])["chunking"] == own | {"size": 300}
+    assert compose_settings([*words, "chunking=token"])["chunking"] == {"variant": "token"}
+
+
+def test_user_settings_override_the_profile() -> None:
+    for name, source, setting, theirs, own in (
+        ("hipporag", {"profile": "zhou2025"}, "damping", 0.1, 0.5),
+        ("subgraphrag", {"pooling": "rerank"}, "form", "paths", "triplets"),
+        ("pathcorag", {"profile": "paper"}, "max_pairs", None, 3),  # null is not the text
+    ):
+        words = [f"method={name}", *(f"{key}={value}" for key, value in source.items())]
+        assert compose_settings(words)["method"][setting] == theirs
+        assert compose_settings([*words, f"method.{setting}={own}"])["method"][setting] == own
+        assert api.method(name, **source, **{setting: own}).method[setting] == own
+
+
+PARSER = OverridesParser.create()
+SIGNS = st.sampled_from("aZ9 ~;=#!&<>'\"|()[]{}:.,/-_éß文档🜁ж")
+
+
+@given(st.text(SIGNS, min_size=1).filter(lambda text: text[0] not in "[{'\"," and "," not in text))
+def test_any_text_is_parsed_as_that_text(text: str) -> None:
+    read = str(PARSER.parse_override(quote(f"name=x{text}")).value())
+    assert read.strip() == f"x{text}".strip()
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [("données/été", "données/été"), ("my, set (v2)", "my, set (v2)"), ("[été,b]", ["été", "b"]),
+     ("{k: é, b: 2}", {"k": "é", "b": 2}), ("a=b", "a=b"), ("x;y", "x;y"),
+     ("'é'", "é"), ("https://x/y?z=1", "https://x/y?z=1")],
+)  # fmt: skip
+def test_only_unparsable_values_are_quoted(value: str, read: object) -> None:
+    assert value_of(value) == read
+
+
+def test_null_deselects_an_optional_group() -> None:
+    words = [f"{group}=null" for group in ("row", "experiment", "llm@llm_build", "llm@llm_judge")]
+    assert compose_settings([*TOY, *words]) == compose_settings(TOY)
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [("method=null", "'null'"), ("pooling=null", "'null'"), ("dataset=2024", "'2024'"),
+     ("dataset=1.5", "'1.5'"), ("llm=true", "'true'"), ("hydra/launcher=null", "'null'"),
+     ("method=[bm25,vanilla]", "-m method=bm25,vanilla"), ("method=bm25,vanilla", "run -m")],
+)  # fmt: skip
+def test_choice_is_a_single_name(word: str, name: str) -> None:
+    with pytest.raises(UserError, match=name):
+        compose_settings([*TOY, word])
+
+
+def test_choice_may_look_like_a_number(home: Path) -> None:
+    (home / "configs" / "dataset").mkdir(parents=True)
+    (home / "configs" / "dataset" / "2024.yaml").write_text("name: toy\n")
+    assert compose_settings([*TOY, "dataset=2024"])["dataset"]["name"] == "toy"
+
+
+def test_missing_hydra_plugin_names_its_extra() -> None:
+    message = str(unknown_choice("hydra/launcher", "submitit_slurm", ["basic"]))
+    assert "graphrag-bench[submitit]" in message
+
+
+def test_tilde_is_expanded_in_words_files_and_python(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/me")
+    words = ["a=~", 'a="~/x"', "--home=~/x", "a=~/x,~/y", "a=[~/x]", "a=x~y", "~a"]
+    assert [expand_home_in(word) for word in words] == [
+        "a=/me", 'a="/me/x"', "--home=/me/x", "a=/me/x,/me/y", "a=[/me/x]", "a=x~y", "~a",
+    ]  # fmt: skip
+    assert expand_home({"a": ["~/x", {"b": "~"}], "c": 1}) == {"a": ["/me/x", {"b": "/me"}], "c": 1}
+    (home / "configs" / "experiment").mkdir(parents=True)
+    (home / "configs" / "experiment" / "far.yaml").write_text("paths: {home: ~/x}\n")
+    assert compose_settings([*TOY, "experiment=far"])["paths"]["home"] == "/me/x"
+    assert compose_settings(TOY, {"paths": {"home": "~/x"}})["paths"]["home"] == "/me/x"

@@ -6,10 +6,13 @@ import pytest
 from toy_runs import QUICK
 
 from graphrag_bench.config.compose import compose_settings
+from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
-from graphrag_bench.run.estimates import Estimate, Load, estimate_table, estimates
+from graphrag_bench.run.command import Command
+from graphrag_bench.run.estimates import SIZES, estimates, stand_in
 from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.text import count_tokens
 
 pytestmark = pytest.mark.slow
 
@@ -43,14 +46,10 @@ def test_actual_costs_are_within_the_planned_maximum(home: Path, method: str) ->
             assert getattr(before[step].expected, name) <= getattr(before[step].most, name)
 
 
-def test_estimate_counts_rounds(home: Path) -> None:
+def test_estimate_counts_rounds_and_the_context_budget(home: Path) -> None:
     """At most eight thoughts per question, one call each."""
     (thoughts,) = estimates(prepared(home, "ircot"), LIMIT, 0)  # nothing is answered
-    assert thoughts.step.endswith("thoughts.next")
     assert (thoughts.most.calls, thoughts.expected.calls) == (8 * LIMIT, 4 * LIMIT)
-
-
-def test_estimate_of_a_prompt_includes_the_context_budget(home: Path) -> None:
     runs = (prepared(home, "vanilla", f"budget_context={n}") for n in (100, 1100))
     (small,), (large,) = (estimates(run, 1, 1) for run in runs)
     assert large.most.prompt_tokens - small.most.prompt_tokens == 1000
@@ -59,37 +58,47 @@ def test_estimate_of_a_prompt_includes_the_context_budget(home: Path) -> None:
 
 def test_unknown_price_is_none(home: Path) -> None:
     served = ["llm=openai_compatible", "llm.base_url=http://127.0.0.1:9/v1", "llm.api_key_env=null",
-              "llm.model=m",
-              "llm._target_=graphrag_bench.llm.openai_compatible.OpenAICompatible"]  # fmt: skip
-    prices = ([], ["llm.prices={prompt: 1.0}"])
-    (unknown,), (known,) = (
-        estimates(prepared(home, "vanilla", *served, *more), 1, 1) for more in prices
-    )
-    assert unknown.most.usd is None
-    assert known.most.usd is not None and known.most.usd > 0
+              "llm._target_=graphrag_bench.llm.openai_compatible.OpenAICompatible", "llm.model=m",
+              ]  # fmt: skip
+    for prices, is_known in (([], False), (["llm.prices={prompt: 1.0}"], True)):
+        (answer,) = estimates(prepared(home, "vanilla", *served, *prices), 1, 1)
+        assert (answer.most.usd is not None) == is_known
 
 
 @pytest.mark.real
 @pytest.mark.parametrize(
-    ("method", "settings", "most"),
-    [
-        ("hipporag", ["build.extraction=llm"], 1.25),
-        ("raptor", ["build.graph=tree_llm"], 1.4),  # the clusters are not known before
-    ],
+    ("method", "setting", "most"),
+    [("hipporag", "build.extraction=llm", 1.25), ("raptor", "build.graph=tree_llm", 1.4)],
 )
 def test_expected_tokens_of_a_build_are_close(
-    home: Path, method: str, settings: list[str], most: float
+    home: Path, method: str, setting: str, most: float
 ) -> None:
-    experiment = prepared(home, method, "dataset=sample", *settings, "answer=off")
+    experiment = prepared(home, method, "dataset=sample", setting, "answer=off")
     (row,) = [one for one in estimates(experiment, LIMIT, 0) if one.stage == "build"]
     cost = execute(experiment, Progress(quiet=True)).metrics["cost"]["steps"]
     paid = sum(step[part]["prompt_tokens"] for step in cost.values() for part in ("paid", "cached"))
     assert 1 / most <= row.expected.prompt_tokens / paid <= most
-    (rest,) = [one for one in estimates(experiment, LIMIT, 0) if one.stage == "build"]
-    assert rest.most.calls == 0, "what is built costs nothing"
+    (built,) = [one for one in estimates(experiment, LIMIT, 0) if one.stage == "build"]
+    assert built.most.calls == 0
 
 
-def test_a_row_of_millions_of_calls_fits_into_100_columns() -> None:
-    expected, most = Load(567_303, 622_912_200, 102_304_382, 0.0), Load(1_002_606, 0, 0, 0.0)
-    rows = [Estimate("", "", expected, most)]
-    assert {len(line) for line in estimate_table("all", {"all": rows})} == {100}
+ROW = "zhou2025.table5.VanillaRAG"
+
+
+def test_a_row_without_its_set_is_planned_over_the_printed_sizes(tmp_path: Path) -> None:
+    """Zhou et al. 2025, Table 4: 609 documents, 1,426,396 tokens, 2,556 questions."""
+    values = compose_settings([f"row={ROW}", "dataset=multihoprag", f"paths.home={tmp_path}"])
+    with pytest.raises(UserError, match="multihoprag"):
+        Command().experiment(values, swept=False)  # only a plan takes them
+    experiment = Command(sized=True).experiment(values, swept=False)
+    data = experiment.dataset
+    assert data.name == f"multihoprag{SIZES}"
+    assert (len(data.documents), len(data.questions)) == (609, 2556)
+    assert 609 * count_tokens(data.documents[0].text) == pytest.approx(1_426_396, rel=0.01)
+    (answer,) = estimates(experiment, 2556, 2556)
+    assert answer.expected.calls == 2556
+    assert 4_000 < answer.expected.prompt_tokens / 2556 < 6_000  # four chunks of 1,200 tokens
+    paths = {"paths": {"home": str(tmp_path)}}
+    assert stand_in({"row": ROW, "dataset": {"name": "toy"}, **paths}) is None
+    with pytest.raises(UserError, match="squality"):
+        stand_in({"row": "pathrag.table4.PathRAG", "dataset": {"name": "squality"}, **paths})

@@ -40,15 +40,13 @@ def piece(kind: str, name: str, *documents: str) -> dict[str, Any]:
 
 
 def context(*pieces: dict[str, Any], cut: tuple[tuple[str, str], ...] = ()) -> dict[str, Any]:
-    return {"pieces": list(pieces), "cut": [list(one) for one in cut]}
+    return {"pieces": pieces, "cut": cut}
 
 
 RANKED = {"step": "x", "wrote": {"relationships": {"ids": [1], "scores": [1.0]}}}
 NAMED_ALONE = replace(BUILT, graph=Graph.from_arrays([], [], NODE_CHUNK, n_nodes=5))
 CHUNK_NODES = replace(BUILT, graph=Graph.from_arrays([0], [1], np.eye(3), [[1, 1, 0]], n_nodes=3))
 """The nodes are the chunks; the relationship 0 - 1 is no statement of a chunk."""
-
-
 SAME = ChunkTable.of([("a", "", "same"), ("b", "", "same")])
 PACKED = context(piece("relationship", "0+1", "a", "b"), cut=(("chunk", "c"),))
 PATHS = [{"nodes": [0, 1], "relationships": [0], "score": 0.2, "transition": 0},
@@ -69,18 +67,14 @@ PATH_PACKED = row(
         ("extracted", row(), CHUNK_NODES, {"a": True, "b": True, "c": True}),
         # what the relationships of the evidence, and synonymy, join to a start node
         ("linked", row(trace=[linking(0)]), BUILT, {"a": True, "b": True, "c": False}),
-        ("linked", row(trace=[linking(3)]), BUILT, {"a": False, "b": False, "c": False}),
         ("linked", row(trace=[linking(4)]), BUILT, {"a": True, "b": True, "c": False}),
         ("linked", row(trace=[linking(0)]), CHUNK_NODES, {"a": True, "b": True, "c": False}),
         ("linked", row(), BUILT, {"a": None, "b": None, "c": None}),
         # node 0 is no node of the documents b and c, and only a states what joins it to node 1
         ("linked", row(trace=[linking(0)]), BUILT, {"b": False, "c": False}),
-        ("linked", row(trace=[linking(0)]), CHUNK_NODES, {"b": False, "c": False}),
         # ranked relationships retrieve what states them
         ("retrieved", {"question": "q", "status": "answered", "trace": [RANKED]}, BUILT,
          {"a": False, "b": True, "c": False}),
-        ("retrieved", row(documents=["c"], context=PACKED), BUILT,
-         {"a": True, "b": True, "c": True}),
         # a text of a document is in the context, or was cut from it
         ("prompt", row(context=context(piece("node", "node 1", "b"), piece("community", "0"))),
          BUILT, {"a": False, "b": True, "c": False}),
@@ -105,6 +99,5 @@ def test_funnel_stage_lists_documents_that_pass(
 def test_file_passes_a_stage_if_any_part_does() -> None:
     gold = Gold(evidence=("notes.md", "c"), parts=(("notes.md", ("a", "c")),))
     documents = evidence_documents(row(documents=["a"]), gold, BUILT, True)
-    assert [one.document for one in documents] == ["notes.md", "c"]
-    assert [one.passed["extracted"] for one in documents] == [True, False]
-    assert [one.passed["retrieved"] for one in documents] == [True, False]
+    passed = [(one.document, one.passed["extracted"], one.passed["retrieved"]) for one in documents]
+    assert passed == [("notes.md", True, True), ("c", False, False)]

@@ -2,10 +2,16 @@
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.pipeline.pipeline import QuestionResult
+from graphrag_bench.pipeline.steps import Failure, StepTrace, Usage
 from graphrag_bench.run.folder import RunFolder, is_narrower, read_json, read_lines
+from graphrag_bench.run.record import record, timing_rows
+from graphrag_bench.values import Answer, Chunk, Context, Piece, Question, Ranked, RetrievalState
 
 Row = dict[str, Any]
 
@@ -15,114 +21,114 @@ def folder(tmp_path: Path) -> RunFolder:
     return RunFolder(tmp_path / "runs" / "toy" / "vanilla" / "key")
 
 
-def row(question: str, status: str = "answered", **more: Any) -> Row:
-    return {"question": question, "status": status, **more}
-
-
-def append(folder: RunFolder, *rows: Row) -> None:
-    for one in rows:
-        folder.append(one, [])
+def append(folder: RunFolder, *words: str) -> None:
+    """Append rows, each written as the id of a question and its status."""
+    for question, status in (word.split() for word in words):
+        folder.append({"question": question, "status": status}, [])
 
 
 def names(path: Path) -> list[str]:
     return [stored["question"] for stored in read_lines(path)]
 
 
-def files(folder: RunFolder) -> set[str]:
-    return {path.name for path in folder.path.iterdir()}
-
-
 def test_records_are_sorted_by_question(folder: RunFolder) -> None:
-    append(folder, row("c"), row("a", answer="東京"))
+    append(folder, "c answered", "a answered")
     assert names(folder.file("journal")) == ["c", "a"]
-    assert folder.rows()["a"] == row("a", answer="東京")
     folder.finish(["a", "b", "c"])
-    assert names(folder.file("records")) == ["a", "c"]
-    assert files(folder) == {"records.jsonl"}
-    append(folder, row("b", "failed"), row("b"))
+    assert [path.name for path in folder.path.iterdir()] == ["records.jsonl"]
+    append(folder, "b failed", "b answered")
+    odd: Row = {"question": ["a"], "texts": []}
+    folder.append(odd | {"status": "answered"}, [], [odd])
     folder.finish(["a", "b", "c"])
     assert names(folder.file("records")) == ["a", "b", "c"]
-    assert {stored["status"] for stored in folder.rows().values()} == {"answered"}
 
 
-@pytest.mark.parametrize(
-    ("rows", "done", "done_without_answers"),
-    [
-        ([row("a"), row("b", "failed")], {"a"}, {"a"}),
-        ([row("a", "retrieved")], set(), {"a"}),
-        ([row("a", "failed"), row("a", "retrieved"), row("a")], {"a"}, {"a"}),
-        ([row("a", "retrieved"), row("a", "failed")], set(), {"a"}),  # takes nothing away
-    ],
-)
-def test_most_complete_row_of_a_question_counts(
-    folder: RunFolder, rows: list[Row], done: set[str], done_without_answers: set[str]
-) -> None:
-    append(folder, *rows)
-    assert folder.finished_questions(answering=True) == done
-    assert folder.finished_questions(answering=False) == done_without_answers
+def test_most_complete_row_of_a_question_counts(folder: RunFolder) -> None:
+    append(folder, "a failed", "a retrieved", "a answered", "b failed", "c retrieved", "c failed")
+    assert folder.finished_questions(answering=True) == {"a"}
+    assert folder.finished_questions(answering=False) == {"a", "c"}
 
 
 @pytest.mark.parametrize("cut", [1, 5])
 def test_truncated_last_line_is_skipped(folder: RunFolder, cut: int) -> None:
-    append(folder, row("a"), row("b", answer="東京"))
+    append(folder, "a answered", "東京 answered")
     journal = folder.file("journal")
     journal.write_bytes(journal.read_bytes()[:-cut])
-    assert folder.rows().keys() == ({"a", "b"} if cut == 1 else {"a"})
-    append(folder, row("b"), row("c"))
-    assert folder.rows().keys() == {"a", "b", "c"}
+    assert folder.rows().keys() == ({"a", "東京"} if cut == 1 else {"a"})
+    append(folder, "東京 answered", "c answered")
+    assert folder.rows().keys() == {"a", "東京", "c"}
 
 
 def scoring(answered: int = 10, **changes: Any) -> Row:
     return {"split": "all", "dev_share": 0.5, "limit": None, "answered": answered, **changes}
 
 
-@pytest.mark.parametrize(
-    ("new", "stored", "narrower"),
-    [
-        (scoring(2, limit=2), scoring(), True),
-        (scoring(), scoring(2, limit=2), False),
-        (scoring(0), scoring(), True),
-        (scoring(5, split="dev", limit=5), scoring(8, split="dev", limit=8), True),
-        (scoring(5, split="test"), scoring(5, split="dev"), False),
-        (scoring(3, split="dev", dev_share=0.3), scoring(5, split="dev"), False),
-        (scoring(2, split="dev", limit=2), scoring(5, limit=5), False),
-        (scoring(10, limit=10), scoring(5), False),  # fewer questions and more answers
-        (scoring(), {}, False),
-    ],
-)
-def test_scoring_of_a_subset_is_narrower(new: Row, stored: Row, narrower: bool) -> None:
-    assert is_narrower(new, stored) is narrower
-
-
-def test_contexts_of_shards_are_merged_in_question_order(folder: RunFolder) -> None:
-    parts = [RunFolder(folder.path, f"{number}-of-2") for number in (1, 2)]
-    for part, name, text in ((0, "c", "C"), (0, "a", "cut off"), (0, "a", "A"), (1, "b", "B")):
-        parts[part].append(row(name), [], [{"question": name, "texts": [text]}])
-    for one in (*parts, folder):
-        one.finish(["a", "b", "c"])
-    assert [file.name for file in sorted(folder.path.glob("contexts*"))] == ["contexts.jsonl"]
-    stored = list(read_lines(folder.file("contexts")))
-    assert [(one["question"], *one["texts"]) for one in stored] == [*zip("abc", "ABC", strict=True)]
-
-
-def test_rows_with_odd_ids_are_dropped(folder: RunFolder) -> None:
-    append(folder, row("a"))
-    odd: Row = {"question": ["a"], "texts": []}
-    folder.append(odd | {"status": "answered"}, [], [odd])
-    folder.finish(["a"])
-    assert names(folder.file("records")) == ["a"]
+def test_scoring_of_a_subset_is_narrower() -> None:
+    dev = scoring(8, split="dev", limit=8)
+    for new, stored in ((scoring(2, limit=2), scoring()), (scoring(0), scoring()), (dev, scoring()),
+                        (scoring(5, split="dev", limit=5), dev)):  # fmt: skip
+        assert is_narrower(new, stored) and not is_narrower(stored, new)
+    for one in (scoring(5, split="test"), scoring(3, split="dev", dev_share=0.3),
+                scoring(5, limit=5), {}):  # fmt: skip
+        assert not is_narrower(scoring(5, split="dev"), one)
+    assert not is_narrower(scoring(10, limit=10), scoring(5))  # fewer questions and more answers
 
 
 def test_a_file_that_another_process_removes_counts_as_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    path = tmp_path / "metrics.json"
-    path.write_text("{}")
-    read = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", Mock(side_effect=FileNotFoundError))
+    assert read_json(Path(__file__)) == {}
 
-    def removed_before(self: Path) -> bytes:
-        self.unlink()
-        return read(self)
 
-    monkeypatch.setattr(Path, "read_bytes", removed_before)
-    assert read_json(path) == {}
+QUESTION = Question("q", "Who?", scope="book")
+TABLE = ChunkTable.of([("a", "", "one"), ("b", "", "two"), ("c", "", "two"), ("a", "", "three")])
+"""Chunk 1 is the same text in documents b and c; chunks 0 and 2 are of document a."""
+
+
+def step(name: str, seconds: float = 0.0, calls: Usage | None = None) -> StepTrace:
+    return StepTrace(name, name, seconds, calls or Usage(), ("a reply",), {})
+
+
+def finished(*trace: StepTrace, **slots: Any) -> QuestionResult:
+    return QuestionResult(QUESTION, RetrievalState(QUESTION).write(slots), trace)
+
+
+def test_answered_row_has_answer_documents_and_context() -> None:
+    context = Context((Piece("chunk", "b", "two", 0.50000004, 1),), (("chunk", "a"),))
+    chunks = Ranked[Chunk].of({1: 0.9, 0: 0.4, 2: 0.1})
+    assert record(finished(chunks=chunks, context=context, answer=Answer("Ada")), TABLE) == {
+        "question": "q", "scope": "book", "status": "answered", "answer": "Ada",
+        "documents": ["b", "c", "a"], "ranks": [1, 1, 2],
+        "context": {"pieces": [{"kind": "chunk", "id": "b", "score": 0.5, "tokens": 1}],
+                    "cut": [["chunk", "a"]]},
+        "calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "steps": {}, "trace": [],
+    }  # fmt: skip
+
+
+def test_status_is_retrieved_without_an_answer_or_failed() -> None:
+    row = record(finished(chunks=Ranked[Chunk].of({0: 1.0})), TABLE)
+    assert row["status"] == "retrieved" and "answer" not in row
+    where = {"step": "retrieve.0 node.ppr", "kind": "ZeroDivisionError", "message": "unlucky"}
+    failed = record(QuestionResult(QUESTION, Failure(*where.values()), ()), TABLE)
+    assert (failed["status"], failed["error"]) == ("failed", where)
+    assert "documents" not in failed
+
+
+def test_row_has_calls_in_total_and_by_step() -> None:
+    first = step("convert.0", calls=Usage(2, 30, 10, unreadable=1))
+    last = step("generate.0", calls=Usage(1, 100, 5))
+    row = record(finished(first, step("retrieve.0"), last), TABLE)
+    assert (row["calls"], row["prompt_tokens"], row["completion_tokens"]) == (3, 130, 15)
+    assert row["steps"] == {
+        "convert.0": {"calls": 2, "prompt_tokens": 30, "completion_tokens": 10, "unreadable": 1},
+        "generate.0": {"calls": 1, "prompt_tokens": 100, "completion_tokens": 5},
+    }
+
+
+def test_row_has_no_times_and_timing_sums_repeated_steps() -> None:
+    slow, fast = (finished(step("retrieve.0", seconds)) for seconds in (9.0, 0.1))
+    assert record(slow, TABLE) == record(fast, TABLE)
+    done = finished(step("retrieve.0", 0.5), step("retrieve.1", 0.25), step("retrieve.0", 0.25))
+    rows = [(row["step"], row["seconds"]) for row in timing_rows(done)]
+    assert rows == [("retrieve.0", 0.75), ("retrieve.1", 0.25)]

@@ -14,7 +14,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.run.imported import QRELS, TREC, export_trec, import_run
 from graphrag_bench.run.stored import StoredRun, find_run
 
-TOY_SET = DatasetSettings(name="toy", root=None, openie=None, questions=None)
+TOY_SET = DatasetSettings(name="toy")
 ADA = "Ada Marsh founded the Norvik Observatory in 1901. Ada Marsh was born in Lund Harbour."
 LUND = "Lund Harbour is a port on the River Isk. Its lighthouse was painted red in 1888."
 Q2 = "Into which sea flows the river on which Lund Harbour lies?"
@@ -33,12 +33,9 @@ def documents(run: StoredRun) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "q1 Q0 isk 3 0.1 other\nq1 Q0 lund 2 0.5 other\nq1 Q0 ada 2 0.5 other\n\n"
-        "q1 Q0 norvik 1 7 other\n",
-        '{"q1": {"isk": 0.1, "norvik": 7, "lund": 0.5, "ada": 0.5}}',
-    ],
-)
+    ["q1 Q0 isk 3 0.1 x\nq1 Q0 lund 2 0.5 x\nq1 Q0 ada 2 0.5 x\n\nq1 Q0 norvik 1 7 x\n",
+     '{"q1": {"isk": 0.1, "norvik": 7, "lund": 0.5, "ada": 0.5}}'],
+)  # fmt: skip
 def test_imported_documents_with_equal_scores_share_a_rank(tmp_path: Path, text: str) -> None:
     run = imported(tmp_path, text)
     assert run.rows["q1"]["documents"] == ["norvik", "lund", "ada", "isk"]
@@ -48,10 +45,8 @@ def test_imported_documents_with_equal_scores_share_a_rank(tmp_path: Path, text:
 
 
 def test_imported_rows_may_use_texts_for_ids(tmp_path: Path) -> None:
-    rows = [
-        {"question": Q2, "docs": [f"Lund  Harbour\n{LUND}", ADA.replace(" ", "\n")], "answer": "x"},
-        {"question": "q1", "documents": ["ada"], "answer": None},
-    ]
+    rows = [{"question": Q2, "docs": [f"Lund  Harbour\n{LUND}", ADA.replace(" ", "\n")],
+             "answer": "x"}, {"question": "q1", "documents": ["ada"], "answer": None}]  # fmt: skip
     run = imported(tmp_path, "\n".join(map(json.dumps, rows)))
     assert documents(run) == {"q1": ["ada"], "q2": ["lund", "ada"]}
     assert [run.rows[name]["status"] for name in ("q1", "q2")] == ["retrieved", "answered"]
@@ -71,12 +66,10 @@ def test_imported_answers_may_be_numbers_and_lists(tmp_path: Path) -> None:
 
 def test_unknown_values_of_an_imported_run_stay_empty(tmp_path: Path) -> None:
     run = imported(tmp_path, '{"q1": ["ada"]}')
-    numbers = run.metrics
-    assert set(numbers["usage"].values()) == {None} and numbers["cost"]["steps"] == {}
-    assert [numbers[name] for name in ("llm", "answer", "role")] == ["", "off", ""]
-    assert set(run.rows["q1"]) == {"question", "scope", "status", "imported", "documents"}
-    assert numbers["title"] == f"Other (imported {numbers['imported']['sha256'][:8]})"
-    assert numbers["method"] == "imported-other"
+    assert set(run.metrics["usage"].values()) == {None} and run.metrics["cost"]["steps"] == {}
+    named = [run.metrics[name] for name in ("llm", "answer", "role", "method")]
+    assert named == ["", "off", "", "imported-other"]
+    assert run.metrics["title"] == f"Other (imported {run.metrics['imported']['sha256'][:8]})"
 
 
 def test_unmatched_passage_keeps_its_rank(tmp_path: Path) -> None:
@@ -92,12 +85,8 @@ def test_unmatched_passage_keeps_its_rank(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("q1 Q0 ada 1 0.5", "line 1"),
-        ("q9 Q0 ada 1 0.5 tag", "q9"),
-        ('{"q1": "ada"}', "q1"),
-        ('{"question": "q1"}', "'documents'"),
-        ("[1]", "item 0"),
-        ("", "empty"),
+        ("q1 Q0 ada 1 0.5", "line 1"), ("q9 Q0 ada 1 0.5 tag", "q9"), ('{"q1": "ada"}', "q1"),
+        ('{"question": "q1"}', "'documents'"), ("[1]", "item 0"), ("", "empty"),
         ("q1 Q0 ada 1 0.1 tag\nq1 Q0 isk 2 0.1 tag\nq1 Q0 lund 2 0.9 tag", "q1"),
         ('{"question": "q1", "docs": ["ada"], "doc_scores": [0.1, 0.9]}', "item 0.*score"),
         ('{"question": "q1", "docs": ["ada"], "doc_scores": ["nan"]}', "item 0.*doc_scores.*nan"),
@@ -107,9 +96,7 @@ def test_unmatched_passage_keeps_its_rank(tmp_path: Path) -> None:
         ('{"question": "q1", "docs": [], "answer": ["Ada", "Otto"]}', "q1"),
     ],
 )  # fmt: skip
-def test_invalid_results_file_is_refused_with_the_line(
-    tmp_path: Path, text: str, name: str
-) -> None:
+def test_invalid_results_file_is_named_with_the_line(tmp_path: Path, text: str, name: str) -> None:
     with pytest.raises(UserError, match=name):
         imported(tmp_path, text)
 
@@ -120,10 +107,8 @@ def test_export_and_import_keep_scores(tmp_path: Path) -> None:
     assert export_trec(own, tmp_path / "trec") == 6
     again = import_run(tmp_path / "trec" / TREC, "again", TOY_SET, tmp_path)
     assert documents(again) == documents(own)
-    names = [name for name in own.metrics["metrics"]
-             if name.startswith(("evidence_recall@", "all_evidence@", "ndcg@", "mrr"))]  # fmt: skip
-    one, other = ([run.metrics["metrics"][name] for name in names] for run in (own, again))
-    assert one == other and len(names) == 10
+    one, other = (run.metrics["metrics"] for run in (own, again))
+    assert len(other) == 10 and other.items() <= one.items()
 
 
 def test_recall_mrr_and_ndcg_equal_those_of_trec_eval(tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ def row(question: str, status: str = "answered", **more) -> dict:
     return {"question": question, "status": status, **counts, **more}
 
 
-def failed(question: str, message: str = "unlucky") -> dict:
-    error = {"step": "retrieve.0 node.ppr", "kind": "ZeroDivisionError", "message": message}
-    return row(question, "failed", error=error)
+def failed(question: str, **more) -> dict:
+    error = {"step": "retrieve.0 node.ppr", "kind": "ZeroDivisionError", "message": "unlucky"}
+    return row(question, "failed", error=error, **more)
 
 
 def packed(*pieces: tuple[str, str, int], **documents: list[str]) -> dict[str, object]:
@@ -62,25 +62,20 @@ def test_evidence_cut_counts_documents_that_the_budget_removed():
     assert cut(["x"], ["y"]) == 0.0  # not retrieved at all; the node of that name is not a document
 
 
-def test_means_cover_questions_with_the_metric():
+def test_means_cover_questions_with_the_metric_that_did_not_fail():
     rows = (
-        row("two", answer="Ada Marsh", documents=["a", "x"]),
+        row("two", answer="Ada Marsh", answer_cut=True, documents=["a", "x"]),
         row("one", "retrieved", documents=["c", "x"]),
         row("abstract", answer="Rivers."),
+        failed("two", documents=["a", "b"]),
     )
     scores = score(rows, GOLD, [], Scoring(evaluation=EvaluationSettings(cuts=[2])))
-    assert (scores["n"], scores["failed"], scores["answered"]) == (3, 0, 2)
-    assert scores["metrics"]["evidence_recall@2"]["mean"] == 0.75
-    assert scores["metrics"]["evidence_recall@2"]["n"] == 2
+    counts = [scores[name] for name in ("n", "failed", "answered", "answers_cut")]
+    assert counts == [4, 1, 2, 0.5]
+    recall = scores["metrics"]["evidence_recall@2"]
+    assert (recall["mean"], recall["n"]) == (0.75, 2)
     assert scores["metrics"]["exact_match"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 1}
-
-
-def test_failed_questions_are_counted_but_not_averaged():
-    late = {**failed("two", "late"), "calls": 3, "prompt_tokens": 70}
-    scores = score([row("one", answer="Norvik", answer_cut=True), late], GOLD, [])
-    assert (scores["n"], scores["failed"], scores["answers_cut"]) == (2, 1, 1.0)
-    assert scores["metrics"]["accuracy"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 1}
-    assert (scores["usage"]["calls"], scores["usage"]["prompt_tokens"]) == (4, 170)
+    assert scores["usage"]["calls"] == 4
 
 
 def test_shares_of_failed_calls_by_step():
@@ -100,20 +95,17 @@ def test_usage_sums_calls_and_takes_seconds_of_the_last_try():
     timing = [dict(zip(("question", "step", "seconds"), one, strict=True)) for one in tries]
     context = packed(("chunk", "a", 30), ("chunk", "a", 30))
     usage = score([row("one", context=context), row("two", "retrieved")], GOLD, timing)["usage"]
-    assert (usage["calls"], usage["prompt_tokens"], usage["completion_tokens"]) == (2, 200, 20)
-    assert usage["context_tokens_per_question"] == 60.0
-    assert usage["tokens_per_question"] == 110.0
-    assert usage["seconds_per_question"] == 1.5
+    assert usage.items() >= {
+        "calls": 2, "prompt_tokens": 200, "completion_tokens": 20, "tokens_per_question": 110.0,
+        "context_tokens_per_question": 60.0, "seconds_per_question": 1.5,
+    }.items()  # fmt: skip
 
 
 def test_digest_and_room_of_contexts():
-    """One of two contexts is cut; it has two chunks and a path."""
-
     def contexts(tokens: int, *, answer: str = "x") -> dict:
         cut = packed(("chunk", "a", tokens), ("chunk", "a", 9), ("path", "a", 9))
         cut |= {"cut": [["chunk", "b"], ["chunk", "c"]]}
-        whole = packed(("chunk", "a", 9))
-        rows = [row("one", context=cut, answer=answer), row("two", context=whole)]
+        rows = [row("one", context=cut, answer=answer), row("two", context=packed())]
         return score(rows, GOLD, [])["contexts"]
 
     assert contexts(9)["room"] == {"chunk": 2.0}
@@ -132,20 +124,17 @@ def test_interval_resamples_whole_scopes():
 
 
 def test_metrics_follow_from_card_settings_and_gold() -> None:
-    card = ("accuracy", "recall", "exact_match", "f1")
-    toy, settings = dataset("toy"), EvaluationSettings.model_validate({})
-    more = EvaluationSettings.model_validate({"metrics": ["meteor", "f1"]})
-    assert metric_names(toy, settings) == card
-    assert metric_names(toy, more) == (*card, "meteor")
-    choice = replace(toy, gold={**toy.gold, "q1": Gold(("x",), options=("x", "y"), correct=0)})
-    assert metric_names(choice, settings) == (*card, "multiple_choice")
-    parts = replace(toy, gold={**toy.gold, "q1": Gold(sub_answers=(("x",), ("y",)))})
-    assert metric_names(parts, settings) == (*card, "strrec", "strem", "strhit")
+    toy, own = dataset("toy"), EvaluationSettings(metrics=["meteor", "f1"])
+    for gold, more in (
+        (Gold(), ()),
+        (Gold(("x",), options=("x", "y"), correct=0), ("multiple_choice",)),
+        (Gold(sub_answers=(("x",), ("y",))), ("strrec", "strem", "strhit")),
+    ):
+        names = metric_names(replace(toy, gold={**toy.gold, "q1": gold}), own)
+        assert names == ("accuracy", "recall", "exact_match", "f1", *more, "meteor")
 
 
 def test_evidence_at_tokens_counts_the_first_tokens() -> None:
-    """A piece counts for the documents that it lists; a node lists none of its own."""
-
     def evidence(*pieces: tuple[str, str, int], **documents: list[str]) -> list[float]:
         line = row("two", context=packed(*pieces, **documents))
         at = EvaluationSettings(evidence_tokens=[50, 90, 110])
@@ -182,10 +171,9 @@ def test_answer_and_spans_are_searched_in_context_texts() -> None:
     assert (scores["answer_in_context"], scores["spans_in_context"]) == (1.0, 0.0)
 
 
-def judged(folder: Path, *rows: object) -> RunFolder:
-    lines = "".join(json.dumps(one) + "\n" for one in rows)
-    (folder / "judged.jsonl").write_text(lines)
-    return RunFolder(folder)
+def judged(folder: Path, *rows: object) -> dict[str, dict[str, float | None]]:
+    (folder / "judged.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    return judged_scores(RunFolder(folder))
 
 
 def verdict(question: str, value: object, metric: str = "judged_correct") -> dict[str, object]:
@@ -193,16 +181,14 @@ def verdict(question: str, value: object, metric: str = "judged_correct") -> dic
 
 
 def test_last_judgement_of_each_judge_counts(tmp_path: Path) -> None:
-    assert judged_scores(RunFolder(tmp_path)) == judged_scores(judged(tmp_path)) == {}
+    assert judged_scores(RunFolder(tmp_path)) == judged(tmp_path) == {}
     last = [verdict("one", 0), verdict("two", None), verdict("one", 1)]
-    assert judged_scores(judged(tmp_path, *last)) == {
-        "one": {"judged_correct": 1.0}, "two": {"judged_correct": None},
-    }  # fmt: skip
+    name = "judged_correct"
+    assert judged(tmp_path, *last) == {"one": {name: 1.0}, "two": {name: None}}
     two = [{**verdict("one", 1), "judge": "big"}, {**verdict("one", 0.5, "faith"), "judge": "big"},
            {**verdict("one", 0), "judge": "small"}]  # fmt: skip
-    assert judged_scores(judged(tmp_path, *two)) == {
-        "one": {"judged_correct by big": 1.0, "judged_correct by small": 0.0, "faith": 0.5}
-    }
+    values = {f"{name} by big": 1.0, f"{name} by small": 0.0, "faith": 0.5}
+    assert judged(tmp_path, *two) == {"one": values}
 
 
 @pytest.mark.parametrize(
@@ -210,31 +196,24 @@ def test_last_judgement_of_each_judge_counts(tmp_path: Path) -> None:
     [({"question": "one", "value": 1}, "row 1: .*metric"), (verdict("one", 2), "row 1: value 2"),
      (verdict("one", 1, "accuracy"), "'accuracy'")],
 )  # fmt: skip
-def test_invalid_judgement_is_refused_with_its_row(
-    tmp_path: Path, wrong: object, name: str
-) -> None:
+def test_invalid_judgement_is_named_with_its_row(tmp_path: Path, wrong: object, name: str) -> None:
     with pytest.raises(UserError, match=name):
-        judged_scores(judged(tmp_path, wrong))
+        judged(tmp_path, wrong)
 
 
 def test_unreadable_judgement_is_missing() -> None:
     rows = [row("one", answer="Norvik"), row("two", answer="Marsh"), failed("three")]
     verdicts = {"one": {"correct": 1.0}, "two": {"correct": None}, "three": {"correct": None}}
     scores = score(rows, GOLD, [], Scoring(judged=verdicts))
-    assert scores["metrics"]["correct"]["mean"] == 1.0
-    assert scores["metrics"]["correct"]["n"] == 1
-    assert scores["missing"] == {"correct": 1}
-    assert score(rows, GOLD, [])["missing"] == {}
+    assert (scores["metrics"]["correct"]["n"], scores["missing"]) == (1, {"correct": 1})
 
 
 def test_long_answers_are_flagged() -> None:
     names = "Norvik, Lund, Ostra, Ada Marsh, Kessel, Tarn, Brandt, Elm"
     everything = " and ".join([names] * 3)
     long = score([row("one", answer=everything), row("two", answer=everything)], GOLD, [])
-    assert long["metrics"]["accuracy"]["mean"] == 1.0
     assert long["lengths"] == {"answer_words": 29.0, "gold_words": 1.5}
     assert len(long["flags"]) == 1 and "29 words" in long["flags"][0]
-    wanted = " ".join(f"word{n}" for n in range(40))
-    for answer, gold in (("Norvik", GOLD["one"]), (" ".join(["Kessel"] * 40), GOLD["one"]),
-                         (f"{wanted} more", Gold((wanted,)))):  # fmt: skip
-        assert score([row("q", answer=answer)], {"q": gold}, [])["flags"] == []
+    wanted = " ".join(f"word{n}" for n in range(40))  # as long as its gold
+    for answer, gold in (("Kessel " * 40, "Norvik"), (f"{wanted} more", wanted)):
+        assert score([row("q", answer=answer)], {"q": Gold((gold,))}, [])["flags"] == []

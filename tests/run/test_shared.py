@@ -1,22 +1,25 @@
-"""The cache that the runs of a process share."""
+"""What the runs of a process share, and what a run makes only once."""
 
 import shutil
-from collections import Counter
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 import pytest
-from toy_runs import WEIGHTLESS
+from fake_openai import FakeOpenAI
+from toy_runs import TOY, WEIGHTLESS, metrics, plan_of, run_command
 
 from graphrag_bench.config.compose import compose_settings
+from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.llm.ledger import Ledger, LedgerLine, read_ledger
 from graphrag_bench.progress import Progress
 from graphrag_bench.run import models, results
 from graphrag_bench.run.execute import RunResult, _charge, execute
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.models import ProcessCache
+from graphrag_bench.run.method import Method
+from graphrag_bench.run.models import Models, ProcessCache
+from scripts import measures
 
 CELLS = ("method.damping=0.2", "method.damping=0.7")
 
@@ -47,8 +50,7 @@ def test_second_cell_reuses_models_and_artifacts(
     assert files[0] == files[1] and files[0].count(b"\n") == 2
     assert calls(second) == calls(alone)
     own, other = (cell(tmp_path, one, "budget.tokens=99", of=common).models for one in CELLS)
-    assert own.unwrapped("llm") is other.unwrapped("llm") and own.replies is other.replies
-    assert own.budget is not other.budget and own.ledger is not other.ledger
+    assert own.unwrapped("llm") is other.unwrapped("llm") and own.budget is not other.budget
     common.close()
 
 
@@ -66,32 +68,27 @@ def test_least_recently_used_entry_is_closed() -> None:
 def test_artifact_cache_is_bounded_and_reloads_rebuilt_artifacts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loads = Mock(side_effect=lambda _, folder: (folder / "text").read_text())
-
     def load(name: str, text: str = "") -> str:
         folder = tmp_path / name
         if text:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
-            (folder / "text").write_text(text)
-            (folder / "recipe.json").write_text("{}")
+            (folder / "recipe.json").write_text(text)
         return str(common.load(str, folder))
 
+    loads = Mock(side_effect=lambda _, folder: (folder / "recipe.json").read_text())
     monkeypatch.setattr(models, "load_artifact", loads)
     common = ProcessCache()
     for text in ("one", "another"):
         assert [load("graph", text), load("graph")] == [text, text]
     for number in range(64):
         load(str(number), "one")
-    load("0")
-    load("graph")
-    n_loads = Counter(one.args[1].name for one in loads.mock_calls)
-    assert (n_loads["0"], n_loads["graph"]) == (1, 3)
+    n_loads = [loads.call_count for name in ("0", "graph") if load(name)]
+    assert n_loads == [66, 67]  # `0` is cached, and `graph` was evicted
 
 
 @pytest.mark.parametrize("setting", ["repeats=1", "repeats=2", "shard=1/2"])
 def test_each_ledger_counts_once(tmp_path: Path, setting: str) -> None:
-    """Ledgers of the run, its repeats and its shards."""
     first = cell(tmp_path, "budget.tokens=99", setting)
     experiment = [first, *first.trials()][-1]
     own = experiment.folder.file("ledger")
@@ -118,3 +115,37 @@ def test_a_finished_run_counts_no_tokens_again(
     monkeypatch.setattr(results, "commit", lambda: "b")
     execute(cell(tmp_path), Progress(quiet=True))
     assert estimates.called and fits.called
+
+
+@pytest.mark.slow
+def test_preparation_enters_few_folders_and_makes_objects_once(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measures.run(home)
+    shutil.rmtree(home / "runs")
+    made = Mock(wraps=RunSettings.model_validate)
+    monkeypatch.setattr(RunSettings, "model_validate", made)
+    with (
+        patch.object(Method, "__init__", autospec=True, side_effect=Method.__init__) as methods,
+        patch.object(Models, "__init__", autospec=True, side_effect=Models.__init__) as every,
+    ):
+        files = measures.files_of(lambda: measures.run(home), measures.FIRST_STEP)
+    folders = {"/".join(file.split("/")[:2]) if file.count("/") > 1 else "" for file in files}
+    assert len(folders) <= 12, folders
+    assert [one.call_count for one in (made, methods, every)] == [1, 1, 1]
+
+
+@pytest.mark.usefixtures("home")
+def test_long_texts_are_reported_by_plan_run_and_metrics(fake: FakeOpenAI) -> None:
+    own = ("model=fake", "dimension=8", f"base_url={fake.scenario()}", "api_key_env=null",
+           "window=15", "tokenizer=cl100k")  # fmt: skip
+    words = [*TOY, "embedder=openai_compatible", *(f"embedder.{one}" for one in own)]
+    words += ["method=vanilla", "reference_rows=off", "limit=2"]
+    longer = "chunks are longer than the window of 15 tokens"
+    assert "overlapping windows" in plan_of(*words) and longer not in plan_of(*words)
+    ended = run_command(*words)
+    assert longer in ended.err.splitlines()[0] and longer in plan_of(*words)
+    (row,) = metrics(ended.folder)["long_texts"]
+    assert row["what"] == "chunks" and row["n_long"] and row["long_texts"] == "windows"
+    again = run_command(*words)
+    assert metrics(again.folder)["long_texts"] == [row] and longer not in again.err

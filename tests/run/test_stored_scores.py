@@ -1,6 +1,7 @@
 """Scores of stored runs: one gold, one rule, from any folder."""
 
 import json
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,15 +12,18 @@ from toy_runs import WEIGHTLESS, command, metrics, run_folder, write_set
 
 from graphrag_bench.api import stored_runs
 from graphrag_bench.cli.diff import diff_lines
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.notes import run_notes
+from graphrag_bench.run import stored
+from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.imported import QRELS, TREC, export_trec, import_run
 from graphrag_bench.run.stored import (
     StoredRun,
+    differing_settings,
     find_run,
-    relocate,
     rescore,
     scores_of,
     with_one_rule,
@@ -30,10 +34,8 @@ CORPUS = [{"id": name, "text": f"{name.title()} rows. It is {name}."} for name i
 
 
 def questions(*evidence: str) -> list[dict[str, object]]:
-    return [
-        {"id": f"q{n}", "text": "Who is una?", "answers": ["una"], "evidence": [one]}
-        for n, one in enumerate(evidence)
-    ]
+    return [{"id": f"q{n}", "text": "Who is una?", "answers": ["una"], "evidence": [one]}
+            for n, one in enumerate(evidence)]  # fmt: skip
 
 
 @pytest.fixture
@@ -44,9 +46,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "work"
 
 
-def run(method: str, *more: str) -> Path:
+def run(method: str) -> Path:
     quiet = ["dataset=jsonl", "dataset.root=town", *WEIGHTLESS, "answer=off"]
-    return run_folder(*quiet, f"method={method}", "evaluation.cuts=[1,2]", *more)
+    return run_folder(*quiet, f"method={method}", "evaluation.cuts=[1,2]")
 
 
 def recalls(runs: Sequence[StoredRun], metric: str = "evidence_recall@1") -> list[float]:
@@ -57,16 +59,12 @@ def test_runs_are_scored_by_the_current_gold(home: Path) -> None:
     before = run("bm25")
     write_set(Path("town"), CORPUS, questions("bo", "una"))
     after = run("vanilla")
-    assert metrics(before)["gold"] != metrics(after)["gold"]
-    stored: Any = metrics(before)["metrics"]
-    assert stored["evidence_recall@1"]["mean"] == 1.0
-    bm25, vanilla = find_runs(["runs"], ".")
-    assert sorted(one["evidence_recall@1"] for one in bm25.scores.values()) == [0.0, 1.0]
+    graded: Any = metrics(before)["metrics"]
+    assert graded["evidence_recall@1"]["mean"] == 1.0
+    bm25, _ = find_runs(["runs"], ".")
     assert recalls([bm25]) == recalls([find_run(before.name, ".")]) == [0.5]
-    frame = stored_runs()
-    assert frame[frame.method == "bm25"]["evidence_recall@1"].mean() == 0.5
     assert "gold" in [note.about for note in run_notes([bm25.metrics]) if note.warns]
-    assert metrics(before)["metrics"] == stored
+    assert metrics(before)["metrics"] == graded
     rescore(bm25, {})
     assert metrics(before)["gold"] == metrics(after)["gold"]
     assert "regraded" not in metrics(before)
@@ -80,13 +78,13 @@ def test_different_gold_without_data_set_is_refused(home: Path) -> None:
     with pytest.raises(UserError, match=str(home / "town")):
         find_runs(["runs"], ".")
     for one in sorted(Path("runs").glob("*/*/*")):
-        relocate(StoredRun(find_run(str(one), ".").folder), {"root": "city"})
+        stored.relocate(StoredRun(find_run(str(one), ".").folder), {"root": "city"})
     assert {one.metrics["gold"] for one in find_runs(["runs"], ".")} == {
         read_dataset("jsonl", "city").gold_digest
     }
     write_set(Path("other"), [{**CORPUS[0], "text": "Una sinks."}, CORPUS[1]], questions("una"))
     with pytest.raises(UserError, match="other"):
-        relocate(find_runs(["runs"], ".")[0], {"root": "other"})
+        stored.relocate(find_runs(["runs"], ".")[0], {"root": "other"})
 
 
 def imported(home: Path, name: str) -> StoredRun:
@@ -106,41 +104,35 @@ def test_runs_are_scored_by_the_rule_of_the_first(home: Path) -> None:
         assert len(set(recalls(same, "accuracy"))) == 1
         assert same[1].metrics["scored_as"].startswith("evaluation.containment=")
         assert "rule" in [note.about for note in run_notes([one.metrics for one in same])]
-    lines = [line for line in diff_lines(*again) if isinstance(line, str)]
-    assert "  evaluation.containment: substring -> token_boundary" in lines
-    assert stored_runs(home).columns.isin(["evaluation.containment"]).any()
+    assert "  evaluation.containment: substring -> token_boundary" in list(diff_lines(*again))
+    assert "evaluation.containment" in stored_runs(home).columns
 
 
-def test_run_is_read_from_any_folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_is_read_from_any_folder(home: Path) -> None:
     path = run("bm25")
-    monkeypatch.chdir(home.parent)
-    stored = find_run(str(path), ".")
-    assert stored.require_dataset().root == str(home / "town")
-    assert export_trec(stored, Path("both")) == 2
+    os.chdir(home.parent)
+    assert export_trec(find_run(str(path), "."), Path("both")) == 2
     write_set(home / "town", CORPUS, questions("una", "bo"))
     ended = command("runs", "export", str(path), "--trec", "new", "--beir", "new")
     assert (ended.code, ended.err.count("gold changed")) == (0, 1)
     assert Path("new", QRELS).read_text() == "q0 0 una 1\nq1 0 bo 1\n"
     assert read_dataset("beir", "new").gold["q1"].evidence == ("bo",)
     shutil.rmtree(home / "town")
-    gone = find_run(str(path), ".")
     with pytest.raises(UserError, match=str(home / "town")):
-        gone.require_dataset()
+        find_run(str(path), ".").require_dataset()
     ended = command("runs", "export", str(path), "--trec", "alone")
-    assert (ended.code, ended.err.count(f"No {QRELS}"), len(ended.err.splitlines())) == (0, 1, 1)
-    assert (Path("alone") / TREC).read_bytes() == (Path("both") / TREC).read_bytes()
-    assert not (Path("alone") / QRELS).exists()
+    assert (ended.code, ended.err.count(f"No {QRELS}")) == (0, 1)
+    assert Path("alone", TREC).read_bytes() == Path("both", TREC).read_bytes()
+    assert not Path("alone", QRELS).exists()
 
 
-def test_repeats_are_scored_with_the_data_set_in_the_home(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_repeats_are_scored_with_the_data_set_in_the_home(home: Path) -> None:
     write_set(home / "data" / "jsonl", CORPUS, questions("una"))
-    path = run_folder("dataset=jsonl", *WEIGHTLESS, "method=vanilla", "repeats=2")
+    path = run_folder("dataset=jsonl", *WEIGHTLESS, "method=vanilla", "repeats=2").resolve()
     for place, answer in ((path, "no"), (path / "trial-1", "una")):
         row = json.loads((place / "records.jsonl").read_text())
         (place / "records.jsonl").write_text(json.dumps({**row, "answer": answer}))
-    monkeypatch.chdir(home.parent)
+    os.chdir(home.parent)  # `home` restores it
     assert scores_of(find_run(str(path), "."))["q0"]["f1"] == 0.5
 
 
@@ -153,10 +145,73 @@ def test_gold_with_alternatives_is_in_no_qrels(home: Path, layout: str) -> None:
     assert all(one in ended.err for one in ("'q1'", "'una or bo'", layout.upper()))
 
 
-def test_root_is_relative_to_the_file_of_the_data_set(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_root_is_relative_to_the_file_of_the_data_set(home: Path) -> None:
     (home / "town.yaml").write_text("name: jsonl\nroot: town\n")
-    monkeypatch.chdir(home.parent)
-    path = run_folder("dataset=./work/town.yaml", *WEIGHTLESS, "answer=off", "method=bm25")
-    assert metrics(path)["n"] == 2
+    own = compose_settings([f"dataset={home}/town.yaml"])["dataset"]
+    assert own == {"name": "jsonl", "root": str(home / "town")}
+
+
+def ran(method: str = "walk", step: int = 2, evaluation: Any = None, **config: Any) -> StoredRun:
+    own = {"name": method, **config.pop("parameters", {}),
+           "retrieve": [{"op": "walk", "top_k": step}]}  # fmt: skip
+    stored = StoredRun(RunFolder(Path("runs", "toy", method, "key")))
+    stored.__dict__["config"] = {
+        "dataset": {"name": "toy", "root": None}, "method": own, "llm": {"_target_": "a.B"},
+        "build": {}, "pooling": None, "limit": None, **config,
+    }  # fmt: skip
+    steps = {"method.retrieve.0.op": "walk", "method.retrieve.0.top_k": step}
+    stored.__dict__["metrics"] = {
+        "dataset": "toy", "method": method, "llm": "b:1", "settings": steps,
+        "evaluation": evaluation or {"cuts": [2, 5]},
+    }  # fmt: skip
+    return stored
+
+
+def columns(*runs: StoredRun) -> dict[str, list[object]]:
+    rows = differing_settings(runs)
+    return {path: [row[path] for row in rows] for path in rows[0]} if rows else {}
+
+
+@pytest.mark.parametrize(
+    ("runs", "expected"),
+    [
+        ([], {}), ([ran(seed=1), ran(seed=1.0)], {}),
+        ([ran(limit=20), ran()], {"limit": [20, None]}),
+        ([ran(build={"graph": {"drop": 0.5}}), ran()], {"build.graph.drop": [0.5, None]}),
+        ([ran(dataset={"name": "a", "noise": 0.1}), ran()], {"dataset.noise": [0.1, None]}),
+        ([ran(), ran(evaluation={"cuts": [5]})], {"evaluation.cuts": ["[2,5]", "[5]"]}),
+        ([ran(llm={"_target_": "a.B", "model": "m"}), ran()], {"llm.model": ["m", None]}),
+        # what changes no result
+        ([ran(workers=4, cache={"mode": "write"}, parallel="local"),
+          ran(workers=8, cache={"mode": "off"}, parallel="ray", trace="off", objective="f1",
+              dataset={"name": "toy", "root": "elsewhere"},
+              llm={"_target_": "c.D", "base_url": "http://host", "limits": {"concurrency": 2}})],
+         {}),
+    ],
+)  # fmt: skip
+def test_differing_setting_is_a_column(runs: list[StoredRun], expected: object) -> None:
+    assert columns(*runs) == expected
+
+
+def test_parameter_is_compared_between_methods_that_have_it() -> None:
+    slow, fast = (ran(parameters={"damping": value}) for value in (0.1, 0.5))
+    assert columns(slow, ran("words")) == {}
+    assert columns(slow, ran("words"), fast) == {"method.damping": [0.1, None, 0.5]}
+
+
+def test_step_setting_is_a_column_unless_a_parameter_explains_it() -> None:
+    path = "method.retrieve.0.top_k"
+    assert columns(ran(step=2), ran(step=4)) == {path: [2, 4]}
+    named = [ran(step=size, parameters={"top_k": size}) for size in (2, 4)]
+    assert columns(*named) == {"method.top_k": [2, 4]}
+    assert columns(*named, ran(step=8, parameters={"top_k": 4}))[path] == [2, 4, 8]
+    assert columns(ran(step=2), ran("words", step=4)) == {}
+
+
+def test_imported_run_does_not_differ_in_unknown_settings() -> None:
+    other: Any = ran("imported-x", imported={"file": "results"})
+    for name in ("llm", "build", "pooling", "limit"):
+        del other.config[name]
+    other.metrics.update({"llm": "", "settings": {"imported.file": "results"}})
+    assert columns(other, ran(limit=20)) == {}
+    assert columns(other, ran(limit=20), ran()) == {"limit": [None, 20, None]}

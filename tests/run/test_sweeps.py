@@ -1,9 +1,6 @@
 """Sweeps: failed cells, tables, checks, reference rows, plans and experiments."""
 
-import copy
-import json
 import re
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +11,6 @@ from unittest.mock import DEFAULT, Mock
 import pytest
 import toy_runs
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf
 from toy_runs import TOY, command, command_error, metrics, reader_prompts, run_command, run_folder
 
 from graphrag_bench.algorithms import clustering
@@ -26,38 +22,31 @@ from graphrag_bench.config.sources import built_in_names, names
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import UNDIRECTED
 from graphrag_bench.run import command as module
-from graphrag_bench.run.command import Command, cell_identity, check_names, reference_settings
+from graphrag_bench.run.command import Command, check_names, reference_settings, refuse_unused
 from graphrag_bench.run.sweep import Cell, Sweep, cells_below, refuse_overwriting, write
 
 QUIET = [*TOY, "answer=off", "reference_rows=off"]
-
-
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home")]
 
 
-def cells(folder: str) -> list[object]:
-    """Return the status of each cell of a sweep."""
-    files = sorted(Path(folder).glob("*/cell.json"))
-    return [json.loads(file.read_text("utf-8"))["status"] for file in files]
-
-
 def rows(folder: str | Path = "s") -> list[str]:
-    """Return the names of the rows of the table in a folder."""
     lines = Path(folder, "table.md").read_text("utf-8").partition("\n\n**")[0].splitlines()
     return [line.split("|")[1].strip() for line in lines if line.startswith("| ")][1:]
 
 
-def test_a_cell_may_have_fewer_answers_than_the_run_that_it_shares() -> None:
-    words = [*TOY, "reference_rows=off", "limit=3", "method=vanilla", "answer=1,on"]
-    ended = command("run", "-m", *words, "hydra.sweep.dir=s")
-    assert (ended.code, cells("s")) == (0, ["done", "done"]), ended.err
+def test_cells_that_differ_in_limit_and_answers_share_a_run_folder() -> None:
+    words = [*TOY, "reference_rows=off", "method=vanilla", "limit=2,4", "answer=1,on"]
+    ended = run_command("-m", *words, "hydra.sweep.dir=s")
+    assert rows() == [f"VanillaRAG limit={n} answer={a}" for n in (2, 4) for a in (1, "on")]
+    first, second, *_ = ended.err.splitlines()
+    assert first == "cell 1 of 4 (VanillaRAG limit=2 answer=1)"
+    assert re.fullmatch(r"cell 2 of 4 \(VanillaRAG limit=2 answer=on\), \d+ s left", second)
+    assert len(ended.folders) == 1 and metrics(ended.folder)["n"] == 4
     own = [cell.stored({})[0].metrics for cell in cells_below(Path("s"))]
-    assert [one["answered"] for one in own] == [1, 3]
+    assert [one["answered"] for one in own] == [1, 2, 1, 4]
 
 
-def test_a_cell_that_fails_is_a_row_and_ends_only_that_cell(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_failed_cell_is_a_row_and_ends_no_other_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     """BM25 raises, and all questions of VanillaRAG fail."""
     broken = Mock(side_effect=[ZeroDivisionError, DEFAULT, DEFAULT], wraps=module.execute)
     monkeypatch.setattr(module, "execute", broken)
@@ -65,7 +54,7 @@ def test_a_cell_that_fails_is_a_row_and_ends_only_that_cell(
     words = [*TOY, "reference_rows=off", "limit=1", "method=bm25,vanilla,zeroshot"]
     ended = command("run", "-m", *words, "hydra.sweep.dir=s")
     assert ended.code == 1 and "ZeroDivisionError" in ended.err
-    assert cells("s") == ["failed", "failed", "done"]
+    assert [cell.status for cell in cells_below(Path("s"))] == ["failed", "failed", "done"]
     assert rows() == ["BM25", "VanillaRAG", "closed-book"]
     assert "| BM25 | failed |" in Path("s/table.md").read_text()
     assert "answer.direct" in Path("s/1/run.log").read_text()
@@ -73,40 +62,32 @@ def test_a_cell_that_fails_is_a_row_and_ends_only_that_cell(
 
 @pytest.mark.parametrize(
     ("words", "named"),
-    [
-        (["method=bm25", "dataset=musique,popqa"], "musique"),
-        (["method=bm25,zeroshot", "build.graph.edge_drop=0.1"], "build.graph.edge_drop"),
-        (["method=hipporag,vanilla", "method.damping=0.3"], "'method.damping' of method 'vanilla'"),
-    ],
+    [("method=bm25 dataset=musique,popqa", "musique"),
+     ("method=bm25,zeroshot build.graph.edge_drop=0.1", "build.graph.edge_drop"),
+     ("method=hipporag,vanilla method.damping=0.3", "'method.damping' of method 'vanilla'")],
 )  # fmt: skip
-def test_sweep_with_an_invalid_cell_is_refused(home: Path, words: list[str], named: str) -> None:
-    message = command_error("-m", *QUIET, *words, "hydra.sweep.dir=s")
+def test_sweep_with_an_invalid_cell_is_refused(home: Path, words: str, named: str) -> None:
+    message = command_error("-m", *QUIET, *words.split(), "hydra.sweep.dir=s")
     assert named in message and "method=hipporag" not in message
     assert not (home / "s" / "0").exists()
 
 
 @pytest.mark.parametrize(
-    ("words", "n_runs"),
-    [
-        (["row=glob([pathrag.table3.Path-based,pathrag.table2.Flow-based])"], 1),
-        (["method=pathrag,pathrag_lt"], 2),
-    ],
-)
-def test_sweep_over_methods_sets_shared_parameters(words: list[str], n_runs: int) -> None:
-    """Two rows of PathRAG are the same run."""
-    ended = command("plan", "-m", *words, "method.alpha=0.8", *QUIET, "limit=1")
+    ("word", "n_runs"),
+    [("row=glob([pathrag.table3.Path-based,pathrag.table2.Flow-based])", 1),  # the same run
+     ("method=pathrag,pathrag_lt", 2)],
+)  # fmt: skip
+def test_sweep_over_methods_sets_shared_parameters(word: str, n_runs: int) -> None:
+    ended = command("plan", "-m", word, "method.alpha=0.8", *QUIET, "limit=1")
     assert ended.code == 0, ended.err
     assert f"\n{ended.out}".count("\nmethod ") == n_runs
 
 
-def test_missing_package_of_a_cell_is_reported_first(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_package_of_a_cell_is_reported_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clustering, "find_spec", lambda name: None)
-    words = [*QUIET, "profile=zhou2025", "method=bm25,raptor", "hydra.sweep.dir=s"]
-    ended = command("run", "-m", *words)
-    assert ended.code == 2 and "graphrag-bench[umap]" in ended.err
-    assert not (home / "s" / "0").exists()
+    words = ["profile=zhou2025", "method=bm25,raptor", "hydra.sweep.dir=s"]
+    assert "graphrag-bench[umap]" in command_error("-m", *QUIET, *words)
+    assert not Path("s", "0").exists()
 
 
 def test_metrics_are_known_before_the_run() -> None:
@@ -120,22 +101,18 @@ def test_metrics_are_known_before_the_run() -> None:
             check_names(check_settings({**values, "objective": name}))
 
 
-@pytest.mark.parametrize(
-    ("settings", "data", "methods"),
-    [
-        ({}, {}, ["zeroshot", "bm25", "vanilla", "oracle"]),
-        ({"answer": "off"}, {}, ["bm25", "vanilla"]),
-        ({"reference_rows": "off"}, {}, []),
-        ({}, {"gold": {}}, ["zeroshot", "bm25", "vanilla"]),
-        ({}, {"documents": ()}, ["zeroshot", "oracle"]),
-    ],
-)
-def test_reference_rows_depend_on_questions_and_documents(
-    settings: dict[str, object], data: dict[str, Any], methods: list[str]
-) -> None:
-    own = check_settings(compose_settings([*TOY, "method=hipporag"])).model_copy(update=settings)
-    experiment: Any = SimpleNamespace(settings=own, dataset=replace(dataset("toy"), **data))
-    assert [one.method["name"] for one in reference_settings(experiment, ["hipporag"])] == methods
+def test_reference_rows_depend_on_questions_and_documents() -> None:
+    own, toy = check_settings(compose_settings([*TOY, "method=hipporag"])), dataset("toy")
+    cases: list[tuple[dict[str, object], dict[str, Any], str]] = [
+        ({}, {}, "zeroshot bm25 vanilla oracle"), ({"answer": "off"}, {}, "bm25 vanilla"),
+        ({"reference_rows": "off"}, {}, ""), ({}, {"gold": {}}, "zeroshot bm25 vanilla"),
+        ({}, {"documents": ()}, "zeroshot oracle"),
+    ]  # fmt: skip
+    for settings, data, methods in cases:
+        run: Any = SimpleNamespace(settings=own.model_copy(update=settings),
+                                   dataset=replace(toy, **data))  # fmt: skip
+        names = [one.method["name"] for one in reference_settings(run, ["hipporag"])]
+        assert names == methods.split()
 
 
 def test_reference_rows_run_once_in_a_sweep() -> None:
@@ -153,8 +130,6 @@ def test_table_has_cells_in_the_order_of_the_command(monkeypatch: pytest.MonkeyP
     names = [f"{title} top_k={k}" for title in ("VanillaRAG", "BM25") for k in ("two", 3)]
     ended = command("run", "-m", *TOY, "answer=off", "limit=1", *words)
     assert rows() == names
-    shown = [line.split()[1:3] for line in ended.out.splitlines() if line.startswith("│")]
-    assert shown[: len(names)] == [name.split() for name in names]
     assert ended.out.startswith(command("table", "s").out)
     csv = Path("s/table.csv").read_text("utf-8"), command("table", "s", "--format", "csv").out
     for table in csv:
@@ -162,25 +137,13 @@ def test_table_has_cells_in_the_order_of_the_command(monkeypatch: pytest.MonkeyP
         assert table.count("top_k=two,failed,") == 2
 
 
-def test_cells_that_differ_in_limit_share_a_run_folder() -> None:
-    words = [*QUIET, "method=bm25"]
-    ended = run_command("-m", *words, "limit=2,4", "hydra.sweep.dir=s")
-    assert rows() == ["BM25 limit=2", "BM25 limit=4"]
-    first, second = ended.err.splitlines()
-    assert first == "cell 1 of 2 (BM25 limit=2)"
-    assert re.fullmatch(r"cell 2 of 2 \(BM25 limit=4\), \d+ s left", second)
-    assert len(ended.folders) == 1 and metrics(ended.folder)["n"] == 4
-
-
 def test_runs_and_sweeps_keep_foreign_files(home: Path) -> None:
-    (home / "mine").mkdir()
-    (home / "run").mkdir()
     mine = home / "mine" / "cell.json", home / "run" / "mine"
     for file in mine:
+        file.parent.mkdir()
         file.write_text('{"number": 0}')
-    words = [*QUIET, "method=bm25"]
-    run_command(*words, "hydra.run.dir=.")
-    assert len(run_command("-m", *words, "method.top_k=1,2", "hydra.sweep.dir=.").folders) == 2
+    run_command(*QUIET, "method=bm25", "hydra.run.dir=.")
+    run_command("-m", *QUIET, "method=bm25", "limit=1,2", "hydra.sweep.dir=.")
     assert [file.read_text() for file in mine] == ['{"number": 0}'] * 2
 
 
@@ -200,18 +163,15 @@ def test_killed_job_is_a_failed_cell(home: Path) -> None:
     write(home, Sweep("now", ("limit",), words))
     write(home / "1", Cell("now", 1, words[1], "BM25", "limit=2"))
     write(home / "0", Cell("earlier", 0, words[0], "BM25", "limit=1"))
-    assert [(cell.name, bool(cell.error)) for cell in cells_below(home)] == [
-        ("limit=1", True), ("BM25 limit=2", False),
-    ]  # fmt: skip
+    found = [(cell.name, bool(cell.error)) for cell in cells_below(home)]
+    assert found == [("limit=1", True), ("BM25 limit=2", False)]
 
 
 def test_plan_of_a_sweep_counts_an_artifact_once() -> None:
     """Each of 8 passages 2, once more at most; each of 6 questions 2 for names, 1 to answer."""
     words = [*TOY, "method=hipporag", "method.conversion=llm", "reference_rows=off"]
     words += ["build.extraction=llm", "method.damping=0.2,0.4,0.2"]
-    planned = command("plan", "-m", *words)
-    assert planned.code == 0, planned.err
-    table = planned.out.rpartition("remaining, expected")[2].splitlines()[1:4]
+    table = command("plan", "-m", *words).out.rpartition("remaining, expected")[2].splitlines()[1:4]
     left = [int(line.split()[-2].replace(",", "")) for line in table]
     assert left == [2 * 16, 2 * 6 * 3, 68]
 
@@ -237,31 +197,17 @@ def test_experiments_are_sweeps_over_different_runs(name: str) -> None:
     every = compose.cells(config, words) or [words]  # those of `tuning` its sweeper chooses
     methods = {word for cell in every for word in cell if word.startswith("method=")}
     assert {word.partition("=")[2] for word in methods} <= {*names("method")}
-    ends = [every[-1]] if methods else [every[0], every[-1]]  # another method is another run
-    runs = [Command().experiment(settings_of(config, cell), swept=True) for cell in ends]
-    n_runs = 1 if methods or name == "tuning" else 2
-    assert len({cell_identity(run) for run in runs}) == n_runs
-
-
-def settings_of(config: DictConfig, cell: Sequence[str]) -> dict[str, Any]:
-    """The settings of a cell; values are merged, and only other choices composed again."""
-    params = config.hydra.sweeper.params
-    if {"method", "profile"} & {*params}:
-        return compose_settings(cell)
-    own = copy.deepcopy(config)
-    for name, _, value in (word.partition("=") for word in cell):
-        if name in params:
-            OmegaConf.update(own, name, compose.value_of(value))
-    return compose.settings_of(own, own.hydra)
+    last = Command().experiment(compose_settings(every[-1]), swept=True)
+    varied = [word for word in every[-1] if word not in every[0]]
+    refuse_unused(varied, [last])
+    assert len(every) > 1 or name == "tuning"
 
 
 def test_secret_in_a_file_is_refused_before_writing(home: Path) -> None:
     file = home / "configs" / "llm" / "mine.yaml"
     file.parent.mkdir(parents=True)
     file.write_text("_target_: toy_runs.reader\nbase_url: https://me:secret@host/v1\n")
-    for words in (["run", "hydra.run.dir=o"], ["run", "-m", "seed=1,2", "hydra.sweep.dir=o"]):
-        ended = command(*words, "dataset=toy", "method=bm25", "llm=mine")
-        assert ended.code == 2
-        assert "secret" not in ended.err
+    for words in (["hydra.run.dir=o"], ["-m", "seed=1,2", "hydra.sweep.dir=o"]):
+        assert "secret" not in command_error(*words, "dataset=toy", "method=bm25", "llm=mine")
     files = [path for path in home.rglob("*") if path.is_file() and path != file]
     assert not [path for path in files if b"secret" in path.read_bytes()]
