@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -45,7 +46,7 @@ stops_on = set()
 """The reader stops the run at prompts that contain one of these texts."""
 
 
-def reader(replies=()):
+def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()):  # settings are checked
     """Return a model that answers `Ada Marsh` and extracts capitalised names."""
     return Scripted(replies, ada_marsh)
 

@@ -1,7 +1,5 @@
 """Composition of settings by Hydra, with profiles and words of a command."""
 
-from pathlib import Path
-
 import pytest
 import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -29,7 +27,7 @@ WORDS = [
 
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)
-def test_composition_equals_hydras_own(words: list[str]) -> None:
+def test_composition_equals_hydras_own(words):
     ours = compose_settings(words)
     theirs = yaml.safe_load(command("run", "--cfg", "job", "--resolve", *words).out)
     assert ours.pop("given") is not None and ours.pop("row") is None
@@ -37,7 +35,7 @@ def test_composition_equals_hydras_own(words: list[str]) -> None:
     assert ours == theirs
 
 
-def test_python_and_command_line_have_the_same_key() -> None:
+def test_python_and_command_line_have_the_same_key():
     words = ["dataset=toy", "method=lgraphrag", "embedder=hashing", "llm=scripted", "limit=2",
              "profile=upstream", "method.top_k=7", "build.graph=tkg"]  # fmt: skip
     ours = gb.method("lgraphrag", embedder="hashing", llm="scripted", limit=2, profile="upstream",
@@ -47,13 +45,13 @@ def test_python_and_command_line_have_the_same_key() -> None:
     assert mine.settings.model_copy(update={"dataset": theirs.settings.dataset}) == theirs.settings
 
 
-def test_mapping_replaces_the_choice_of_a_group() -> None:
+def test_mapping_replaces_the_choice_of_a_group():
     values = compose_settings([], {"llm": {"_target_": "mine.Model"}, "evaluation": {"cuts": [3]}})
     assert values["llm"] == {"_target_": "mine.Model"}
     assert values["evaluation"] == {**default_settings()["evaluation"], "cuts": [3]}
 
 
-def test_primary_configuration_and_experiment_set_values(home: Path) -> None:
+def test_primary_configuration_and_experiment_set_values(home):
     (home / "configs").mkdir()
     text = (project_folder("configs") / "run.yaml").read_text("utf-8") + "\nlimit: 5\n"
     (home / "configs" / "run.yaml").write_text(f"{text}method: {{top_k: 9}}\nanswer: off\n")
@@ -64,7 +62,7 @@ def test_primary_configuration_and_experiment_set_values(home: Path) -> None:
     assert "method.conversion" in compose_settings(["experiment=pathcorag_steps"])["given"]
 
 
-def test_cells_equal_those_of_hydras_sweeper() -> None:
+def test_cells_equal_those_of_hydras_sweeper():
     config = composition(["experiment=retrieval_only"])
     config.hydra.sweeper.params = {"seed": "1,2", "limit": "choice(3,4)"}
     assert cells(config, ["method=glob(raptor*)", "limit=7"]) == [
@@ -73,7 +71,7 @@ def test_cells_equal_those_of_hydras_sweeper() -> None:
     ]  # fmt: skip
 
 
-def test_cards_are_choices_and_methods_have_a_paper_profile() -> None:
+def test_cards_are_choices_and_methods_have_a_paper_profile():
     assert set(card_names()) <= set(names("dataset"))
     for name in names("method"):
         file = method_file(name)
@@ -104,19 +102,17 @@ PLAIN = {key: FILE[key] for key in ("name", "damping", "top_k", "form", "build")
         ("default", "default", {"mode": "off"}, {}),
     ],
 )  # fmt: skip
-def test_profiles_change_only_stated_values(
-    profile: str, fidelity: str, pooling: object, changed: dict[str, object]
-) -> None:
+def test_profiles_change_only_stated_values(profile, fidelity, pooling, changed):
     assert with_profile(FILE, profile, fidelity, pooling) == {**PLAIN, **changed}
     assert FILE["build"] == {"graph": "kg"}
 
 
-def test_profile_with_an_unknown_setting_is_refused() -> None:
+def test_profile_with_an_unknown_setting_is_refused():
     with pytest.raises(UserError, match=r"dampin'.*damping"):
         with_profile({**FILE, "profiles": {"upstream": {"dampin": 1}}}, "upstream", "default")
 
 
-def test_chunking_overrides_that_of_the_profile(home: Path) -> None:
+def test_chunking_overrides_that_of_the_profile(home):
     chunks = {f"build.chunk_table{end}": value for end, value in
               (("", "separator"), (".size", 150), (".overlap", 0))}  # fmt: skip
     steps = method_file("bm25") | {"name": "mine", "profiles": {"upstream": chunks}}
@@ -128,7 +124,7 @@ def test_chunking_overrides_that_of_the_profile(home: Path) -> None:
     assert compose_settings([*words, "chunking=token"])["chunking"] == {"variant": "token"}
 
 
-def test_user_settings_override_the_profile() -> None:
+def test_user_settings_override_the_profile():
     for name, source, setting, theirs, own in (
         ("hipporag", {"profile": "zhou2025"}, "damping", 0.1, 0.5),
         ("subgraphrag", {"pooling": "rerank"}, "form", "paths", "triplets"),
@@ -145,7 +141,7 @@ SIGNS = st.sampled_from("aZ9 ~;=#!&<>'\"|()[]{}:.,/-_éß文档🜁ж")
 
 
 @given(st.text(SIGNS, min_size=1).filter(lambda text: text[0] not in "[{'\"," and "," not in text))
-def test_any_text_is_parsed_as_that_text(text: str) -> None:
+def test_any_text_is_parsed_as_that_text(text):
     read = str(PARSER.parse_override(quote(f"name=x{text}")).value())
     assert read.strip() == f"x{text}".strip()
 
@@ -156,11 +152,11 @@ def test_any_text_is_parsed_as_that_text(text: str) -> None:
      ("{k: é, b: 2}", {"k": "é", "b": 2}), ("a=b", "a=b"), ("x;y", "x;y"),
      ("'é'", "é"), ("https://x/y?z=1", "https://x/y?z=1")],
 )  # fmt: skip
-def test_only_unparsable_values_are_quoted(value: str, read: object) -> None:
+def test_only_unparsable_values_are_quoted(value, read):
     assert value_of(value) == read
 
 
-def test_null_deselects_an_optional_group() -> None:
+def test_null_deselects_an_optional_group():
     words = [f"{group}=null" for group in ("row", "experiment", "llm@llm_build", "llm@llm_judge")]
     assert compose_settings([*TOY, *words]) == compose_settings(TOY)
 
@@ -171,25 +167,23 @@ def test_null_deselects_an_optional_group() -> None:
      ("dataset=1.5", "'1.5'"), ("llm=true", "'true'"), ("hydra/launcher=null", "'null'"),
      ("method=[bm25,vanilla]", "-m method=bm25,vanilla"), ("method=bm25,vanilla", "run -m")],
 )  # fmt: skip
-def test_choice_is_a_single_name(word: str, name: str) -> None:
+def test_choice_is_a_single_name(word, name):
     with pytest.raises(UserError, match=name):
         compose_settings([*TOY, word])
 
 
-def test_choice_may_look_like_a_number(home: Path) -> None:
+def test_choice_may_look_like_a_number(home):
     (home / "configs" / "dataset").mkdir(parents=True)
     (home / "configs" / "dataset" / "2024.yaml").write_text("name: toy\n")
     assert compose_settings([*TOY, "dataset=2024"])["dataset"]["name"] == "toy"
 
 
-def test_missing_hydra_plugin_names_its_extra() -> None:
+def test_missing_hydra_plugin_names_its_extra():
     message = str(unknown_choice("hydra/launcher", "submitit_slurm", ["basic"]))
     assert "graphrag-bench[submitit]" in message
 
 
-def test_tilde_is_expanded_in_words_files_and_python(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tilde_is_expanded_in_words_files_and_python(home, monkeypatch):
     monkeypatch.setenv("HOME", "/me")
     words = ["a=~", 'a="~/x"', "--home=~/x", "a=~/x,~/y", "a=[~/x]", "a=x~y", "~a"]
     assert [expand_home_in(word) for word in words] == [

@@ -1,7 +1,6 @@
 """Methods, data sets, models and packages of the user."""
 
 from importlib.metadata import EntryPoint
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +25,7 @@ generate:
 pytestmark = pytest.mark.usefixtures("home")
 
 
-def write(path: Path, name: str, text: str = METHOD) -> Path:
+def write(path, name, text=METHOD):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text.format(name=name, title=name.title()), encoding="utf-8")
     return path
@@ -40,7 +39,7 @@ def write(path: Path, name: str, text: str = METHOD) -> Path:
      ("else/method/mine.yaml", ["method=mine", "hydra.searchpath=[else]"]),
      ("mylab/configs/method/mine.yaml", ["method=mine", "plugins=[mylab]"])],
 )  # fmt: skip
-def test_own_method_is_found(file: str, words: list[str], home: Path) -> None:
+def test_own_method_is_found(file, words, home):
     write(home / file, "mine")
     write(home / "mylab" / "__init__.py", "", "")
     assert compose_settings(register_folders(["dataset=toy", *words]))["method"]["title"] == "Mine"
@@ -58,13 +57,13 @@ def words(question: Question) -> Query:
 """
 
 
-def plug_in(folder: Path, name: str) -> None:
+def plug_in(folder, name):
     write(folder / name / "configs" / "method" / f"{name}.yaml", name)
     write(folder / name / "__init__.py", name, OPERATOR)
 
 
 @pytest.mark.usefixtures("open_registries")
-def test_package_is_a_plug_in_by_its_path(home: Path) -> None:
+def test_package_is_a_plug_in_by_its_path(home):
     plug_in(home / "else", "pathlab")
     load_plugins(["./else/pathlab"])
     assert "question.pathlab" in operators
@@ -77,9 +76,7 @@ def test_package_is_a_plug_in_by_its_path(home: Path) -> None:
 
 
 @pytest.mark.usefixtures("open_registries")
-def test_installed_package_is_a_plug_in_by_its_entry_point(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_installed_package_is_a_plug_in_by_its_entry_point(home, monkeypatch):
     plug_in(home, "pointlab")
     point = EntryPoint("any", "pointlab", "graphrag_bench.plugins")
     monkeypatch.setattr(plugins, "entry_points", lambda group: [point])
@@ -90,7 +87,7 @@ def test_installed_package_is_a_plug_in_by_its_entry_point(
     plugins.entry_point_packages.cache_clear()
 
 
-def test_data_sets_models_and_experiments_may_be_files(home: Path) -> None:
+def test_data_sets_models_and_experiments_may_be_files(home):
     write(home / "mine.yaml", "mine")
     (home / "set.yaml").write_text("defaults: [world]\nsize: 20\nhops: 1\n")
     (home / "reader.yaml").write_text("_target_: toy_runs.reader\n")
@@ -102,7 +99,7 @@ def test_data_sets_models_and_experiments_may_be_files(home: Path) -> None:
     assert (values["method"]["name"], values["answer"]) == ("mine", "off")
 
 
-def test_own_files_come_first_but_need_their_own_method_name(home: Path) -> None:
+def test_own_files_come_first_but_need_their_own_method_name(home):
     other = write(home / "mine.yaml", "vanilla")
     with pytest.raises(UserError, match=str(other)):
         compose_settings(["method=./mine.yaml"])
@@ -110,7 +107,7 @@ def test_own_files_come_first_but_need_their_own_method_name(home: Path) -> None
     assert compose_settings(["method=vanilla"])["method"]["name"] == "mine"
 
 
-def test_invalid_file_affects_only_its_own_choice(home: Path) -> None:
+def test_invalid_file_affects_only_its_own_choice(home):
     write(home / "configs" / "method" / "mine.yaml", "mine")
     text = "name: broken\nretrieve:\n  - {{op: chunk.bm25\ngenerate: []\n"
     broken = write(home / "configs" / "method" / "broken.yaml", "broken", text)
@@ -126,14 +123,14 @@ def test_invalid_file_affects_only_its_own_choice(home: Path) -> None:
     [(b"\xff\xfe", "utf-8"), (b"- a\n- b\n", "a mapping"), (b"name: x\nname: y\n", "line 2: "),
      (b"name: mine\nfile: x\n", "'file'")],
 )  # fmt: skip
-def test_invalid_method_file_is_named(content: bytes, name: str, home: Path) -> None:
+def test_invalid_method_file_is_named(content, name, home):
     (home / "mine.yaml").write_bytes(content)
     with pytest.raises(UserError, match=name) as refusal:
         compose_settings(["method=./mine.yaml"])
     assert str(home / "mine.yaml") in str(refusal.value)
 
 
-def test_failing_package_is_named_with_file_and_line(home: Path) -> None:
+def test_failing_package_is_named_with_file_and_line(home):
     (home / "raising_lab.py").write_text("x = 1\ny = x.nothing\n")
     with pytest.raises(UserError, match=r'raising_lab.py", line 2(.|\n)*AttributeError') as refusal:
         load_plugins(["raising_lab"])

@@ -1,7 +1,5 @@
 """Errors of settings name the setting and the valid value. Settings without effect are errors."""
 
-from pathlib import Path
-
 import pytest
 from toy_runs import TOY, command, command_error
 
@@ -45,7 +43,7 @@ pytestmark = pytest.mark.usefixtures("home")
     ],
     ids=lambda text: text[:40],
 )  # fmt: skip
-def test_invalid_setting_is_named_with_the_valid_one(words: str, names: str) -> None:
+def test_invalid_setting_is_named_with_the_valid_one(words, names):
     with pytest.raises(UserError) as refusal:
         values = compose_settings([*TOY, "method=vanilla", *words.split()])
         experiment = Command().experiment(values, swept=False)
@@ -55,7 +53,7 @@ def test_invalid_setting_is_named_with_the_valid_one(words: str, names: str) -> 
     assert len(message) < 1500
 
 
-def test_unparsable_value_is_named_with_a_hint_on_quoting() -> None:
+def test_unparsable_value_is_named_with_a_hint_on_quoting():
     with pytest.raises(UserError, match=r"^'dataset.root=\[/data \(old'.*quotes"):
         compose_settings([*TOY, "dataset.root=[/data (old"])
 
@@ -65,13 +63,13 @@ def test_unparsable_value_is_named_with_a_hint_on_quoting() -> None:
     [("method.damping=interval(0,1)", "interval"), ("method=glob(nono*)", "bm25"),
      ("method=choice(bm52)", "bm25")],
 )  # fmt: skip
-def test_sweep_without_cells_is_refused(word: str, name: str) -> None:
+def test_sweep_without_cells_is_refused(word, name):
     with pytest.raises(UserError, match=name):
         for cell in cells(composition(TOY), [*TOY, word]) or ():
             compose_settings(cell)
 
 
-def test_invalid_commands_exit_with_2_and_write_nothing(home: Path) -> None:
+def test_invalid_commands_exit_with_2_and_write_nothing(home):
     for words, name in (
         (["--limit", "3"], "--limit"),
         (["method=vanilla,bm25"], "-m"),
@@ -83,7 +81,7 @@ def test_invalid_commands_exit_with_2_and_write_nothing(home: Path) -> None:
     assert list(home.iterdir()) == []
 
 
-def check(home: Path, methods: str, words: str) -> None:
+def check(home, methods, words):
     (home / "own.graphml").write_text("<graphml><graph><node id='ada'/></graph></graphml>")
     given = words.split()
     every = [compose_settings([*TOY, f"method={name}", *given]) for name in methods.split(",")]
@@ -102,7 +100,7 @@ def check(home: Path, methods: str, words: str) -> None:
         ("bm25", "graph.import_from=own.graphml", "graph.import_from"),
     ],
 )
-def test_unused_setting_is_refused(home: Path, methods: str, words: str, named: str) -> None:
+def test_unused_setting_is_refused(home, methods, words, named):
     with pytest.raises(UserError, match=named):
         check(home, methods, words)
 
@@ -122,11 +120,11 @@ def test_unused_setting_is_refused(home: Path, methods: str, words: str, named: 
          "profile=zhou2025 fidelity=paper graph.per=all method.title=mine embedder=bge"),
     ],
 )  # fmt: skip
-def test_used_setting_is_accepted(home: Path, methods: str, words: str) -> None:
+def test_used_setting_is_accepted(home, methods, words):
     check(home, methods, words)
 
 
-def test_commands_refuse_unused_settings() -> None:
+def test_commands_refuse_unused_settings():
     words = [*TOY, "method=bm25", "embedder.dimension=64"]
     for name, more in (("run", []), ("ask", ["Who was it?"])):
         assert "embedder.dimension" in command_error(*words, *more, name=name)

@@ -1,7 +1,5 @@
 """Estimated costs compared with actual costs."""
 
-from pathlib import Path
-
 import pytest
 from toy_runs import QUICK
 
@@ -22,11 +20,11 @@ MODELS = ["ggraphrag", "drift", "ircot", "tog", "pankrag", "rerank", "hoprag", "
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(tmp_path_factory):
     return tmp_path_factory.mktemp("estimates")
 
 
-def prepared(home: Path, method: str, *settings: str) -> Experiment:
+def prepared(home, method, *settings):
     words = ["dataset=toy", f"method={method}", "llm=scripted", "embedder=hashing"]
     words += ["llm._target_=counting_reader.reader", f"limit={LIMIT}", f"paths.home={home}"]
     words += ["workers=1", "failures.limit=1", *QUICK.get(method, ())]
@@ -34,7 +32,7 @@ def prepared(home: Path, method: str, *settings: str) -> Experiment:
 
 
 @pytest.mark.parametrize("method", MODELS)
-def test_actual_costs_are_within_the_planned_maximum(home: Path, method: str) -> None:
+def test_actual_costs_are_within_the_planned_maximum(home, method):
     experiment = prepared(home, method)
     before = {row.step: row for row in estimates(experiment, LIMIT, LIMIT)}
     cost = execute(experiment, Progress(quiet=True)).metrics["cost"]["steps"]
@@ -46,7 +44,7 @@ def test_actual_costs_are_within_the_planned_maximum(home: Path, method: str) ->
             assert getattr(before[step].expected, name) <= getattr(before[step].most, name)
 
 
-def test_estimate_counts_rounds_and_the_context_budget(home: Path) -> None:
+def test_estimate_counts_rounds_and_the_context_budget(home):
     """At most eight thoughts per question, one call each."""
     (thoughts,) = estimates(prepared(home, "ircot"), LIMIT, 0)  # nothing is answered
     assert (thoughts.most.calls, thoughts.expected.calls) == (8 * LIMIT, 4 * LIMIT)
@@ -56,7 +54,7 @@ def test_estimate_counts_rounds_and_the_context_budget(home: Path) -> None:
     assert large.most.completion_tokens == small.most.completion_tokens
 
 
-def test_unknown_price_is_none(home: Path) -> None:
+def test_unknown_price_is_none(home):
     served = ["llm=openai_compatible", "llm.base_url=http://127.0.0.1:9/v1", "llm.api_key_env=null",
               "llm._target_=graphrag_bench.llm.openai_compatible.OpenAICompatible", "llm.model=m",
               ]  # fmt: skip
@@ -70,9 +68,7 @@ def test_unknown_price_is_none(home: Path) -> None:
     ("method", "setting", "most"),
     [("hipporag", "build.extraction=llm", 1.25), ("raptor", "build.graph=tree_llm", 1.4)],
 )
-def test_expected_tokens_of_a_build_are_close(
-    home: Path, method: str, setting: str, most: float
-) -> None:
+def test_expected_tokens_of_a_build_are_close(home, method, setting, most):
     experiment = prepared(home, method, "dataset=sample", setting, "answer=off")
     (row,) = [one for one in estimates(experiment, LIMIT, 0) if one.stage == "build"]
     cost = execute(experiment, Progress(quiet=True)).metrics["cost"]["steps"]
@@ -85,7 +81,7 @@ def test_expected_tokens_of_a_build_are_close(
 ROW = "zhou2025.table5.VanillaRAG"
 
 
-def test_a_row_without_its_set_is_planned_over_the_printed_sizes(tmp_path: Path) -> None:
+def test_a_row_without_its_set_is_planned_over_the_printed_sizes(tmp_path):
     """Zhou et al. 2025, Table 4: 609 documents, 1,426,396 tokens, 2,556 questions."""
     values = compose_settings([f"row={ROW}", "dataset=multihoprag", f"paths.home={tmp_path}"])
     with pytest.raises(UserError, match="multihoprag"):

@@ -5,7 +5,6 @@ states nothing but names node 3; nodes 0 and 4 are synonyms.
 """
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,20 +25,20 @@ BUILT = FunnelArtifacts(
 )
 
 
-def row(**more: Any) -> dict[str, Any]:
+def row(**more):
     return {"question": "q", "status": "answered", "documents": [], **more}
 
 
-def linking(*nodes: int) -> dict[str, Any]:
+def linking(*nodes):
     wrote = {"nodes": {"ids": list(nodes), "scores": [1.0] * len(nodes)}}
     return {"step": "retrieve.0 node.link", "wrote": wrote}
 
 
-def piece(kind: str, name: str, *documents: str) -> dict[str, Any]:
+def piece(kind, name, *documents):
     return {"kind": kind, "id": name, "documents": list(documents)}
 
 
-def context(*pieces: dict[str, Any], cut: tuple[tuple[str, str], ...] = ()) -> dict[str, Any]:
+def context(*pieces, cut=()):
     return {"pieces": pieces, "cut": cut}
 
 
@@ -89,14 +88,12 @@ PATH_PACKED = row(
          replace(BUILT, chunks=SAME, graph=None), {"a": True, "b": True}),
     ],
 )  # fmt: skip
-def test_funnel_stage_lists_documents_that_pass(
-    stage: str, line: dict[str, Any], built: FunnelArtifacts, expected: dict[str, bool | None]
-) -> None:
+def test_funnel_stage_lists_documents_that_pass(stage, line, built, expected):
     documents = evidence_documents(line, Gold(evidence=tuple(expected)), built, True)
     assert {one.document: one.passed.get(stage) for one in documents} == expected
 
 
-def test_file_passes_a_stage_if_any_part_does() -> None:
+def test_file_passes_a_stage_if_any_part_does():
     gold = Gold(evidence=("notes.md", "c"), parts=(("notes.md", ("a", "c")),))
     documents = evidence_documents(row(documents=["a"]), gold, BUILT, True)
     passed = [(one.document, one.passed["extracted"], one.passed["retrieved"]) for one in documents]

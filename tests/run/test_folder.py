@@ -17,40 +17,40 @@ Row = dict[str, Any]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> RunFolder:
+def folder(tmp_path):
     return RunFolder(tmp_path / "runs" / "toy" / "vanilla" / "key")
 
 
-def append(folder: RunFolder, *words: str) -> None:
+def append(folder, *words):
     """Append rows, each written as the id of a question and its status."""
     for question, status in (word.split() for word in words):
         folder.append({"question": question, "status": status}, [])
 
 
-def names(path: Path) -> list[str]:
+def names(path):
     return [stored["question"] for stored in read_lines(path)]
 
 
-def test_records_are_sorted_by_question(folder: RunFolder) -> None:
+def test_records_are_sorted_by_question(folder):
     append(folder, "c answered", "a answered")
     assert names(folder.file("journal")) == ["c", "a"]
     folder.finish(["a", "b", "c"])
     assert [path.name for path in folder.path.iterdir()] == ["records.jsonl"]
     append(folder, "b failed", "b answered")
-    odd: Row = {"question": ["a"], "texts": []}
+    odd = {"question": ["a"], "texts": []}
     folder.append(odd | {"status": "answered"}, [], [odd])
     folder.finish(["a", "b", "c"])
     assert names(folder.file("records")) == ["a", "b", "c"]
 
 
-def test_most_complete_row_of_a_question_counts(folder: RunFolder) -> None:
+def test_most_complete_row_of_a_question_counts(folder):
     append(folder, "a failed", "a retrieved", "a answered", "b failed", "c retrieved", "c failed")
     assert folder.finished_questions(answering=True) == {"a"}
     assert folder.finished_questions(answering=False) == {"a", "c"}
 
 
 @pytest.mark.parametrize("cut", [1, 5])
-def test_truncated_last_line_is_skipped(folder: RunFolder, cut: int) -> None:
+def test_truncated_last_line_is_skipped(folder, cut):
     append(folder, "a answered", "東京 answered")
     journal = folder.file("journal")
     journal.write_bytes(journal.read_bytes()[:-cut])
@@ -59,11 +59,11 @@ def test_truncated_last_line_is_skipped(folder: RunFolder, cut: int) -> None:
     assert folder.rows().keys() == {"a", "東京", "c"}
 
 
-def scoring(answered: int = 10, **changes: Any) -> Row:
+def scoring(answered=10, **changes):
     return {"split": "all", "dev_share": 0.5, "limit": None, "answered": answered, **changes}
 
 
-def test_scoring_of_a_subset_is_narrower() -> None:
+def test_scoring_of_a_subset_is_narrower():
     dev = scoring(8, split="dev", limit=8)
     for new, stored in ((scoring(2, limit=2), scoring()), (scoring(0), scoring()), (dev, scoring()),
                         (scoring(5, split="dev", limit=5), dev)):  # fmt: skip
@@ -74,9 +74,7 @@ def test_scoring_of_a_subset_is_narrower() -> None:
     assert not is_narrower(scoring(10, limit=10), scoring(5))  # fewer questions and more answers
 
 
-def test_a_file_that_another_process_removes_counts_as_missing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_file_that_another_process_removes_counts_as_missing(monkeypatch):
     monkeypatch.setattr(Path, "read_bytes", Mock(side_effect=FileNotFoundError))
     assert read_json(Path(__file__)) == {}
 
@@ -86,15 +84,15 @@ TABLE = ChunkTable.of([("a", "", "one"), ("b", "", "two"), ("c", "", "two"), ("a
 """Chunk 1 is the same text in documents b and c; chunks 0 and 2 are of document a."""
 
 
-def step(name: str, seconds: float = 0.0, calls: Usage | None = None) -> StepTrace:
+def step(name, seconds=0.0, calls=None):
     return StepTrace(name, name, seconds, calls or Usage(), ("a reply",), {})
 
 
-def finished(*trace: StepTrace, **slots: Any) -> QuestionResult:
+def finished(*trace, **slots):
     return QuestionResult(QUESTION, RetrievalState(QUESTION).write(slots), trace)
 
 
-def test_answered_row_has_answer_documents_and_context() -> None:
+def test_answered_row_has_answer_documents_and_context():
     context = Context((Piece("chunk", "b", "two", 0.50000004, 1),), (("chunk", "a"),))
     chunks = Ranked[Chunk].of({1: 0.9, 0: 0.4, 2: 0.1})
     assert record(finished(chunks=chunks, context=context, answer=Answer("Ada")), TABLE) == {
@@ -106,7 +104,7 @@ def test_answered_row_has_answer_documents_and_context() -> None:
     }  # fmt: skip
 
 
-def test_status_is_retrieved_without_an_answer_or_failed() -> None:
+def test_status_is_retrieved_without_an_answer_or_failed():
     row = record(finished(chunks=Ranked[Chunk].of({0: 1.0})), TABLE)
     assert row["status"] == "retrieved" and "answer" not in row
     where = {"step": "retrieve.0 node.ppr", "kind": "ZeroDivisionError", "message": "unlucky"}
@@ -115,7 +113,7 @@ def test_status_is_retrieved_without_an_answer_or_failed() -> None:
     assert "documents" not in failed
 
 
-def test_row_has_calls_in_total_and_by_step() -> None:
+def test_row_has_calls_in_total_and_by_step():
     first = step("convert.0", calls=Usage(2, 30, 10, unreadable=1))
     last = step("generate.0", calls=Usage(1, 100, 5))
     row = record(finished(first, step("retrieve.0"), last), TABLE)
@@ -126,7 +124,7 @@ def test_row_has_calls_in_total_and_by_step() -> None:
     }
 
 
-def test_row_has_no_times_and_timing_sums_repeated_steps() -> None:
+def test_row_has_no_times_and_timing_sums_repeated_steps():
     slow, fast = (finished(step("retrieve.0", seconds)) for seconds in (9.0, 0.1))
     assert record(slow, TABLE) == record(fast, TABLE)
     done = finished(step("retrieve.0", 0.5), step("retrieve.1", 0.25), step("retrieve.0", 0.25))

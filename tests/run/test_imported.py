@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from toy_runs import TOY, run_folder
@@ -12,7 +11,7 @@ from graphrag_bench.data.rankings import read_rankings
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.imported import QRELS, TREC, export_trec, import_run
-from graphrag_bench.run.stored import StoredRun, find_run
+from graphrag_bench.run.stored import find_run
 
 TOY_SET = DatasetSettings(name="toy")
 ADA = "Ada Marsh founded the Norvik Observatory in 1901. Ada Marsh was born in Lund Harbour."
@@ -20,14 +19,14 @@ LUND = "Lund Harbour is a port on the River Isk. Its lighthouse was painted red 
 Q2 = "Into which sea flows the river on which Lund Harbour lies?"
 
 
-def imported(tmp_path: Path, text: str, *, allowed: bool = False) -> StoredRun:
+def imported(tmp_path, text, *, allowed=False):
     file = tmp_path / "results"
     file.write_text(text, encoding="utf-8")
     more = {"reference": "https://example.org/paper", "allow_unmatched": allowed}
     return import_run(file, "Other", TOY_SET, tmp_path, **more)
 
 
-def documents(run: StoredRun) -> dict[str, list[str]]:
+def documents(run):
     return {name: row["documents"] for name, row in run.rows.items()}
 
 
@@ -36,7 +35,7 @@ def documents(run: StoredRun) -> dict[str, list[str]]:
     ["q1 Q0 isk 3 0.1 x\nq1 Q0 lund 2 0.5 x\nq1 Q0 ada 2 0.5 x\n\nq1 Q0 norvik 1 7 x\n",
      '{"q1": {"isk": 0.1, "norvik": 7, "lund": 0.5, "ada": 0.5}}'],
 )  # fmt: skip
-def test_imported_documents_with_equal_scores_share_a_rank(tmp_path: Path, text: str) -> None:
+def test_imported_documents_with_equal_scores_share_a_rank(tmp_path, text):
     run = imported(tmp_path, text)
     assert run.rows["q1"]["documents"] == ["norvik", "lund", "ada", "isk"]
     assert run.rows["q1"]["ranks"] == [1, 2, 2, 3]
@@ -44,7 +43,7 @@ def test_imported_documents_with_equal_scores_share_a_rank(tmp_path: Path, text:
     assert run.metrics["n"] == 1 and run.metrics["selected"] == 6
 
 
-def test_imported_rows_may_use_texts_for_ids(tmp_path: Path) -> None:
+def test_imported_rows_may_use_texts_for_ids(tmp_path):
     rows = [{"question": Q2, "docs": [f"Lund  Harbour\n{LUND}", ADA.replace(" ", "\n")],
              "answer": "x"}, {"question": "q1", "documents": ["ada"], "answer": None}]  # fmt: skip
     run = imported(tmp_path, "\n".join(map(json.dumps, rows)))
@@ -52,7 +51,7 @@ def test_imported_rows_may_use_texts_for_ids(tmp_path: Path) -> None:
     assert [run.rows[name]["status"] for name in ("q1", "q2")] == ["retrieved", "answered"]
 
 
-def test_imported_answers_may_be_numbers_and_lists(tmp_path: Path) -> None:
+def test_imported_answers_may_be_numbers_and_lists(tmp_path):
     row = {"question": "q1", "docs": ["ada"], "answer": 1914, "doc_scores": [0.5]}
     assert imported(tmp_path, json.dumps(row)).rows["q1"]["answer"] == "1914"
     thinking = {**row, "answer": "<think>Ada Marsh?</think>Otto"}
@@ -64,7 +63,7 @@ def test_imported_answers_may_be_numbers_and_lists(tmp_path: Path) -> None:
     assert read_rankings(file, dataset).of["q1"].answer == "ans: Ada Marsh\nans: Otto"
 
 
-def test_unknown_values_of_an_imported_run_stay_empty(tmp_path: Path) -> None:
+def test_unknown_values_of_an_imported_run_stay_empty(tmp_path):
     run = imported(tmp_path, '{"q1": ["ada"]}')
     assert set(run.metrics["usage"].values()) == {None} and run.metrics["cost"]["steps"] == {}
     named = [run.metrics[name] for name in ("llm", "answer", "role", "method")]
@@ -72,7 +71,7 @@ def test_unknown_values_of_an_imported_run_stay_empty(tmp_path: Path) -> None:
     assert run.metrics["title"] == f"Other (imported {run.metrics['imported']['sha256'][:8]})"
 
 
-def test_unmatched_passage_keeps_its_rank(tmp_path: Path) -> None:
+def test_unmatched_passage_keeps_its_rank(tmp_path):
     text = json.dumps({"q1": ["no such text", "ada"]})
     with pytest.raises(UserError, match="no such text"):
         imported(tmp_path, text)
@@ -96,12 +95,12 @@ def test_unmatched_passage_keeps_its_rank(tmp_path: Path) -> None:
         ('{"question": "q1", "docs": [], "answer": ["Ada", "Otto"]}', "q1"),
     ],
 )  # fmt: skip
-def test_invalid_results_file_is_named_with_the_line(tmp_path: Path, text: str, name: str) -> None:
+def test_invalid_results_file_is_named_with_the_line(tmp_path, text, name):
     with pytest.raises(UserError, match=name):
         imported(tmp_path, text)
 
 
-def test_export_and_import_keep_scores(tmp_path: Path) -> None:
+def test_export_and_import_keep_scores(tmp_path):
     words = [*TOY, "method=bm25", "reference_rows=off", "answer=off", f"paths.home={tmp_path}"]
     own = find_run(str(run_folder(*words)), tmp_path)
     assert export_trec(own, tmp_path / "trec") == 6
@@ -111,7 +110,7 @@ def test_export_and_import_keep_scores(tmp_path: Path) -> None:
     assert len(other) == 10 and other.items() <= one.items()
 
 
-def test_recall_mrr_and_ndcg_equal_those_of_trec_eval(tmp_path: Path) -> None:
+def test_recall_mrr_and_ndcg_equal_those_of_trec_eval(tmp_path):
     """The rankings have all documents in arbitrary order."""
     pytrec_eval = pytest.importorskip("pytrec_eval")
     names = ["isk", "ada", "mira", "tarn", "lund", "velia", "otto", "norvik"]

@@ -1,8 +1,6 @@
 """The pipelines of all methods under context budgets, path pooling and regimes."""
 
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import pytest
 from small_worlds import World
@@ -22,15 +20,15 @@ from graphrag_bench.config.compose import compose_settings, method_values
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import method_file, names, with_profile
 from graphrag_bench.errors import UserError
-from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, build
+from graphrag_bench.pipeline.pipeline import StepOptions, build
 from graphrag_bench.pipeline.reader_prompts import COMMON, own_answers
 from graphrag_bench.pipeline.steps import Execution as Running
 from graphrag_bench.pipeline.steps import run_steps
-from graphrag_bench.prompts import REFUSAL, ContextBudget, FormName, Prompt, answer_form
+from graphrag_bench.prompts import REFUSAL, ContextBudget, Prompt, answer_form
 from graphrag_bench.run.budgets import LEAST, ContextWindow, context_blocks, holds_corpus, packers
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.method import able_to_pool
-from graphrag_bench.values import Context, Piece, Question, RetrievalState
+from graphrag_bench.values import Piece, Question, RetrievalState
 from operators.answer.generation import reader_values
 
 pytestmark = pytest.mark.slow
@@ -39,25 +37,25 @@ QUIET = [*TOY, "answer=off", "reference_rows=off"]
 
 
 @pytest.fixture(autouse=True)
-def _plugins(home: Path) -> None:
+def _plugins(home):
     load_plugins()
 
 
-def prepared(name: str, *words: str) -> Experiment:
+def prepared(name, *words):
     base = ["dataset=toy", "embedder=hashing", f"method={name}"]
     return Experiment.prepare(compose_settings([*base, *words]))
 
 
-def served(name: str, window: int | None, *words: str) -> Experiment:
+def served(name, window, *words):
     reader = "llm=openai_compatible", "llm.model=m", f"llm.window={window or 'null'}"
     return prepared(name, *reader, *words)
 
 
-def blocks_of(name: str, setting: str, *words: str) -> list[object]:
+def blocks_of(name, setting, *words):
     return [op.settings.get(setting) for op in packers(prepared(name, *words).method.pipeline)]
 
 
-def test_blocks_follow_the_budget() -> None:
+def test_blocks_follow_the_budget():
     native = ("budget_context=native", "method.top_k=4")
     assert [blocks_of("vanilla", "top_k", *words) for words in ((), native)] == [[None], [4]]
     assert blocks_of("llightrag", "top_k") == ["auto", "auto", None]
@@ -71,7 +69,7 @@ def test_blocks_follow_the_budget() -> None:
 
 
 @pytest.mark.parametrize("profile", ["default", "paper", "zhou2025", "upstream"])
-def test_fixed_tokens_of_blocks_fit_the_budget_of_the_method(profile: str) -> None:
+def test_fixed_tokens_of_blocks_fit_the_budget_of_the_method(profile):
     """Otherwise the last block, PathRAG's paths, is cut entirely."""
     unpacked = set()
     for name in names("method"):
@@ -84,7 +82,7 @@ def test_fixed_tokens_of_blocks_fit_the_budget_of_the_method(profile: str) -> No
     assert unpacked == {"zeroshot", "dalk"}
 
 
-def lists(*words: str) -> dict[str, int | None]:
+def lists(*words):
     pipeline = prepared(*words).method.pipeline
     return {op.operator.name: op.settings.get("top_k") for op in pipeline.operators()}
 
@@ -94,16 +92,14 @@ def lists(*words: str) -> dict[str, int | None]:
     [("vanilla", "chunk", {("chunk.vdb", 20)}), ("raptor", "node", {("node.vdb", 20)}),
      ("rerank", "chunk", set()), ("graphrag_er", "", set())],
 )  # fmt: skip
-def test_lists_are_lengthened_to_fill_the_budget_unless_a_model_reads_them(
-    name: str, filling: str, longer: set[tuple[str, int]]
-) -> None:
+def test_lists_are_lengthened_to_fill_the_budget_unless_a_model_reads_them(name, filling, longer):
     budget = prepared(name, "budget_context=1000").context_budget
     assert (budget.tokens, budget.mode, budget.filling) == (1000, "equal", filling)
     native, equal = (lists(name, f"budget_context={n}").items() for n in ("native", 1000))
     assert {item for item in equal - native if item[1] is not None} == longer
 
 
-def test_window_limits_groups_and_the_budget_of_a_profile() -> None:
+def test_window_limits_groups_and_the_budget_of_a_profile():
     for window, most in ((None, 12000), (8192, 6100)):
         ops = served("ggraphrag", window, "profile=upstream").method.pipeline.operators()
         assert {op.settings.get("group_tokens") for op in ops} == {None, most}
@@ -115,14 +111,14 @@ def test_window_limits_groups_and_the_budget_of_a_profile() -> None:
     assert [block.n_tokens for block in blocks] == [1525, 1144, 3431]
 
 
-def test_corpus_that_fits_into_the_context_is_found() -> None:
+def test_corpus_that_fits_into_the_context_is_found():
     """The toy set has 8 documents of about 26 tokens."""
     for budget, held in (("2400", True), ("100", False), ("native", False)):
         run = prepared("bm25", f"budget_context={budget}")
         assert holds_corpus(run.dataset, run.method.pipeline, run.context_budget) is held
 
 
-def test_key_contains_the_budget_and_the_prompt(tmp_path: Path) -> None:
+def test_key_contains_the_budget_and_the_prompt(tmp_path):
     (tmp_path / "common.j2").write_text("Another: {{ question }} {{ blocks }}")
     each = ([], ["budget_context=1000"], ["regime=published", "budget_context=1000"],
             ["budget_context=native"], [f"method.prompts={tmp_path}"])  # fmt: skip
@@ -143,23 +139,21 @@ def test_key_contains_the_budget_and_the_prompt(tmp_path: Path) -> None:
         (["method.budget=60"], None, 2),
     ],
 )
-def test_equal_budgets_are_filled_and_native_ones_keep_k(
-    words: list[str], budget: int | None, n_passages: int
-) -> None:
+def test_equal_budgets_are_filled_and_native_ones_keep_k(words, budget, n_passages):
     folder = run_folder(*QUIET, "method=vanilla", *words)
     assert metrics(folder)["budget_context"] == budget
-    assert max(len(row["context"]["pieces"]) for row in records(folder)) == n_passages  # type: ignore[index]
+    assert max(len(row["context"]["pieces"]) for row in records(folder)) == n_passages
     assert ("context budgets: native" in table_of(folder)) == (budget is None)
 
 
-def test_published_regime_caps_the_window_at_that_of_the_source() -> None:
+def test_published_regime_caps_the_window_at_that_of_the_source():
     for own, *windows in ((None, None, 8096), (4096, 4096, 4096), (128_000, 128_000, 8096)):
         runs = (served("vanilla", own, "profile=zhou2025", f"regime={regime}")
                 for regime in ("house", "published"))  # fmt: skip
         assert [run.window.tokens for run in runs] == windows
 
 
-def test_conflicting_budgets_are_refused() -> None:
+def test_conflicting_budgets_are_refused():
     for name, words, part in (("zeroshot", "budget_context=60", "zeroshot"),
                               ("kgp", "method.budget=500 budget_context=60", "method.budget=500"),
                               ("vanilla", "budget_context=nativ", "native")):  # fmt: skip
@@ -171,14 +165,14 @@ LONG = "Ada Marsh wrote to Otto Brandt about the bridge at Norvik, and he answer
 
 
 @pytest.fixture
-def books(tmp_path: Path) -> list[str]:
+def books(tmp_path):
     rows = [{"id": f"b{n}", "title": f"Book {n}", "text": LONG * 300} for n in range(3)]
     folder = write_set(tmp_path / "books", rows, [{"id": "q", "text": "Who?", "evidence": ["b0"]}])
     data = ["dataset=jsonl", f"dataset.root={folder}", "chunking=token"]
     return [*(word for word in QUIET if not word.startswith(("dataset", "llm."))), *data]
 
 
-def test_auto_fits_four_chunks_within_the_window() -> None:
+def test_auto_fits_four_chunks_within_the_window():
     """4 x 1,260 / 0.33 = 15,273; (8,192 - 1,112) / 1.15 = 6,156."""
     for chunk, window, margin, auto in (
         (1260, 128_000, 1.0, 15_300), (1260, 8192, 1.15, 6100), (1260, None, 1.15, 6100),
@@ -187,7 +181,7 @@ def test_auto_fits_four_chunks_within_the_window() -> None:
         assert ContextWindow(chunk, chunk, window, 1112, margin).auto == auto
 
 
-def test_prompt_without_room_for_a_chunk_is_refused(books: list[str]) -> None:
+def test_prompt_without_room_for_a_chunk_is_refused(books):
     assert "budget_context=3200" in run_error(*books, "method=llightrag", "llm.window=4096")
     folder = run_folder(*books, "method=llightrag", "llm.window=4096", "budget_context=1000")
     assert metrics(folder)["usage"]["contexts_without_chunks"] == 1
@@ -196,7 +190,7 @@ def test_prompt_without_room_for_a_chunk_is_refused(books: list[str]) -> None:
     assert "5000" in message and "4,096" in message
 
 
-def test_chunk_size_follows_the_chunking(books: list[str]) -> None:
+def test_chunk_size_follows_the_chunking(books):
     for size, least, most in ((1200, 1000, 1300), (300, 250, 350)):
         words = [*books, "method=vanilla", "llm.window=128000", f"chunking.size={size}"]
         assert least < Experiment.prepare(compose_settings(words)).window.median_chunk < most
@@ -219,11 +213,11 @@ CHAIN = World(
 QUESTION = Question("q", "which land holds the mountain that Ada Marsh chose?")
 
 
-def method(name: str, **settings: Any) -> dict[str, Any]:
+def method(name, **settings):
     return method_values({**with_profile(method_file(name), "default", "default"), **settings})
 
 
-def final(values: dict[str, Any], budget: int | None = None, **pooling: Any) -> RetrievalState:
+def final(values, budget=None, **pooling):
     pipeline, problems = build(values, StepOptions(pooling=pooling or None))
     assert not problems
     resources = {**CHAIN.resources, "context_budget": ContextBudget(budget)}
@@ -233,13 +227,13 @@ def final(values: dict[str, Any], budget: int | None = None, **pooling: Any) -> 
     return outcome
 
 
-def unordered(context: Context) -> list[object]:
+def unordered(context):
     lines = [one.text.partition(",")[2] for one in context.pieces if one.kind == "relationship"]
     return [*(one for one in context.pieces if one.kind != "relationship"), sorted(lines)]
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_rerank_changes_only_the_order_of_relationships(name: str) -> None:
+def test_rerank_changes_only_the_order_of_relationships(name):
     """300 tokens cut the tables of most methods."""
     base = final(method(name), 300)
     new = final(method(name), 300, mode="rerank")
@@ -251,7 +245,7 @@ def test_rerank_changes_only_the_order_of_relationships(name: str) -> None:
         assert one is other or one.ids.tolist() == other.ids.tolist()
 
 
-def test_pooling_raises_the_path_from_the_question_entity() -> None:
+def test_pooling_raises_the_path_from_the_question_entity():
     """Base scores, sums of degrees: Ada-Norvik 3, Norvik-Tarn 5, Tarn-Velia 4, Otto-Tarn 8, four
     more of Otto 6; the lowest is 3. The path of three from Ada has mean 4: its rows have 4 + 3,
     4 + 3/2 and 4 + 3/3; the others stand for themselves, 8 + 3 and 6 + 3.
@@ -264,7 +258,7 @@ def test_pooling_raises_the_path_from_the_question_entity() -> None:
     assert new.scores.tolist() == pytest.approx([5, 5.5, 7, 9, 9, 9, 9, 11])
 
 
-def test_reselect_keeps_the_number_of_relationships() -> None:
+def test_reselect_keeps_the_number_of_relationships():
     plain = method("glightrag", top_k=3)
     base = final(plain)
     new = final(plain, mode="reselect")
@@ -276,7 +270,7 @@ def test_reselect_keeps_the_number_of_relationships() -> None:
     assert set(no_longer.get("relationships").ids) == set(base.get("relationships").ids)
 
 
-def test_methods_that_pack_relationships_can_be_pooled() -> None:
+def test_methods_that_pack_relationships_can_be_pooled():
     assert set(able_to_pool()) == set(ALL)
     message = command_error(*TOY, "method=hipporag", "pooling=rerank", name="plan")
     assert "hipporag" in message and "fastgraphrag, glightrag" in message
@@ -288,28 +282,28 @@ def test_methods_that_pack_relationships_can_be_pooled() -> None:
 IN_SEARCH = {"tog": ["answer.if_enough (retrieve)"], "pankrag": ["answer.direct (retrieve)"]}
 
 
-def final_prompt(pipeline: Pipeline) -> Prompt:
+def final_prompt(pipeline):
     ops = [op for step in pipeline.generate for op in step.operators()]
     prompt = next(op for op in reversed(ops) if "answer" in op.operator.returns).settings["prompt"]
     assert isinstance(prompt, Prompt)
     return prompt
 
 
-def wording(prompt: Prompt, form: FormName) -> str:
+def wording(prompt, form):
     passage = Piece("chunk", "1", "Ada.", 1.0, 5)
     values = reader_values(Question("q", "Who?", form=form), [passage])
     chat = prompt.render({**values, "points": (), "triples": (), "reasoning": ""})
     return "\n".join(message.content for message in chat)
 
 
-def prompt_files(pipeline: Pipeline, *stages: str) -> set[str]:
+def prompt_files(pipeline, *stages):
     steps = [step for stage in stages for step in getattr(pipeline, stage)]
     values = [value for one in steps for op in one.operators() for value in op.settings.values()]
     return {file.name for value in values if isinstance(value, Prompt) for file in value.files}
 
 
 @pytest.mark.parametrize("name", names("method"))
-def test_house_regime_has_one_clause_and_one_prose_prompt(name: str) -> None:
+def test_house_regime_has_one_clause_and_one_prose_prompt(name):
     values = method(name)
     house, published = (build(values, StepOptions(regime=r))[0] for r in ("house", "published"))
     assert COMMON.name in prompt_files(house, "generate")
@@ -325,7 +319,7 @@ def test_house_regime_has_one_clause_and_one_prose_prompt(name: str) -> None:
         assert (text == wording(COMMON, form)) == answer_form(form).prose
 
 
-def test_plan_names_a_prompt_without_the_clause(tmp_path: Path) -> None:
+def test_plan_names_a_prompt_without_the_clause(tmp_path):
     (tmp_path / "answer.j2").write_text("{{ question }} {{ pieces }} {{ manner }}")
     plan = plan_of(*TOY, "method=vanilla", "answers=short", f"method.prompts={tmp_path}")
     assert answer_form("short").licence in plan

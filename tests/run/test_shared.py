@@ -2,12 +2,10 @@
 
 import shutil
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock, patch
 
 import pytest
-from fake_openai import FakeOpenAI
 from toy_runs import TOY, WEIGHTLESS, metrics, plan_of, run_command
 
 from graphrag_bench.config.compose import compose_settings
@@ -15,7 +13,7 @@ from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.llm.ledger import Ledger, LedgerLine, read_ledger
 from graphrag_bench.progress import Progress
 from graphrag_bench.run import models, results
-from graphrag_bench.run.execute import RunResult, _charge, execute
+from graphrag_bench.run.execute import _charge, execute
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.method import Method
 from graphrag_bench.run.models import Models, ProcessCache
@@ -24,18 +22,16 @@ from scripts import measures
 CELLS = ("method.damping=0.2", "method.damping=0.7")
 
 
-def cell(home: Path, *settings: str, of: ProcessCache | None = None) -> Experiment:
+def cell(home, *settings, of=None):
     words = ["dataset=toy", *WEIGHTLESS, "method=hipporag", "limit=2", f"paths.home={home}"]
     return Experiment.prepare(compose_settings([*words, *settings]), swept=True, shared=of)
 
 
-def calls(run: RunResult) -> list[tuple[str, str]]:
+def calls(run):
     return sorted((line.step, line.item) for line in read_ledger(run.folder.file("ledger")))
 
 
-def test_second_cell_reuses_models_and_artifacts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_second_cell_reuses_models_and_artifacts(tmp_path, monkeypatch):
     made, loads = (Mock(wraps=one) for one in (models.make_model, models.load_artifact))
     monkeypatch.setattr(models, "make_model", made)
     monkeypatch.setattr(models, "load_artifact", loads)
@@ -54,8 +50,8 @@ def test_second_cell_reuses_models_and_artifacts(
     common.close()
 
 
-def test_least_recently_used_entry_is_closed() -> None:
-    closed: list[str] = []
+def test_least_recently_used_entry_is_closed():
+    closed = []
     each = {name: SimpleNamespace(close=partial(closed.append, name)) for name in "abc"}
     common = ProcessCache()
     for name in "abac":
@@ -65,10 +61,8 @@ def test_least_recently_used_entry_is_closed() -> None:
     assert closed == ["b", "a", "c"]
 
 
-def test_artifact_cache_is_bounded_and_reloads_rebuilt_artifacts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def load(name: str, text: str = "") -> str:
+def test_artifact_cache_is_bounded_and_reloads_rebuilt_artifacts(tmp_path, monkeypatch):
+    def load(name, text=""):
         folder = tmp_path / name
         if text:
             shutil.rmtree(folder, ignore_errors=True)
@@ -88,7 +82,7 @@ def test_artifact_cache_is_bounded_and_reloads_rebuilt_artifacts(
 
 
 @pytest.mark.parametrize("setting", ["repeats=1", "repeats=2", "shard=1/2"])
-def test_each_ledger_counts_once(tmp_path: Path, setting: str) -> None:
+def test_each_ledger_counts_once(tmp_path, setting):
     first = cell(tmp_path, "budget.tokens=99", setting)
     experiment = [first, *first.trials()][-1]
     own = experiment.folder.file("ledger")
@@ -101,9 +95,7 @@ def test_each_ledger_counts_once(tmp_path: Path, setting: str) -> None:
     assert experiment.models.budget.spent.tokens == 4 * 7
 
 
-def test_a_finished_run_counts_no_tokens_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_run_counts_no_tokens_again(tmp_path, monkeypatch):
     """Only code of the same commit may have stored the counts."""
     monkeypatch.setattr(results, "commit", lambda: "a")
     first = execute(cell(tmp_path), Progress(quiet=True)).metrics
@@ -118,9 +110,7 @@ def test_a_finished_run_counts_no_tokens_again(
 
 
 @pytest.mark.slow
-def test_preparation_enters_few_folders_and_makes_objects_once(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_preparation_enters_few_folders_and_makes_objects_once(home, monkeypatch):
     measures.run(home)
     shutil.rmtree(home / "runs")
     made = Mock(wraps=RunSettings.model_validate)
@@ -136,7 +126,7 @@ def test_preparation_enters_few_folders_and_makes_objects_once(
 
 
 @pytest.mark.usefixtures("home")
-def test_long_texts_are_reported_by_plan_run_and_metrics(fake: FakeOpenAI) -> None:
+def test_long_texts_are_reported_by_plan_run_and_metrics(fake):
     own = ("model=fake", "dimension=8", f"base_url={fake.scenario()}", "api_key_env=null",
            "window=15", "tokenizer=cl100k")  # fmt: skip
     words = [*TOY, "embedder=openai_compatible", *(f"embedder.{one}" for one in own)]

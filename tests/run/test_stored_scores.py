@@ -3,9 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from toy_runs import WEIGHTLESS, command, metrics, run_folder, write_set
@@ -33,33 +31,33 @@ from graphrag_bench.run.sweep import find_runs
 CORPUS = [{"id": name, "text": f"{name.title()} rows. It is {name}."} for name in ("una", "bo")]
 
 
-def questions(*evidence: str) -> list[dict[str, object]]:
+def questions(*evidence):
     return [{"id": f"q{n}", "text": "Who is una?", "answers": ["una"], "evidence": [one]}
             for n, one in enumerate(evidence)]  # fmt: skip
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     write_set(Path("town"), CORPUS, questions("una", "una"))
     return tmp_path / "work"
 
 
-def run(method: str) -> Path:
+def run(method):
     quiet = ["dataset=jsonl", "dataset.root=town", *WEIGHTLESS, "answer=off"]
     return run_folder(*quiet, f"method={method}", "evaluation.cuts=[1,2]")
 
 
-def recalls(runs: Sequence[StoredRun], metric: str = "evidence_recall@1") -> list[float]:
+def recalls(runs, metric="evidence_recall@1"):
     return [run.metrics["metrics"][metric]["mean"] for run in runs]
 
 
-def test_runs_are_scored_by_the_current_gold(home: Path) -> None:
+def test_runs_are_scored_by_the_current_gold(home):
     before = run("bm25")
     write_set(Path("town"), CORPUS, questions("bo", "una"))
     after = run("vanilla")
-    graded: Any = metrics(before)["metrics"]
+    graded = metrics(before)["metrics"]
     assert graded["evidence_recall@1"]["mean"] == 1.0
     bm25, _ = find_runs(["runs"], ".")
     assert recalls([bm25]) == recalls([find_run(before.name, ".")]) == [0.5]
@@ -70,7 +68,7 @@ def test_runs_are_scored_by_the_current_gold(home: Path) -> None:
     assert "regraded" not in metrics(before)
 
 
-def test_different_gold_without_data_set_is_refused(home: Path) -> None:
+def test_different_gold_without_data_set_is_refused(home):
     run("bm25")
     write_set(Path("town"), CORPUS, questions("bo", "una"))
     run("vanilla")
@@ -87,14 +85,14 @@ def test_different_gold_without_data_set_is_refused(home: Path) -> None:
         stored.relocate(find_runs(["runs"], ".")[0], {"root": "other"})
 
 
-def imported(home: Path, name: str) -> StoredRun:
+def imported(home, name):
     file = home / f"{name}.jsonl"
     rows = [{"question": f"q{n}", "documents": ["una"], "answer": "unable"} for n in range(2)]
     file.write_text("\n".join([*map(json.dumps, rows), *"\n" * len(name)]))
     return import_run(file, name, DatasetSettings(name="jsonl", root="town"), home)
 
 
-def test_runs_are_scored_by_the_rule_of_the_first(home: Path) -> None:
+def test_runs_are_scored_by_the_rule_of_the_first(home):
     first, second = imported(home, "a"), imported(home, "bb")
     rescore(second, {"containment": "token_boundary"})
     again = [find_run(one.folder.path.name, home) for one in (first, second)]
@@ -108,7 +106,7 @@ def test_runs_are_scored_by_the_rule_of_the_first(home: Path) -> None:
     assert "evaluation.containment" in stored_runs(home).columns
 
 
-def test_run_is_read_from_any_folder(home: Path) -> None:
+def test_run_is_read_from_any_folder(home):
     path = run("bm25")
     os.chdir(home.parent)
     assert export_trec(find_run(str(path), "."), Path("both")) == 2
@@ -126,7 +124,7 @@ def test_run_is_read_from_any_folder(home: Path) -> None:
     assert not Path("alone", QRELS).exists()
 
 
-def test_repeats_are_scored_with_the_data_set_in_the_home(home: Path) -> None:
+def test_repeats_are_scored_with_the_data_set_in_the_home(home):
     write_set(home / "data" / "jsonl", CORPUS, questions("una"))
     path = run_folder("dataset=jsonl", *WEIGHTLESS, "method=vanilla", "repeats=2").resolve()
     for place, answer in ((path, "no"), (path / "trial-1", "una")):
@@ -137,7 +135,7 @@ def test_repeats_are_scored_with_the_data_set_in_the_home(home: Path) -> None:
 
 
 @pytest.mark.parametrize("layout", ["trec", "beir"])
-def test_gold_with_alternatives_is_in_no_qrels(home: Path, layout: str) -> None:
+def test_gold_with_alternatives_is_in_no_qrels(home, layout):
     alternatives = [questions("una")[0], {"id": "q1", "text": "Who?", "evidence": [["una", "bo"]]}]
     write_set(home / "town", CORPUS, alternatives)
     ended = command("runs", "export", str(run("bm25")), f"--{layout}", "out")
@@ -145,13 +143,13 @@ def test_gold_with_alternatives_is_in_no_qrels(home: Path, layout: str) -> None:
     assert all(one in ended.err for one in ("'q1'", "'una or bo'", layout.upper()))
 
 
-def test_root_is_relative_to_the_file_of_the_data_set(home: Path) -> None:
+def test_root_is_relative_to_the_file_of_the_data_set(home):
     (home / "town.yaml").write_text("name: jsonl\nroot: town\n")
     own = compose_settings([f"dataset={home}/town.yaml"])["dataset"]
     assert own == {"name": "jsonl", "root": str(home / "town")}
 
 
-def ran(method: str = "walk", step: int = 2, evaluation: Any = None, **config: Any) -> StoredRun:
+def ran(method="walk", step=2, evaluation=None, **config):
     own = {"name": method, **config.pop("parameters", {}),
            "retrieve": [{"op": "walk", "top_k": step}]}  # fmt: skip
     stored = StoredRun(RunFolder(Path("runs", "toy", method, "key")))
@@ -167,7 +165,7 @@ def ran(method: str = "walk", step: int = 2, evaluation: Any = None, **config: A
     return stored
 
 
-def columns(*runs: StoredRun) -> dict[str, list[object]]:
+def columns(*runs):
     rows = differing_settings(runs)
     return {path: [row[path] for row in rows] for path in rows[0]} if rows else {}
 
@@ -189,17 +187,17 @@ def columns(*runs: StoredRun) -> dict[str, list[object]]:
          {}),
     ],
 )  # fmt: skip
-def test_differing_setting_is_a_column(runs: list[StoredRun], expected: object) -> None:
+def test_differing_setting_is_a_column(runs, expected):
     assert columns(*runs) == expected
 
 
-def test_parameter_is_compared_between_methods_that_have_it() -> None:
+def test_parameter_is_compared_between_methods_that_have_it():
     slow, fast = (ran(parameters={"damping": value}) for value in (0.1, 0.5))
     assert columns(slow, ran("words")) == {}
     assert columns(slow, ran("words"), fast) == {"method.damping": [0.1, None, 0.5]}
 
 
-def test_step_setting_is_a_column_unless_a_parameter_explains_it() -> None:
+def test_step_setting_is_a_column_unless_a_parameter_explains_it():
     path = "method.retrieve.0.top_k"
     assert columns(ran(step=2), ran(step=4)) == {path: [2, 4]}
     named = [ran(step=size, parameters={"top_k": size}) for size in (2, 4)]
@@ -208,8 +206,8 @@ def test_step_setting_is_a_column_unless_a_parameter_explains_it() -> None:
     assert columns(ran(step=2), ran("words", step=4)) == {}
 
 
-def test_imported_run_does_not_differ_in_unknown_settings() -> None:
-    other: Any = ran("imported-x", imported={"file": "results"})
+def test_imported_run_does_not_differ_in_unknown_settings():
+    other = ran("imported-x", imported={"file": "results"})
     for name in ("llm", "build", "pooling", "limit"):
         del other.config[name]
     other.metrics.update({"llm": "", "settings": {"imported.file": "results"}})

@@ -5,7 +5,6 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 from unittest.mock import DEFAULT, Mock
 
 import pytest
@@ -29,12 +28,12 @@ QUIET = [*TOY, "answer=off", "reference_rows=off"]
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home")]
 
 
-def rows(folder: str | Path = "s") -> list[str]:
+def rows(folder="s"):
     lines = Path(folder, "table.md").read_text("utf-8").partition("\n\n**")[0].splitlines()
     return [line.split("|")[1].strip() for line in lines if line.startswith("| ")][1:]
 
 
-def test_cells_that_differ_in_limit_and_answers_share_a_run_folder() -> None:
+def test_cells_that_differ_in_limit_and_answers_share_a_run_folder():
     words = [*TOY, "reference_rows=off", "method=vanilla", "limit=2,4", "answer=1,on"]
     ended = run_command("-m", *words, "hydra.sweep.dir=s")
     assert rows() == [f"VanillaRAG limit={n} answer={a}" for n in (2, 4) for a in (1, "on")]
@@ -46,7 +45,7 @@ def test_cells_that_differ_in_limit_and_answers_share_a_run_folder() -> None:
     assert [one["answered"] for one in own] == [1, 2, 1, 4]
 
 
-def test_failed_cell_is_a_row_and_ends_no_other_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_cell_is_a_row_and_ends_no_other_cell(monkeypatch):
     """BM25 raises, and all questions of VanillaRAG fail."""
     broken = Mock(side_effect=[ZeroDivisionError, DEFAULT, DEFAULT], wraps=module.execute)
     monkeypatch.setattr(module, "execute", broken)
@@ -66,7 +65,7 @@ def test_failed_cell_is_a_row_and_ends_no_other_cell(monkeypatch: pytest.MonkeyP
      ("method=bm25,zeroshot build.graph.edge_drop=0.1", "build.graph.edge_drop"),
      ("method=hipporag,vanilla method.damping=0.3", "'method.damping' of method 'vanilla'")],
 )  # fmt: skip
-def test_sweep_with_an_invalid_cell_is_refused(home: Path, words: str, named: str) -> None:
+def test_sweep_with_an_invalid_cell_is_refused(home, words, named):
     message = command_error("-m", *QUIET, *words.split(), "hydra.sweep.dir=s")
     assert named in message and "method=hipporag" not in message
     assert not (home / "s" / "0").exists()
@@ -77,23 +76,23 @@ def test_sweep_with_an_invalid_cell_is_refused(home: Path, words: str, named: st
     [("row=glob([pathrag.table3.Path-based,pathrag.table2.Flow-based])", 1),  # the same run
      ("method=pathrag,pathrag_lt", 2)],
 )  # fmt: skip
-def test_sweep_over_methods_sets_shared_parameters(word: str, n_runs: int) -> None:
+def test_sweep_over_methods_sets_shared_parameters(word, n_runs):
     ended = command("plan", "-m", word, "method.alpha=0.8", *QUIET, "limit=1")
     assert ended.code == 0, ended.err
     assert f"\n{ended.out}".count("\nmethod ") == n_runs
 
 
-def test_missing_package_of_a_cell_is_reported_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_of_a_cell_is_reported_first(monkeypatch):
     monkeypatch.setattr(clustering, "find_spec", lambda name: None)
     words = ["profile=zhou2025", "method=bm25,raptor", "hydra.sweep.dir=s"]
     assert "graphrag-bench[umap]" in command_error("-m", *QUIET, *words)
     assert not Path("s", "0").exists()
 
 
-def test_metrics_are_known_before_the_run() -> None:
+def test_metrics_are_known_before_the_run():
     """Descriptive metrics are compared but cannot be objectives."""
     values = compose_settings(["dataset=toy", "method=bm25"])
-    known: Any = metrics(run_folder(*TOY, "reference_rows=off", "method=bm25"))["metrics"]
+    known = metrics(run_folder(*TOY, "reference_rows=off", "method=bm25"))["metrics"]
     check_names(check_settings({**values, "evaluation": {"compared": list(known)}}))
     for name in known:
         wrong = pytest.raises(UserError, match=f"objective={name}")
@@ -101,21 +100,21 @@ def test_metrics_are_known_before_the_run() -> None:
             check_names(check_settings({**values, "objective": name}))
 
 
-def test_reference_rows_depend_on_questions_and_documents() -> None:
+def test_reference_rows_depend_on_questions_and_documents():
     own, toy = check_settings(compose_settings([*TOY, "method=hipporag"])), dataset("toy")
-    cases: list[tuple[dict[str, object], dict[str, Any], str]] = [
+    cases = [
         ({}, {}, "zeroshot bm25 vanilla oracle"), ({"answer": "off"}, {}, "bm25 vanilla"),
         ({"reference_rows": "off"}, {}, ""), ({}, {"gold": {}}, "zeroshot bm25 vanilla"),
         ({}, {"documents": ()}, "zeroshot oracle"),
     ]  # fmt: skip
     for settings, data, methods in cases:
-        run: Any = SimpleNamespace(settings=own.model_copy(update=settings),
+        run = SimpleNamespace(settings=own.model_copy(update=settings),
                                    dataset=replace(toy, **data))  # fmt: skip
         names = [one.method["name"] for one in reference_settings(run, ["hipporag"])]
         assert names == methods.split()
 
 
-def test_reference_rows_run_once_in_a_sweep() -> None:
+def test_reference_rows_run_once_in_a_sweep():
     reader_prompts.clear()
     ended = run_command("-m", *TOY, "limit=2", "method=bm25", "method.top_k=1,2")
     assert ended.methods == ["bm25", "bm25", "zeroshot", "vanilla", "oracle"]
@@ -124,7 +123,7 @@ def test_reference_rows_run_once_in_a_sweep() -> None:
     assert [name.endswith("(reference)") for name in names] == [False] * 2 + [True] * 3
 
 
-def test_table_has_cells_in_the_order_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_has_cells_in_the_order_of_the_command(monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     words = ["method=vanilla,bm25", "method.top_k=two,3,3", "hydra.sweep.dir=s"]
     names = [f"{title} top_k={k}" for title in ("VanillaRAG", "BM25") for k in ("two", 3)]
@@ -137,7 +136,7 @@ def test_table_has_cells_in_the_order_of_the_command(monkeypatch: pytest.MonkeyP
         assert table.count("top_k=two,failed,") == 2
 
 
-def test_runs_and_sweeps_keep_foreign_files(home: Path) -> None:
+def test_runs_and_sweeps_keep_foreign_files(home):
     mine = home / "mine" / "cell.json", home / "run" / "mine"
     for file in mine:
         file.parent.mkdir()
@@ -148,7 +147,7 @@ def test_runs_and_sweeps_keep_foreign_files(home: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["table.md", "table.csv", "cell.json", "sweep.json"])
-def test_overwriting_a_foreign_file_is_refused(home: Path, name: str) -> None:
+def test_overwriting_a_foreign_file_is_refused(home, name):
     (home / name).write_text("mine")
     with pytest.raises(UserError, match=name):
         refuse_overwriting(home)
@@ -158,7 +157,7 @@ def test_overwriting_a_foreign_file_is_refused(home: Path, name: str) -> None:
     refuse_overwriting(home)
 
 
-def test_killed_job_is_a_failed_cell(home: Path) -> None:
+def test_killed_job_is_a_failed_cell(home):
     words = (("method=bm25", "limit=1"), ("method=bm25", "limit=2"))
     write(home, Sweep("now", ("limit",), words))
     write(home / "1", Cell("now", 1, words[1], "BM25", "limit=2"))
@@ -167,7 +166,7 @@ def test_killed_job_is_a_failed_cell(home: Path) -> None:
     assert found == [("limit=1", True), ("BM25 limit=2", False)]
 
 
-def test_plan_of_a_sweep_counts_an_artifact_once() -> None:
+def test_plan_of_a_sweep_counts_an_artifact_once():
     """Each of 8 passages 2, once more at most; each of 6 questions 2 for names, 1 to answer."""
     words = [*TOY, "method=hipporag", "method.conversion=llm", "reference_rows=off"]
     words += ["build.extraction=llm", "method.damping=0.2,0.4,0.2"]
@@ -176,7 +175,7 @@ def test_plan_of_a_sweep_counts_an_artifact_once() -> None:
     assert left == [2 * 16, 2 * 6 * 3, 68]
 
 
-def test_configuration_and_log_are_in_the_run_folder(home: Path) -> None:
+def test_configuration_and_log_are_in_the_run_folder(home):
     words = [*QUIET, "method=bm25", "hydra.run.dir=out", "hydra.job.chdir=true"]
     folder = run_command(*words).folder
     assert folder.parents[2] == home / "runs" and (home / "out" / "run").resolve() == folder
@@ -187,7 +186,7 @@ def test_configuration_and_log_are_in_the_run_folder(home: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in built_in_names("experiment") if "/" not in name])
-def test_experiments_are_sweeps_over_different_runs(name: str) -> None:
+def test_experiments_are_sweeps_over_different_runs(name):
     if name == "tuning":
         pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
     small = ["dataset.size=20", "embedder=hashing"] if name.startswith("world") else TOY
@@ -203,7 +202,7 @@ def test_experiments_are_sweeps_over_different_runs(name: str) -> None:
     assert len(every) > 1 or name == "tuning"
 
 
-def test_secret_in_a_file_is_refused_before_writing(home: Path) -> None:
+def test_secret_in_a_file_is_refused_before_writing(home):
     file = home / "configs" / "llm" / "mine.yaml"
     file.parent.mkdir(parents=True)
     file.write_text("_target_: toy_runs.reader\nbase_url: https://me:secret@host/v1\n")
