@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from toy_runs import TOY, command
 
 import graphrag_bench as gb
-from graphrag_bench import api
 from graphrag_bench.config.compose import cells, compose_settings, composition, value_of
 from graphrag_bench.config.settings import check_settings, default_settings
 from graphrag_bench.config.sources import method_file, names, unknown_choice, with_profile
@@ -18,18 +17,17 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.files import expand_home, project_folder
 from graphrag_bench.run.experiment import Experiment
 
-WORDS = [
-    ["method=lgraphrag", "profile=upstream", "chunking=token", "chunking.size=99",
-     "llm@llm_build=scripted", "llm_build.model=tiny", "build.graph.edge_drop=0.1"],
-    ["++method.top_k=3", "~evaluation.cuts", "method.retrieve.0.min_score=0.5"],
-    ["experiment=retrieval_only", "dataset=world", "dataset.hops=3"],
-]  # fmt: skip
 
-
-@pytest.mark.parametrize("words", WORDS, ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    ["method=lgraphrag profile=upstream chunking=token chunking.size=99 "
+     "llm@llm_build=scripted llm_build.model=tiny build.graph.edge_drop=0.1",
+     "++method.top_k=3 ~evaluation.cuts method.retrieve.0.min_score=0.5",
+     "experiment=retrieval_only dataset=world dataset.hops=3"],
+)  # fmt: skip
 def test_composition_equals_hydras_own(words):
-    ours = compose_settings(words)
-    theirs = yaml.safe_load(command("run", "--cfg", "job", "--resolve", *words).out)
+    ours = compose_settings(words.split())
+    theirs = yaml.safe_load(command("run", "--cfg", "job", "--resolve", *words.split()).out)
     assert ours.pop("given") is not None and ours.pop("row") is None
     assert theirs["method"].pop("prompts") is None
     assert ours == theirs
@@ -75,11 +73,8 @@ def test_cards_are_choices_and_methods_have_a_paper_profile():
     assert set(card_names()) <= set(names("dataset"))
     for name in names("method"):
         file = method_file(name)
-        assert file["name"] == name and {"paper"} <= set(file["profiles"]) <= {
-            "paper",
-            "zhou2025",
-            "upstream",
-        }
+        assert file["name"] == name and "paper" in file["profiles"]
+        assert set(file["profiles"]) <= {"paper", "zhou2025", "upstream"}
 
 
 FILE = {
@@ -133,7 +128,7 @@ def test_user_settings_override_the_profile():
         words = [f"method={name}", *(f"{key}={value}" for key, value in source.items())]
         assert compose_settings(words)["method"][setting] == theirs
         assert compose_settings([*words, f"method.{setting}={own}"])["method"][setting] == own
-        assert api.method(name, **source, **{setting: own}).method[setting] == own
+        assert gb.method(name, **source, **{setting: own}).method[setting] == own
 
 
 PARSER = OverridesParser.create()

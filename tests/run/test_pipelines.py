@@ -4,17 +4,7 @@ from itertools import product
 
 import pytest
 from small_worlds import World
-from toy_runs import (
-    TOY,
-    command_error,
-    metrics,
-    plan_of,
-    records,
-    run_error,
-    run_folder,
-    table_of,
-    write_set,
-)
+from toy_runs import TOY, command_error, metrics, plan_of, records, run_error, run_folder, write_set
 
 from graphrag_bench.config.compose import compose_settings, method_values
 from graphrag_bench.config.plugins import load_plugins
@@ -22,8 +12,7 @@ from graphrag_bench.config.sources import method_file, names, with_profile
 from graphrag_bench.errors import UserError
 from graphrag_bench.pipeline.pipeline import StepOptions, build
 from graphrag_bench.pipeline.reader_prompts import COMMON, own_answers
-from graphrag_bench.pipeline.steps import Execution as Running
-from graphrag_bench.pipeline.steps import run_steps
+from graphrag_bench.pipeline.steps import Execution, run_steps
 from graphrag_bench.prompts import REFUSAL, ContextBudget, Prompt, answer_form
 from graphrag_bench.run.budgets import LEAST, ContextWindow, context_blocks, holds_corpus, packers
 from graphrag_bench.run.experiment import Experiment
@@ -60,7 +49,6 @@ def test_blocks_follow_the_budget():
     assert [blocks_of("vanilla", "top_k", *words) for words in ((), native)] == [[None], [4]]
     assert blocks_of("llightrag", "top_k") == ["auto", "auto", None]
     assert blocks_of("llightrag", "top_k", "profile=upstream")[:2] == [None, None]
-
     words = ("profile=upstream", "budget_context=2000")  # 3,000 of 16,000 are 375 of 2,000
     assert blocks_of("fastgraphrag", "share", *words) == [500, 375, 1125]
     points = "method.point_budget=300"
@@ -129,21 +117,15 @@ def test_key_contains_the_budget_and_the_prompt(tmp_path):
 
 @pytest.mark.parametrize(
     ("words", "budget", "n_passages"),
-    [
-        ([], LEAST, 8),  # all of the toy set, though the file says 4
-        (["regime=published"], None, 4),
-        (["method.top_k=4"], LEAST, 4),  # a number that is given stays, that of the file too
-        (["method.generate.0.top_k=3"], LEAST, 3),
-        # as published a number of tokens is a cap: two passages of about 27 fit into 60
-        (["regime=published", "budget_context=60"], 60, 2),
-        (["method.budget=60"], None, 2),
-    ],
-)
+    [([], LEAST, 8), (["regime=published"], None, 4),  # 8 are all, and the file says 4
+     (["method.top_k=4"], LEAST, 4), (["method.generate.0.top_k=3"], LEAST, 3),
+     # as published a number of tokens is a cap: two passages of about 27 fit into 60
+     (["regime=published", "budget_context=60"], 60, 2), (["method.budget=60"], None, 2)],
+)  # fmt: skip
 def test_equal_budgets_are_filled_and_native_ones_keep_k(words, budget, n_passages):
     folder = run_folder(*QUIET, "method=vanilla", *words)
     assert metrics(folder)["budget_context"] == budget
     assert max(len(row["context"]["pieces"]) for row in records(folder)) == n_passages
-    assert ("context budgets: native" in table_of(folder)) == (budget is None)
 
 
 def test_published_regime_caps_the_window_at_that_of_the_source():
@@ -185,9 +167,8 @@ def test_prompt_without_room_for_a_chunk_is_refused(books):
     assert "budget_context=3200" in run_error(*books, "method=llightrag", "llm.window=4096")
     folder = run_folder(*books, "method=llightrag", "llm.window=4096", "budget_context=1000")
     assert metrics(folder)["usage"]["contexts_without_chunks"] == 1
-    words = [*books, "answer=on", "method=vanilla", "llm.window=4096", "budget_context=5000"]
-    message = run_error(*words)
-    assert "5000" in message and "4,096" in message
+    words = ["answer=on", "method=vanilla", "llm.window=4096", "budget_context=5000"]
+    assert "5000 is too large" in run_error(*books, *words)
 
 
 def test_chunk_size_follows_the_chunking(books):
@@ -201,16 +182,12 @@ TABLES = ["lgraphrag", "vgraphrag", "llightrag", "glightrag", "hlightrag", "fast
 """Methods that pack ranked relationships as a table."""
 ALL = [*TABLES, "pankrag", *({"subgraphrag"} & set(names("method")))]
 
-CHAIN = World(
-    "three hops from Ada Marsh, and a hub",
-    facts=(
-        (("Ada Marsh", "founded", "Norvik"), ("Norvik", "stands on", "Mount Tarn")),
-        (("Mount Tarn", "lies in", "Velia"), ("Otto Brandt", "visited", "Mount Tarn")),
-        (("Otto Brandt", "taught", "Mira Holt"), ("Otto Brandt", "left", "Kessel")),
-        (("Otto Brandt", "built", "Ostra"), ("Otto Brandt", "sold", "Lund")),
-    ),
-)
-QUESTION = Question("q", "which land holds the mountain that Ada Marsh chose?")
+CHAIN = World("three hops from Ada Marsh, and a hub", facts=(
+    (("Ada Marsh", "founded", "Norvik"), ("Norvik", "stands on", "Mount Tarn")),
+    (("Mount Tarn", "lies in", "Velia"), ("Otto Brandt", "visited", "Mount Tarn")),
+    (("Otto Brandt", "taught", "Mira Holt"), ("Otto Brandt", "left", "Kessel")),
+    (("Otto Brandt", "built", "Ostra"), ("Otto Brandt", "sold", "Lund")),
+))  # fmt: skip
 
 
 def method(name, **settings):
@@ -221,9 +198,8 @@ def final(values, budget=None, **pooling):
     pipeline, problems = build(values, StepOptions(pooling=pooling or None))
     assert not problems
     resources = {**CHAIN.resources, "context_budget": ContextBudget(budget)}
-    start = RetrievalState(QUESTION)
-    (outcome,) = run_steps(pipeline.steps(answering=False), [start], Running(resources))
-    assert isinstance(outcome, RetrievalState), outcome
+    start = RetrievalState(Question("q", "which land holds the mountain that Ada Marsh chose?"))
+    (outcome,) = run_steps(pipeline.steps(answering=False), [start], Execution(resources))
     return outcome
 
 
@@ -284,9 +260,7 @@ IN_SEARCH = {"tog": ["answer.if_enough (retrieve)"], "pankrag": ["answer.direct 
 
 def final_prompt(pipeline):
     ops = [op for step in pipeline.generate for op in step.operators()]
-    prompt = next(op for op in reversed(ops) if "answer" in op.operator.returns).settings["prompt"]
-    assert isinstance(prompt, Prompt)
-    return prompt
+    return [op for op in ops if "answer" in op.operator.returns][-1].settings["prompt"]
 
 
 def wording(prompt, form):

@@ -13,11 +13,8 @@ from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.judged import judged_scores
 from graphrag_bench.run.scoring import Scoring, metric_names, question_scores, score
 
-GOLD = {
-    "two": Gold(answers=("Ada Marsh", "Marsh"), evidence=("a", "b")),
-    "one": Gold(answers=("Norvik",), evidence=("c",)),
-    "abstract": Gold(),
-}
+GOLD = {"two": Gold(answers=("Ada Marsh", "Marsh"), evidence=("a", "b")),
+        "one": Gold(answers=("Norvik",), evidence=("c",)), "abstract": Gold()}  # fmt: skip
 
 
 def row(question, status="answered", **more):
@@ -32,10 +29,9 @@ def failed(question, **more):
 
 def packed(*pieces, **documents):
     """Return a context of pieces (kind, id, tokens); `documents` by the id of a piece."""
-    rows = [{"kind": kind, "id": name, "score": 1.0, "tokens": n} for kind, name, n in pieces]
-    for one in rows:
-        if one["id"] in documents:
-            one["documents"] = documents[str(one["id"])]
+    rows = [{"kind": kind, "id": name, "score": 1.0, "tokens": n}
+            | ({"documents": documents[name]} if name in documents else {})
+            for kind, name, n in pieces]  # fmt: skip
     return {"pieces": rows, "cut": []}
 
 
@@ -125,10 +121,9 @@ def test_interval_resamples_whole_scopes():
 def test_metrics_follow_from_card_settings_and_gold():
     toy, own = dataset("toy"), EvaluationSettings(metrics=["meteor", "f1"])
     for gold, more in (
-        (Gold(), ()),
-        (Gold(("x",), options=("x", "y"), correct=0), ("multiple_choice",)),
+        (Gold(), ()), (Gold(("x",), options=("x", "y"), correct=0), ("multiple_choice",)),
         (Gold(sub_answers=(("x",), ("y",))), ("strrec", "strem", "strhit")),
-    ):
+    ):  # fmt: skip
         names = metric_names(replace(toy, gold={**toy.gold, "q1": gold}), own)
         assert names == ("accuracy", "recall", "exact_match", "f1", *more, "meteor")
 
