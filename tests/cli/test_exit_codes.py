@@ -31,11 +31,9 @@ def raises(question: Question, *, only: str = "") -> Ranked[Chunk]:
     return Ranked[Chunk]([0], [_divided(1) if only in ("", question.id) else 1.0])
 '''
 METHOD = """name: mine
-retrieve:
-  - {op: lab.raises}
-generate:
-  - {op: context.chunks, top_k: 2}
-  - {op: answer.direct, use: [context], prompt: "methods:vanilla/prompts/answer.j2"}
+retrieve: [{op: lab.raises}]
+generate: [{op: context.chunks, top_k: 2},
+           {op: answer.direct, use: [context], prompt: "methods:vanilla/prompts/answer.j2"}]
 """
 
 

@@ -21,17 +21,12 @@ CORPUS = [
     {"context": "Ada Marsh built the Norvik Observatory. Mira Holt was taught by Ada Marsh."},
     {"context": "The Norvik Observatory stands in Tarn. Tarn lies on the Grey Sea."},
 ]
-MODELS = {
-    "questions": ["llm@llm_build=scripted", "llm_build._target_=cli.test_questions.lister",
-                  "n=2"],
-    "judge": ["llm@llm_judge=scripted", "embedder=hashing"],
-}  # fmt: skip
+LISTER = ["llm@llm_build=scripted", "llm_build._target_=cli.test_questions.lister", "n=2"]
+MODELS = {"questions": LISTER, "judge": ["llm@llm_judge=scripted", "embedder=hashing"]}
 """Models without weights for each printed command."""
 NAMED = re.compile(r"(n|llm@llm_build|llm_build\.model|llm@llm_judge|embedder)=")
-MEASURED = [
-    "embedder=hashing", "llm=scripted", "llm._target_=paper_reader.reader", "workers=1",
-    "cache.mode=off",
-]  # fmt: skip
+MEASURED = ["embedder=hashing", "llm=scripted", "llm._target_=paper_reader.reader", "workers=1",
+            "cache.mode=off"]  # fmt: skip
 """Models without weights for a row; its seconds are measured."""
 MADE = {"corpus.jsonl": CORPUS, "questions.json": [{"question": "What joins them?", "answer": ""}]}
 POPQA = {"id": 11, "subj": "Una", "prop": "place of birth", "obj": "Tarn",
@@ -94,11 +89,8 @@ def test_a_cell_is_run_by_its_row_and_printed_with_our_figure(name, home, shared
         run_folder(*_row(recipe), *MEASURED)
     if table.metric(cell).kind.startswith("judged"):
         paste(name, "judge")
-        verdicts = [
-            *home.glob("comparisons/*/verdicts.jsonl"),
-            *home.glob("runs/*/*/*/judged.jsonl"),
-        ]
-        lines = [json.loads(line) for file in verdicts for line in file.read_text().splitlines()]
+        files = (*home.glob("comparisons/*/verdicts.jsonl"), *home.glob("runs/*/*/*/judged.jsonl"))
+        lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
         assert lines and {line.get("protocol", "paper") for line in lines} == {"paper"}
     lines = csv.DictReader(io.StringIO(command("table", name, "--format", "csv").out))
     rows = [row for row in lines if place == (row["data set"], row["method"], row["metric"])]

@@ -9,14 +9,8 @@ from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.explain.ablation import (
-    Change,
-    MethodVariants,
-    ablation,
-    apply_changes,
-    parse_change,
-    step_places,
-)
+from graphrag_bench.explain import ablation
+from graphrag_bench.explain.ablation import Change, MethodVariants, apply_changes, parse_change
 from graphrag_bench.explain.names import LocatedDocument, lost_step
 from graphrag_bench.explain.question import RunQuestions
 from graphrag_bench.run.stored import find_run
@@ -52,7 +46,7 @@ def test_a_step_is_named_by_its_operator_or_place():
         assert product["retrieve"][1]["cases"]["otherwise"] == [{"op": "node.ppr", "damping": 0.85}]
     assert METHOD["retrieve"][1]["cases"]["otherwise"] == [{"op": "node.ppr", "damping": 0.5}]
     assert apply_changes(METHOD, [Change("drop", "node.link")])["retrieve"][0]["switch"] == "nodes"
-    assert [place.path for place in step_places(METHOD)][-2:] == [
+    assert [place.path for place in ablation.step_places(METHOD)][-2:] == [
         "retrieve.1.cases.empty.0", "retrieve.1.cases.otherwise.0",
     ]  # fmt: skip
     assert parse_change("node.ppr.damping=0.85") == Change("set", "node.ppr", "damping", 0.85)
@@ -123,11 +117,11 @@ def test_an_ablation_has_every_removable_step_and_names_the_others(home):
     (table,) = json.loads(command("ablate", str(run(home).folder.path), *words).out)
     assert "evidence_recall@5" in {row["metric"] for row in table["rows"]}
     variants = MethodVariants.of_run(run(home, "example_new_method"), home)
-    table = ablation(variants, "evidence_recall@2")
+    table = ablation.ablation(variants, "evidence_recall@2")
     n = {row[:2]: row[2] for row in table.rows}
     assert n["the whole method", ""] == "5"
     for arm in ("graph", "dense"):
         assert n["retrieve.0 branch", f"without arm '{arm}'"] == "5"
     assert any(note.startswith("not tried: ") for note in table.notes)
     with pytest.raises(UserError, match="evidence_recall@2"):
-        ablation(variants, "evidence_recal@2")
+        ablation.ablation(variants, "evidence_recal@2")
