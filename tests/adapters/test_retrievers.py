@@ -72,13 +72,13 @@ def test_scores_of_documents_fall_although_those_of_chunks_do_not():
     assert np.float32(scores["d"]) < np.float32(below)
 
 
-@pytest.mark.parametrize("method", ["vanilla", "gretriever"])
-def test_langchain_and_llama_index_get_the_context_of_the_reader(method):
+def test_langchain_and_llama_index_get_the_context_of_the_reader():
+    method = "hlightrag"
     context = api.method(method, **MODELS).ask(FOUNDER, "toy").context
     titles = {("chunk", one.id): one.title for one in api.dataset("toy").documents}
     expected = [(one.text, one.kind, one.id, one.score, titles.get((one.kind, one.id), ""))
                 for one in context.pieces]  # fmt: skip
-    assert expected
+    assert {kind for _, kind, *_ in expected} >= {"chunk", "node"}
     chain = retriever("langchain", method)
     (documents, again), later = chain.batch([FOUNDER, FOUNDER]), asyncio.run(chain.ainvoke(FOUNDER))
     assert documents == again == later
