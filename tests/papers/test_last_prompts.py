@@ -21,10 +21,8 @@ from graphrag_bench.run.experiment import Experiment
 pytestmark = pytest.mark.slow
 FOLDER = Path(__file__).parent / "prompts"
 FILES = sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.glob("*/*"))
-MODELS = (
-    "embedder=hashing", "llm=scripted", "llm._target_=paper_reader.reader", "workers=1",
-    "nlp._target_=toy_runs.Capitals",
-)  # fmt: skip
+MODELS = ("embedder=hashing", "llm=scripted", "llm._target_=paper_reader.reader", "workers=1",
+          "nlp._target_=toy_runs.Capitals")  # fmt: skip
 
 
 def written(head: str, home: Path) -> str:
@@ -50,7 +48,7 @@ def write(name: str, head: str, home: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared(tmp_path_factory):
     load_plugins()
     return tmp_path_factory.mktemp("prompts")
 
