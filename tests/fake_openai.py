@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 Json = dict[str, Any]
@@ -68,18 +69,6 @@ class Scenario:
     reads: bool = False
 
 
-@dataclass
-class Stats:
-    requests: int = 0
-    answered: Counter[str] = field(default_factory=Counter)
-    faults: Counter[str] = field(default_factory=Counter)
-    tokens: int = 0
-    most_requests: int = 0
-    most_tokens: int = 0
-    most_at_once: int = 0
-    bodies: list[Json] = field(default_factory=list)
-
-
 class FakeOpenAI:
     def __init__(self, port: int) -> None:
         self.address = f"http://127.0.0.1:{port}"
@@ -87,9 +76,11 @@ class FakeOpenAI:
     def scenario(self, **settings: Any) -> str:
         return f"{self.address}{self._fetch('/scenarios', settings)['path']}/v1"
 
-    def stats(self, base_url: str) -> Stats:
+    def stats(self, base_url: str) -> SimpleNamespace:
         counts = self._fetch(base_url.removeprefix(self.address).removesuffix("/v1") + "/stats")
-        return Stats(**counts | {of: Counter(counts[of]) for of in ("answered", "faults")})
+        return SimpleNamespace(
+            **counts | {of: Counter(counts[of]) for of in ("answered", "faults")}
+        )
 
     def _fetch(self, path: str, body: Json | None = None) -> Any:
         written = None if body is None else json.dumps(body).encode()
@@ -106,7 +97,11 @@ def running() -> Iterator[FakeOpenAI]:
 
 class Served:
     def __init__(self, scenario: Scenario) -> None:
-        self.scenario, self.stats = scenario, Stats()
+        self.scenario = scenario
+        self.stats = SimpleNamespace(  # of requests, and of the answers that were sent whole
+            requests=0, answered=Counter(), faults=Counter(), tokens=0, most_requests=0,
+            most_tokens=0, most_at_once=0, bodies=[],
+        )  # fmt: skip
         self.random = random.Random(scenario.seed)
         self.minute: deque[tuple[float, int]] = deque()
         self.n_tokens = self.at_once = 0

@@ -31,28 +31,20 @@ def ask(model, prompt):
     return reply(model, prompt, max_tokens=20)
 
 
-def test_server_errors_are_retried_after_the_stated_wait(fake, chat):
+def test_server_errors_are_retried_after_the_wait_in_header_or_text(fake, chat):
     assert ask(client(fake.scenario(fail_first=2)), chat("x")).retries == 2
-    busy = fake.scenario(shares={"429": 0.5}, seed=1)
+    text = "Quota exceeded, please try again in 0.05s, or visit billing."
+    busy = fake.scenario(shares={"429": 0.5}, wait_text=text, seed=1)
     replies = client(busy).complete([chat(f"#{n}") for n in range(10)], max_tokens=5)
     assert [one.text for one in replies] == [f"reply {n}" for n in range(10)]
     assert sum(one.retries for one in replies) == fake.stats(busy).faults["429"] > 0
-
-
-def test_a_429_is_retried_after_the_wait_in_its_text(fake, chat):
     for text, seconds in (
         ("Please try again in 1m2.5s. Visit billing to add credits.", 62.5),
-        ("Please retry after 20 seconds", 20),
-        ('{"error": {"details": [{"retryDelay": "34s"}]}}', 34),
-        ('{"retry_after": 3}', 3),
-        ("try again in 120ms", 0.12),
+        ("Please retry after 20 seconds", 20), ("try again in 120ms", 0.12),
+        ('{"error": {"details": [{"retryDelay": "34s"}]}}', 34), ('{"retry_after": 3}', 3),
         ("You exceeded your quota. Check your plan and billing.", None),
-    ):
+    ):  # fmt: skip
         assert stated_wait(text) == seconds
-    text = "Quota exceeded, please try again in 0.7s, or visit billing."
-    url = fake.scenario(shares={"429": 0.5}, wait_text=text, seed=1)
-    began, answer = time.monotonic(), ask(client(url), chat("x"))
-    assert answer.retries > 0 and time.monotonic() - began >= 0.7 * answer.retries
 
 
 def test_calls_fail_after_the_last_retry(fake, chat):
