@@ -249,15 +249,16 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
         raise UserError(f"Data set '{corpus.name}': the triples of all documents are empty.")
     of_chunk, (head, relation, tail) = of_chunk[whole], (part[whole] for part in parts)
     ends, used = pandas.factorize(np.stack([head, tail], axis=1).ravel())
-    triples = pandas.DataFrame({"head": ends[0::2], "relation": relation, "tail": ends[1::2]})
-    row = np.asarray(triples.groupby(list(triples), sort=False).ngroup(), np.int64)
-    distinct = triples.drop_duplicates()
+    heads, tails = ends.reshape(-1, 2).T
+    codes = (heads * len(subgraphs.relations) + relation) * len(used) + tails
+    row, distinct = pandas.factorize(codes)
+    first = np.unique(row, return_index=True)[1]
     of_nodes = bool_csr(ends, np.repeat(of_chunk, 2), (len(used), len(chunk_table)))
     of_rows = bool_csr(row, of_chunk, (len(distinct), len(chunk_table)))
     return Graph.from_arrays(
-        distinct["head"], distinct["tail"], of_nodes, of_rows, np.diff(of_rows.indptr),
+        heads[first], tails[first], of_nodes, of_rows, np.diff(of_rows.indptr),
         [subgraphs.names[at] for at in used],
-        relations=[subgraphs.relations[at] for at in distinct["relation"]],
+        relations=[subgraphs.relations[at] for at in relation[first]],
     )  # fmt: skip
 
 
