@@ -5,7 +5,6 @@ import re
 import tomllib
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -22,19 +21,19 @@ WITHOUT_A_PAPER = {"entitypassage", "example_new_method", "oracle"}
 
 
 @pytest.mark.parametrize("script", [write_docs, write_results])
-def test_the_pages_are_up_to_date(script: Any) -> None:
+def test_the_pages_are_up_to_date(script):
     pages = script.pages().items()
     stale = [path.name for path, text in pages if path.read_text(encoding="utf-8") != text]
     assert not stale, f"run python {script.__file__}"
 
 
-def test_the_numbers_in_prose_are_those_of_their_methods() -> None:
+def test_the_numbers_in_prose_are_those_of_their_methods():
     assert write_results.parted() == []
     page = "`bm25` and `vanilla` have recall@5 0.509 and 0.625.\n\nLinearRAG has 0.625.\n"
     assert [figure for figure, _ in write_results.unsupported(page)] == ["0.625"]
 
 
-def test_the_counts_of_published_verdicts_are_those_of_the_logs() -> None:
+def test_the_counts_of_published_verdicts_are_those_of_the_logs():
     logs = ROOT.parent / "shared" / "data" / "judge_logs"
     if not logs.is_dir():
         pytest.skip("no judge logs in ../shared/data")
@@ -47,13 +46,13 @@ def test_the_counts_of_published_verdicts_are_those_of_the_logs() -> None:
     assert len(requests) == 3 and all(map(judge_bias.is_swapped, requests))
 
 
-def test_the_board_has_the_numbers_of_its_files() -> None:
+def test_the_board_has_the_numbers_of_its_files():
     every = write_board.results()
     assert write_board.page(every) == write_board.PAGE.read_text(encoding="utf-8")
     assert 2 * len(every) == len(list((ROOT / BOARD).iterdir()))
 
 
-def test_a_flow_chart_has_the_operators_in_order_and_the_arms() -> None:
+def test_a_flow_chart_has_the_operators_in_order_and_the_arms():
     pipeline = docs_site.method_pipeline("hipporag2")
     chart = "\n".join(docs_site.flow_chart(pipeline, "operators.html"))
     steps = pipeline.operators()
@@ -67,7 +66,7 @@ def test_a_flow_chart_has_the_operators_in_order_and_the_arms() -> None:
     assert chart.count("subgraph ") == len(re.findall(r"(?m)^end$", chart))
 
 
-def test_the_version_is_the_same_everywhere_and_the_program_is_installed() -> None:
+def test_the_version_is_the_same_everywhere_and_the_program_is_installed():
     version = graphrag_bench.__version__
     assert command("--version").out == f"graphrag-bench {version}\n"
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version
@@ -78,7 +77,7 @@ def test_the_version_is_the_same_everywhere_and_the_program_is_installed() -> No
     assert program.load() is main
 
 
-def test_every_method_has_a_reference_or_is_known_to_have_no_paper() -> None:
+def test_every_method_has_a_reference_or_is_known_to_have_no_paper():
     text = (ROOT / "methods" / "references.bib").read_text("utf-8")
     keys = re.findall(r"(?m)^@\w+\{([^,]+),$", text)
     assert len(set(keys)) == len(keys) > 20

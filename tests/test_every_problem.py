@@ -1,6 +1,5 @@
 """All problems of a command are reported together, with the nearest names."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,7 +30,7 @@ NAMED = [
 """Each problem, and the valid name in its line."""
 
 
-def test_all_problems_are_in_one_message(home: Path) -> None:
+def test_all_problems_are_in_one_message(home):
     Path("mine.yaml").write_text(METHOD)
     words = ["method=./mine.yaml", "limit=many", "workers=0"]
     lines = command_error(*TOY, *words, name="plan").splitlines()
@@ -49,6 +48,6 @@ def test_all_problems_are_in_one_message(home: Path) -> None:
         (lambda: gb.method("bm25", llm="scrpted").ask("Who?", "toy"), "scrpted"),
     ],
 )
-def test_python_errors_name_the_problem(call: Callable[[], object], named: str) -> None:
+def test_python_errors_name_the_problem(call, named):
     with pytest.raises(UserError, match=named):
         call()

@@ -1,7 +1,5 @@
 """Fallbacks of methods are visible in answers, records and tables."""
 
-from pathlib import Path
-
 import pytest
 from toy_runs import TOY, command, metrics, plan_of, records, run_folder, table_of, write_set
 
@@ -17,7 +15,7 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("method", ["hipporag", "linearrag"])
-def test_a_question_without_entities_falls_back_visibly(method: str, tmp_path: Path) -> None:
+def test_a_question_without_entities_falls_back_visibly(method, tmp_path):
     folder = write_set(tmp_path / "set", CORPUS, QUESTIONS)
     words = [*TOY, "dataset=jsonl", f"dataset.root={folder}", f"method={method}",
              f"paths.home={tmp_path}"]  # fmt: skip
@@ -35,7 +33,7 @@ def test_a_question_without_entities_falls_back_visibly(method: str, tmp_path: P
     assert f"  fallback: {DENSE}\n" in plan_of(*words)
 
 
-def test_every_fallback_retrieval_has_a_note() -> None:
+def test_every_fallback_retrieval_has_a_note():
     lacking = []
     for name in names("method"):
         for step in (place.step for place in step_places(method_file(name))):

@@ -6,7 +6,6 @@ Real processes are killed with SIGKILL, real servers fail, and texts and files a
 import io
 import re
 import tarfile
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,20 +39,20 @@ class Towns:
     home: Path
     whole: Path
 
-    def words(self, url: str, *more: str) -> list[str]:
+    def words(self, url, *more):
         return killing.built_by_llm(self.root, self.home, url, *more)
 
-    def answered(self, url: str) -> Counter[str]:
+    def answered(self, url):
         return self.fake.stats(url).answered
 
-    def finish(self, url: str, *more: str) -> None:
+    def finish(self, url, *more):
         """Run to the end; the files must equal those of the run without faults."""
         run_folder(*self.words(url, *more)[1:])
         assert killing.determined(self.home) == killing.determined(self.whole)
 
 
 @pytest.fixture(scope="module")
-def undisturbed(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Towns:
+def undisturbed(fake, tmp_path_factory):
     home, url = tmp_path_factory.mktemp("undisturbed"), fake.scenario(reads=True)
     towns = Towns(fake, killing.tiny_set(tmp_path_factory.mktemp("sets") / "towns"), home, home)
     towns.finish(url)
@@ -63,7 +62,7 @@ def undisturbed(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> T
 
 
 @pytest.fixture
-def towns(undisturbed: Towns, home: Path) -> Towns:
+def towns(undisturbed, home):
     """Return a run of the towns in an empty home."""
     return Towns(undisturbed.fake, undisturbed.root, home, undisturbed.home)
 
@@ -71,7 +70,7 @@ def towns(undisturbed: Towns, home: Path) -> Towns:
 # ---- kill -9
 
 
-def test_killed_run_resumes_to_the_same_bytes(towns: Towns) -> None:
+def test_killed_run_resumes_to_the_same_bytes(towns):
     """Kill before an artifact is named, in a row of the journal, before the records are sorted."""
     url = towns.fake.scenario(reads=True)
     faults = Fault("rename", 1), Fault("append", 8, no_locks=AVAILABLE), Fault("replace", 3)
@@ -81,7 +80,7 @@ def test_killed_run_resumes_to_the_same_bytes(towns: Towns) -> None:
     assert towns.answered(url).total() == N_CALLS
 
 
-def test_kill_repeats_only_calls_in_flight(towns: Towns) -> None:
+def test_kill_repeats_only_calls_in_flight(towns):
     """The run is killed while it builds, and again while it answers."""
     url = towns.fake.scenario(reads=True, latency=0.05)
     for n_calls in (5, 15):
@@ -99,7 +98,7 @@ def test_kill_repeats_only_calls_in_flight(towns: Towns) -> None:
 
 
 @pytest.mark.parametrize("no_locks", [False, True], ids=["locks", "network"])
-def test_two_processes_build_and_pay_once(towns: Towns, no_locks: bool) -> None:
+def test_two_processes_build_and_pay_once(towns, no_locks):
     if no_locks and not AVAILABLE:
         pytest.skip("the filter of system calls is for x86-64")
     url = towns.fake.scenario(reads=True, latency=0.02)
@@ -115,7 +114,7 @@ def test_two_processes_build_and_pay_once(towns: Towns, no_locks: bool) -> None:
     assert set(towns.answered(url).values()) == {1}
 
 
-def test_shards_equal_one_process(towns: Towns) -> None:
+def test_shards_equal_one_process(towns):
     url = towns.fake.scenario(reads=True)
     for part in ("shard=1/2", "shard=2/2"):
         run_folder(*towns.words(url, part)[1:])
@@ -123,7 +122,7 @@ def test_shards_equal_one_process(towns: Towns) -> None:
     assert towns.answered(url).total() == N_CALLS
 
 
-def test_budget_stops_the_run_and_a_larger_one_resumes_it(towns: Towns) -> None:
+def test_budget_stops_the_run_and_a_larger_one_resumes_it(towns):
     url, limit = towns.fake.scenario(reads=True), "budget.tokens=5000"
     assert limit in run_error(*towns.words(url, limit)[1:], exit_code=1)
     assert 0 < towns.fake.stats(url).tokens <= 5000
@@ -134,7 +133,7 @@ def test_budget_stops_the_run_and_a_larger_one_resumes_it(towns: Towns) -> None:
 # ---- a server that fails
 
 
-def test_server_faults_change_no_result(towns: Towns) -> None:
+def test_server_faults_change_no_result(towns):
     shares = dict.fromkeys(("429", "timeout", "cut"), 0.15)
     url = towns.fake.scenario(reads=True, timeout=0.1, retry_after=0.01, shares=shares)
     towns.finish(url)
@@ -142,7 +141,7 @@ def test_server_faults_change_no_result(towns: Towns) -> None:
     assert towns.answered(url).total() == N_CALLS
 
 
-def test_invalid_json_is_corrected_by_a_second_call(towns: Towns) -> None:
+def test_invalid_json_is_corrected_by_a_second_call(towns):
     url = towns.fake.scenario(reads=True, shares={"broken": 0.3})
     run = run_folder(*towns.words(url)[1:])
     (folder,) = towns.whole.glob("runs/*/*/*")
@@ -151,7 +150,7 @@ def test_invalid_json_is_corrected_by_a_second_call(towns: Towns) -> None:
     assert n_faults > 0 and towns.answered(url).total() <= N_CALLS + n_faults
 
 
-def test_outage_stops_the_build_and_the_next_run_resumes_it(towns: Towns) -> None:
+def test_outage_stops_the_build_and_the_next_run_resumes_it(towns):
     failing = towns.fake.scenario(reads=True, out_after=3)
     words = towns.words(failing, *IMPATIENT, IN_ORDER)
     assert "extraction.llm" in run_error(*words[1:], exit_code=1)
@@ -161,13 +160,13 @@ def test_outage_stops_the_build_and_the_next_run_resumes_it(towns: Towns) -> Non
     assert towns.answered(failing).total() + towns.answered(healthy).total() == N_CALLS
 
 
-def on_toy(url: str, *settings: str) -> list[str]:
+def on_toy(url, *settings):
     return ["dataset=toy", "method=hipporag", "method.conversion=llm", "build.extraction=llm",
             "embedder=hashing", "reference_rows=off", "workers=1", *killing.served(url), *IMPATIENT,
             *settings]  # fmt: skip
 
 
-def test_failure_limit_stops_a_step(fake: FakeOpenAI, home: Path) -> None:
+def test_failure_limit_stops_a_step(fake, home):
     url = fake.scenario(reads=True, filter_word=UNREAD)
     message = run_error(*on_toy(url, "failures.after=4"), exit_code=1)
     assert "extraction.llm" in message and "failures.limit" in message
@@ -183,7 +182,7 @@ def test_failure_limit_stops_a_step(fake: FakeOpenAI, home: Path) -> None:
 # ---- a disk that is full, and files that are damaged
 
 
-def test_full_disk_ends_in_one_error_and_the_run_resumes(towns: Towns) -> None:
+def test_full_disk_ends_in_one_error_and_the_run_resumes(towns):
     url = towns.fake.scenario(reads=True)
     stopped = killing.start(towns.words(url), towns.home, Fault(most_bytes=2_000)).ended()
     assert stopped.code in (1, 2), stopped.err
@@ -191,7 +190,7 @@ def test_full_disk_ends_in_one_error_and_the_run_resumes(towns: Towns) -> None:
     towns.finish(url)
 
 
-def test_damaged_run_is_reported_and_a_lost_row_is_run_again(home: Path) -> None:
+def test_damaged_run_is_reported_and_a_lost_row_is_run_again(home):
     words = [*TOY, "answer=off", "reference_rows=off"]
     folder = run_folder(*words, "method=bm25")
     whole = (folder / "records.jsonl").read_bytes()
@@ -207,7 +206,7 @@ def test_damaged_run_is_reported_and_a_lost_row_is_run_again(home: Path) -> None
     assert "metrics.json" in run_error(*words, "method=bm25")
 
 
-def test_changed_artifact_is_found_by_verify(home: Path) -> None:
+def test_changed_artifact_is_found_by_verify(home):
     run_folder(*TOY, "method=vanilla", "answer=off", "reference_rows=off")
     (path,) = home.glob("artifacts/toy/chunk_index/*/vectors.npy")
     bytes_ = path.read_bytes()
@@ -222,7 +221,7 @@ def test_changed_artifact_is_found_by_verify(home: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../../evil/a/b", "toy/graph/0123/x", "x", "a link"])
-def test_archive_with_an_unsafe_path_or_link_is_refused(home: Path, name: str) -> None:
+def test_archive_with_an_unsafe_path_or_link_is_refused(home, name):
     info, file = tarfile.TarInfo(name), home / "a.tar.gz"
     if name == "a link":
         info = tarfile.TarInfo("toy/graph/0123/recipe.json")
@@ -235,7 +234,7 @@ def test_archive_with_an_unsafe_path_or_link_is_refused(home: Path, name: str) -
     assert [path.name for path in home.rglob("*") if path.is_file()] == ["a.tar.gz"]
 
 
-def test_yaml_and_methods_execute_no_code(home: Path) -> None:
+def test_yaml_and_methods_execute_no_code(home):
     for text in ("a: !!python/object/apply:os.system ['touch ran']", "a: [1"):
         with pytest.raises(UserError, match=r"card\.yaml"):
             read_yaml(text, "card.yaml")
@@ -254,7 +253,7 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud
 EVIL = "\x1b]0;owned\x07\x1b[31mred\u202e\r\x00 ../../evil {x} ${llm.model} {{x}} <script>evil()"
 
 
-def test_hostile_texts_are_only_data(home: Path) -> None:
+def test_hostile_texts_are_only_data(home):
     corpus = [
         {"id": f"d{row}{EVIL}", "title": f"Alba{EVIL}{row}", "text": f"Ada Marsh made{EVIL} {row}."}
         for row in range(3)

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -39,20 +38,20 @@ HEAVY = (
 CORE = [path for path in files("graphrag_bench") if path != ROOT / "graphrag_bench/__init__.py"]
 
 
-def name_of(path: Path) -> str:
+def name_of(path):
     return path.relative_to(ROOT).as_posix()
 
 
-def level_of(part: str) -> int:
+def level_of(part):
     (level,) = (number for number, parts in enumerate(LEVELS) if part in parts.split())
     return level
 
 
-def parts_imported(path: Path) -> set[str]:
+def parts_imported(path):
     return {part for module in imports(path) if (part := part_of(module))}
 
 
-def packages_imported(path: Path) -> set[str]:
+def packages_imported(path):
     return {module.partition(".")[0] for module in imports(path)}
 
 

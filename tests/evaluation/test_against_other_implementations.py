@@ -24,12 +24,12 @@ golds = st.lists(texts, min_size=1, max_size=3)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _streams_stay_open() -> None:
+def _streams_stay_open():
     """Import rouge-score before pytest captures stderr, to which it logs."""
     rouge("a", ["a"], "rouge1")
 
 
-def squad_f1(prediction: str, truth: str) -> float:
+def squad_f1(prediction, truth):
     mine, theirs = normalise(prediction).split(), normalise(truth).split()
     n_same = sum((Counter(mine) & Counter(theirs)).values())
     precision, recall = n_same / max(len(mine), 1), n_same / max(len(theirs), 1)
@@ -38,7 +38,7 @@ def squad_f1(prediction: str, truth: str) -> float:
 
 @settings(max_examples=CASES)
 @given(texts, golds)
-def test_exact_match_and_f1_are_those_of_squad_and_hotpotqa(answer: str, wanted: list[str]) -> None:
+def test_exact_match_and_f1_are_those_of_squad_and_hotpotqa(answer, wanted):
     """HotpotQA's F1 is 0 if one of two different texts is yes, no or noanswer."""
     wanted = [gold for gold in wanted if normalise(gold)]  # SQuAD's script deletes the others
     same = [normalise(answer) == normalise(gold) for gold in wanted]
@@ -53,9 +53,7 @@ def test_exact_match_and_f1_are_those_of_squad_and_hotpotqa(answer: str, wanted:
 
 @settings(max_examples=CASES)
 @given(texts, golds, st.sampled_from([1, 2]))
-def test_bleu_is_that_of_nltk_with_smoothing_method_1(
-    answer: str, wanted: list[str], order: int
-) -> None:
+def test_bleu_is_that_of_nltk_with_smoothing_method_1(answer, wanted, order):
     from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
     from rouge_score.tokenize import tokenize
 
@@ -70,7 +68,7 @@ def test_bleu_is_that_of_nltk_with_smoothing_method_1(
     assert result == pytest.approx(sentence_bleu(theirs, mine, weights, smooth), abs=1e-9)
 
 
-def test_rouge_and_meteor_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rouge_and_meteor_by_hand(monkeypatch):
     """METEOR of two words in one chunk is 1 - 0.5 * (1 / 2) ** 3, in two chunks 1 - 0.5."""
     assert rouge("the cat sat", ["a dog", "the cat"], "rougeL") == pytest.approx(0.8)
     assert rouge("東京 都", ["東京"], "rouge1") == pytest.approx(2 * (2 / 3) * 1 / (2 / 3 + 1))
@@ -79,7 +77,7 @@ def test_rouge_and_meteor_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     assert results == pytest.approx([0.9375, 0.5, 0.0])
 
 
-def test_rank_metrics_are_those_of_trec_eval() -> None:
+def test_rank_metrics_are_those_of_trec_eval():
     from pytrec_eval import RelevanceEvaluator
 
     draw = random.Random(0)

@@ -20,7 +20,7 @@ MATCHINGS = [Matching(form, where) for form in ("unicode", "squad")
 PARTS = (("Ada Marsh", "A. Marsh"), ("Lund",), ("1914",))
 
 
-def of_squad(text: str) -> str:
+def of_squad(text):
     """SQuAD's normalisation, step by step."""
     unmarked = "".join(sign for sign in text.lower() if sign not in set(string.punctuation))
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", unmarked).split())
@@ -28,7 +28,7 @@ def of_squad(text: str) -> str:
 
 @settings(max_examples=100)
 @given(st.one_of(st.text(), st.text(alphabet=string.printable)))
-def test_the_squad_form_equals_squad(text: str) -> None:
+def test_the_squad_form_equals_squad(text):
     assert normalise(text, "squad") == of_squad(text)
     plain = UNICODE.normal(text)
     assert plain == " ".join(plain.split())
@@ -37,7 +37,7 @@ def test_the_squad_form_equals_squad(text: str) -> None:
         assert normalise(text) == of_squad(text)
 
 
-def test_the_unicode_form_unites_equivalent_texts() -> None:
+def test_the_unicode_form_unites_equivalent_texts():
     for one, other in (
         ("Ｌｕｎｄ　１９１４", "Lund 1914"), ("O\u2019Brien", "O'Brien"),
         ("1914\u20131918", "1914-1918"), ("«Lund»", "Lund"), ("Mu\u0308ller", "Müller"),
@@ -50,7 +50,7 @@ def test_the_unicode_form_unites_equivalent_texts() -> None:
     assert UNICODE.normal("Lund|The  Kessel.") == "lund kessel"  # a bar separates aliases
 
 
-def test_scripts_without_spaces_are_compared_by_characters() -> None:
+def test_scripts_without_spaces_are_compared_by_characters():
     assert words("ที่") == ["ที่"]
     assert UNICODE.tokens("日本の首都は Tokyo2 です") == [*"日本の首都は", "tokyo2", "で", "す"]
     assert f1("東京都", ["東京"]) == pytest.approx(2 * (2 / 3) * 1 / (2 / 3 + 1))
@@ -60,7 +60,7 @@ def test_scripts_without_spaces_are_compared_by_characters() -> None:
 by_whole_words = partial(accuracy, matching=Matching(containment="token_boundary"))
 
 
-def test_metrics_by_hand() -> None:
+def test_metrics_by_hand():
     """All gold answers together are ada, marsh, marsh, am; the answer is it, was, marsh."""
     for metric, answer, golds, value in (
         (accuracy, "anything", ["the", "?"], 0), (accuracy, "I know", ["no"], 1),
@@ -75,7 +75,7 @@ def test_metrics_by_hand() -> None:
 BY_ANSWER = (accuracy, exact_match, f1, answers.recall, answers.recall_concat)
 
 
-def test_gold_that_normalises_to_nothing_is_compared_raw() -> None:
+def test_gold_that_normalises_to_nothing_is_compared_raw():
     for answer, gold, value in (
      ("a.", "A", 1), ("The The", "the the", 1), ("$", "$", 1), ("A+", "a+", 1), ("¿?", "¿?", 1),
      ("", "A", 0), ("The", "A", 0), ("$", "€", 0), ("A+", "A-", 0), ("", "", 0), ("a1", "A", 0),
@@ -84,7 +84,7 @@ def test_gold_that_normalises_to_nothing_is_compared_raw() -> None:
             assert {metric(answer, [gold], matching) for metric in BY_ANSWER} == {value}, answer
 
 
-def test_spaces_in_scripts_without_spaces_change_no_metric() -> None:
+def test_spaces_in_scripts_without_spaces_change_no_metric():
     for answer, gold in (
      ("2014 年", "2014年"), ("東京 タワー", "東京タワー"), ("กรุงเทพ มหานคร", "กรุงเทพมหานคร"),
      ("ວຽງ ຈັນ", "ວຽງຈັນ"), ("ភ្នំ ពេញ", "ភ្នំពេញ"), ("ရန် ကုန်", "ရန်ကုန်"), ("A 型", "a型"),
@@ -99,7 +99,7 @@ def test_spaces_in_scripts_without_spaces_change_no_metric() -> None:
 
 @settings(max_examples=100)
 @given(st.text(min_size=1), st.sampled_from(MATCHINGS))
-def test_normalisation_is_idempotent_and_the_gold_is_right(text: str, matching: Matching) -> None:
+def test_normalisation_is_idempotent_and_the_gold_is_right(text, matching):
     once = matching.normal(text)
     if matching.form == "unicode":
         assert matching.normal(once) == once
@@ -109,12 +109,12 @@ def test_normalisation_is_idempotent_and_the_gold_is_right(text: str, matching: 
             assert metric(text, [text], matching) == 1.0
 
 
-def values(name: str, answer: str, gold: Gold) -> dict[str, float]:
+def values(name, answer, gold):
     answered = metrics.AnsweredQuestion("Which?", answer, gold, Matching())
     return metrics.metric_values([name], answered)
 
 
-def test_the_gold_answer_scores_1_and_an_empty_answer_0() -> None:
+def test_the_gold_answer_scores_1_and_an_empty_answer_0():
     """A text of one word has no bigram; METEOR has a penalty for its one chunk."""
     for name in metrics.ANSWER_METRICS:
         assert values(name, "Norvik", Gold()) == {}
@@ -145,7 +145,7 @@ def test_a_plug_in_may_add_a_metric_and_an_unknown_one_or_no_package_is_refused(
     metrics.check_metrics(["meteor"], "a card", installed=False)
 
 
-def test_abstentions() -> None:
+def test_abstentions():
     for answer in (
         "", "Unknown.", "N/A", "I don’t know who that was.", "Insufficient information.",
         "I'm sorry, but I cannot answer that.", "There is not enough information to say.",
@@ -159,7 +159,7 @@ def test_abstentions() -> None:
         assert answers.abstains(answer) == 0.0, answer
 
 
-def test_sub_answers_and_words() -> None:
+def test_sub_answers_and_words():
     assert answers.answer_words("") == 0.0
     assert [answers.gold_words(["Marsh", "Ada Marsh"], together=of) for of in (False, True)] == [
         2.0,
@@ -173,7 +173,7 @@ def test_sub_answers_and_words() -> None:
         assert answers.str_scores(answer, parts) == found
 
 
-def test_the_share_of_answers_in_the_context() -> None:
+def test_the_share_of_answers_in_the_context():
     """Any context may contain yes or no by chance."""
     texts = ("Ada Marsh left.", "It was 1914, no?", None)
     items = [retrieval.ContextItem("chunk", "a", 10, text) for text in texts]
@@ -185,7 +185,7 @@ def test_the_share_of_answers_in_the_context() -> None:
         assert found == (share and pytest.approx(share)), wanted
 
 
-def test_a_question_without_gold_evidence_has_no_score() -> None:
+def test_a_question_without_gold_evidence_has_no_score():
     for score, *arguments in (
         (retrieval.evidence_recall, ["a"], [], 5), (retrieval.evidence_cut, ["a"], ["b"], []),
         (retrieval.reciprocal_rank, ["a"], []), (retrieval.ndcg, ["a"], {}, 5),

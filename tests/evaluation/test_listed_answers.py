@@ -13,7 +13,7 @@ from graphrag_bench.evaluation.listed_answers import (
 WINS = "Which championships did the team win?"
 
 
-def test_a_list_is_parsed_and_scored() -> None:
+def test_a_list_is_parsed_and_scored():
     lines = ("ans: 2014 World Series", "ans: None of them", "ans: 2012 World Series",
              "ans: 2012 World Series", "ans: Crazy Crab", "ans: not available",
              "ANS: 2010 World Series")  # fmt: skip
@@ -24,7 +24,7 @@ def test_a_list_is_parsed_and_scored() -> None:
     assert [*list_scores(answer, gold, WINS).values()] == pytest.approx([1.0, 1.0, *[2 / 3] * 3])
 
 
-def test_list_scores_by_hand() -> None:
+def test_list_scores_by_hand():
     for answer, golds, hit_at_1, hit, precision, recall in (
         ("The Tarn.", ["Tarn"], 0, 0, 0, 0),
         ("ans: Ostra\nans: Norvik", ["Norvik"], 0, 1, 0.5, 1),
@@ -44,7 +44,7 @@ def test_list_scores_by_hand() -> None:
         assert list_scores(answer, golds, WINS) == dict(zip(LISTED, values, strict=True)), answer
 
 
-def test_lines_match_gold_by_kind_of_question() -> None:
+def test_lines_match_gold_by_kind_of_question():
     """In some kinds of questions, the gold answer may contain the line."""
     lenient = ("When was it?", "What YEAR?", "which year", "Where?", "What sport?",
                "What countries?", "language of", "the NBA finals", "a World Series")  # fmt: skip
@@ -66,7 +66,7 @@ CITIES = ("Paris", "Lyon", "Nice", "Metz")
 ODD = ("Vitamin B", "Paris or London", "A and B", "C. difficile")
 
 
-def test_an_option_is_read_by_letter_or_words() -> None:
+def test_an_option_is_read_by_letter_or_words():
     for options, answer, letter in (
         *((SEAS, answer, letter) for answer, letter in (
             ("B", "B"), (" (c). ", "C"), ("d", "D"), ("**B**", "B"), ("Option B", "B"),
@@ -88,7 +88,7 @@ def test_an_option_is_read_by_letter_or_words() -> None:
         assert read_option(answer, options) == ("ABCD".index(letter) if letter else None), answer
 
 
-def test_a_hedge_chooses_no_option() -> None:
+def test_a_hedge_chooses_no_option():
     for answer in (
      "A or B", "B or A", "Either A or D", "A, B", "A/B", "A\nB", "A B", "B, D", "A and C", "A & B",
      "B and/or C", "A; B", "A - B", "Answer: B or C", "Answer: B/C", "Options A and C",
@@ -105,7 +105,7 @@ def test_a_hedge_chooses_no_option() -> None:
         assert choice_scores(answer, CITIES, 1) == scores, answer
 
 
-def test_denied_options_are_ignored() -> None:
+def test_denied_options_are_ignored():
     for answer in (
      "B. because A is wrong", "B, because A and C are wrong", "The answer is (B).", "B, not A",
      "the answer is b", "b) lyon", "B - Lyon", "B or Lyon", "It is not Paris but Lyon", "B over C",

@@ -1,10 +1,8 @@
 """Judged metrics from scripted replies: values, and kinds of missing values."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,16 +11,14 @@ from pytest import approx
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.judging.answers import MEASURES, select_measures
 from graphrag_bench.judging.measures import AnswerToJudge, Judgement, judge
-from graphrag_bench.llm.calls import CallFailed, Chat
-from graphrag_bench.llm.scripted import Reply, Scripted
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.scripted import Scripted
 
 WHO, NAMES = "Who found the comet?", ("Ada Marsh", "A. Marsh")
 ADA = AnswerToJudge("q", WHO, "It was Ada Marsh who did.", NAMES, ("One.", "Two."))
 
 
-def judged(
-    metric: str, *replies: Reply, case: AnswerToJudge = ADA, embedder: Callable[[], Any] = Hashing
-) -> Judgement:
+def judged(metric, *replies, case=ADA, embedder=Hashing):
     """The judgement after exactly these replies of the judge."""
     message = iter(replies)
     llm = Scripted(answer=lambda chat: next(message))
@@ -30,19 +26,19 @@ def judged(
     return result
 
 
-def reply(**fields: object) -> str:
+def reply(**fields):
     return json.dumps(fields)
 
 
-def offers(*offered: str) -> str:
+def offers(*offered):
     return reply(offered=offered)
 
 
-def claimed(*statements: str) -> str:
+def claimed(*statements):
     return reply(statements=statements)
 
 
-def verdicts(*numbers: int) -> str:
+def verdicts(*numbers):
     """Verdicts on statements of these numbers; 1 and 2 are supported."""
     return reply(verdicts=[{"number": n, "supported": n < 3} for n in numbers])
 
@@ -86,17 +82,15 @@ SENTENCE, BOTH = "It was Ada Marsh who did.", "Both of them, as it is told."
         ("I cannot answer this.", ("Insufficient information.",), [], 1),
     ],
 )  # fmt: skip
-def test_judged_correctness(
-    answer: str, golds: tuple[str, ...], replies: list[str], value: float
-) -> None:
+def test_judged_correctness(answer, golds, replies, value):
     case = AnswerToJudge("q", WHO, answer, golds, listed=golds == SEAS)
     assert judged("judged_correctness", *replies, case=case) == Judgement(value)
 
 
-def test_the_judge_reads_the_offers_without_the_gold() -> None:
-    chats: list[str] = []
+def test_the_judge_reads_the_offers_without_the_gold():
+    chats = []
 
-    def model(chat: Chat) -> str:
+    def model(chat):
         chats.append("".join(message.content for message in chat))
         return YES if len(chats) == 2 else offers("Miss Marsh")
 
@@ -108,7 +102,7 @@ def test_the_judge_reads_the_offers_without_the_gold() -> None:
 
 
 @pytest.mark.parametrize("metric", list(MEASURES))
-def test_failed_calls_and_prose_give_no_value(metric: str) -> None:
+def test_failed_calls_and_prose_give_no_value(metric):
     failed, prose = judged(metric, CallFailed("refused", "no")), judged(metric, "Fine.", "Fine!")
     assert (failed.value, failed.missing) == (None, "failed")
     assert (prose.value, prose.missing) == (None, "unreadable")
@@ -117,7 +111,7 @@ def test_failed_calls_and_prose_give_no_value(metric: str) -> None:
     assert not judged(metric, empty, empty).value
 
 
-def test_unreadable_replies_give_no_value() -> None:
+def test_unreadable_replies_give_no_value():
     texts = claimed("One.", "Two.", "Three.")
     wrong = ([1, 2], [1, 2, 2], [1, 2, 3, 4], [])
     for metric, *replies in (
@@ -135,7 +129,7 @@ REFUSALS = ["", " \n", "Unknown.", "I'm sorry, but I cannot answer that.",
             "Unfortunately, the context does not mention it. I cannot determine it."]  # fmt: skip
 
 
-def test_refusals_and_empty_contexts_need_no_call() -> None:
+def test_refusals_and_empty_contexts_need_no_call():
     of_answers = ("judged_correctness", "answer_relevance", "answer_correctness", "coverage")
     of_contexts = ("context_precision", "context_recall", "context_relevance",
                    "evidence_statements")  # fmt: skip
@@ -147,7 +141,7 @@ def test_refusals_and_empty_contexts_need_no_call() -> None:
         assert judged(name, case=replace(ADA, passages=passages)) == Judgement(0.0)
 
 
-def test_judged_metrics_by_hand() -> None:
+def test_judged_metrics_by_hand():
     """Recall is a share of gold statements, precision a mean over the ranks of useful passages."""
     found = [{"text": "a", "found": True}, {"text": "b", "found": False}]
     case = replace(ADA, passages=("One.", "Two.", "Three."), statements=("Ada saw it.", "Bright."))
@@ -166,10 +160,10 @@ def test_judged_metrics_by_hand() -> None:
         assert judged(metric, *replies, case=case).value == approx(value, abs=1e-5), metric
 
 
-def test_similarity_below_zero_counts_as_zero() -> None:
+def test_similarity_below_zero_counts_as_zero():
     """One statement is supported, one not, two are missing; the two vectors are orthogonal."""
 
-    def embedder(*second: float) -> Callable[[], Any]:
+    def embedder(*second):
         vectors = np.array([[1.0, 0.0], second])
         return lambda: SimpleNamespace(encode=lambda texts, kind: vectors)
 
@@ -184,6 +178,6 @@ def test_similarity_below_zero_counts_as_zero() -> None:
     assert nothing.value == 0.25 * 0.5
 
 
-def test_metrics_of_graphrag_bench_need_their_name() -> None:
+def test_metrics_of_graphrag_bench_need_their_name():
     assert not {"answer_correctness", "coverage"} & set(select_measures())
     assert list(select_measures(("coverage",))) == ["coverage"]

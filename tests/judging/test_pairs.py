@@ -1,6 +1,5 @@
 """Pairwise judging: pairs without a judge, protocols, win rates by hand."""
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,17 +16,17 @@ NAN = float("nan")
 NOTHING = pairs.head_to_head([[NAN, NAN], [1, NAN]])
 
 
-def compared(*answers: tuple[str, str]) -> pairs.AnswerPairs:
+def compared(*answers):
     """Runs a and b with these pairs of answers."""
     by_run = {key: {f"q{n}": pair[side] for n, pair in enumerate(answers)}
               for side, key in enumerate("ab")}  # fmt: skip
-    run: Any = SimpleNamespace(scopes={})
+    run = SimpleNamespace(scopes={})
     return pairs.AnswerPairs(
         (run,), dict.fromkeys(by_run["a"], "Why?"), by_run, {"a": "A", "b": "B"}
     )
 
 
-def verdicts(**winners: tuple[str, str]) -> list[dict[str, Any]]:
+def verdicts(**winners):
     """Rows of both orders of a and b, with the winners by question."""
     return [
         {"question": name, "first": first, "second": second, "criterion": "overall",
@@ -37,7 +36,7 @@ def verdicts(**winners: tuple[str, str]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def test_equal_and_empty_answers_need_no_judge() -> None:
+def test_equal_and_empty_answers_need_no_judge():
     for a, b, winner in (
         ("Ada  Marsh.", "ada marsh", pairs.TIE), ("", " ", pairs.TIE), ("", "Ada Marsh", "b"),
         ("Ada Marsh", "\n", "a"), ("-5", "5", None), ("Ada Marsh", "Ada M.", None),
@@ -45,7 +44,7 @@ def test_equal_and_empty_answers_need_no_judge() -> None:
         assert [duel.winner for duel in compared((a, b)).duels()] == [winner, winner], (a, b)
 
 
-def test_equal_answers_count_half() -> None:
+def test_equal_answers_count_half():
     """One pair is equal, one flips, one is won: (0.5 + 0.5 + 1) / 3, 1 / 2, 3 / 4."""
     rates = pairs.head_to_head([[0.5, 1, 1], [0.5, 0, 1]])
     assert (rates.n, rates.wins, rates.ties, rates.losses) == (3, 1, 2, 0)
@@ -54,7 +53,7 @@ def test_equal_answers_count_half() -> None:
     assert pairs.head_to_head([[0.5], [0.5]]).flips is None
 
 
-def test_win_rates_need_both_orders() -> None:
+def test_win_rates_need_both_orders():
     """B wins q1 in one order, with the longer answer; q2 lacks a row."""
     both = compared(("same", "same"), ("x", "yes, it is"), ("x", "y"))
     rows = verdicts(q0=(pairs.TIE, pairs.TIE), q1=("a", "b"), q2=("a", "a"))[:-1]
@@ -63,7 +62,7 @@ def test_win_rates_need_both_orders() -> None:
     assert rates.rate and rates.longer and (rates.rate.mean, rates.longer.mean) == (0.5, 0.5)
 
 
-def test_stored_ties_and_protocols(tmp_path: Path) -> None:
+def test_stored_ties_and_protocols(tmp_path):
     rows = verdicts(q0=(pairs.TIE, pairs.TIE), q1=("a", "a"))
     rows += [row | {"protocol": "house"} for row in verdicts(q1=("b", "b"))]
     write_rows(tmp_path / "comparisons" / "x" / "verdicts.jsonl", rows)
@@ -76,7 +75,7 @@ def test_stored_ties_and_protocols(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "first", "last"), [("house", "reason", "winner"), ("paper", "winner", "explanation")]
 )
-def test_prompts_and_replies_of_the_protocols(name: str, first: str, last: str) -> None:
+def test_prompts_and_replies_of_the_protocols(name, first, last):
     protocol = pairs.PROTOCOLS[name]
     shown = {"criteria": pairs.CRITERIA, "question": "Why?", "first": "x", "second": "y"}
     text = "".join(message.content for message in protocol.prompt.render(shown)).lower()
@@ -88,7 +87,7 @@ def test_prompts_and_replies_of_the_protocols(name: str, first: str, last: str) 
     assert protocol.choice.model_validate(replies).winner == "Answer 1"
 
 
-def test_the_protocol_follows_the_regime_of_the_runs() -> None:
+def test_the_protocol_follows_the_regime_of_the_runs():
     for regimes, protocol in ((("published",) * 2, "paper"), (("house", "published"), "house")):
         runs: list[Any] = [SimpleNamespace(metrics={"regime": one}) for one in regimes]
         assert pairs.select_protocol(runs).name == protocol
@@ -97,7 +96,7 @@ def test_the_protocol_follows_the_regime_of_the_runs() -> None:
         pairs.select_protocol(runs, "papers")
 
 
-def test_four_questions_by_hand() -> None:
+def test_four_questions_by_hand():
     shown_first, shown_second = [1, 1, 0, 1, NAN], [1, 0, 0, 1, 1]
     longer, scopes = np.array([1, 1, -1, -1, 1]), ["x", "x", "y", "z", "z"]
     result = pairs.head_to_head([shown_first, shown_second], longer, scopes=scopes)
@@ -107,7 +106,7 @@ def test_four_questions_by_hand() -> None:
     assert [one and one.clusters for one in rates] == [3] * 4
 
 
-def test_questions_of_one_document_count_together_by_hand() -> None:
+def test_questions_of_one_document_count_together_by_hand():
     """Three documents have sums 2, 1 and -1, in total 2, and 8 sign flips.
 
     Two flips are more extreme and four equally: 2 / 8 + 4 / 16. As four single questions, 3 wins
@@ -117,7 +116,7 @@ def test_questions_of_one_document_count_together_by_hand() -> None:
     assert [pairs.head_to_head([[1, 1, 1, 0]] * 2, scopes=of).p for of in scopes] == [0.5, 0.375]
 
 
-def test_flips_and_missing_verdicts_in_tables() -> None:
+def test_flips_and_missing_verdicts_in_tables():
     """40 wins of A, 20 of B, 20 flips: (40 + 10) / 80."""
     rates = pairs.head_to_head([[1] * 40 + [0] * 20 + [1] * 20, [1] * 40 + [0] * 40])
     row, nothing = match_table("", [rates, NOTHING]).rows
@@ -127,12 +126,12 @@ def test_flips_and_missing_verdicts_in_tables() -> None:
     assert row[3].startswith("25.0 [") and {*nothing[3:]} == {"–"}
 
 
-def won(n: int, *scopes: str) -> pairs.HeadToHead:
+def won(n, *scopes):
     """Questions that A wins in both orders."""
     return pairs.head_to_head([[1] * n] * 2, scopes=scopes or None)
 
 
-def test_p_is_corrected_over_pairs_with_verdicts_and_over_scopes() -> None:
+def test_p_is_corrected_over_pairs_with_verdicts_and_over_scopes():
     """With 6, 8 and 2 wins, p is 1/64, 1/256 and 1/4 (mid-p: (1/2)^n), times 2, 3 and 1.
 
     Six wins over two documents count as two.

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from parity import comparison  # noqa: E402
 from parity.comparison import Difference, Ranking, Result, badge, cases, compare  # noqa: E402
 
 
-def ranked(*rows: tuple[int, float]) -> Ranking:
+def ranked(*rows):
     """Ids with a score each."""
     return Ranking(tuple(one for one, _ in rows), tuple((score,) for _, score in rows))
 
@@ -23,11 +22,11 @@ def ranked(*rows: tuple[int, float]) -> Ranking:
 ENGINE = ranked((3, 0.9), (1, 0.5), (2, 0.5), (0, 0.1))
 
 
-def kinds(ours: Mapping[str, Ranking], theirs: Mapping[str, Ranking]) -> list[str]:
+def kinds(ours, theirs):
     return [one.kind for one in compare("q1", ours, theirs)]
 
 
-def test_lists_are_equal_or_tied_or_different() -> None:
+def test_lists_are_equal_or_tied_or_different():
     """The fifth pair has a tie at the cut."""
     for ours, theirs, found in (
         (ranked((3, 8), (1, 4), (2, 3), (0, 1)), ENGINE, []),
@@ -59,7 +58,7 @@ def test_the_badge_is_that_of_the_worst_question():
     assert [*map(badge, every)] == ["same", "same but ties", "differs", "differs"]
 
 
-def planted(case: str) -> Result:
+def planted(case):
     """A result with an equal question and a difference in the nodes."""
     wrong = Difference("q2", "nodes", "differs", 1, "4", "7")
     return Result(cases()[case], "1.0", {"q1": [], "q2": [wrong]})
@@ -78,7 +77,7 @@ def test_the_page_lists_differences_with_and_without_reasons():
 
 @pytest.mark.skipif("ENGINES" not in os.environ, reason="ENGINES names no folder of engines")
 @pytest.mark.parametrize("case", list(cases()))
-def test_every_first_difference_from_the_engine_has_a_reason(case: str, tmp_path: Path) -> None:
+def test_every_first_difference_from_the_engine_has_a_reason(case, tmp_path):
     home = os.environ.get("PARITY_HOME", str(tmp_path))
     words = ["--engines", os.environ["ENGINES"], "--cases", case, "--home", home]
     command = [sys.executable, str(ROOT / "scripts" / "parity.py"), *words]

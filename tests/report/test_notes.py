@@ -1,26 +1,21 @@
 """The notes under a table: subjects, runs and numbers."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from test_tables import MEAN, run, with_context
 
-from graphrag_bench.report.notes import Note, long_text_notes, run_notes
+from graphrag_bench.report.notes import long_text_notes, run_notes
 from graphrag_bench.report.rows import REFERENCE
 from graphrag_bench.report.tables import headline_table
 
-Run = Mapping[str, Any]
 
-
-def notes(*runs: Run, about: str) -> list[Note]:
+def notes(*runs, about):
     return [note for note in run_notes(runs) if note.about == about]
 
 
-def priced(title: str, prices: str) -> Run:
+def priced(title, prices):
     return run(title, prices={"m:1": prices})
 
 
-def repeated(changed: int) -> Run:
+def repeated(changed):
     return run("A", repeats={"n": 3, "questions": 4, "changed": changed, "metrics": {}})
 
 
@@ -30,7 +25,7 @@ SHORT, LONG = with_context("BM25", 600.0), with_context("HippoRAG", 661.0)
 BUDGET = {"budget_context": 2400}
 
 
-def test_a_warning_names_runs_and_numbers_in_the_headline_table() -> None:
+def test_a_warning_names_runs_and_numbers_in_the_headline_table():
     for runs, about, named in (
         ([run("One", extraction_statistics=FAULTY), run("B")], "extraction",
          ["1.5% of 200", "1 failed", "0 malformed", "2 cut", ": One"]),
@@ -49,7 +44,7 @@ def test_a_warning_names_runs_and_numbers_in_the_headline_table() -> None:
         assert about == "failed" or str(found[0]) in headline_table(runs).notes
 
 
-def test_no_warning_without_a_fault() -> None:
+def test_no_warning_without_a_fault():
     for runs, about in (
         ([run("A", extraction_statistics={**FAULTY, "faulty_chunks": 0})], "extraction"),
         ([priced("A", "1 / 2"), priced("B", "1 / 2")], "prices"),
@@ -64,8 +59,8 @@ def test_no_warning_without_a_fault() -> None:
         assert notes(*runs, about=about) == []
 
 
-def test_equal_contexts_name_the_setting_without_effect() -> None:
-    def same(title: str, digest: str, **settings: Any) -> Run:
+def test_equal_contexts_name_the_setting_without_effect():
+    def same(title, digest, **settings):
         paths = {f"method.{name}": value for name, value in settings.items()}
         contexts = {"digest": digest, "room": {"path": 7.9}}
         return run(title, contexts=contexts, settings={"method.name": "paths", **paths})
@@ -77,7 +72,7 @@ def test_equal_contexts_name_the_setting_without_effect() -> None:
     assert notes(*runs, run("D"), about="same contexts") == []
 
 
-def test_few_scopes_unverified_methods_and_changed_repeats_are_noted() -> None:
+def test_few_scopes_unverified_methods_and_changed_repeats_are_noted():
     for clusters, few in ((8, True), (80, False)):
         scoped = run("A", metrics={"accuracy": {**MEAN, "clusters": clusters}})
         (note,) = notes(scoped, about="intervals")
@@ -89,8 +84,8 @@ def test_few_scopes_unverified_methods_and_changed_repeats_are_noted() -> None:
     assert notes(run("A", varied="top_k=4", method="a"), run("B", method="b"), about=REFERENCE)
 
 
-def test_long_texts_are_one_note_and_cut_texts_a_warning() -> None:
-    def embedded(title: str, mode: str = "windows", n_long: int = 37) -> Run:
+def test_long_texts_are_one_note_and_cut_texts_a_warning():
+    def embedded(title, mode="windows", n_long=37):
         row = {"what": "chunks", "window": 256, "long_texts": mode, "n_texts": 61,
                "n_long": n_long, "longest": 900}  # fmt: skip
         return {"title": title, "dataset": "mix", "long_texts": [row]}

@@ -2,7 +2,6 @@ r"""Tables fit the terminal, and their texts are escaped in every format."""
 
 import csv
 import io
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -10,14 +9,12 @@ from rich.cells import cell_len
 
 from graphrag_bench.report.rendering import Table, csv_text, latex, markdown, show
 
-Lines = Callable[[Table, str], list[str]]
-
 
 @pytest.fixture
-def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Lines:
+def lines(capsys, monkeypatch):
     """Return a function that shows a table in a terminal of some width, and returns the lines."""
 
-    def shown(table: Table, columns: str) -> list[str]:
+    def shown(table, columns):
         monkeypatch.setenv("COLUMNS", columns)
         show(table)
         return capsys.readouterr().out.splitlines()
@@ -25,9 +22,7 @@ def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
     return shown
 
 
-def test_a_table_fits_the_width_and_a_note_is_printed_on_one_line(
-    lines: Lines, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_fits_the_width_and_a_note_is_printed_on_one_line(lines, monkeypatch):
     heads = ("method", *[f"evidence_recall@{k} [95 %]" for k in range(8)])
     cells = tuple(f"0.{k}00 [0.00, 0.{k}9]" for k in range(8))
     title = "方法" * 60 + " retrieve.1.cases.otherwise.0.weights=" + "degree" * 20
@@ -42,7 +37,7 @@ def test_a_table_fits_the_width_and_a_note_is_printed_on_one_line(
     assert any(note in line for line in lines(Table("", ("a",), (("b",),), (note,)), "60"))
 
 
-def test_a_wide_table_is_split_without_cutting_numbers(lines: Lines) -> None:
+def test_a_wide_table_is_split_without_cutting_numbers(lines):
     heads = ("method", "n", *[f"evidence_recall@{k} [95 %]" for k in range(8)])
     cells = ("entity-passage graph", "70", *[f"0.{k}00 [0.00, 0.{k}9]" for k in range(8)])
     out = [one for one in lines(Table("", heads, (cells,), ()), "100") if one.startswith("│")]
@@ -51,14 +46,14 @@ def test_a_wide_table_is_split_without_cutting_numbers(lines: Lines) -> None:
     assert [row[0] for row in shown] == [cells[0]] * 3
 
 
-def test_markdown_is_escaped() -> None:
+def test_markdown_is_escaped():
     table = Table("a|b", ("method",), (("x | <i>`y`\\\nz\x1b\r\u202e",),), ("note",))
     assert markdown(table).splitlines() == [
         r"**a\|b**", "", "| method |", "|---|", r"| x \| \<i\>\`y\`\\ z    |", "", "note  ",
     ]  # fmt: skip
 
 
-def test_latex_is_escaped_in_a_float_with_booktabs_rules() -> None:
+def test_latex_is_escaped_in_a_float_with_booktabs_rules():
     """LaTeX reads [..] at the start of a row as a length."""
     table = Table("a_b: 50 %", ("method", "accuracy"), (("A & B", "0.5"), ("C", "–")), ("† note",))
     advised = replace(table, advice=("run this next",))
@@ -76,7 +71,7 @@ def test_latex_is_escaped_in_a_float_with_booktabs_rules() -> None:
     assert rf"\caption{{{escaped}}}" in latex(Table(text, ("a",), (), ()))
 
 
-def test_csv_is_read_back_unchanged_and_has_no_formulas() -> None:
+def test_csv_is_read_back_unchanged_and_has_no_formulas():
     nasty = Table("", ("a", "b"), (('x "y", z', "line\nbreak"), ("-1.5", "+0.2")), ())
     read = [*csv.reader(io.StringIO(csv_text(nasty)))]
     assert read == [["a", "b"], ['x "y", z', "line break"], ["-1.5", "+0.2"]]

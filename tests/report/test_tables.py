@@ -1,27 +1,25 @@
 """Tables of runs: titles, columns, main metric, differences and costs."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pytest
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.report import tables
-from graphrag_bench.report.comparisons import Comparison, ScoredRun, comparisons
-from graphrag_bench.report.rendering import MISSING, Table
+from graphrag_bench.report.comparisons import ScoredRun, comparisons
+from graphrag_bench.report.rendering import MISSING
 from graphrag_bench.report.rows import best_run, in_table_order, selection_mark
 
 MEAN = {"mean": 0.25, "low": 0.0, "high": 0.5, "n": 4}
 
 
-def cost(usd: float = 0.0) -> dict[str, Any]:
+def cost(usd=0.0):
     part = {"calls": 2, "prompt_tokens": 1200, "completion_tokens": 30, "usd": usd, "retries": 1}
     return {"steps": {"generate.0 x": {"paid": part, "cached": part, "truncated": 3}},
             "mixed": False}  # fmt: skip
 
 
-def run(title: str = "VanillaRAG", **fields: Any) -> dict[str, Any]:
+def run(title="VanillaRAG", **fields):
     """The `metrics.json` of a run with four questions."""
     stored = {
         "title": title, "role": "", "profile": "default", "fidelity": "default",
@@ -37,20 +35,20 @@ def run(title: str = "VanillaRAG", **fields: Any) -> dict[str, Any]:
     return stored | fields
 
 
-def with_context(title: str, n_tokens: float, **fields: Any) -> dict[str, Any]:
+def with_context(title, n_tokens, **fields):
     usage = {"tokens_per_question": 10.0, "context_tokens_per_question": n_tokens}
     return run(title, usage=usage, **fields)
 
 
-def cells(result: Table, head: str) -> list[str]:
+def cells(result, head):
     return [row[result.heads.index(head)] for row in result.rows]
 
 
-def damped(n: float, deep: float, **fields: Any) -> dict[str, Any]:
+def damped(n, deep, **fields):
     return run("V", settings={"method.damping": n, "method.retrieve.1.damping": deep}, **fields)
 
 
-def test_titles_have_the_settings_that_differ() -> None:
+def test_titles_have_the_settings_that_differ():
     for runs, wanted in (
         ([run("oracle", role="ceiling"), run("V"), run("V", dataset="sample")],
          ["toy: V", "toy: oracle", "sample: V"]),
@@ -68,7 +66,7 @@ def test_titles_have_the_settings_that_differ() -> None:
         assert [one["title"] for one in in_table_order(runs)] == wanted
 
 
-def test_the_caption_has_the_budgets_and_rows_are_grouped_by_budget() -> None:
+def test_the_caption_has_the_budgets_and_rows_are_grouped_by_budget():
     budgeted = with_context("B", 1.0, budget_context=2400)
     table = tables.run_table([with_context("A", 1.0), budgeted, with_context("C", 1.0)])
     assert "native, 2,400 tokens for all" in table.caption
@@ -78,9 +76,9 @@ def test_the_caption_has_the_budgets_and_rows_are_grouped_by_budget() -> None:
     assert cells(mixed, "regime") == ["house", "published"]
 
 
-def test_a_column_is_shown_if_any_run_has_a_value() -> None:
+def test_a_column_is_shown_if_any_run_has_a_value():
     spread = {"accuracy": {**MEAN, "mean": 0.3, "spread": 0.0216, "values": [0.28, 0.31, 0.32]}}
-    of_run: list[tuple[dict[str, Any], dict[str, Any], dict[str, list[str] | None]]] = [
+    of_run = [
         (run(metrics={"accuracy": MEAN}), run(metrics={"accuracy": MEAN, "f1": MEAN}),
          {"F1 [95 %]": [MISSING, "0.250"], "EM [95 %]": None}),
         (run(role="floor"), with_context("packed", 1834.4, metrics={"evidence_cut": MEAN}),
@@ -99,7 +97,7 @@ def test_a_column_is_shown_if_any_run_has_a_value() -> None:
 BASE, BETTER = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0, 0.0, 1.0, 0.0]
 
 
-def of_six(title: str, values: Sequence[float] = BASE, **fields: Any) -> dict[str, Any]:
+def of_six(title, values=BASE, **fields):
     """A run of six questions with these accuracies."""
     mean = {"mean": sum(values) / len(values), "low": 0.1, "high": 0.9, "n": 6}
     own = {"n": 6, "selected": 6, "answered": 6, "key": title, "values": values, "cost": cost(),
@@ -107,7 +105,7 @@ def of_six(title: str, values: Sequence[float] = BASE, **fields: Any) -> dict[st
     return with_context(title, 1834.4, **(own | fields))
 
 
-def compared(runs: Sequence[Mapping[str, Any]]) -> list[Comparison]:
+def compared(runs):
     scored = [
         ScoredRun(one, {f"q{n}": {"accuracy": v, "f1": v} for n, v in enumerate(one["values"])})
         for one in runs
@@ -115,11 +113,11 @@ def compared(runs: Sequence[Mapping[str, Any]]) -> list[Comparison]:
     return comparisons(scored, "vanilla")
 
 
-def table(*runs: Mapping[str, Any], **settings: Any) -> Table:
+def table(*runs, **settings):
     return tables.headline_table(runs, compared(runs), **settings)
 
 
-def test_the_headline_table_has_metric_difference_p_context_and_cost() -> None:
+def test_the_headline_table_has_metric_difference_p_context_and_cost():
     oracle = of_six("Oracle", [1.0] * 6, role="ceiling")
     result = table(oracle, of_six("Vanilla"), of_six("Better", BETTER), of_six("Same"))
     assert result.heads == (
@@ -132,7 +130,7 @@ def test_the_headline_table_has_metric_difference_p_context_and_cost() -> None:
     assert cells(dear, "cost, USD") == ["0.0000", "0.5000"]
 
 
-def test_the_main_metric_is_that_of_most_questions() -> None:
+def test_the_main_metric_is_that_of_most_questions():
     cuts = {f"evidence_recall@{k}": MEAN for k in (2, 10, 3)}
     found = [tables.main_metric([of_six("A", metrics=of)]) for of in ({"accuracy": MEAN}, cuts, {})]
     assert found == ["accuracy", "evidence_recall@10", "accuracy"]
@@ -147,14 +145,14 @@ def test_the_main_metric_is_that_of_most_questions() -> None:
     assert shown == ["0.250 (4 of 70)", "0.250 [0.00, 0.50]"]
 
 
-def test_failed_questions_have_a_column_a_mark_and_a_warning() -> None:
+def test_failed_questions_have_a_column_a_mark_and_a_warning():
     result = table(of_six("Vanilla"), of_six("Failing", failed=2, errors=["2 x a.0: no"]))
     assert cells(result, "failed") == ["0", "2"]
     assert cells(result, "accuracy [95 %]")[1] == "0.333!"
     assert "2 failed" in result.notes[1] and "2 x a.0: no" in result.notes[1]
 
 
-def test_all_columns_gives_every_table() -> None:
+def test_all_columns_gives_every_table():
     runs = [of_six("Vanilla"), of_six("Better", [1.0] * 6)]
     main, differences, costs = tables.select_tables(runs, compared(runs), columns="all")
     assert "evidence@5 [95 %]" in main.heads and len(differences.rows) == 2
@@ -168,13 +166,13 @@ def test_all_columns_gives_every_table() -> None:
 METRIC = "evidence_recall@5"
 
 
-def scored(mean: float, **fields: Any) -> dict[str, Any]:
+def scored(mean, **fields):
     """The fields of `metrics.json` that a selection reads."""
     stored = {"role": "", "failed": 0, "split": "dev", "dev_share": 0.5, "limit": None}
     return {**stored, "metrics": {METRIC: {"mean": mean}}, **fields}
 
 
-def test_the_best_run_is_the_first_with_the_highest_mean() -> None:
+def test_the_best_run_is_the_first_with_the_highest_mean():
     for runs, expected in (
         ([scored(0.4), scored(0.6), scored(0.6), scored(0.5)], (1, 1, 4)),
         ([scored(0.1), scored(1.0, role="ceiling"), scored(0.2)], (2, 0, 2)),
@@ -187,7 +185,7 @@ def test_the_best_run_is_the_first_with_the_highest_mean() -> None:
             best_run(left, metric)
 
 
-def test_a_run_scored_on_its_selection_split_is_marked() -> None:
+def test_a_run_scored_on_its_selection_split_is_marked():
     """Parts of different divisions share questions."""
     on_dev = {"split": "dev", "dev_share": 0.5, "n_configurations": 50}
     for split, share, n in (("dev", 0.5, "50"), ("test", 0.5, ""), ("all", 0.5, "50"),

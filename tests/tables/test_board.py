@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import shutil
-from pathlib import Path
 
 import pytest
 from toy_runs import TOY, run_folder
@@ -23,18 +22,18 @@ METHOD = ["method=bm25", "method.top_k=3", "method.retrieve.0.top_k=7", "limit=4
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+def run(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     folder = run_folder(*TOY, *METHOD, "reference_rows=off", f"paths.home={home}")
     return find_run(str(folder), home)
 
 
 @pytest.fixture(scope="module")
-def file(run: StoredRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(run, tmp_path_factory):
     return board.write_result(run, run.home or "", tmp_path_factory.mktemp("board"))
 
 
-def forged(file: Path, folder: Path, **changes: object) -> Path:
+def forged(file, folder, **changes):
     """A file with other values and the matching digest."""
     values = {**json.loads(file.read_text()), **changes}
     path = folder / file.name
@@ -43,7 +42,7 @@ def forged(file: Path, folder: Path, **changes: object) -> Path:
     return path
 
 
-def test_the_command_of_a_file_reproduces_the_run_key(run: StoredRun, file: Path) -> None:
+def test_the_command_of_a_file_reproduces_the_run_key(run, file):
     values = board.read_result(file)
     words = shlex.split(values["command"])[2:]
     assert {*METHOD} <= {*words} and "pooling=off" not in words
@@ -53,7 +52,7 @@ def test_the_command_of_a_file_reproduces_the_run_key(run: StoredRun, file: Path
     assert values["environment"]["platform"].isalpha()
 
 
-def test_a_file_has_no_paths_and_addresses(run: StoredRun) -> None:
+def test_a_file_has_no_paths_and_addresses(run):
     other = StoredRun(run.folder, run.dataset)
     config = json.loads(json.dumps(run.config))
     config["dataset"]["root"] = "/home/mira/set"
@@ -68,24 +67,24 @@ def test_a_file_has_no_paths_and_addresses(run: StoredRun) -> None:
     assert "mira" not in json.dumps(values)
 
 
-def test_private_texts_and_other_fields_are_refused(file: Path, tmp_path: Path) -> None:
+def test_private_texts_and_other_fields_are_refused(file, tmp_path):
     texts = ("/home/ada", "x=~/ada", "'/srv/x'", "C:\\ada", "http://ada", "sk-0123456789abcdef0",
              "a\nb")  # fmt: skip
-    changed: list[tuple[str, dict[str, object]]] = [(text, {"title": text}) for text in texts]
+    changed = [(text, {"title": text}) for text in texts]
     changed += [("host", {"host": "ada"}), ("metrics", {"metrics": {"mrr": {"mean": 2}}})]
     for named, changes in changed:
         with pytest.raises(UserError, match=re.escape(named)):
             board.read_result(forged(file, tmp_path, **changes))
 
 
-def test_a_changed_number_and_another_file_name_are_refused(file: Path, tmp_path: Path) -> None:
+def test_a_changed_number_and_another_file_name_are_refused(file, tmp_path):
     for name, old, new in ((file.name, '"n": 4', '"n": 400'), ("toy-bm25-0.json", "", "")):
         (tmp_path / name).write_text(file.read_text().replace(old, new, 1))
         with pytest.raises(UserError, match=name):
             board.read_result(tmp_path / name)
 
 
-def test_a_figure_that_differs_from_its_questions_is_refused(file: Path, tmp_path: Path) -> None:
+def test_a_figure_that_differs_from_its_questions_is_refused(file, tmp_path):
     for figure, value in (("mean", 0.99), ("low", 0.0), ("high", 0.999), ("n", 3),
                           ("mean", float("nan"))):  # fmt: skip
         metrics = json.loads(file.read_text())["metrics"]
@@ -107,7 +106,7 @@ def test_questions_changed_together_with_their_digest_are_refused(file, tmp_path
             board.read_result(path)
 
 
-def test_missing_and_unknown_files_are_refused(file: Path, tmp_path: Path) -> None:
+def test_missing_and_unknown_files_are_refused(file, tmp_path):
     path, other = forged(file, tmp_path), tmp_path / "other.csv"
     other.touch()
     for wrong in (other, path.with_suffix(".csv")):
@@ -131,7 +130,7 @@ def test_an_interval_over_scopes_is_recomputed_from_their_numbers(run, tmp_path)
     assert "tarn" not in text
 
 
-def test_an_imported_and_an_unfinished_run_are_refused(run: StoredRun, tmp_path: Path) -> None:
+def test_an_imported_and_an_unfinished_run_are_refused(run, tmp_path):
     imported = StoredRun(run.folder, run.dataset)
     vars(imported)["config"] = {**run.config, "imported": {"file": "x"}}
     with pytest.raises(UserError, match="imported"):
@@ -143,7 +142,7 @@ def test_an_imported_and_an_unfinished_run_are_refused(run: StoredRun, tmp_path:
     journal.unlink()
 
 
-def test_a_file_is_a_row_of_the_page_with_an_escaped_title(file: Path, tmp_path: Path) -> None:
+def test_a_file_is_a_row_of_the_page_with_an_escaped_title(file, tmp_path):
     forged(file, tmp_path, title="<b>|x](y)`")
     (one,) = write_board.results(tmp_path)
     page = write_board.page([one])

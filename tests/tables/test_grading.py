@@ -1,7 +1,6 @@
 """Grades of figures, and the mismatches that they name."""
 
 from dataclasses import replace
-from typing import Any
 
 from test_paper_runs import stub
 
@@ -17,11 +16,11 @@ THEIRS = Recipe(TABLE5, CELL)
 SETTINGS = grading.settings_of_words(THEIRS.words or (), "popqa")
 
 
-def fields(graded: grading.Grade) -> list[str]:
+def fields(graded):
     return [one.field for one in graded.mismatches]
 
 
-def ours(**changes: Any) -> grading.RunConditions:
+def ours(**changes):
     """A run like the paper's except for these conditions and fields of metrics."""
     fields = {"card": "popqa", "sizes": SIZES, "settings": SETTINGS, "papers_prompts": True}
     fields |= {name: changes.pop(name) for name in (*fields, "verified") if name in changes}
@@ -30,24 +29,24 @@ def ours(**changes: Any) -> grading.RunConditions:
     return grading.RunConditions(stub("hipporag", **(metrics | changes)), **fields)
 
 
-def theirs(place: dict[str, Any] | None = None, **paper: Any) -> Recipe:
+def theirs(place=None, **paper):
     """The cell with other fields of its data set and of `paper.yaml`."""
     other = TABLE5.paper.datasets["PopQA"].model_copy(update=place or {})
     update = {"datasets": {**TABLE5.paper.datasets, "PopQA": other}, **paper}
     return replace(THEIRS, table=replace(TABLE5, paper=TABLE5.paper.model_copy(update=update)))
 
 
-def by(model: str) -> Recipe:
+def by(model):
     """The cell with another model."""
     return replace(THEIRS, cell=replace(CELL, llm=model))
 
 
-def test_grades_by_the_field_that_differs() -> None:
+def test_grades_by_the_field_that_differs():
     """2 % of 33,595 documents: 671.9; of 2,630,554 tokens: 52,611.08; of 1,172 questions: 23.44."""
     sample = {"sampled queries=100": PrintedSetting(also=["limit=100"])}
     sampled = replace(theirs(settings_of_rows=sample), cell=replace(CELL, setting=tuple(sample)))
     llms = ("Llama-3.1-8B-Instruct", "Llama-3-70B-Instruct", "scripted:0")
-    of_cell: list[tuple[str, str, Recipe, list[dict[str, Any]]]] = [
+    of_cell = [
         ("A", "", THEIRS, [{}, {"embedder": ""}]),
         ("A", "", by("GPT-4o"), [{"llm": "gpt-4o-2024-08-06:1"}]),
         ("B", "prompts", THEIRS, [{"papers_prompts": False}]),
@@ -78,7 +77,7 @@ def test_grades_by_the_field_that_differs() -> None:
             assert (graded.letter, named) == (letter, [field] if field else []), change
 
 
-def test_the_sentence_has_both_values_with_major_mismatches_first() -> None:
+def test_the_sentence_has_both_values_with_major_mismatches_first():
     graded = grading.grade(ours(embedder="hashing:256", n=9), THEIRS, "judge", "house")
     assert fields(graded) == ["questions", "judge", "protocol of the judge", "embedder"]
     ends = graded.sentence.split("; ")[0], str(graded.mismatches[-1])
@@ -90,7 +89,7 @@ def test_the_sentence_has_both_values_with_major_mismatches_first() -> None:
     assert (graded.letter, {one.theirs for one in graded.mismatches}) == ("B", {""})
 
 
-def test_counts_are_graded_by_the_size_of_the_corpus() -> None:
+def test_counts_are_graded_by_the_size_of_the_corpus():
     table = load_table("zhou2025/table4")
     cells = [c for c in table.cells if (c.dataset, c.metric) == ("PopQA", "# of Tokens")]
     (counted,) = [Recipe(table, cell) for cell in cells]
@@ -100,7 +99,7 @@ def test_counts_are_graded_by_the_size_of_the_corpus() -> None:
     assert (part.letter, fields(part)) == ("C", ["documents"])
 
 
-def test_printed_sizes_are_found_by_card_and_agree_within_their_rounding() -> None:
+def test_printed_sizes_are_found_by_card_and_agree_within_their_rounding():
     sizes = {"tokens": 3_280_174, "documents": 29_898}
     assert {one.what: one.value for one in printed_sizes("zhou2025", "musique")} == sizes
     assert printed_sizes("zhou2025tr", "musique") == printed_sizes("zhou2025", "musique")
@@ -115,7 +114,7 @@ def test_printed_sizes_are_found_by_card_and_agree_within_their_rounding() -> No
         assert size.agrees(same) and not size.agrees(other)
 
 
-def test_settings_of_steps_are_named_only_if_no_parameter_differs() -> None:
+def test_settings_of_steps_are_named_only_if_no_parameter_differs():
     shallow, deep, chunking = "method.damping", "method.retrieve.0.damping", "chunking.variant"
     for ours, theirs, names in (
         ({shallow: 0.5, deep: 0.5, "method.title": "mine"}, {shallow: 0.1, deep: 0.1},

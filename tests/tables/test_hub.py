@@ -1,12 +1,10 @@
 """Runs and artifacts on a local hub, by the real client."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from file_server import FileServer, serving
-from toy_runs import TOY, CommandResult, command, run_folder
+from file_server import serving
+from toy_runs import TOY, command, run_folder
 
 from graphrag_bench.run.folder import RunFolder, write_rows
 from graphrag_bench.run.stored import StoredRun
@@ -15,7 +13,7 @@ REPO = "mira/tarn"
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     words = ["method=bm25", "limit=3", "reference_rows=off", f"paths.home={home}"]
     run_folder(*TOY, *words)
@@ -23,7 +21,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
+def hub(monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setenv("HF_TOKEN", "hf_of_the_test")
     with serving() as server:
@@ -31,18 +29,18 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
         yield server
 
 
-def done(*words: str) -> CommandResult:
+def done(*words):
     ended = command(*words)
     assert ended.code == 0, ended.err
     return ended
 
 
-def pushed(hub: FileServer) -> dict[str, bytes]:
+def pushed(hub):
     start = f"/datasets/{REPO}/resolve/main/"
     return {name[len(start) :]: one for name, one in hub.files.items() if name.startswith(start)}
 
 
-def refused(*words: str) -> str:
+def refused(*words):
     ended = command(*words)
     assert ended.code == 2 and len(ended.err.splitlines()) == 1, ended.err
     return ended.err
@@ -70,7 +68,7 @@ def test_a_pulled_run_has_the_tables_and_scores_of_the_original(hub, home, tmp_p
     assert (scored / "records.jsonl").read_text() == "{}\n"
 
 
-def test_unsafe_names_and_other_digests_are_refused(hub: FileServer, tmp_path: Path) -> None:
+def test_unsafe_names_and_other_digests_are_refused(hub, tmp_path):
     place = "runs/toy/bm25/abc"
     for name in ("../../x", "/srv/x", "a/../../../../x.jsonl", "run.log", "records.jsonl"):
         digests = json.dumps({name: "0" * 64}).encode()
@@ -79,7 +77,7 @@ def test_unsafe_names_and_other_digests_are_refused(hub: FileServer, tmp_path: P
         assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_texts_are_left_out_without_the_flag(hub: FileServer, home: Path) -> None:
+def test_texts_are_left_out_without_the_flag(hub, home):
     (folder,) = (home / "runs/toy/bm25").iterdir()
     contexts, run = folder / "contexts.jsonl", StoredRun(RunFolder(folder))
     stored = contexts.read_text()

@@ -1,9 +1,7 @@
 """Figures and gaps of a paper's table, from small stored runs."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from published_sets import news, written
@@ -16,23 +14,21 @@ from graphrag_bench.run.folder import RunFolder, write_rows
 from graphrag_bench.run.stored import StoredRun, stored_runs
 from graphrag_bench.tables import figures
 from graphrag_bench.tables.candidates import Candidate
-from graphrag_bench.tables.figures import CellEntry, FigureSource, cell_entries
+from graphrag_bench.tables.figures import FigureSource, cell_entries
 from graphrag_bench.tables.grading import Grade, has_setting, settings_of_words, with_chunking
 from graphrag_bench.text import count_tokens
 
 pytestmark = pytest.mark.slow
 
-Beside = dict[tuple[str, str, str, tuple[str, ...]], CellEntry]
-
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     load_plugins()
     return tmp_path
 
 
-def stub(method: str, *words: str, place: str = "", rows: Any = (), **fields: Any) -> StoredRun:
+def stub(method, *words, place="", rows=(), **fields):
     """A run of a method in the folder `place` at given settings with accuracy 0.5."""
     run = StoredRun(RunFolder(Path(f"runs/{place or method}")))
     mean = {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 8}
@@ -46,7 +42,7 @@ def stub(method: str, *words: str, place: str = "", rows: Any = (), **fields: An
     return run
 
 
-def beside(name: str, runs: Sequence[StoredRun], **where: str) -> Beside:
+def beside(name, runs, **where):
     """The entries of the cells with these fields, by (method, versus, metric, setting).
 
     The other cells are filled too, because they affect which runs are selected.
@@ -62,13 +58,13 @@ def beside(name: str, runs: Sequence[StoredRun], **where: str) -> Beside:
     }
 
 
-def on_popqa(*runs: StoredRun) -> dict[str, Any]:
+def on_popqa(*runs):
     """The entries of accuracy on PopQA in Table 5, by method."""
     cells = beside("zhou2025/table5", runs, dataset="PopQA", metric="Accuracy")
     return {key[0]: one for key, one in cells.items()}
 
 
-def test_a_run_fills_the_row_of_its_method_in_percent() -> None:
+def test_a_run_fills_the_row_of_its_method_in_percent():
     cells = on_popqa(stub("dalk"))
     figure = cells["DALK"].figure
     assert (figure.value, figure.low, figure.high, figure.n) == (50.0, 40.0, 60.0, 8)
@@ -82,7 +78,7 @@ def test_a_run_fills_the_row_of_its_method_in_percent() -> None:
     assert (figure.metrics["dataset"], figure.grade.letter) == ("popqa", "B")
 
 
-def test_recall_on_popqa_is_over_all_aliases() -> None:
+def test_recall_on_popqa_is_over_all_aliases():
     recalls = {name: {"mean": mean, "low": mean, "high": mean, "n": 8}
                for name, mean in (("recall", 0.6), ("recall_concat", 0.1))}  # fmt: skip
     for dataset, value in (("PopQA", 10.0), ("HotpotQA", 60.0)):
@@ -94,7 +90,7 @@ def test_recall_on_popqa_is_over_all_aliases() -> None:
     assert without.missing_parts.startswith("recall_concat of runs/dalk")
 
 
-def test_a_row_takes_only_runs_with_its_settings_and_data_set() -> None:
+def test_a_row_takes_only_runs_with_its_settings_and_data_set():
     plain, cut = stub("dalk"), stub("dalk", "chunking=token", "chunking.size=600", key="cut")
     where = {"dataset": "PopAll", "method": "DALK", "metric": "Accuracy"}
     cells = beside("zhou2025/table7", [plain, cut], **where)
@@ -106,7 +102,7 @@ def test_a_row_takes_only_runs_with_its_settings_and_data_set() -> None:
     assert any(one.runs for cell, one in of_table.items() if cell.dataset == "Quality")
 
 
-def test_methods_are_compared_within_one_group_of_runs() -> None:
+def test_methods_are_compared_within_one_group_of_runs():
     few = [stub("dalk", key="a"), stub("tog", key="b"), stub("kgp", key="c")]
     of_toy = {"dataset": "toy", "n": 6, "selected": 6}
     cells = on_popqa(*few, stub("kgp", key="d", **of_toy), stub("vanilla", key="e", **of_toy))
@@ -114,7 +110,7 @@ def test_methods_are_compared_within_one_group_of_runs() -> None:
     assert cells["VanillaRAG"].figure is None
 
 
-def test_an_unknown_model_fills_the_rows_of_the_first_model() -> None:
+def test_an_unknown_model_fills_the_rows_of_the_first_model():
     runs = [stub("hipporag", key="s"), stub("hipporag", llm="gpt-4o-mini:1", key="g")]
     where = {"dataset": "MultihopQA", "method": "HippoRAG", "metric": "Accuracy"}
     for llm, model in (("Llama-3-8B", "small:1"), ("Llama-3-70B", None)):
@@ -122,7 +118,7 @@ def test_an_unknown_model_fills_the_rows_of_the_first_model() -> None:
         assert (cell.figure.metrics["llm"] if cell.figure else None) == model
 
 
-def write_verdicts(judge: str, *verdicts: tuple[str, ...], protocol: str = "paper") -> None:
+def write_verdicts(judge, *verdicts, protocol="paper"):
     """Store verdicts: question, first run, second run, winner, and criterion (overall)."""
     names = ("question", "first", "second", "winner", "criterion", "judge", "protocol")
     rows = [dict(zip(names, (*of, *["overall"] * (5 - len(of)), judge, protocol), strict=True))
@@ -130,11 +126,11 @@ def write_verdicts(judge: str, *verdicts: tuple[str, ...], protocol: str = "pape
     write_rows(Path("comparisons/x/verdicts.jsonl"), rows)
 
 
-def test_a_win_rate_is_read_from_the_verdicts_in_both_orders() -> None:
+def test_a_win_rate_is_read_from_the_verdicts_in_both_orders():
     """VanillaRAG wins q1 in both orders and q2 in one; q3 has a verdict in only one order."""
     runs, pair = [stub("vanilla"), stub("raptor")], ("VanillaRAG", "RAPTOR")
 
-    def entries() -> dict[tuple[str, str], CellEntry]:
+    def entries():
         cells = beside("zhou2025/fig6", runs, metric="Overall")
         return {key[:2]: one for key, one in cells.items()}
 
@@ -161,7 +157,7 @@ def test_a_win_rate_is_read_from_the_verdicts_in_both_orders() -> None:
     assert {"llm=zhou2025.Llama-3-8B", "embedder=zhou2025.BGE-M3"} <= set(run)
 
 
-def test_judged_answers_are_averaged_over_values() -> None:
+def test_judged_answers_are_averaged_over_values():
     run, table = stub("vanilla"), "pankrag/table2"
     where = {"dataset": "MuSiQue", "method": "NaiveRAG", "metric": "Faithfulness"}
     (one,) = beside(table, [run], **where).values()
@@ -176,7 +172,7 @@ def test_judged_answers_are_averaged_over_values() -> None:
     assert (one.figure.value, one.figure.n) == (50.0, 2)  # q2 was judged again, q3 has no value
 
 
-def won(first: str, second: str, criterion: str, wins: int, n: int = 4) -> list[tuple[str, ...]]:
+def won(first, second, criterion, wins, n=4):
     """Verdicts in both orders on `n` questions; the first run wins `wins` of them."""
     return [
         (f"q{question}", *pair, first if question < wins else second, criterion)
@@ -184,7 +180,7 @@ def won(first: str, second: str, criterion: str, wins: int, n: int = 4) -> list[
     ]  # fmt: skip
 
 
-def test_a_row_of_random_orders_is_the_mean_over_its_seeds() -> None:
+def test_a_row_of_random_orders_is_the_mean_over_its_seeds():
     """Of four questions the first seed wins four and the second two; the third has no verdicts."""
     verdicts = [
         row for i, w in enumerate((4, 2)) for row in won(f"seed{i}", "flow", "diversity", w)
@@ -204,7 +200,7 @@ def test_a_row_of_random_orders_is_the_mean_over_its_seeds() -> None:
     assert seeds == {f"method.path_seed={seed}" for seed in range(3, 10)}
 
 
-def test_an_average_win_rate_has_its_lowest_and_highest_level() -> None:
+def test_an_average_win_rate_has_its_lowest_and_highest_level():
     """At 10 % the run wins four of five dimensions, at 20 % one."""
     runs, verdicts = [stub("vanilla", place="naive")], []
     settings = stub("pathrag", "build.graph.edge_drop=0.1").metrics["settings"]
@@ -232,7 +228,7 @@ SERIAL = [
 ]
 
 
-def test_a_stage_has_its_tokens_and_its_seconds() -> None:
+def test_a_stage_has_its_tokens_and_its_seconds():
     """Two questions have 30 and 10 tokens of conversion; a failed question does not count."""
     whole = {"": 0.759, "convert": 0.5, "retrieve": 0.255, "path.pool": 0.009}
     result = {what: figures.seconds(SERIAL, {}, what) for what in whole}
@@ -264,7 +260,7 @@ def test_a_stage_has_its_tokens_and_its_seconds() -> None:
     }
 
 
-def test_the_share_of_a_layer_counts_cut_nodes() -> None:
+def test_the_share_of_a_layer_counts_cut_nodes():
     pieces = [{"kind": "node", "id": "chunk 3"}, {"kind": "node", "id": "summary 1.0"}]
     cut = [["node", "summary 12.1"], ["node", "chunk 0"]]
     contexts = ((pieces, cut), (pieces[:1], []), ([], []))
@@ -275,7 +271,7 @@ def test_the_share_of_a_layer_counts_cut_nodes() -> None:
     assert figures.layer_share(other, "0") is None
 
 
-def test_sizes_of_a_set_are_of_its_corpus_and_its_generated_questions(home: Path) -> None:
+def test_sizes_of_a_set_are_of_its_corpus_and_its_generated_questions(home):
     """The multi-hop card with two articles; MultihopSum has generated questions."""
     written(home / "data" / "multihoprag", news())
     invented = home / "questions" / "multihoprag" / "abstract" / "questions.jsonl"
@@ -303,7 +299,7 @@ def test_sizes_of_a_set_are_of_its_corpus_and_its_generated_questions(home: Path
     }  # fmt: skip
 
 
-def test_runs_over_other_questions_fill_no_abstract_row() -> None:
+def test_runs_over_other_questions_fill_no_abstract_row():
     usage = {"tokens_per_question": 700.0}
     facts = stub("vanilla", dataset="multihoprag", usage=usage)
     requests = stub("vanilla", dataset="multihoprag-abstract", card="multihoprag", usage=usage)
@@ -313,7 +309,7 @@ def test_runs_over_other_questions_fill_no_abstract_row() -> None:
         assert (figure.metrics["dataset"] if figure else None) == dataset
 
 
-def test_the_budget_of_the_paper_is_no_mismatch() -> None:
+def test_the_budget_of_the_paper_is_no_mismatch():
     config = ["profile=paper", "fidelity=paper"]
     rouge = {"rouge_1": {"mean": 0.1, "low": 0.1, "high": 0.1, "n": 8}}
     for n_tokens, expected in ((8000, []), (2400, ["2400"])):
@@ -325,7 +321,7 @@ def test_the_budget_of_the_paper_is_no_mismatch() -> None:
         assert [one.ours for one in mismatches if one.field == "budget_context"] == expected
 
 
-def test_sizes_of_the_graph(home: Path) -> None:
+def test_sizes_of_the_graph(home):
     run_folder("dataset=toy", "method=hipporag", "answer=off", "reference_rows=off", *WEIGHTLESS)
     source, table = FigureSource(home), load_table("zhou2025tr/table18")
     (run,) = stored_runs(home)
@@ -335,7 +331,7 @@ def test_sizes_of_the_graph(home: Path) -> None:
     assert [one and one.value for one in found] == [8, 21, 30]
 
 
-def test_auto_chunking_is_that_of_the_card() -> None:
+def test_auto_chunking_is_that_of_the_card():
     words = ("method=raptor", "chunking=token", "pooling=off", "build.graph.max_layers=2")
     settings = settings_of_words(words, None)
     assert all(has_setting(settings, word) for word in (*words, "chunking.size=1200"))

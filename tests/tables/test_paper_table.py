@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from graphrag_bench.papers.printed import PaperTable, PrintedCell, load_table
-from graphrag_bench.report.rendering import Table
+from graphrag_bench.papers.printed import load_table
 from graphrag_bench.tables.figures import CellEntry, Figure, difference
 from graphrag_bench.tables.grading import Grade, Mismatch
 from graphrag_bench.tables.paper_tables import comparison_tables, long_table
@@ -22,16 +21,16 @@ POPQA = replace(TABLE5, cells=tuple(c for c in TABLE5.cells
                                     if c.dataset == "PopQA" and c.method in THREE))  # fmt: skip
 
 
-def filled(table: PaperTable, **figures: Figure) -> dict[PrintedCell, CellEntry]:
+def filled(table, **figures):
     gap = CellEntry(runs=(("dataset=popqa", "method=x"),))
     return {c: CellEntry(figures[c.method]) if c.method in figures else gap for c in table.cells}
 
 
-def shown(**figures: Figure) -> Table:
+def shown(**figures):
     return comparison_tables(POPQA, filled(POPQA, **figures))[0]
 
 
-def test_only_grades_a_and_b_have_a_difference() -> None:
+def test_only_grades_a_and_b_have_a_difference():
     table = shown(ZeroShot=FIGURE)
     assert table.heads == ("method", "Accuracy", "Accuracy, ours [95 %]", "Recall",
                            "Recall, ours [95 %]", "n", "model", "profile", "regime",
@@ -47,7 +46,7 @@ def test_only_grades_a_and_b_have_a_difference() -> None:
         assert {difference(c, cells) for c in POPQA.cells if c.method == "DALK"} == {"–"}
 
 
-def test_shared_mismatches_are_named_once() -> None:
+def test_shared_mismatches_are_named_once():
     published = {**METRICS, "regime": "published"}
     other = replace(FIGURE, grade=Grade.of([QUESTIONS, TOP_K]), metrics=published)
     table = shown(ZeroShot=replace(FIGURE, grade=B), DALK=other)
@@ -60,7 +59,7 @@ def test_shared_mismatches_are_named_once() -> None:
     assert any("house, published" in note for note in table.notes)
 
 
-def test_partial_training_and_selection_on_the_same_questions_are_noted() -> None:
+def test_partial_training_and_selection_on_the_same_questions_are_noted():
     part = {"triple_weights": {"trained_on": "40 of 300 questions", "whole": False}}
     selected = [{"split": "all", "dev_share": 0.5, "n_configurations": 8}]
     best = replace(FIGURE, metrics={**METRICS, "selections": selected, "training": part})
@@ -68,7 +67,7 @@ def test_partial_training_and_selection_on_the_same_questions_are_noted() -> Non
     assert "40 of 300" in notes and "selected, DALK" in notes and "8 configurations" in notes
 
 
-def test_missing_runs_have_a_command_and_suspicious_numbers_a_dagger() -> None:
+def test_missing_runs_have_a_command_and_suspicious_numbers_a_dagger():
     table = shown(ZeroShot=FIGURE)
     (command,) = table.advice
     assert table.rows[1][2] == "–" and "missing: 1 run" in table.notes
@@ -82,7 +81,7 @@ def test_missing_runs_have_a_command_and_suspicious_numbers_a_dagger() -> None:
     assert any(note.startswith("† DALK, Recall") for note in doubted.notes)
 
 
-def test_a_judge_command_for_several_data_sets_is_printed_once() -> None:
+def test_a_judge_command_for_several_data_sets_is_printed_once():
     """pathrag/table1 has six data sets; the same two stored runs fit each of them."""
     table = load_table("pathrag/table1")
     cells = dict.fromkeys(table.cells, CellEntry(unjudged=(("a", "b"),)))
@@ -91,7 +90,7 @@ def test_a_judge_command_for_several_data_sets_is_printed_once() -> None:
     assert [line.split()[2:5] for line in last.advice] == [["judge", "a", "b"]]
 
 
-def test_the_long_table_has_a_row_for_each_printed_cell() -> None:
+def test_the_long_table_has_a_row_for_each_printed_cell():
     table = long_table(POPQA, filled(POPQA, ZeroShot=FIGURE))
     assert len(table.rows) == len(POPQA.cells) == 6
     row = dict(zip(table.heads, table.rows[0], strict=True))
@@ -101,7 +100,7 @@ def test_the_long_table_has_a_row_for_each_printed_cell() -> None:
     assert lacking["missing"] == "1 run"
 
 
-def test_cells_without_numbers_follow_the_printed_ones() -> None:
+def test_cells_without_numbers_follow_the_printed_ones():
     """pathcorag/fig4 has three steps and four queries, each by four criteria against HyDE."""
     table = load_table("pathcorag/fig4")
     unprinted = [cell for cell in table.cells if cell.value is None]
