@@ -77,10 +77,11 @@ class Known:
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
         for text in texts:
             parts = [part.strip() for part in text.split(".") if part.strip()]
-            named = [re.findall("|".join(self.labels), part) for part in parts]
-            labelled = [tuple((name, self.labels[name]) for name in names) for names in named]
-            pairs = zip(parts, labelled, strict=True)
-            yield [Sentence(f"{part}.", entities, (), ()) for part, entities in pairs]
+            yield [Sentence(f"{part}.", self._named(part), (), ()) for part in parts]
+
+    def _named(self, text: str) -> tuple[tuple[str, str], ...]:
+        names = sorted((name for name in self.labels if name in text), key=text.index)
+        return tuple((name, self.labels[name]) for name in names)
 
 
 class Words:
