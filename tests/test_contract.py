@@ -7,7 +7,6 @@ from pathlib import Path
 from types import FunctionType
 from typing import Annotated, Any, Literal
 
-import numpy as np
 import pytest
 from pydantic import Field, PositiveInt
 
@@ -46,13 +45,7 @@ def walks(
     nodes: Sequence[Ranked[Node]], query: Sequence["Query | None"], *, graph: Graph,
     damping: Damping = 0.5,
 ) -> list[tuple[Ranked[Chunk], NodeScores]]:  # fmt: skip
-    scores = [damping * (1 if one is None else len(one)) for one in query]
-    scored = [NodeScores(np.full(graph.n_nodes, score)) for score in scores]
-    return list(zip(nodes, scored, strict=True))  # type: ignore[arg-type]
-
-
-def nothing(nodes: Sequence[Ranked[Node]]) -> list[Ranked[Node]]:
-    return []
+    raise NotImplementedError
 
 
 @pytest.mark.parametrize(("function", "batched"), [(walk, False), (walks, True)])
@@ -64,18 +57,6 @@ def test_a_signature_defines_reads_needs_settings_and_writes(function, batched):
     assert {n: one.default for n, one in op.settings.items()} == {"damping": 0.5}
     assert (op.writes, op.may_write) == (("chunks", "node_scores"), ())
     assert op.origin.endswith(f":{function.__name__}") and op.code == fingerprint.code(function)
-
-
-def test_a_batched_operator_returns_one_result_per_question():
-    operator("chunk.walk", batched=True)(walks)
-    pair, seed = Graph.from_arrays([0], [1]), Ranked[Node].of({1: 1.0})
-    rows = [[seed, None], [seed, Query(("a", "b"))]]
-    results = registered("chunk.walk")(rows, graph=pair)
-    assert [scores.values.tolist() for _, scores in results] == [[0.5, 0.5], [1.0, 1.0]]
-
-    operator("chunk.none", batched=True)(nothing)
-    with pytest.raises(ValueError, match="0 results for 2"):
-        registered("chunk.none")([[seed], [seed]])
 
 
 def test_optional_returns_and_prompts():
@@ -186,11 +167,8 @@ def echoed() -> tuple[str, str]:
 
 
 def test_duplicate_and_unknown_names_are_refused(lab):
-    def echo(question: Question) -> Query:
-        raise NotImplementedError
-
     with pytest.raises(ContractError, match=f"lab:.*{__name__}:"):
-        operator("question.echo")(echo)
+        operator("question.echo")(walk)
     with pytest.raises(UserError, match="question.ecko.*question.echo"):
         registered("question.ecko")
 

@@ -85,7 +85,8 @@ def test_items_of_all_questions_run_as_one_block():
     outcomes([START, each("nodes", TWICE)], "1 2", "3", "none")
     assert tiny_operators.blocks == [3]
     (outcome,) = outcomes([START, each("nodes", CHUNKS, at_most=2)], "4 2 9")
-    assert outcome.get("chunks").ids.tolist() == [4, 2]
+    ranked = [outcome.get(slot).ids.tolist() for slot in ("chunks", "nodes")]
+    assert ranked == [[4, 2], [4, 2, 9]]  # no inner step writes nodes
     bad, good, empty = outcomes([START, each("nodes", CHUNKS)], "1 13", "2 3", "none")
     assert (bad.message, good.get("chunks").ids.tolist()) == ("unlucky", [2, 3])
     assert [len(empty.get(slot)) for slot in ("chunks", "nodes")] == [0, 0]
