@@ -70,13 +70,11 @@ def test_sweep_without_cells_is_refused(word, name):
 
 
 def test_invalid_commands_exit_with_2_and_write_nothing(home):
-    for words, name in (
-        (["--limit", "3"], "--limit"),
-        (["method=vanilla,bm25"], "-m"),
-        (["method.damping=interval(0.1,0.9)"], "run -m"),
-        (["-m", "method=vanilla,hipporag", "method.dampnig=1,2"], "method.damping"),
-    ):
-        assert name in command_error(*TOY, *words)
+    for words, name in (("--limit 3", "--limit"), ("method=vanilla,bm25", "-m"),
+                        ("method.damping=interval(0.1,0.9)", "run -m"),
+                        ("-m method=vanilla,hipporag method.dampnig=1,2", "method.damping"),
+                        ):  # fmt: skip
+        assert name in command_error(*TOY, *words.split())
     assert command("rum").code == 2
     assert list(home.iterdir()) == []
 
@@ -90,16 +88,14 @@ def check(home, methods, words):
 
 @pytest.mark.parametrize(
     ("methods", "words", "named"),
-    [
-        ("bm25,vanilla", "build.extraction=nlp", "build.extraction"),
-        ("bm25", "embedder.dimension=64 llm@llm_build=scripted", "(?s)embedder.dim.*llm_build"),
-        ("vanilla,bm25", "nlp.model=other", "llm, embedder"),
-        ("hipporag", "llm@llm_build=scripted llm_build.seed=1", "llm_build.seed"),
-        ("lgraphrag", "pooling=off pooling.search=bfs", "pooling=rerank"),
-        ("vanilla", "dev_share=0.3", "split=dev"),
-        ("bm25", "graph.import_from=own.graphml", "graph.import_from"),
-    ],
-)
+    [("bm25,vanilla", "build.extraction=nlp", "build.extraction"),
+     ("bm25", "embedder.dimension=64 llm@llm_build=scripted", "(?s)embedder.dim.*llm_build"),
+     ("vanilla,bm25", "nlp.model=other", "llm, embedder"),
+     ("hipporag", "llm@llm_build=scripted llm_build.seed=1", "llm_build.seed"),
+     ("lgraphrag", "pooling=off pooling.search=bfs", "pooling=rerank"),
+     ("vanilla", "dev_share=0.3", "split=dev"),
+     ("bm25", "graph.import_from=own.graphml", "graph.import_from")],
+)  # fmt: skip
 def test_unused_setting_is_refused(home, methods, words, named):
     with pytest.raises(UserError, match=named):
         check(home, methods, words)

@@ -1,7 +1,6 @@
 """Estimated costs compared with actual costs."""
 
 import pytest
-from toy_runs import QUICK
 
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.errors import UserError
@@ -14,7 +13,7 @@ from graphrag_bench.text import count_tokens
 
 pytestmark = pytest.mark.slow
 
-LIMIT = 2
+LIMIT = 1
 MODELS = ["ggraphrag", "drift", "ircot", "tog", "pankrag", "rerank", "hoprag", "kgp", "lgraphrag"]
 """Methods that cover every kind of model call."""
 
@@ -27,8 +26,8 @@ def home(tmp_path_factory):
 def prepared(home, method, *settings):
     words = ["dataset=toy", f"method={method}", "llm=scripted", "embedder=hashing"]
     words += ["llm._target_=counting_reader.reader", f"limit={LIMIT}", f"paths.home={home}"]
-    words += ["workers=1", "failures.limit=1", *QUICK.get(method, ())]
-    return Experiment.prepare(compose_settings([*words, *settings]))
+    words += ["workers=1", "failures.limit=1", *settings]
+    return Experiment.prepare(compose_settings(words))
 
 
 @pytest.mark.parametrize("method", MODELS)
@@ -55,9 +54,8 @@ def test_estimate_counts_rounds_and_the_context_budget(home):
 
 
 def test_unknown_price_is_none(home):
-    served = ["llm=openai_compatible", "llm.base_url=http://127.0.0.1:9/v1", "llm.api_key_env=null",
-              "llm._target_=graphrag_bench.llm.openai_compatible.OpenAICompatible", "llm.model=m",
-              ]  # fmt: skip
+    kind = "graphrag_bench.llm.openai_compatible.OpenAICompatible"
+    served = ["llm=openai_compatible", "llm.model=m", f"llm._target_={kind}"]
     for prices, is_known in (([], False), (["llm.prices={prompt: 1.0}"], True)):
         (answer,) = estimates(prepared(home, "vanilla", *served, *prices), 1, 1)
         assert (answer.most.usd is not None) == is_known

@@ -108,8 +108,8 @@ def test_reference_rows_depend_on_questions_and_documents():
         ({}, {"documents": ()}, "zeroshot oracle"),
     ]  # fmt: skip
     for settings, data, methods in cases:
-        run = SimpleNamespace(settings=own.model_copy(update=settings),
-                                   dataset=replace(toy, **data))  # fmt: skip
+        own = own.model_copy(update={"answer": "on", "reference_rows": "on", **settings})
+        run = SimpleNamespace(settings=own, dataset=replace(toy, **data))
         names = [one.method["name"] for one in reference_settings(run, ["hipporag"])]
         assert names == methods.split()
 
@@ -146,12 +146,12 @@ def test_runs_and_sweeps_keep_foreign_files(home):
     assert [file.read_text() for file in mine] == ['{"number": 0}'] * 2
 
 
-@pytest.mark.parametrize("name", ["table.md", "table.csv", "cell.json", "sweep.json"])
-def test_overwriting_a_foreign_file_is_refused(home, name):
-    (home / name).write_text("mine")
-    with pytest.raises(UserError, match=name):
-        refuse_overwriting(home)
-    (home / name).unlink()
+def test_overwriting_a_foreign_file_is_refused(home):
+    for name in ("table.md", "table.csv", "cell.json", "sweep.json"):
+        (home / name).write_text("mine")
+        with pytest.raises(UserError, match=name):
+            refuse_overwriting(home)
+        (home / name).unlink()
     write(home, Cell("", 0, (), "", ""))
     (home / "table.md").write_text("of the cell")
     refuse_overwriting(home)
@@ -197,8 +197,7 @@ def test_experiments_are_sweeps_over_different_runs(name):
     methods = {word for cell in every for word in cell if word.startswith("method=")}
     assert {word.partition("=")[2] for word in methods} <= {*names("method")}
     last = Command().experiment(compose_settings(every[-1]), swept=True)
-    varied = [word for word in every[-1] if word not in every[0]]
-    refuse_unused(varied, [last])
+    refuse_unused([word for word in every[-1] if word not in every[0]], [last])
     assert len(every) > 1 or name == "tuning"
 
 
