@@ -79,7 +79,8 @@ class Rows:
         """
         name = question.id or str(len(self.questions))
         if gold.correct is not None:
-            if not 0 <= gold.correct < (n := len(gold.options)):
+            n = len(gold.options)
+            if not 0 <= gold.correct < n:
                 marked = f"option {gold.correct + 1} is marked as correct"
                 raise UserError(f"{place}: {marked}, but the number of options is {n}.")
             gold = replace(gold, answers=gold.answers or (gold.options[gold.correct],))
@@ -199,10 +200,9 @@ def json_file(path: Path) -> object:
 def records_by_id(path: Path, shape: type[R]) -> Iterator[tuple[str, Place, R]]:
     """Yield id, place and object of each item. The id is its key, QID or position from 1."""
     content = json_file(path)
-    if not isinstance(content, Mapping):
-        items = enumerate(content if isinstance(content, list) else [content], start=1)
-        content = {str(one.get("QID", n) if isinstance(one, dict) else n): one for n, one in items}
-    for name, item in content.items():
+    rows = enumerate(content if isinstance(content, list) else [content], start=1)
+    items = [(str(one.get("QID", n) if isinstance(one, dict) else n), one) for n, one in rows]
+    for name, item in content.items() if isinstance(content, Mapping) else items:
         yield name, (place := f"{path}, {name}"), checked_row(place, item, shape)
 
 

@@ -192,6 +192,7 @@ def test_the_table_of_popqa_is_read_over_your_own_corpus(read):
         ("graphragbench_novel", {"novel.json": {"corpus_name": "Medical", "context": "Rest."},
             "novel_questions.json": [{**BENCH, "source": "Law"}]}, "Law.*Medical"),
         ("novelqa", {**BOOK, "Data/P/B00.json": [{**NOVEL, "Gold": "D"}]}, "B00.json, Q1.*'D'"),
+        ("novelqa", {**BOOK, "Data/P/B00.json": [NOVEL, NOVEL]}, "B00.json, Q1.*twice"),
         ("hotpotqa", {"train.json": []}, "hotpot_dev_distractor_v1.json.*train.json"),
         ("hotpotqa", {"corpus.json": TWO, "questions.json": [hotpot_row()]}, "item 0.*Boat"),
         ("musique", {"musique_ans_v1.0_dev.jsonl": [MUSIQUE, MUSIQUE]}, "line 2.*line 1"),

@@ -94,6 +94,7 @@ def test_an_error_of_a_question_names_its_line(tmp_path):
         ({"supporting_facts": [["Tarnum", 0]]}, "line 1.*Tarnum"),
         ({"retrieval_gt": [["a"], []]}, "line 1: question 'q1'.*no document"),
         ({"question_type": ["bridge"]}, "line 1.*'question_type'"),
+        ({"options": ["Bo"], "correct": -1}, "line 1: option 0 .*is 1"),
         *(({"golden_answers": [value]}, "line 1.*'golden_answers.0'")
           for value in (None, float("nan"), float("-inf"))),
         ({"evidence": ["e", "f"], "scope": "s"}, "line 1: question 'q1'.*'f'"),
