@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import count
+from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, get_origin
 
 import numpy as np
@@ -80,7 +81,10 @@ def _items(value: Any) -> list[Any]:
     return [one for one in (value if isinstance(value, list) else [value]) if one is not None]
 
 
-_READERS: Mapping[Any, Callable[[Any], Any]] = {str: _text, bool: _flag, list: _items}
+_READERS: Mapping[Any, Callable[[Any], Any]] = {
+    str: _text, bool: _flag, list: _items,
+    UnionType: lambda value: None if value is None else _flag(value),
+}  # fmt: skip
 # The limits are only in the JSON schema that the server gets. A longer value is still read.
 HopId = Annotated[str, BeforeValidator(_text), Field(json_schema_extra={"maxLength": 8})]
 HopIds = Annotated[list[HopId], Field(json_schema_extra={"maxItems": 5})]
@@ -128,8 +132,7 @@ class FinalReply(_Lenient):
 
     BARE = "final_query"
     final_query: LongText
-    if_abstract: Annotated[str, WithJsonSchema({"type": "boolean"})]
-    """The empty text if the reply does not say it."""
+    if_abstract: Annotated[bool | None, WithJsonSchema({"type": "boolean"})]
     dependencies: HopIds
 
 
@@ -195,8 +198,8 @@ def plan_of(
         hops[one.id] = replace(one, dependencies=(*one.dependencies, *added))
     closing = reply.path.final_query[0] if reply.path.final_query else None
     text = (closing.final_query if closing and rewritten else "") or original
-    if closing and closing.if_abstract:
-        kind = "abstract" if _flag(closing.if_abstract) else "specific"
+    if closing and closing.if_abstract is not None:
+        kind = "abstract" if closing.if_abstract else "specific"
     final = SubQuestion(FINAL, text, kind, _ids(closing.dependencies) if closing else ())
     return checked_plan(list(hops.values()), final, fixes)
 

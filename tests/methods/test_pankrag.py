@@ -90,6 +90,15 @@ def test_ids_and_dependencies_are_normalised() -> None:
         assert [name for _, name in placeholders(text)] == named
 
 
+def test_a_reply_without_a_kind_keeps_the_kind_of_the_question() -> None:
+    """An empty text means no, as in a sub-question."""
+    for given, kinds in ((None, "as"), (True, "aa"), ("yes", "aa"), ("", "ss"), ("none", "ss")):
+        closing = [{"final_query": "Which film?", "if_abstract": given}]
+        read_reply = PlanReply.model_validate(reply(*TWO_HOPS, final=closing))
+        plans = [plan_of(read_reply, ORIGINAL, kind=kind) for kind in ("abstract", "specific")]
+        assert "".join(one.final.kind[0] for one in plans) == kinds
+
+
 def test_a_schema_limits_lists_and_longer_lists_are_read() -> None:
     """The longest plan of the schema fits the 2,200 tokens of the reply with a margin."""
     longest = reply(*[hop("1-1", "Which prize did the founder win? " * 6, *["1-1"] * 5)] * 16)
