@@ -79,7 +79,7 @@ class Ranked(Generic[T]):
         ids = np.array(self.ids, dtype=np.int64)
         scores = np.array(self.scores, dtype=np.float64)
         if ids.ndim != 1 or ids.shape != scores.shape:
-            raise ValueError(f"ids {ids.shape} and scores {scores.shape} must have equal lengths")
+            raise ValueError(f"ids {ids.shape}, scores {scores.shape}: not vectors of equal length")
         ids.flags.writeable = scores.flags.writeable = False
         object.__setattr__(self, "ids", ids)
         object.__setattr__(self, "scores", scores)
