@@ -65,7 +65,7 @@ def result_or_error(work: Callable[[], T]) -> T | Exception:
 
 
 def message_of(error: Exception) -> str:
-    """Return the message of an error, with the file of an OSError or the type of another error.
+    """Return the message of an error, with its type unless it is a UserError or an OSError.
 
     >>> message_of(FileNotFoundError(2, "No such file", "card.yaml"))
     'No such file: card.yaml'
@@ -136,7 +136,7 @@ def by_prefix(
 ) -> T:
     """Return the value of the key `name`, or of the only key that starts with `name`.
 
-    Otherwise, raise a UserError that lists keys with what `shown` returns for their values.
+    Otherwise, raises a UserError that lists keys, each with the note `shown(value)` in brackets.
 
     >>> by_prefix("3f", {"3f9a": 1, "77b0": 2}, "run", "runs")
     1

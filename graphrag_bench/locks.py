@@ -25,8 +25,8 @@ _MOUNTS = Path("/proc/self/mounts")
 def lock(path: Path, seconds: float = -1) -> AcquireReturnProxy[SoftFileLease]:
     """Hold a lock file until the end of a `with` block. Create its folder if missing.
 
-    The lock of a killed process is acquired at once on its machine, and after `LEASE_SECONDS`
-    without a heartbeat on another machine. Raises filelock.Timeout if another process still holds
+    The lock of a killed process is free at once on the machine of that process, and on others after
+    `LEASE_SECONDS` without a heartbeat. Raises filelock.Timeout if another process still holds
     the lock after `seconds` (-1 means no limit).
     """
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,1 @@
-"""The command line, with a module for each sub-command, none of which is imported here."""
+"""The command line. The module of a sub-command is imported only if the command is run."""

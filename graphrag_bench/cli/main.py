@@ -60,7 +60,7 @@ start here
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code (docs/architecture.md lists the codes).
 
-    The first signal stops the command as soon as pending replies are stored, the second at once.
+    After a signal, pending replies are stored first. A second signal stops the command at once.
     """
     gc.set_threshold(50_000)  # imports allocate many objects and few cycles
     atexit.register(gc.freeze)  # skip the collection at exit

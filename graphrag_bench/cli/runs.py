@@ -2,8 +2,8 @@
 
 A run is a folder HOME/runs/<data set>/<method>/<key>/.
 
-gc also lists files of interrupted builds. The cache, shared stores (paths.shared_artifacts) and
-builds that a stored run still needs are kept.
+gc lists artifacts that no run uses, and files of interrupted builds. The cache, shared stores
+(paths.shared_artifacts) and builds that a stored run still needs are kept.
 
 score computes the metrics of stored answers and contexts again, without a model, and writes them to
 metrics.json. Costs and judged values are kept. evaluation.baseline must be a method of the runs.
@@ -13,7 +13,7 @@ texts) and optional answers. A JSON file may also be {"retrieved_docs": [[TEXT, 
 "answers": [...]}, in the order of the questions. White space is ignored when texts are compared.
 Imported runs are scored like other runs and marked `imported`.
 
-check exits with 0 if all conditions hold, else with 3. METRIC is a metric in the table, failed, n,
+check exits with 0 if all conditions hold, else with 3. METRIC is failed, n, a metric in the table,
 or a measure of usage, such as context_tokens_per_question. The worse end of an interval is the
 lower end for >=, and the upper end for <=.
 
@@ -23,8 +23,8 @@ as JSON, and the metrics of each question as CSV, without paths, addresses and A
 push uploads ids, answers and metrics to a data set repository, which is private if it is new.
 --with-texts also uploads traces, and all context texts except whole documents. Use it only if the
 licence of the corpus allows it. pull downloads all runs of a repository, checks each sha256 and
-overwrites nothing. It prints the same digest of the content as push. The token is taken from
-HF_TOKEN or `hf auth login`.
+overwrites nothing. push and pull print the same digest of a run's content. The token is taken
+from HF_TOKEN or `hf auth login`.
 
 examples
   graphrag-bench runs ls

@@ -7,9 +7,9 @@ lost at the first stage that it does not pass:
   in corpus      the data set has the document
   in a chunk     a chunk has text from the document
   extracted      the graph has a relationship (or a node) from one of its chunks
-  linked         the first steps found a node of the document, or nodes with a path to such a node
-                 along synonymy edges and relationships between nodes of gold documents
-  retrieved      one of its chunks (or relationships) was ranked, or it is in the prompt
+  linked         the first steps found a node of the document, or a node connected to one of them
+                 by synonymy edges and by relationships between nodes of gold documents
+  retrieved      one of its chunks (or relationships) was ranked, or the document is in the prompt
   not cut        the document was not cut by the context budget
   in the prompt  the context has text from the document
   not failed     the question did not fail afterwards (shown if a question failed)

@@ -79,7 +79,7 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | Non
     """Return the overrides of each cell (combination of values) of a sweep, in Hydra's order.
 
     Overrides of the command replace `hydra.sweeper.params`. Returns None if the sweeper chooses
-    each cell by the results of earlier cells. Raises UserError for a sweep without cells.
+    each cell by the results of earlier cells. Raises UserError for intervals and empty choices.
     """
     if config.hydra.runtime.choices["hydra/sweeper"] != "basic":
         return None
@@ -110,7 +110,7 @@ def parse_overrides(overrides: Sequence[str]) -> list[Override]:
 def value_of(text: str, name: str = "value") -> Any:
     """Parse a value by Hydra's grammar: a number, a list, true, null, or the text itself.
 
-    `name` is the setting in the UserError for a syntax error or for several values.
+    Raises UserError with the setting `name` for a syntax error or for several values.
     """
     (override,) = parse_overrides([f"{name}={text}"])
     if override.is_sweep_override():

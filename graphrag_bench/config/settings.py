@@ -267,7 +267,7 @@ class RunSettings(_Settings):
 
     @property
     def open_tokens(self) -> int | None:
-        """Token limit of open answers (with `regime=published`, of all), or None for the form's."""
+        """Token limit of open answers, or of all (`regime=published`). None: that of each form."""
         own = self.answer_tokens
         return ANSWER_TOKENS.get(self.profile) if own == "auto" else own
 
@@ -326,7 +326,7 @@ def default_settings() -> dict[str, Any]:
 def described_settings(
     model: type[BaseModel] = RunSettings, above: str = ""
 ) -> list[tuple[str, str, str]]:
-    """Return the name, default and help text of every setting."""
+    """Return the name (after the prefix `above`), default and help text of every setting."""
     rows: list[tuple[str, str, str]] = []
     for name, field in model.model_fields.items():
         inner, default = field.annotation, field.default

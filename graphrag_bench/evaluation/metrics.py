@@ -38,9 +38,9 @@ MetricValues = Callable[[AnsweredQuestion], dict[str, float]]
 class Metric:
     """Metric with its name, meaning and direction.
 
-    `values` computes the metric for one answer; some need an optional `package`. A metric without
-    `values` cannot be listed in a card or in `evaluation.metrics`. If a metric has several values,
-    `gives` lists their names.
+    `values` computes the metric for one answer, if the optional `package` is installed. A metric
+    without `values` cannot be listed in a card or in `evaluation.metrics`. `gives` lists the names
+    of the values if there are several.
     """
 
     name: str

@@ -14,7 +14,7 @@ from itertools import accumulate
 from graphrag_bench.evaluation.answers import TRIVIAL, Matching
 
 Ranks = Sequence[int] | None
-"""Ranks of documents, ascending from 1, of which several can be equal. None means 1, 2, 3, ..."""
+"""Rank of each document, in ascending order from 1; ties share a rank. None means 1, 2, 3, ..."""
 
 
 def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int | None) -> float:
@@ -109,7 +109,7 @@ def within(items: Items, n_tokens: int | None) -> Items:
 
 
 def evidence_within(items: Items, evidence: Sequence[str], n_tokens: int | None = None) -> float:
-    """Return the recall of the gold documents with a text in the first `n_tokens`, in 0..1.
+    """Return the recall of gold documents in the items of the first `n_tokens` tokens, in 0..1.
 
     >>> items = [ContextItem("chunk", "a", 60), ContextItem("report", "r", 60, documents=("b",))]
     >>> [evidence_within(items, ["b", "c"], n) for n in (100, 200)]

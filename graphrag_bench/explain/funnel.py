@@ -88,7 +88,7 @@ class StageCount:
 class Funnel:
     """The gold documents of a run. `unknown` names the stages without data and the reasons.
 
-    If the funnel of a run is not available, it has no documents, and `unknown` has the reason.
+    An unavailable funnel has no documents, and `unknown` has the reason.
     """
 
     method_stages: frozenset[str]
@@ -228,7 +228,7 @@ def run_funnel(run: StoredRun, home: Path) -> Funnel:
 
 
 def available_funnel(run: StoredRun, home: Path) -> Funnel:
-    """Return the funnel of a run, without documents if the run has none."""
+    """Return the funnel of a run. On a UserError, it is empty, and `unknown` has the message."""
     try:
         return run_funnel(run, home)
     except UserError as error:
@@ -242,7 +242,7 @@ def evidence_documents(
 
     The help of `show` defines the stages. If chunks state no relationships, a document is extracted
     if one of its chunks mentions a node. A file that was split passes the stages that any of its
-    parts passes. If the question failed, only stages before that are known.
+    parts passes. If the question failed, only the stages before the failure are known.
     """
     parts = {name: item_documents(gold, name) for name in gold.evidence}
     chunks = ChunkTable.of([]) if artifacts.chunks is None else artifacts.chunks

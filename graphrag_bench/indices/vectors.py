@@ -42,7 +42,7 @@ def node_index(*, name_index: VectorIndex) -> VectorIndex:
 def described_index(
     *, graph: Graph, embedder: Embedder, progress: Progress, named: bool
 ) -> VectorIndex:
-    """Embed the descriptions of nodes, or "name: description" for `node_index.description`.
+    """Embed the descriptions of nodes. `node_index.description` puts the node's name first.
 
     A node without a description has the embedding of its name.
     Source: Zhou et al. 2025, section 5.

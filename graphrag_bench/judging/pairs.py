@@ -134,12 +134,12 @@ class Duel:
 class HeadToHead:
     """Comparison of the runs A and B by one criterion over `n` questions judged in both orders.
 
-    `missing` is the number of other questions. `rate` is the win rate of A, and `longer` is the win
-    rate of longer answers. Ties count half in both rates. `flips` is the fraction of questions
-    whose winner changes with the order, and `first` is the fraction of verdicts for the answer that
-    was shown first. Equal answers are left out of `flips` and `first`. A mean over zero questions
-    is None. `p` and the intervals treat the questions of a scope as a cluster. `names` has the
-    titles of A and B, and the criterion.
+    `missing` is the number of questions without both verdicts. `rate` is the win rate of A, and
+    `longer` is the win rate of longer answers. Ties count half in both rates. `flips` is the
+    fraction of questions whose winner changes with the order, and `first` is the fraction of
+    verdicts for the answer that was shown first. Equal answers are left out of `flips` and `first`.
+    A mean over zero questions is None. `p` and the intervals treat the questions of a scope as a
+    cluster. `names` has the titles of A and B, and the criterion.
     """
 
     n: int
@@ -164,10 +164,10 @@ def head_to_head(
 ) -> HeadToHead:
     """Return the comparison of the runs A and B, given the points of A.
 
-    `verdicts` has a column for each question. Its first row has the points of A when A's answer is
-    shown first, and its second row when it is shown second. A win gives 1 point, a loss 0 and an
-    equal answer 0.5; NaN means that there is no verdict. `longer` is positive if A's answer is
-    longer than B's answer, and negative if it is shorter.
+    `verdicts` (2, n_questions) has the points of A: row 0 with A's answer shown first, row 1 with
+    A's answer shown second. A win gives 1 point, a loss 0 and an equal answer 0.5; NaN means that
+    there is no verdict. `longer` is positive if A's answer is longer than B's answer, and negative
+    if it is shorter.
 
     >>> result = head_to_head([[1, 1, 0, 1], [1, 0, 0, 1]])
     >>> result.rate.mean, (result.wins, result.ties, result.losses)

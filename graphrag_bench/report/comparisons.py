@@ -38,9 +38,9 @@ class Comparison:
     """Difference between the run of a method and the run of the baseline on one metric.
 
     `place` is the position of the method's run among the compared runs. `baseline` is the unique
-    title of the baseline's run; `baseline_title` leaves out what distinguishes the `n_baselines`
-    runs of the baseline on the data set. `n` is the larger of the two runs' numbers of questions
-    with the metric. `p` is corrected by Holm's method for `n_tests` tests.
+    title of the baseline's run, and `baseline_title` its stored title, which the `n_baselines` runs
+    of the baseline on the data set can share. `n` is the number of questions with the metric in one
+    of the two runs, whichever has more. `p` is corrected by Holm's method for `n_tests` tests.
     """
 
     place: int
@@ -113,7 +113,7 @@ def comparison_table(compared: Sequence[Comparison]) -> Table | None:
 
 
 def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
-    """Return the baseline's run on the same corpus with the most similar settings, if not `run`."""
+    """Return the baseline's most similar run on the same corpus, or None if it is `run` itself."""
     names = [*_MATCHED_FIELDS, *["varied"] * (run["method"] != baseline)]
 
     def alike(other: RunMetrics) -> int:

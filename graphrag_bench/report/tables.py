@@ -28,8 +28,8 @@ _ANSWERS = {
 def run_table(runs: Runs) -> Table:
     """Return a table with a row for each run and all columns that are not empty.
 
-    A mean is printed with its standard deviation over repeats, its interval, and its number of
-    questions (if lower than that of the run). A `!` marks the means of a run with failed questions.
+    A mean is printed with its standard deviation over repeats, its interval, and its n (if some
+    questions of the run lack the metric). A `!` marks the means of a run with failed questions.
     """
     ordered = in_table_order(runs)
     names = {name for run in ordered for name in run["metrics"] if name.startswith(rows.EVIDENCE)}
@@ -228,7 +228,7 @@ def checked_columns(name: str) -> str:
 def select_tables(
     runs: Runs, gaps: Sequence[Comparison], *, columns: str = COLUMNS[0], metric: str | None = None
 ) -> list[Table]:
-    """Return the headline table of the runs and their differences, or all if `columns` is "all"."""
+    """Return the headline table of runs and differences, or all tables if `columns` is "all"."""
     if columns == COLUMNS[0]:
         return [headline_table(runs, gaps, metric)]
     tables = [run_table(runs), comparisons.comparison_table(gaps), cost_table(runs)]

@@ -228,8 +228,8 @@ def with_budget(
 def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
     """Return the ranking steps whose `top_k` may be raised to fill the budget with items of `slot`.
 
-    Excluded are steps whose other outputs are read, steps in combinators other than a switch, and
-    steps before the last model call that reads `slot`, because longer lists cost more calls.
+    Three kinds are left out: steps whose other outputs are read, steps in combinators other than a
+    switch, and steps before the last model call that reads `slot` (longer lists cost more calls).
     """
     steps = pipeline.steps()
     read = {read.slot for op in pipeline.operators() for read in op.operator.reads} | {slot}
@@ -265,8 +265,8 @@ class Block:
     """A block of a prompt, such as its chunks, with its share of the context budget.
 
     `n_tokens` is the size of the block, or None if it is unbounded. `own_tokens` is true if the
-    size does not depend on the budget. `whole` chunks of typical size fit into a bounded block of
-    chunks. It is None for other blocks.
+    size does not depend on the budget. `whole` is the number of typical chunks that fit into a
+    bounded block of chunks, and None for other blocks.
     """
 
     op: OperatorStep

@@ -23,9 +23,10 @@ _QUESTION, _CUE, _HOUSE = "<question>", "<cue>", "<clause>"
 
 
 def _answer_prompt(pipeline: Pipeline) -> dict[str, str | None]:
-    """Return the files of the last `prompt`, the place of the `question`, and the `clause`.
+    """Describe the prompt that asks for the final answer; all values are None without a prompt.
 
-    The clause is the instruction for a context that does not contain the answer, or `none`.
+    `prompt` names its files. `question` is `last` if the question ends the prompt, else `first`.
+    `clause` is the instruction for a context that does not contain the answer, or `none`.
     """
     steps = [op for step in pipeline.generate for op in step.operators()]
     prompts = [op.settings.get("prompt") for op in steps if "answer" in op.operator.returns]

@@ -32,8 +32,8 @@ from graphrag_bench.values import Question
 SHORT_ANSWER_TOKENS = {"short": 16, "choice": 24, "list": 64}
 """Usual number of tokens of an answer, by answer form. For other forms, it is `PROSE_TOKENS`."""
 PROSE_TOKENS, REPLY_TOKENS, ROW_TOKENS, REPORT_TOKENS = 300, 150, 1000, 300
-"""Usual numbers of tokens of an answer in prose, of a reply during retrieval, of the texts in a
-retrieval prompt without a context budget, and of a community report."""
+"""Usual numbers of tokens: answer in prose, reply during retrieval, texts in a retrieval prompt
+without a context budget, community report."""
 ROUNDS_SHARE = 0.5
 """Usual fraction of the allowed rounds that are needed by a search that can stop early."""
 _SAMPLE = 200
@@ -79,7 +79,7 @@ _ESTIMATE = "{:<32} {:>9} {:>12} {:>11} {:>9}  {:>10} {:>10}"
 
 
 def estimate_table(head: str, rows: Mapping[str, Sequence[Estimate]]) -> Iterator[str]:
-    """Yield a table with a row for each name, which has the sum of the estimates of this name."""
+    """Yield the lines of a table. The row of a name sums the estimates of that name."""
     yield _ESTIMATE.format(head, "calls", "prompt", "completion", "USD", "at most", "USD")
     for name, each in rows.items():
         expected, most = total(one.expected for one in each), total(one.most for one in each)
@@ -113,8 +113,8 @@ def estimates(
 ) -> list[Estimate]:
     """Return the estimate of each step and artifact that calls a model.
 
-    `n_early` questions are retrieved for, and `n_answers` questions are answered. If `unpaid` is
-    true, stored artifacts cost nothing.
+    `n_early` is the number of questions for retrieval, and `n_answers` the number of questions to
+    answer. If `unpaid` is true, stored artifacts cost nothing.
     """
     rows, store = list[Estimate](), experiment.store()
     sizes = cache(partial(_sizes, experiment))
@@ -173,7 +173,7 @@ class _Lengths(NamedTuple):
 
 
 def _lengths(questions: Sequence[Question]) -> tuple[_Lengths, _Lengths]:
-    """Return mean and maximum tokens of a question with its answer instruction, and an answer."""
+    """Return the mean and the maximum tokens of questions (with instructions) and of answers."""
     if not questions:
         most = _Lengths(ROW_TOKENS, answer_form("paragraph").max_tokens)
         return _Lengths(ROW_TOKENS, PROSE_TOKENS), most

@@ -114,7 +114,7 @@ def _results(
     experiment: Experiment, questions: Sequence[Question], progress: Progress,
     *, answering: bool, stored: bool,
 ) -> Iterator[tuple[QuestionResult, ChunkTable]]:  # fmt: skip
-    """Yield each result with its chunk table. If it is not `stored`, its calls are not recorded."""
+    """Yield each result with its chunk table. Calls are recorded only if `stored` is true."""
     settings = experiment.settings
     label = f"{experiment.method.name}: {'answering' if answering else 'retrieving'}"
     label += f" (repeat {experiment.trial + 1})" if experiment.trial else ""

@@ -170,7 +170,7 @@ class RunFolder:
 
 
 def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, Any]:
-    """Return the values in nested mappings (and in `lists`, if this is true), by dotted path.
+    """Return the values in nested mappings by dotted path. With `lists`, list items have paths too.
 
     >>> paths_of({"graph": {"per": "all"}, "cuts": [2, 5]}, lists=True)
     {'graph.per': 'all', 'cuts.0': 2, 'cuts.1': 5}

@@ -37,8 +37,8 @@ Paths = Callable[[], Sequence[Path]]
 MOST_OF_A_KIND = 2
 """Maximum number of cached objects of each kind, e.g. 2 embedders."""
 MOST_BYTES = 2**30
-"""Maximum total size of the artifacts in memory, measured on disk. Each counts as 1/64 at least,
-which limits the number of open memory maps."""
+"""Maximum total size of the artifacts in memory, measured on disk. An artifact counts as at
+least 1/64 of this maximum, which limits the number of open memory maps."""
 _OWN = ("corpus", "openie", "training")
 """Resources that depend on the corpus, so that each scope has its own."""
 _CHARGED = ("embedder", "llm", "llm_build", "ledger", "budget")
@@ -292,7 +292,7 @@ class ProcessCache:
     ) -> T:  # fmt: skip
         """Return the cached object of a kind with these settings. If there is none, call `make`.
 
-        The weights of the objects of a kind are at most `most`. A GPU has no room for two vLLMs.
+        The sum of weights of a kind is at most `most`. A vLLM weighs 2, because it fills a GPU.
         """
         recent, key = self._recent.setdefault(kind, {}), key_of(settings)
         if (known := recent.pop(key, None)) is None:

@@ -89,7 +89,7 @@ def _models(experiment: Experiment) -> dict[str, Any]:
 
 
 def _of_builds(recipes: Recipes) -> dict[str, Any]:
-    """Return what the builds counted, over all graphs: counts are summed, shares are averaged."""
+    """Return the statistics of all builds. Counts are summed over graphs; shares are averaged."""
     columns: dict[str, list[float]] = {}
     calls: dict[str, Counter[str]] = {}
     lengths: dict[tuple[str, str], TextLengths] = {}

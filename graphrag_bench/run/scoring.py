@@ -29,8 +29,8 @@ from graphrag_bench.values import unique
 class Scoring:
     """How questions are scored: the answer `metrics`, and the settings in `evaluation`.
 
-    By question id, `questions` has the question, `texts` the texts of the context (None if
-    unknown), and `judged` the judged values by metric (None if unreadable).
+    Three fields are keyed by question id: `questions` has the question, `texts` the texts of the
+    context (None if unknown), and `judged` the judged values by metric (None if unreadable).
     """
 
     metrics: tuple[str, ...] = DEFAULT_METRICS
@@ -214,7 +214,7 @@ def score(
 def contexts(rows: Iterable[Row]) -> dict[str, Any]:
     """Return a `digest` of the kind, id and tokens of all texts, or {} if all contexts are empty.
 
-    `room` is the mean number of texts of each kind, in the contexts without room for another one.
+    `room` is, by kind, the mean number of texts in contexts without room for another such text.
     """
     identities: dict[str, list[tuple[str, str, int]]] = {}
     room: dict[str, list[int]] = {}

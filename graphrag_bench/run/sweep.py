@@ -120,7 +120,7 @@ _ADAPTERS: dict[type, TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in (
 
 
 def read(folder: Path, kind: type[T]) -> T | None:
-    """Return the last sweep of a folder, or the cell whose job ran in it, or None."""
+    """Return the last sweep or the cell (see `kind`) of a folder, or None if it cannot be read."""
     with suppress(OSError, ValidationError):
         text = (folder / (SWEEP if kind is Sweep else CELL)).read_bytes()
         return cast(T, _ADAPTERS[kind].validate_json(text))

@@ -296,7 +296,7 @@ class _Collection:
         return rest if runnable else CellEntry(reason="no card for this data set")
 
     def lacking(self, recipe: Recipe, gaps: Sequence[tuple[Part, Candidate | None]]) -> CellEntry:
-        """Return what a value needs; a gap is a missing part and the run that lacks its metric."""
+        """Return what a value needs. A gap is a missing part and the run without it, or None."""
         metric = recipe.metric
         unscored = [run.run.folder.path for _, run in gaps if run]
         if metric.kind == "metric" and unscored:
@@ -316,7 +316,7 @@ class _Collection:
         return CellEntry(reason=_SERIAL) if timed and not words else CellEntry(runs=words)
 
     def nearest(self, part: Part, stored: Sequence[tuple[RunConditions, ...]]) -> tuple[str, ...]:
-        """Return the keys to judge: of the best grade, then of the largest group, then nearest."""
+        """Return the keys of the run or pair to judge, chosen by grade, group size and nearness."""
 
         def place(runs: tuple[RunConditions, ...]) -> tuple[object, ...]:
             one = Candidate(runs[0].run, grade_of(part, runs), runs[-1].run)

@@ -21,7 +21,7 @@ _MAX_COST = float(np.log(1e6))
 """Maximum cost of a walk, which corresponds to a probability of one in a million."""
 Plain = dict[str, Any]
 MAX_NODES, MAX_CHUNKS = 200, 20
-"""Maximum numbers of drawn nodes and chunks, and of retrieved chunks that are not gold."""
+"""Maximum number of drawn nodes and chunks, and number of highest-ranked chunks to draw."""
 FIRST_PATHS = 5
 """Number of paths that are drawn before all other nodes and chunks."""
 _TEXT_LENGTH = 600
@@ -83,11 +83,11 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     Nodes and chunks have the flags `found` (by a step) and `gold` (a gold chunk, or a node of a
     gold chunk). Nodes also have the flags `seed` and `answer` (the name is a gold answer). Edges
     have the flags `found`, `synonym`, `walk` (part of the walk from a seed to a node or chunk) and
-    `route` (a sentence of one chunk names the other chunk). `size` is the operator of the scores.
+    `route` (a sentence of one chunk names the other). `size` is the operator that scored the nodes.
 
     At most `MAX_NODES` nodes and chunks are drawn, in the order of `_Drawing._candidates`.
-    `left_out` is the number of the others, and `unconnected` names found nodes without an edge in
-    the drawing. Without a trace, only gold chunks are drawn.
+    `left_out` counts the candidates that are not drawn. `unconnected` names found nodes without an
+    edge in the drawing. Without a trace, only gold chunks are drawn.
     """
     drawing = _Drawing(row.get("trace", ()), gold, names)
     shown, beyond = drawing.candidates[:MAX_NODES], drawing.candidates[MAX_NODES:]
