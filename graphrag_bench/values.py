@@ -405,6 +405,6 @@ def best_score_by_id(
 
 
 def best_first(scores: FloatArray, ids: IntArray | None = None) -> IntArray:
-    """Return the positions of the rounded scores, highest first. Ties: the lower id or position."""
+    """Return positions by rounded score, highest first, with ties by the lower id or position."""
     keys = -np.round(scores, DECIMALS)
     return np.argsort(keys, kind="stable") if ids is None else np.lexsort((ids, keys))

@@ -187,9 +187,6 @@ class EntityScorer(Columns):
         return np.asarray(scores.numpy(), np.float64)
 
 
-EmbedderCheck = Literal["name", "length"]
-
-
 class _Network(BaseModel):
     feat_dim: int
     input_dim: int

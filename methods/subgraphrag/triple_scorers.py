@@ -289,7 +289,7 @@ def train(
 
 
 def initial_weights(d: int, chance: np.random.Generator, device: str = "cpu") -> "Weights":
-    """Return random weights for vectors of length d, as torch initialises linear layers."""
+    """Return random weights, those of linear layers as in torch. `unreadable` (d,) is normal."""
     import torch
 
     n = 4 * d + 2 * N_DISTANCES
@@ -335,7 +335,7 @@ def loss_of(scores: "Tensor", question: Example) -> "Tensor":
 
 
 def measure(weights: "Weights", data: Examples) -> tuple[float, float]:
-    """Return mean recall@100 of the labelled triples and mean loss. Ties: the earlier triple."""
+    """Return the mean recall@100 of labelled triples (ties by position) and the mean loss."""
     import torch
 
     recalls, losses = [], []

@@ -31,8 +31,8 @@ def wildgraphbench(corpus: Path, questions: Path) -> Rows:
     """Read WildGraphBench: `corpus/TOPIC/ARTICLE` (web pages) and `QA/TOPIC/questions.jsonl`.
 
     Each topic is a scope. The question ids are `TOPIC/ROW`, with rows counted from 0. The pages at
-    `ref_urls` are the evidence. A note counts the questions without evidence, of which a page is
-    missing. The answer to a summary question consists of its gold statements.
+    `ref_urls` are the evidence. If one of them is missing, the question has no evidence, and a note
+    counts such questions. The answer to a summary question consists of its gold statements.
     Source: arXiv 2602.02053.
     """
     rows, left_out = Rows(), list[str]()
