@@ -91,7 +91,7 @@ def _metric(name: str, head: str) -> RunColumn:
 
 
 def _share(run: RunMetrics, *names: str) -> str:
-    """Return the percentage of faulty calls, including calls during index building."""
+    """Return the percentage of calls with these faults, including calls during index building."""
     rates = [*{**run.get("build_rates", {}), **run["rates"]}.values()]
     calls = sum(rate["calls"] for rate in rates)
     n = sum(rate[name] * rate["calls"] for rate in rates for name in names)

@@ -35,7 +35,7 @@ class MethodKeys(BaseModel):
     `title` is the name in tables. `page` is the folder in methods/, by default `name`. Methods with
     a `role` are reference methods. With `given`, the slot `chunks` starts with gold passages.
     `prompts` is a folder of files that replace the method's prompts. `verified` is true if the
-    method was checked against its paper or code.
+    method was checked against its paper or code, and "partly" if only parts of it were checked.
     """
 
     name: StrictStr
