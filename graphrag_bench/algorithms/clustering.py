@@ -30,11 +30,11 @@ class Mixture:
     """Settings of clustering by Gaussian mixtures.
 
     Vectors are first reduced to `dimension` dimensions by the method `reduction`. A row joins each
-    component whose posterior is above `threshold` (0..1), or its most probable component. Clusters
-    of more than `max_tokens` tokens are split again. Mixtures of 1, 2, ... up to min(50, n) - 1
-    components are fitted to n rows, until `patience` successive mixtures have not lowered the BIC
-    (None: all are fitted). The mixture with the lowest BIC is used, or the smallest of several. For
-    more than `max_swept_rows` rows (None: never), only max(n // 100 - 1, 1) components are fitted.
+    component whose posterior is above `threshold` (0..1), or else its most probable component.
+    Clusters of more than `max_tokens` tokens are split again. Mixtures of 1, 2, ... up to min(50,
+    n) - 1 components are fitted to n rows, until `patience` successive mixtures have not lowered
+    the BIC. The mixture with the lowest BIC is used. Ties are broken by fewer components. More than
+    `max_swept_rows` rows get max(n // 100 - 1, 1) components. None turns off either limit.
     """
 
     dimension: int
@@ -109,7 +109,7 @@ def mixture_layer(
 ) -> Clusters:
     """Return the soft clusters of the rows of `vectors` (n, d) that a single mixture finds.
 
-    `neighbours`, by default sqrt(n - 1), are used by UMAP. The setting `max_tokens` is ignored.
+    `neighbours` is the neighbourhood size of UMAP (default sqrt(n - 1)). `max_tokens` is ignored.
     """
     points = np.asarray(vectors, np.float64)
     n = len(points)

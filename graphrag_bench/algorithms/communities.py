@@ -36,10 +36,10 @@ class Communities(Columns):
 
 @dataclass(frozen=True, eq=False)
 class Reports(Columns):
-    """Reports of communities. A missing report is an empty text. `ratings` are 0..10, float64.
+    """Reports of communities. A missing report is an empty text. `ratings` (float64) are 0..10.
 
-    `fallback` (bool, n) marks texts that are unreadable replies. `chunks` (bool CSR, n x n_chunks)
-    marks the chunks that each report quotes. It is None for reports by a model.
+    `fallback` (bool, n) marks reports made from unreadable replies. `chunks` (bool CSR, n x
+    n_chunks) marks the chunks that each report quotes, and is None for reports by a model.
     """
 
     titles: Texts

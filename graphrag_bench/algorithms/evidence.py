@@ -16,7 +16,7 @@ AttributeMention = tuple[int, str, str, tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False)
 class NodeAttributes(Columns):
-    """Table of the distinct attributes of nodes, sorted by node (int64, n) and first mention.
+    """Table of the distinct attributes of nodes, sorted by `node` (int64, n) and first mention.
 
     `names` are normalised. Values are compared in normalised form, and `values` has the first
     spelling. `chunk` (bool CSR, n x n_chunks) marks the chunks that state each attribute.

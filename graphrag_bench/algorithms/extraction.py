@@ -13,7 +13,7 @@ RowT = TypeVar("RowT")
 class Extracted(Generic[RowT]):
     """Extraction from all chunks, with an object of the class `kind` for each chunk, in order.
 
-    `counted` maps the name of a statistic to the field of the objects whose items it counts.
+    `counted` maps statistics to fields of the objects. A statistic counts the items in its field.
     """
 
     kind: ClassVar[type[Any]]
@@ -111,7 +111,7 @@ class TextExtraction(Extracted[ChunkRecords]):
 
 @dataclass(frozen=True)
 class FactRecord:
-    """Mention of a fact. `completeness` (0..10) says how well `text` is understood alone."""
+    """Mention of a fact. `completeness` (0..10) says how clear `text` is without its chunk."""
 
     text: str
     entities: tuple[EntityRecord, ...]

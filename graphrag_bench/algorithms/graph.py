@@ -135,7 +135,7 @@ class Graph(Columns):
 
     @cached_property
     def nodes_of_type(self) -> Mapping[str, IntArray]:
-        """Maps each node type, in lower case, to its nodes, int64."""
+        """Nodes (int64) of each node type. The types are in lower case."""
         nodes: dict[str, list[int]] = {}
         for node, name in enumerate(self.types or ()):
             nodes.setdefault(name.casefold(), []).append(node)
@@ -241,7 +241,7 @@ class Graph(Columns):
         return igraph.Graph(self.n_nodes, ends, edge_attrs={"weight": self.pairs.weight.tolist()})
 
     def triple(self, row: int) -> tuple[str, str, str]:
-        """Return the head, the relation (a name, keywords or a description) and the tail."""
+        """Return the head, the relation (name, or else keywords or description) and the tail."""
         columns = (self.relations, self.keywords, self.facts)
         relation = next(filter(None, (column[row] for column in columns if column)), "related to")
         head, tail = int(self.source[row]), int(self.target[row])
@@ -255,7 +255,7 @@ class Graph(Columns):
         return _quoted(self.node_fragments, node, self.descriptions, self.node_chunk)
 
     def chunks_of_relationship(self, row: int) -> tuple[int, ...]:
-        """Return the chunks that the description or else the name of a relationship comes from."""
+        """Return the chunks of the description, as in `chunks_of_node`, or else of the name."""
         if not (self.facts and self.facts[row]) and self.relations[row]:
             return self.chunks_of_triples([row])
         return _quoted(self.fact_fragments, row, self.facts, self.relationship_chunk)
@@ -328,7 +328,7 @@ def drop_edges(
     """Return a copy of the graph without a random fraction `edge_drop` of its edges.
 
     An edge is a pair of joined nodes. Of n edges, round(edge_drop * n) lose all relationships.
-    Nodes and their chunks stay. A larger `edge_drop` drops additional edges.
+    Nodes and their chunks stay. With one seed, a larger `edge_drop` drops the same edges and more.
     Source: PathRAG (Chen et al. 2025), robustness to sparse graphs.
     """
     n_pairs = len(graph.pairs.source)

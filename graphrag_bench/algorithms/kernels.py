@@ -92,9 +92,9 @@ def node_masses(
 ) -> tuple[IntArray, FloatArray, float]:
     """Return the nodes that forward push reached (int64), their masses (float64), and a flow rate.
 
-    The flow rate is `damping * share` times the sum of all residuals. A mass is the sum of what the
-    push moved, `1 - damping` times the residual, and the flow rate times the strength, which
-    estimates further steps. The residuals in `state` are multiplied by the strengths in place.
+    The flow rate is `damping * share` times the sum of all residuals. A mass is the moved mass plus
+    `1 - damping` times the residual plus an estimate of further steps (the flow rate times the
+    strength). The residuals in `state` are multiplied by the strengths in place.
     """
     n, flat = len(touched), state.reshape(-1)
     nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)
@@ -136,7 +136,7 @@ def push(
     starts: Int32Array, nodes: Int32Array, chances: FloatArray, seeds: IntArray,
     damping: float, border: float, state: FloatArray,
 ) -> Int32Array:  # fmt: skip
-    """Return the nodes that forward push reaches. It stops when no residual is above `border`.
+    """Return the nodes that forward push reaches until no residual is above `border`.
 
     `starts`, `nodes` and `chances` are as in `walk_step`. `state` (float64, n x 2) has the residual
     and the mass of each node, both divided by the strength of the node. At first only the distinct

@@ -79,7 +79,7 @@ def title_key(title: str) -> str:
 class NameDictionary(Columns):
     """Dictionary that looks up names and finds names in texts.
 
-    `row_of` maps keys to rows. `longest` maps a word to the length of its longest key, in words.
+    `row_of` maps keys to rows. `longest` has the word count of the longest key per first word.
     """
 
     row_of: TextRows
@@ -89,11 +89,11 @@ class NameDictionary(Columns):
     def of(
         cls, names: Iterable[str], aliases: Mapping[str, int] = MappingProxyType({})
     ) -> "NameDictionary":
-        """Return a dictionary of names and aliases. Of rows with equal names, the first is found.
+        """Return a dictionary of names and aliases. A name of several rows finds the first row.
 
-        A name with a leading article is also found without it. If the name without the article is
-        the name of another row, both names find that row, unless it is a function word (`the who`)
-        or has fewer than three letters and digits. `matches` finds no such words, but `row` does.
+        A name with a leading article is also found without the article. If this short name is the
+        name of another row, both names find the other row, unless the short name is a function word
+        (`the who`) or has fewer than three letters and digits. `matches` finds no such short names.
         """
         row_of: dict[str, int] = {}
         further: dict[str, int] = {}
@@ -120,8 +120,8 @@ class NameDictionary(Columns):
     def matches(self, text: str, single: Container[str] | None = None) -> list[tuple[str, int]]:
         """Return the keys found in a text, in text order, as pairs (key, row).
 
-        Matches are whole words and do not overlap. The longest key at a word is chosen. If `single`
-        is given, a key of one word counts only if it is in `single`.
+        Matches are whole words and do not overlap. Of keys that begin at the same word, the longest
+        is chosen. If `single` is given, a key of one word counts only if it is in `single`.
 
         >>> NameDictionary.of(["New York", "York"]).matches("Is New York near York?")
         [('new york', 0), ('york', 1)]
@@ -175,7 +175,7 @@ def load_merges(folder: Path) -> tuple[Merge, ...]:
 
 
 def unambiguous_aliases(merges: Iterable[Merge], names: Iterable[str]) -> dict[str, int]:
-    """Map each alias of a single node that is not itself the name of a node to the node's row."""
+    """Map each alias of exactly one node to the node's row. Aliases that are names are left out."""
     row_of: dict[str, int] = {}
     for row, name in enumerate(names):
         row_of.setdefault(key_of(name), row)

@@ -65,8 +65,8 @@ def walk_with_chunks(
     Nodes come before chunks. An edge of weight `contains_weight` joins each node to each of its
     chunks. If `contains` is "share", the weight is divided by the number of nodes in the chunk. If
     `relationships` is true, relationships and synonymy edges also join nodes. Each node whose type
-    is in `cliques` is replaced by edges between its neighbours, whose weight is the number of
-    replaced nodes that both neighbours had in common.
+    is in `cliques` is replaced by edges between its neighbours. The weight of such an edge is the
+    number of replaced nodes that both neighbours had in common.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2; LinearRAG (Zhuang et al. 2025), for
     walks without relationships; PropRAG's code (dd90210), for cliques.
     """
@@ -131,9 +131,9 @@ def masses(
 ) -> Iterator[Mass]:
     """Yield the personalised PageRank of each restart distribution in `resets`.
 
-    PageRank of more than `EXACT_UP_TO` nodes is approximated by forward push. The `top_k` best rows
-    from row `first` on are the most precise. If all weights of a restart distribution are 0, the
-    result is the exact PageRank of the uniform distribution.
+    The walk continues with probability `damping`. Above `EXACT_UP_TO` nodes, PageRank is
+    approximated, most precisely for the `top_k` best rows from row `first` on. If all weights are
+    0, the result is the exact PageRank of the uniform restart distribution.
     """
 
     @cache

@@ -99,7 +99,7 @@ class StepNodes:
 
 @dataclass(frozen=True)
 class Route:
-    """Link from a chunk to the chunk `child`, which a sentence names. Its `score` is added."""
+    """Link from a chunk to the chunk that its `sentence` names, whose score grows by `score`."""
 
     parent: int
     child: int

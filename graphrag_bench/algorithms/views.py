@@ -38,7 +38,7 @@ class Neighbours:
         return cls(*(part.astype(np.int32) for part in (starts, codes % n, rows[first])))
 
     def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
-        """Return the first relationship of each step of a walk. Raises KeyError if one has none."""
+        """Return the first relationship per step of a walk. Raises KeyError if there is none."""
         rows = []
         for here, there in pairwise(walk):
             begin, end = self.starts[here], self.starts[here + 1]

@@ -25,7 +25,7 @@ SEPARATOR = "<SEP>"
 """Separator between several texts in one field, in LightRAG and nano-graphrag."""
 Fields = Mapping[str, str]
 _Elements = list[tuple[Fields, Fields]]
-"""The XML attributes of each node or edge, and its texts by the names of their keys."""
+"""XML attributes and named data fields of each node or edge."""
 Columns = Mapping[str, Texts | Sequence[str] | None]
 _ROOTS = {
     "graphml": {"xmlns": "http://graphml.graphdrawing.org/xmlns"},

@@ -79,7 +79,7 @@ def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
 def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
     """Write artifacts to a .tar.gz file and return the digest of its content.
 
-    The same artifacts give the same bytes. Raises DamagedArtifact if a file was changed.
+    The same artifacts give the same bytes. Raises DamagedArtifact if an artifact was changed.
     """
     new = file.with_name(f"{file.name}.part")
 
@@ -107,8 +107,9 @@ def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
 def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str], str]:
     """Import the artifacts of an archive after checking all keys and hashes.
 
-    Returns the new folders, the folders that existed before, and the digest of the content, which
-    is that of the export unless an artifact was changed together with its hashes.
+    Returns the new folders, the folders that existed before, and the digest of the content. If it
+    differs from the digest of the export, an artifact was changed together with its hashes. Raises
+    UserError for a damaged archive.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
     contents: dict[str, str] = {}

@@ -62,7 +62,7 @@ class Store:
         return read_recipe(self.folder(planned))
 
     def ledgers(self, planned: PlannedArtifact) -> list[Path]:
-        """Return the ledger of a build, as a list that is empty if the build has no ledger."""
+        """Return a list with the ledger of a build, or [] if the build has no ledger."""
         folder = self.folder(planned)
         path = (folder if is_stored(folder) else Path(f"{folder}.scratch")) / LEDGER
         return [path] if path.is_file() else []
@@ -188,7 +188,7 @@ def read_recipe(folder: Path) -> dict[str, Any]:
 
 
 def fault_of(folder: Path) -> str:
-    """Return which parts of an artifact are damaged: recipe.json, its key, or files; "" if none."""
+    """Describe the damage of an artifact (recipe.json, key or files), or return "" if intact."""
     try:
         recipe = read_recipe(folder)
     except DamagedArtifact as error:
@@ -208,6 +208,6 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 
 def sha256(path: Path) -> str:
-    """Return the sha256 of a file. That of recipe.json covers all other files of an artifact."""
+    """Return a file's sha256. The hash of recipe.json covers all other files of an artifact."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

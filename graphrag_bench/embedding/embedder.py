@@ -121,7 +121,7 @@ def encode_in_blocks(
 def blocks(
     texts: Iterable[str], most: int, weight: Callable[[str], int] = len, n_texts: float = inf
 ) -> Iterator[list[str]]:
-    """Divide texts into blocks of weight `most` or less. A heavier text is a block of its own."""
+    """Yield blocks of up to `n_texts` texts and weight `most`. A heavier text is its own block."""
     block: list[str] = []
     total = 0
     for text in texts:

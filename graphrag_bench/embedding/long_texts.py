@@ -48,7 +48,7 @@ class TextLengths:
         return f"window of {self.window:,} tokens; longer texts {_TREATMENT[self.long_texts]}"
 
     def message(self, what: str) -> str:
-        """Describe the number of longer texts. Return "" if the window is unknown or unlimited."""
+        """Say how many texts exceed the window, or return "" if it is unknown or unlimited."""
         if self.window is None or self.long_texts is None or not self.n_texts:
             return ""
         share = f"{self.n_long:,} of {self.n_texts:,} {what} are longer than the window"
@@ -137,7 +137,7 @@ def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
 
     Yield (start, end) of each window in tokens. `begins` marks the tokens that begin a word. If
     possible, a window ends at a word boundary in its second half. Windows overlap by an eighth of
-    `room`, or up to a quarter if a window then begins with a word.
+    `room`. The overlap is larger, up to a quarter, if a window then begins with a word.
     """
     overlap = room // OVERLAP
     start = 0

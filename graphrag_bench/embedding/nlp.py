@@ -79,7 +79,7 @@ class Spacy:
 
     @property
     def identity(self) -> str:
-        """Model, version, digest of this module's code, and `:cuda` for other rounding on a GPU."""
+        """Model, version, digest of this module's code, and `:cuda` on a GPU (rounding differs)."""
         try:
             name = f"spacy:{self.model}@{version(self.model.replace('_', '-'))}:{code(Spacy)}"
         except PackageNotFoundError:

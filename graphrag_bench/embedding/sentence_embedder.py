@@ -44,7 +44,7 @@ class TransformerModel:
     model_kwargs: Mapping[str, Any] | None = None
 
     def signed(self, name: str, facts: str) -> str:
-        """Return a part of the identity: the name, the facts, and the settings of loading."""
+        """Return an identity: the name, `trust_remote_code`, the facts and `model_kwargs`."""
         remote_code = ":remote code" if self.trust_remote_code else ""
         arguments = f":{json.dumps(self.model_kwargs, sort_keys=True)}" if self.model_kwargs else ""
         return f"{name}{remote_code}:{facts}{arguments}"
@@ -90,8 +90,8 @@ class SentenceEmbedder(TransformerModel, Embedder):
     def identity(self) -> str:
         """Identifier that covers everything that affects a vector, e.g. revision and precision.
 
-        A model folder is identified by name and content, and a hub model by name and revision. Its
-        dimension, and its window if `window` is not set, are written as `hub`.
+        A model folder is identified by name and content, and a hub model by name and revision. The
+        dimension of a hub model, and its window unless `window` is set, are written as `hub`.
         """
         if self.model == PACKAGED:
             try:

@@ -25,7 +25,7 @@ _STEPS = ((16, 1), (32, 2), (64, 8))
 texts of up to 64 tokens to multiples of 8, and longer texts to multiples of 16."""
 _Batch = tuple[int, bool, list[int]]
 _COLUMNS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
-"""For each input of a model, the attribute of an encoded text."""
+"""Attribute of an encoded text for each input of a model."""
 
 
 def padded_length(n_tokens: int, window: int) -> int:

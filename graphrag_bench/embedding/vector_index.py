@@ -31,7 +31,7 @@ class DeviceRows:
         self._rows: Any = torch.tensor(rows, dtype=torch.float32, device=device)
 
     def nearest(self, queries: Vectors, k: int) -> tuple[Vectors, IntArray]:
-        """Return the `k` largest products per query (descending) and their rows (n_queries, k)."""
+        """Return the `k` largest products per query and their rows. Ties are broken arbitrarily."""
         import torch
 
         wanted = torch.tensor(queries, dtype=torch.float32, device=self._rows.device)
@@ -147,7 +147,7 @@ def index_texts(
 
 
 def products(queries: Vectors, rows: Vectors, ids: IntArray) -> Vectors:
-    """Return the products of each query with its rows `ids` (n_queries, k), each one separately."""
+    """Compute the inner products of each query with its rows `ids` (n_queries, k) one by one."""
     import faiss
 
     rows = np.ascontiguousarray(rows, np.float32)

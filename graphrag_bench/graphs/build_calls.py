@@ -26,9 +26,9 @@ T = TypeVar("T")
 
 @dataclass
 class Extractor:
-    """Client for the language model that builds a graph. It counts the replies and the cut ones.
+    """Client for the language model that builds a graph. It counts replies and truncated replies.
 
-    If `max_tokens` is None, a reply has at most 4,096 tokens, or as many as fit the window.
+    If `max_tokens` is None, a reply has at most 4,096 tokens, or fewer if the window is too small.
     """
 
     llm: ChatModel
@@ -90,9 +90,10 @@ class Extractor:
         advice: str,
         is_valid: Callable[[str], bool] = bool,
     ) -> list[str | None]:
-        """Send prompts to the model, and return the text of each reply, or None if it is invalid.
+        """Send prompts to the model, and return the text of each reply.
 
-        Each None is counted as a fallback. Raises UserError if no reply is valid.
+        A failed call or a text that `is_valid` rejects gives None and counts as a fallback. Raises
+        UserError if no reply is valid.
         """
 
         def read(text: str, cut: bool) -> str:
@@ -117,7 +118,8 @@ def list_faults(
 ) -> dict[str, float]:
     """Count all chunks, the chunks with each kind of fault, and the chunks with any fault.
 
-    `readings` map chunks to parsed replies. A chunk that is missing in one of them has failed.
+    Each of `readings` maps chunks to parsed replies. A chunk that is missing in a mapping has
+    failed. A chunk in `malformed` or with a skipped item is malformed.
     """
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
     failed = {row for reading in readings for row in range(n_chunks) if row not in reading}

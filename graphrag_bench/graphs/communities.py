@@ -35,7 +35,7 @@ def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
 def split_by_leiden(
     graph: Graph, seed: int, max_cluster_size: int, resolution: float = 1.0
 ) -> Communities:
-    """Return the hierarchical Leiden communities. A higher `resolution` gives smaller ones."""
+    """Return Leiden communities, which the next level splits if larger than `max_cluster_size`."""
     import leidenalg
 
     view, pairs = graph.igraph.copy(), graph.pairs

@@ -145,7 +145,7 @@ def synonym_pairs(
     """Return the pairs of unit vectors whose cosine is at least `threshold`, and the cosines.
 
     Each of n vectors is paired only with the `per_node` vectors of highest cosine. Ties are broken
-    by the lower row. The pair of rows i < j is the number `i * n + j`. The numbers ascend.
+    by the lower row. Rows i < j give the number `i * n + j`, ascending. Cosines have six decimals.
     """
     import faiss
 
@@ -190,7 +190,7 @@ def _at_once(n: int) -> int:
 
 
 def _shortened(vectors: Vectors) -> Vectors:
-    """Return vectors of a quarter of the dimensions, whose inner products are upper bounds."""
+    """Return shorter vectors whose inner products are upper bounds of the original products."""
     inside = vectors @ np.linalg.eigh(vectors.T @ vectors)[1][:, -(vectors.shape[1] // 4) :]
     left = (vectors**2).sum(axis=1) - (inside**2).sum(axis=1)
     return np.column_stack([inside, np.sqrt(np.maximum(left, 0.0) + _SLACK)])
@@ -209,7 +209,7 @@ def _cosines(vectors: Vectors, rows: IntArray, others: IntArray) -> Vectors:
 def add_relationships(
     graph: Graph, source: IntArray, target: IntArray, weight: FloatArray, relation: str
 ) -> Graph:
-    """Return a copy of the graph with additional relationships, which belong to no chunk."""
+    """Add relationships, which have no chunks, to a copy. `SYNONYM` makes synonymy edges."""
     n, chunks = len(source), graph.relationship_chunk.copy()
     chunks.resize((graph.n_relationships + n, graph.n_chunks))
     return replace(

@@ -18,7 +18,7 @@ NO_ENTITIES = (
     "be too short for the prompt, or the model may find no names in these texts. "
 )
 Mention = tuple[int, str, Sequence[int]]
-"""A row of the table of nodes or of relationships, its description, and the chunks of the text."""
+"""Row of a node or a relationship, its description, and the chunks that state the description."""
 
 
 class Merger:
@@ -26,8 +26,9 @@ class Merger:
 
     All entities with the same normalised name become one node. If `signs` is false, only letters
     and digits of names are kept. If `named` is true, equal triples (head, relation, tail) become
-    one relationship, else all mentions of the same two nodes, whatever their direction. `nodes` and
-    `relationships` map names and triples to rows. `keywords` has pairs (relationship, keyword).
+    one relationship. Otherwise, all mentions of the same two nodes become one relationship,
+    whatever their direction. `nodes` and `relationships` map names and triples to rows. `keywords`
+    has pairs (relationship, keyword).
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:
@@ -93,7 +94,7 @@ class Merger:
         attributes: bool = False,
         most_tokens: int | None = None,
     ) -> Graph:
-        """Return the graph of all mentions, with the given columns.
+        """Return the graph of all mentions. `keywords` and `attributes` add these columns.
 
         If the merger is not `named`, nodes have types, and nodes and relationships have
         descriptions. The type of a node is its most frequent type. Ties are broken by the first
@@ -146,7 +147,7 @@ def _joined(
 
 
 def first_fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
-    """Return the first distinct texts, at least one, within `most_tokens` tokens (None: all)."""
+    """Return the first distinct texts that fit `most_tokens` (None: all), but at least one."""
     distinct = list(dict.fromkeys(texts))
     if most_tokens is None:
         return distinct

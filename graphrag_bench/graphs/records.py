@@ -56,7 +56,7 @@ Record = EntityRecord | RelationshipRecord | FactRecord
 
 @dataclass(frozen=True)
 class RecordReply:
-    """Records of a model's reply, and its numbers of malformed records and negative strengths."""
+    """Records of a model's reply, with counts of malformed records and negative strengths."""
 
     text: str
     records: tuple[Record, ...] = ()
@@ -188,7 +188,7 @@ def _begins(text: str, head: re.Match[str]) -> bool:
 def _inside(segment: str, opening: str) -> tuple[str, str]:
     """Return the content of a record, and the text after its closing bracket.
 
-    This is the first bracket before a separator, a bullet or a line end, or else the last bracket.
+    A record ends at the first bracket before a separator, bullet or line end, or else at the last.
     """
     depth, last = 0, -1
     opens, closes = tuple(_CLOSING.get(opening, "()"))

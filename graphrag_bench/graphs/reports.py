@@ -204,7 +204,7 @@ def _batches(communities: Communities) -> Iterator[list[int]]:
 class Contents:
     """Members, relationships and texts of communities, from which reports are made.
 
-    The default of a fact is "head relation tail". `parts` maps communities to their children.
+    Facts are by default "head relation tail". `parts` maps communities to child communities.
     """
 
     def __init__(self, graph: Graph, communities: Communities) -> None:
@@ -249,7 +249,7 @@ class Contents:
     def sentences(self, community: int, most: int) -> list[tuple[int, str]]:
         """Return at most `most` sentences about a community, as pairs (member, sentence).
 
-        Each turn takes the next sentence about every member, and the next about a relationship.
+        Each round adds the next sentence about every member, and then one about a relationship.
         """
         members, split = self.members(community), sentences.split_sentences
         described = [

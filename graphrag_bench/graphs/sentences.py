@@ -35,9 +35,9 @@ def named_entities(sentence: Sentence) -> list[str]:
 
 
 def co_occurring(names: Collection[str], title: str) -> list[tuple[str, str]]:
-    """Return the pairs of the distinct `names` in a sentence, if there are at most 8 names.
+    """Return all pairs of the distinct `names` in a sentence, or none for more than 8 names.
 
-    A `title` that is not one of the names is paired with each name.
+    A `title` that is not one of the names is always paired with each name.
     """
     pairs = list(combinations(names, 2)) if len(names) <= 8 else []
     apart = title and title not in names

@@ -104,8 +104,8 @@ def llm_text_extraction(
     """Extract the entities and relationships of each chunk with the build model.
 
     After the first reply, the model is asked up to `max_gleaning` times for missed records, in the
-    same conversation. Before the second and each later request, only the reply "yes" to the
-    question whether records are missing continues the conversation. A chunk needs at most 2
+    same conversation. Before the second and each later request, the model is asked whether records
+    are missing, and only the reply "yes" continues the conversation. A chunk needs at most 2
     `max_gleaning` calls, or 1 call if `max_gleaning` is 0. If `keywords` is true, relationships
     also have themes. Raises UserError if no chunk has a readable reply.
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; nano-graphrag.
@@ -192,7 +192,7 @@ def _glean(
     """Return the replies about each chunk, and their statistics.
 
     The `prompts` ask for records, for missed records, and whether records are missing. A reply
-    without records, or a full window, ends a conversation. Failed and unfitting rounds are counted.
+    without records or a full window ends a conversation. Failed and overlong rounds are counted.
     """
     (extract, missed, more), items = prompts, build_calls.chunk_names(table)
     talks = [extract.render({**values, "passage": text}) for text in table.passages]

@@ -59,9 +59,9 @@ def text_kg(
     if nothing was extracted, or if an `rkg` has no keywords.
 
     In `tkg_llm` and `rkg_llm`, the build model summarises each description of 500 tokens or more in
-    at most `max_tokens` tokens, after it was cut to the context window or to 32,768 tokens. If a
-    summary fails, the description stays as it is. Raises UserError if all summaries fail. The
-    command `plan` does not know how many descriptions are long, so it estimates the calls.
+    at most `max_tokens` tokens. A description that exceeds the context window or 32,768 tokens is
+    cut. If a summary fails, the description stays as it is. Raises UserError if all summaries fail.
+    The command `plan` does not know how many descriptions are long, so it estimates the calls.
     Source: Zhou et al. 2025, section 4 and Table 2, and the authors' code 4e87938; LightRAG (Guo et
     al. 2024), section 3.1; GraphRAG (Edge et al. 2024), section 3.1.3.
     """

@@ -85,16 +85,16 @@ def tree(
 
     The leaves are the chunks. The nodes of a layer are clustered by balanced k-means (`kmeans`), or
     by Gaussian mixtures of vectors that `reduction` reduces to 10 dimensions (`gmm`). The summary
-    of a cluster is the parent of its nodes in the next layer. The settings of mixtures are those of
-    `Mixture`: `threshold`, `bic_patience` (`patience`) and `bic_rows` (`max_swept_rows`). A cluster
-    of fewer than `min_cluster_size` nodes gets no parent, and its nodes are clustered again in the
-    next layer. The tree ends after 5 layers of summaries, or when 11 or fewer nodes have no parent.
-    A summary has at most 100 tokens. `tree_llm` makes one call for each cluster. Texts that do not
-    fit the context window are cut to equal lengths. If a call fails, or if the reply shares too few
-    words with the chunks, the first words of each text are the summary. Both cases are counted.
-    Raises UserError if all replies of a layer fail.
-    Source: RAPTOR (Sarthi et al. 2024), section 3, and its code; Zhou et al. 2025, sections 4 and
-    7.1.
+    of a cluster is the parent of its nodes in the next layer. A node joins each component whose
+    posterior is above `threshold`. Mixtures of 1, 2, ... components are fitted until `bic_patience`
+    successive mixtures have not lowered the BIC. More than `bic_rows` nodes get a fixed number of
+    components. None turns off either limit. A cluster of fewer than `min_cluster_size` nodes gets
+    no parent, and its nodes are clustered again in the next layer. The tree ends after 5 layers of
+    summaries, or when 11 or fewer nodes have no parent. A summary has at most 100 tokens.
+    `tree_llm` makes one call per cluster. Texts that do not fit the context window are cut to equal
+    lengths. If a call fails or the reply shares too few words with the chunks, the first words of
+    each text are used. Both cases are counted. Raises UserError if all replies of a layer fail.
+    Source: RAPTOR (Sarthi et al. 2024), section 3, and code; Zhou et al. 2025, sections 4 and 7.1.
     Deviation: RAPTOR reduces vectors by UMAP (`reduction="umap"`), summarises with a language model
     (`tree_llm`), and tries every number of components (`bic_patience=None`, `bic_rows=None`). Zhou
     et al. give a parent only to clusters of more than two nodes (`min_cluster_size=3`). The code of
@@ -219,7 +219,7 @@ def _by_model(
 
 
 def _stems(text: str) -> list[str]:
-    """Return the content words of a text, cut to six letters, or to one letter if Korean."""
+    """Return the content words of a text, cut to six letters, and Korean words to one letter."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return [

@@ -73,7 +73,7 @@ class Tfidf(Columns):
     """TF-IDF index of texts, computed as in scikit-learn. Stop words are kept.
 
     `rows` (float64 CSR, n x n_words) has one unit vector per text, with a column for each of
-    `words`. `idf` (float64, n_words) is `1 + ln((1 + n) / (1 + df))` for a word of df texts.
+    `words`. `idf` (float64, n_words) is `1 + ln((1 + n) / (1 + df))` for a word in df of n texts.
     """
 
     rows: Any

@@ -32,8 +32,8 @@ class BatchFile:
     """Batch file to which the requests without a stored reply are written.
 
     An existing file of requests is overwritten. Any other file that is not empty raises UserError.
-    A command without new requests leaves an empty file. If the next command starts with this file,
-    it also writes requests with a failed or unreadable reply.
+    A command without new requests leaves an empty file. A command that finds an empty file also
+    writes requests with a failed or unreadable reply.
     """
 
     def __init__(self, path: str) -> None:

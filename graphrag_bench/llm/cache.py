@@ -126,7 +126,10 @@ _KINDS: Mapping[str, type[Any]] = {kind.KIND: kind for kind in get_args(CacheRow
 
 
 class Cache:
-    """Cache file. Raises UserError if it cannot be opened or belongs to another program."""
+    """Cache file of replies, vectors and tagger outputs. If `reading` is true, it is not changed.
+
+    Raises UserError if the file cannot be opened or belongs to another program or version.
+    """
 
     def __init__(self, path: str | Path, *, reading: bool = False) -> None:
         self.path = Path(path)
@@ -213,7 +216,10 @@ class Cache:
         return self.get_many(StoredReply, [key]).get(key)
 
     def put(self, *rows: CacheRow) -> int:
-        """Store rows, and return their number. Only unreadable or failed replies are replaced."""
+        """Store rows, and return the number of stored rows. Raises RunStopped if writing fails.
+
+        Only unreadable or failed replies are replaced. If `reading` is true, nothing is stored.
+        """
         if self.reading:
             return 0
         n_stored = 0

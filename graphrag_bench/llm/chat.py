@@ -86,7 +86,7 @@ class ChatModel(ABC):
         self, *, store: Cache | None = None, budget: Budget | None = None, trial: int = 0,
         log: Log | None = None, gate: FailureGate | None = None, stop_on_outage: bool = False,
     ) -> Self:  # fmt: skip
-        """Return a copy of the model with the given parts. The copy has a new meter.
+        """Return a copy of the model with a new meter and the given parts. Other parts are kept.
 
         `trial` is the number of the repetition. Each repetition has its own cache rows and seed,
         but the same identity. `log` receives each reply or failure and the item of the call, in any
@@ -190,8 +190,8 @@ class ChatModel(ABC):
     def _reply(self, request: Request) -> Completion:
         """Return the stored reply to a request. If there is none, request a reply and store it.
 
-        The parser sets the verdict of a `new` reply later. An unreadable reply is requested again
-        in the next run, but not a truncated one, because the new reply would also be truncated.
+        A parser sets the verdict of a reply with a schema later. The next run repeats requests with
+        an unreadable reply, but not with a truncated reply, which would be truncated again.
         """
         if (store := self.cache) is None:
             return self._within_budget(request)
@@ -247,7 +247,7 @@ def reply(llm: ChatModel, prompt: Chat, *, max_tokens: int) -> Completion:
 def reserved_tokens(most: int, window: int | None) -> int:
     """Return the number of tokens of the context window that are reserved for a reply.
 
-    This is a sixteenth of a known window, but at least 512 and never more than `most`.
+    This is 1/16 of the window, but at least 512 and at most `most`. An unknown window gives `most`.
     """
     return most if window is None else min(most, max(MIN_REPLY, window // _MIN_SHARE))
 

@@ -177,7 +177,7 @@ def _fitting(candidate: Any, model: type[ModelT], texts_only: bool) -> tuple[Mod
 
 
 def _repair(candidate: Any, error: ValidationError, texts_only: bool) -> int | None:
-    """Convert numbers and drop invalid items. Return the number of items, or None if it fails."""
+    """Convert numbers and drop invalid items. Return the number dropped, or None on failure."""
     at_fault: dict[tuple[int | str, ...], None] = {}
     for one in error.errors(include_url=False):
         place, wrong = one["loc"], one["input"]

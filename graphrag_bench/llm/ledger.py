@@ -129,8 +129,8 @@ class Budget:
     """Limit on the tokens or US dollars of a run, shared by all models and threads.
 
     `others` returns the ledgers of the run's other processes. The amount spent is the sum of
-    `before`, the cost of this object's calls, and the cost of new lines in these ledgers. Running
-    calls of the other processes are not counted.
+    `before`, the cost of this object's calls, and the cost of lines added to these ledgers. It may
+    exceed the limit, because running calls of the other processes are not counted.
     """
 
     tokens: int | None = None
@@ -170,8 +170,8 @@ class Budget:
     def reserve(self, most: Spending) -> Iterator[Callable[[Completion], None]]:
         """Reserve the maximum cost of a call, and yield a function that records its actual cost.
 
-        Near the limit, this waits for running calls, or raises RunStopped if there are none. If the
-        call raises CallFailed with a reply that was charged, the cost of this reply is recorded.
+        Near the limit, this waits for running calls, or raises RunStopped if no call is running. If
+        the call raises CallFailed with a charged reply, the cost of this reply is recorded.
         """
         with self._changed:
             while problem := self._problem(most):

@@ -60,9 +60,9 @@ OpenAI, Anthropic, Gemini, Cohere, Mistral, TGI, Bedrock, DeepSeek and Zhipu."""
 class OpenAICompatible(ChatModel):
     """Model on a server with `/chat/completions`, such as OpenAI, vLLM, Ollama or llama.cpp.
 
-    The variable `api_key_env` holds the API key. If it is None, no key is sent. All threads that
-    use the object share its `limits`. If the server does not support a field of the request, the
-    run stops. Some fields can be left out with `dialect`.
+    The environment variable `api_key_env` holds the API key. If the setting is None, no key is
+    sent. All threads that use the object share its `limits`. If the server does not support a field
+    of the request, the run stops. Some fields can be left out with `dialect`.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class OpenAICompatible(ChatModel):
 
     @cached_property
     def concurrency(self) -> int:  # type: ignore[override]
-        """Number of calls at a time: 256 on this machine; 16 elsewhere, and for few at a time."""
+        """Limit on parallel calls, by default 256 if local (Ollama, llama.cpp: 16), else 16."""
         few = self._many and self.server.runs_few  # more calls would time out while they wait
         return (Limits() if few else self.limits).concurrency
 

@@ -288,7 +288,7 @@ def _no_answer(n: int, problem: str) -> CallFailed:
 
 
 def unsupported_field(message: str, sent: Body) -> str | None:
-    """Return the field that an error message calls unsupported: by `param`, in quotes, or bare."""
+    """Return the field that an error calls unsupported, or None. `param` and quotes go first."""
     if not _NOT_SUPPORTED.search(message):
         return None
     names = sorted(set(sent) - {"model", "messages", "input"}, key=len, reverse=True)

@@ -59,7 +59,7 @@ class Vllm(ChatModel):
 
     The server ends with this process. `window` is in tokens, and `timeout` is in seconds. `args`
     are further flags of the server. If `version` is given, vLLM does not have to be installed to
-    plan a run or to use stored replies. The server's log is in `folder`, or a temporary file.
+    plan a run or to use stored replies. The log is in `folder`, or else in a temporary folder.
     """
 
     model: str
@@ -192,7 +192,7 @@ class Vllm(ChatModel):
 
 
 def _get(address: str) -> str:
-    """Return the status and the body of a response, or "" if there is none without an error."""
+    """Return the status and body of a response, or "" for an error status or no response."""
     from urllib3 import exceptions, request
 
     with suppress(exceptions.HTTPError):

@@ -56,7 +56,7 @@ class WorldEntity:
 
 @dataclass(frozen=True)
 class Fact:
-    """A relation between two entities, with their written names. A removed fact has no passage."""
+    """A relation between two entities, with names as written. A removed fact has no passage."""
 
     id: int
     head: int
@@ -99,7 +99,7 @@ class World:
     chains: tuple[Chain, ...]
 
     def evidence(self, chain: Chain) -> tuple[str, ...]:
-        """Return the passages of the facts of a chain, in order, or `removed-N` for fact N."""
+        """Return the passage ids of a chain's facts, in order. Removed fact N gives `removed-N`."""
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)
 

@@ -22,7 +22,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class WorldRelation:
-    """A relation with its `phrase` in facts and its `role` in questions. A head has one tail."""
+    """A relation with its `phrase` in facts and its `role` in questions. Each head has one tail."""
 
     phrase: str
     role: str

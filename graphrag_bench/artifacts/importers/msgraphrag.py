@@ -58,7 +58,7 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
 def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
     """Import the graph of a Microsoft GraphRAG index, with types, descriptions and weights.
 
-    Nodes and relationships keep the order of their tables. Entities with the same name are merged.
+    Nodes and relationships keep their order. Entities with the same normalised name are merged.
     """
     chunks_of = _chunks_of_rows(import_from, chunk_table)
     nodes = [
@@ -115,7 +115,8 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
 def reports(*, import_from: Path, communities: Communities) -> Reports:
     """Import the community reports of a Microsoft GraphRAG index. The rank becomes the rating.
 
-    A community without a report gets empty texts and the rating 0.
+    A community without a report gets empty texts and the rating 0. Raises UserError if the run and
+    the index have different numbers of communities.
     """
     rows = _communities(import_from)
     if len(rows) != len(communities):

@@ -80,10 +80,9 @@ def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
 
 
 def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Map the id of each imported text unit to the chunks of the corpus with the same text.
+    """Map the id of each imported text unit to the chunks with the same text, ignoring white space.
 
-    If there are none, these are the chunks that contain the text or are part of it. White space is
-    ignored.
+    Without such a chunk, the id is mapped to the chunks that contain the text or are part of it.
     """
     squashed = [without_spaces(text) for text in chunk_table.texts]
     same = chunks_by_id(squashed)
@@ -107,7 +106,7 @@ def chunk_id(text: str) -> str:
 
 
 def chunks_by_id(ids: Iterable[str]) -> dict[str, Chunks]:
-    """Map each id to its rows in the chunk table, given the id of each row in order."""
+    """Map each id to its rows in the chunk table. `ids` has the id of each row, in order."""
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for row, one in enumerate(ids):
         rows[one].append(row)
