@@ -133,9 +133,9 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
 class EditablePipeline:
     """A method whose steps can be read and edited. It is made by `gb.method`.
 
-    A run may change settings so that the context fills its budget, except those that the user has
-    chosen: the parameters in `given`, and all settings of a step that differs from `original`.
-    `readers` lists the paths of step settings that use the parameters in `given`.
+    A run may change settings so that the context fills its budget, except settings that the user
+    has chosen. These are the parameters in `given`, and all settings of a step that differs from
+    `original`. `readers` lists the paths of step settings that use the parameters in `given`.
     """
 
     method: dict[str, Any]

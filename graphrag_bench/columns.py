@@ -134,9 +134,9 @@ def _stored(columns: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class TextRows(Columns, Mapping[str, int]):
-    """A mapping from distinct texts to numbers on disk. Keys are found by their check sums.
+    """A mapping on disk from distinct texts to numbers. Keys are found by their check sums.
 
-    `sums` are the CRC-32 check sums of the texts, ascending, and `order` are their positions.
+    `sums` are the ascending CRC-32 check sums, and `order` are the positions of their texts.
     """
 
     texts: Texts

@@ -35,9 +35,9 @@ TABLE3 = {
 _MARKS = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 Settings = Mapping[str, Any]
 TokensOf = Callable[[Settings, "Sizes"], tuple[float, float]]
-"""The prompt and completion tokens of a call."""
+"""Function that returns the prompt and completion tokens of a call."""
 CallsOf = Callable[[Settings, "Sizes"], int]
-"""The number of calls to build an artifact."""
+"""Function that returns the number of calls to build an artifact."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Operator(Registered):
-    """Registered operator with its contract. The decorator `operator` describes the last fields.
+    """Registered operator with its contract. See the decorator `operator` for the last six fields.
 
     `returns` maps slots to types, in the order of the return type. The slots in `writes` are always
     written. Values of slots in `may_write` may be None.

@@ -1,8 +1,8 @@
 """Fingerprints of content and code, which are used in every run key and artifact key.
 
-The fingerprint of a function covers the syntax trees of its module and of all modules that this
-module imports directly or indirectly, except installed libraries. Code without a file, e.g. in a
-notebook cell, is covered by its instructions and the globals that they use.
+The fingerprint of a function covers the syntax trees, without docstrings, of its module and of all
+modules that this module imports directly or indirectly, except installed libraries. Code without a
+file, e.g. in a notebook cell, is covered by its instructions and the globals that they use.
 """
 
 import ast

@@ -139,7 +139,7 @@ class ContextBudget:
         return self.mode + bound + (f", filled with {self.filling}s" if self.filling else "")
 
     def at_most(self, tokens: int | None) -> "ContextBudget":
-        """Return the budget with a limit of at most `tokens`, if that is not None."""
+        """Return the budget with a limit of at most `tokens`, or unchanged if `tokens` is None."""
         bounds = [n for n in (self.tokens, tokens) if n is not None]
         return replace(self, tokens=min(bounds, default=None))
 
@@ -188,8 +188,8 @@ def _forms() -> dict[str, AnswerForm]:
 def sub_question_form(whole: FormName, *, abstract: bool) -> FormName:
     """Return the answer form of a sub-question, given the answer form of the whole question.
 
-    It is `paragraph` if the sub-question is abstract or the question asks for a summary. It is
-    `short` if the question has options, as sub-questions have none. Otherwise it is kept.
+    The form is `paragraph` if the sub-question is abstract or the question asks for a summary, and
+    `short` if the question has options. Otherwise the sub-question has the form of the question.
     """
     if abstract or whole == "summary":
         return "paragraph"

@@ -264,7 +264,7 @@ def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int
 
 
 def token_cuts(text: str) -> list[int]:
-    """Return the offset at which each token starts, never inside a character, and the length."""
+    """Return token starts in characters, and the text's length. A character keeps its marks."""
     starts = _token_starts(text, "cl100k")
     if text.isascii():
         return starts

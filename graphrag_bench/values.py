@@ -17,7 +17,7 @@ BoolArray = NDArray[np.bool_]
 T = TypeVar("T")
 
 DECIMALS = 6
-"""Scores are rounded before ranking, as their last bits depend on the batch and the processor."""
+"""Decimals kept in rankings, because the last bits of scores depend on batch and processor."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class Ranked(Generic[T]):
     def top(cls, scores: ArrayLike, k: int | None, among: ArrayLike | None = None) -> "Ranked[T]":
         """Return the `k` rows with the highest scores. Ties are broken by the lower id.
 
-        If `k` is None, all rows are ranked; if `among` is given, only these rows. Scores that are
-        not finite rank last.
+        If `k` is None, all rows are returned. If `among` is given, only these rows are ranked.
+        Scores that are not finite rank last.
         """
         values = np.asarray(scores, dtype=np.float64)
         rows = np.arange(len(values)) if among is None else np.unique(np.asarray(among, np.int64))
@@ -128,8 +128,8 @@ class Ranked(Generic[T]):
 class RowScores:
     """Read-only scores of all rows of a table: dense, sparse, or computed on access (lazy).
 
-    `lazy` is whether the scores are computed on each access. `some_rows` are the rows and scores of
-    sparse scores, and None for other scores.
+    `lazy` is true if the scores are computed on each access. `some_rows` contains the rows and the
+    values of sparse scores, and is None for other scores.
     """
 
     def __init__(self, values: ArrayLike) -> None:
@@ -267,9 +267,9 @@ class Subgraph:
 class Piece:
     """A text in the context of a prompt, e.g. a chunk or the description of a node.
 
-    `kind` is "chunk", "node" and so on. `id` is the first document of a chunk (and `also` the
-    others), or else a name or a row number. `chunks` are the chunks that the text quotes,
-    ascending, or None if they are unknown.
+    `kind` is "chunk", "node" and so on. For a chunk, `id` is its first document, and `also` lists
+    its other documents. For other kinds, `id` is a name or a row number. `chunks` are the chunks
+    that the text quotes, ascending, or None if they are unknown.
     """
 
     kind: str
@@ -285,8 +285,8 @@ class Piece:
 class Context:
     """The context of a prompt: its texts, in order.
 
-    `cut` lists the (kind, id) of each text that the token budget or a map step left out, a chunk
-    once for each of its documents. `share` is the assigned fraction of the token budget.
+    `cut` lists the (kind, id) of each text that the token budget or a map step left out, with one
+    entry per document of a chunk. `share` is the fraction of the token budget assigned so far.
     """
 
     pieces: tuple[Piece, ...]

@@ -65,14 +65,14 @@ def choose_relations(
 ) -> Exploration:
     """In a Think-on-Graph search, let the language model choose up to `width` relations per node.
 
-    The prompt lists the names of the node's relations in alphabetical order, with `use:
-    [relationships]` only those of the given relationships. The model gives each chosen name a score
-    (0..1). Names that are not in the prompt are dropped. The relation by which the search reached a
-    node is not followed back. A node that is both subject and object of a relation counts as the
-    subject. After two unreadable replies no relation is chosen, which counts as a fallback.
-    Deviation: The model is asked about the first 8 nodes only, and sees only the 60 names with the
-    highest weight per node. ToG has no such limits. Zhou et al. (Table 3) find the relationships of
-    the nodes with a separate operator, "Onehop".
+    The prompt lists the names of the node's relations in alphabetical order. With `use:
+    [relationships]`, it lists only the names of given relationships. The model gives each chosen
+    name a score (0..1). Names that are not in the prompt are dropped. The relation by which the
+    search reached a node is not followed back. A node that is both subject and object of a relation
+    counts as the subject. After two unreadable replies no relation is chosen (a fallback).
+    Deviation: The model is asked about the first 8 nodes only, and sees at most 60 names per node,
+    those with the highest weight. ToG has no such limits. Zhou et al. (Table 3) find the
+    relationships of the nodes with a separate operator, "Onehop".
     Source: Zhou et al. (2025), Section 6.1, "Agent"; ToG (Sun et al. 2024), Section 2.1.
     """
     among = None if relationships is None else relationships.ids
@@ -110,14 +110,14 @@ def choose_nodes(
 ) -> tuple[Ranked[Node], Exploration]:
     """In a Think-on-Graph search, let the language model choose the nodes to visit next.
 
-    The candidates are the nodes at the other ends of the chosen relations, with `use: [nodes]` only
-    the given nodes. For each relation, one call asks the model to score the candidates (0..1). A
-    single candidate gets the score of the relation without a call. The `width` hops with the
-    highest scores above 0 are added to the exploration. Ties are broken by the order of the
-    relations, then by the order of the candidates. If a reply does not have exactly one number per
-    candidate, all candidates get the same score, which counts as a fallback.
+    The candidates are the nodes at the other ends of the chosen relations. With `use: [nodes]`,
+    only given nodes are candidates. For each relation, one call asks the model to score the
+    candidates (0..1). A single candidate gets the score of the relation without a call. The `width`
+    hops with the highest scores above 0 are added to the exploration. Ties are broken by the order
+    of the relations, then by the order of the candidates. If a reply does not have exactly one
+    number per candidate, all candidates get the same score, which counts as a fallback.
     Deviation: The model scores only the 20 candidates with the highest weight per relation. ToG
-    samples them at random. Only the first `max_groups` relations are followed.
+    samples candidates at random. Only the first `max_groups` relations are followed.
     Source: Zhou et al. (2025), Section 6.1, "Agent"; ToG (Sun et al. 2024), Section 2.1.
     """
     among = None if nodes is None else nodes.ids

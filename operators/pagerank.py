@@ -53,8 +53,8 @@ def node_ppr(
     node that is given twice counts once. Nodes with a PageRank below `min_mass` are not returned.
     With `keep_scores="best"`, the PageRank of every node that is not returned is set to 0.
     The PageRank is exact if the graph has at most 200,000 nodes or the walk restarts at all nodes.
-    Otherwise a push algorithm approximates it. The error of a node is then at most 2e-6 times the
-    summed weight of its edges divided by the mean of this sum. Unreachable nodes get 0.
+    Otherwise a push algorithm approximates it. If s is the summed weight of a node's edges, the
+    error of its PageRank is then at most 2e-6 * s / mean(s). Unreachable nodes get 0.
     Source: Zhou et al. (2025), Section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), Section 2.3.
     """
     resets, results = [], []

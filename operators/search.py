@@ -80,7 +80,7 @@ def most_similar(
     top_k: int,
     among: BoolArray | None = None,
 ) -> list[Ranked[Any]]:
-    """For each query or question, return the `top_k` most similar rows where `among` is true."""
+    """Return the `top_k` rows most similar to each query or question, if `among` (n,) is true."""
     groups = vectors_of(question, query, embedder)
     return [best_hits(hits, top_k) for hits in search_each(groups, index, top_k, among)]
 

@@ -15,7 +15,7 @@ _LINKS = {"source": ":START_ID", "target": ":END_ID", "kind": ":TYPE", "weight":
 
 
 def graph_tables(graph: Graph, table: ChunkTable) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return a table of nodes, whose label is Entity or Chunk, and a table of links.
+    """Return a table of nodes and a table of links. The label of a node is Entity or Chunk.
 
     The name of a chunk is the id of its first document, with a number (`#2`) if the document has
     several chunks. The kind of a link is RELATED_TO, SYNONYM_OF, or MENTIONED_IN from a node to a
@@ -50,8 +50,8 @@ def graph_tables(graph: Graph, table: ChunkTable) -> tuple[pd.DataFrame, pd.Data
 def export_neo4j(graph: Graph, table: ChunkTable, folder: Path) -> None:
     """Write nodes.csv and relationships.csv for `neo4j-admin database import full`.
 
-    The type of a relationship is the kind of the link, because Neo4j limits their number. Texts may
-    contain line breaks, so import the files with --multiline-fields=true.
+    Neo4j limits the number of types, so the type of a relationship is the kind of the link, and the
+    property `name` is the relation. Import with --multiline-fields=true (texts have line breaks).
     """
     nodes, links = graph_tables(graph, table)
     _write_csv(nodes.rename(columns=_NODES), folder / "nodes.csv")

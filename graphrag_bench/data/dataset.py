@@ -39,9 +39,9 @@ class _Part(BaseModel):
 class Download(_Part):
     """A file to download, given as `path` in a data set on the Hugging Face hub or as `url`.
 
-    `path` may be a pattern. `hub` overrides `Source.hub`. `to` is the file name on disk, or a
-    folder if it ends with a slash. `size` (in bytes) and `sha256` are checked. For an archive,
-    `members` maps patterns of member names to file names on disk, or to "" for the same name.
+    `path` may be a pattern. `hub` overrides `Source.hub`. `to` is the file name on disk, a folder
+    if it ends with a slash, or "" for the published name. `size` (in bytes) and `sha256` are
+    checked. For an archive, `members` maps patterns of member names to file names on disk or "".
     """
 
     path: str = ""
@@ -133,7 +133,7 @@ class Card(_Part):
 
     @property
     def shapes(self) -> list[Layout]:
-        """The possible layouts of the files, main layout first."""
+        """The possible layouts of the files, main layout first; none for a synthetic data set."""
         own = Layout(reader=self.reader, files=self.files)
         return [] if self.made_by else [own, *self.layouts]
 
@@ -144,7 +144,7 @@ def card_names() -> list[str]:
 
 
 def load_card(name: str) -> Card:
-    """Read the card of a data set."""
+    """Read the card of a data set. Raises UserError if it does not exist or is invalid."""
     path = project_folder("datasets").resolve() / name / "card.yaml"
     if not path.is_file():
         raise unknown("dataset", name, card_names())
@@ -204,7 +204,7 @@ class Gold:
 
 
 def item_documents(gold: Gold, evidence: str) -> tuple[str, ...]:
-    """Return the documents of an evidence item."""
+    """Return the documents of an evidence item, which is a document or a file of documents."""
     return dict(gold.parts).get(evidence, (evidence,))
 
 
@@ -226,10 +226,10 @@ def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
 class Dataset:
     """A data set: its documents, its questions, and the gold answers and evidence of each question.
 
-    `settings` made a synthetic data set, or chose one from a collection. `training` and
-    `validation` are files of questions for scorers. `questions_file` replaces the published
-    questions. `gold_error` describes an error in the gold that makes scoring impossible. `notes`
-    report gold evidence that the corpus lacks.
+    `settings` are the settings of a synthetic data set, or select a data set of a collection.
+    `training` and `validation` are files of questions for scorers. `questions_file` replaces the
+    published questions. `gold_error` describes an error in the gold that makes scoring impossible.
+    `notes` report gold evidence that the corpus lacks.
     """
 
     name: str
@@ -311,7 +311,7 @@ class Dataset:
 
         If `form` is None, a question with options has the form `choice`, and any other question has
         the form that the card gives for its type. The form `free` replaces only the form `short`.
-        `open_tokens` and `published` are those of `Question`.
+        For `open_tokens` and `published`, see `Question`.
         """
 
         def formed(question: Question) -> Question:

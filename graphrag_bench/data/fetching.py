@@ -30,7 +30,7 @@ _TRIES, _SECONDS = 3, 30.0
 class Fetched:
     """A downloaded file. `holds` lists its name on disk, or the files extracted from an archive.
 
-    `checked` is the source of the expected sha256: "card", "hub", or "".
+    `checked` is the source of the expected sha256: "card", "hub", or "" if it is unknown.
     """
 
     url: str
@@ -82,7 +82,8 @@ def fetch(card: Card, folder: Path, *, endpoint: str = HUB, progress: Progress) 
 def beir_card(card: Card, name: str) -> Card:
     """Return a copy of the card that downloads a data set in BEIR's layout from Hugging Face.
 
-    `name` is `OWNER/NAME`, or `NAME` for the owner BeIR, whose judgements are a separate data set.
+    `name` is `OWNER/NAME`, or `NAME` for the owner BeIR. The relevance judgements of BeIR are a
+    separate data set. Those of other owners are in the folder `qrels`.
     """
     owner, _, short = name.rpartition("/")
     of_beir = owner.lower() in ("", "beir")
@@ -163,7 +164,7 @@ def _download(
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]:
     """Extract the `members` (see `Download`) of a zip or tar archive, and return their file names.
 
-    Links are skipped.
+    Links are skipped. Raises UserError for a pattern without match or for equal file names.
     """
     with TemporaryDirectory(dir=folder) as place:
         inside: Any = {} if archive.suffix == ".zip" else {"filter": "data"}  # a zip stays inside

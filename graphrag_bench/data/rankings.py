@@ -71,6 +71,7 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     A passage is given as a document id, an evidence item, or a text, which matches every document
     with this text, with or without its title. White space is ignored. The best rank of a document
     counts. A passage outside the corpus keeps its rank. A question is given by its id or its text.
+    Raises UserError if a question is unknown or repeated, or an answer has the wrong type.
     """
     evidence = (name for gold in dataset.gold.values() for name in gold.evidence)
     ids = {*(document.id for document in dataset.documents), *evidence}

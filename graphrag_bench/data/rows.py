@@ -51,8 +51,8 @@ class Rows:
     """Documents, questions and gold of a data set that is being read, each stored by id.
 
     `places` maps each question to its position in the files. Evidence in `absent` may be missing
-    from the corpus and then counts as not retrieved. `files` maps evidence that stands for several
-    documents, e.g. a file that was split, to their ids. `notes` are shown with the results.
+    from the corpus and then counts as not retrieved. `files` lists the documents of each
+    split file, or of other evidence with several documents. `notes` are shown with the results.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -72,10 +72,10 @@ class Rows:
         self.documents[document.id] = document
 
     def add_question(self, place: Place, question: Question, gold: Gold) -> None:
-        """Add a question with the options of its gold. A question without id gets its number.
+        """Add a question with the options of its gold. A missing id becomes a number, from 0.
 
         Without answers, the correct option is the answer. Raises UserError if an id is repeated, a
-        text is blank or there is no such option.
+        text is blank, or the correct option does not exist.
         """
         name = question.id or str(len(self.questions))
         if gold.correct is not None:
@@ -145,7 +145,7 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
 def objects(path: Path) -> Iterator[tuple[Place, object]]:
     """Yield place and content of each row of a file, or of all files that match a pattern.
 
-    The format is that of the suffix (.parquet, .tsv with a header, .json), or else JSON lines.
+    The suffix (not .gz) gives the format: .parquet, .tsv with a header, .json, or else JSON lines.
     """
     readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):
@@ -154,7 +154,7 @@ def objects(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def n_records(path: Path) -> int:
-    """Return the number of rows in the parquet or JSON lines files of a path."""
+    """Return the number of rows in parquet or JSON lines files. `path` may be a pattern."""
     files = files_of(path)
     if files[0].suffix != ".parquet":
         return sum(bool(line.strip()) for file in files for line in _lines(file))
@@ -166,8 +166,8 @@ def n_records(path: Path) -> int:
 def files_of(path: Path, *, required: bool = True) -> list[Path]:
     """Return the file or folder at a path, or the sorted files that match the path as a pattern.
 
-    If nothing matches `test.json`, then `test.json.gz`, `test.parquet` and the shards
-    `test-*.parquet` are tried, the last two also in the subfolder `data`.
+    If nothing matches `test.json`, then `test.json.gz`, `test.parquet` and `test-*.parquet` are
+    tried, parquet also in the subfolder `data`. Raises UserError if a required file is missing.
     """
     if path.exists():
         return [path]
@@ -198,7 +198,7 @@ def json_file(path: Path) -> object:
 
 
 def records_by_id(path: Path, shape: type[R]) -> Iterator[tuple[str, Place, R]]:
-    """Yield id, place and object of each item. The id is its key, QID or position from 1."""
+    """Yield (id, place, object) of each item. Ids are keys; in lists, QIDs or positions from 1."""
     content = json_file(path)
     rows = enumerate(content if isinstance(content, list) else [content], start=1)
     items = [(str(one.get("QID", n) if isinstance(one, dict) else n), one) for n, one in rows]

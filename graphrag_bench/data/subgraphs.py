@@ -18,9 +18,9 @@ NO_TRIPLES = "(no triples)"
 class Subgraphs:
     """The triples of each document, in file order and with unchanged names and relations.
 
-    A triple is one row of `head`, `relation` and `tail` (int32, n_triples), which are indices into
-    `names`, `relations` and `names`. The triples of a document are the rows `starts[i]:starts[i +
-    1]`, where `place` maps the document's id to i.
+    A triple is one row of `head`, `relation` and `tail` (int32, n_triples). The heads and tails are
+    indices into `names`, and the relations into `relations`. The triples of document i are the rows
+    `starts[i]:starts[i + 1]`, and `place` maps the id of the document to i.
     """
 
     place: Mapping[str, int]

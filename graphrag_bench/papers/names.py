@@ -130,7 +130,7 @@ class Grid(_Entry):
     """Cells of a table for which the paper prints no number: all combinations of the listed names.
 
     Each entry of `over` has a setting and its values (`NAME=a,b,c`). The setting is an entry of
-    `rows` in `paper.yaml` or a setting of this project.
+    `rows` in `paper.yaml` or a setting of this project. `versus` lists the opponents of win rates.
     """
 
     datasets: list[str]

@@ -84,7 +84,7 @@ def combinator_settings(form: str) -> dict[str, Setting]:
 
 
 def inner_path(path: str, key: str, item: Mapping[str, Any]) -> str:
-    """Return the path of the value of a key in a combinator at `path`."""
+    """Return the path of the field `key` of a combinator at `path` in a method file."""
     return path if key in ("steps", combinator_key(item)) else f"{path}.{key}"
 
 

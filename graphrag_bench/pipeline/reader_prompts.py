@@ -60,7 +60,8 @@ class ReaderPrompt(Prompt):
 def reader_prompt(prompt: Prompt, operator: Operator, stage: str, regime: Regime) -> Prompt:
     """Return the answering prompt of an operator under the given regime.
 
-    The common prompt is only used if the operator supplies all of its variables.
+    Unless the regime is `published`, prose answers in the stage `generate` use the common prompt,
+    provided that the operator supplies all variables of the common prompt.
     """
     if regime == "published":
         return ReaderPrompt(prompt.name, prompt.folder, licensed=False)

@@ -37,9 +37,9 @@ class Checker:
     problems: list[str] = field(default_factory=list)
 
     def after(self, steps: "Steps", written: Iterable[str] = ()) -> "Checker":
-        """Return a copy of the checker that has checked `steps`. It shares the list of problems.
+        """Check `steps` with a copy of the checker, and return the copy.
 
-        The steps may also read the slots in `written`.
+        The copy shares the list of problems. The steps may also read the slots in `written`.
         """
         slots = {*self.written, *written}
         copy = replace(self, written=slots, maybe={*self.maybe}, unread={**self.unread})
@@ -52,7 +52,7 @@ class Checker:
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
     def join(self, arms: "Sequence[Checker]", written: Iterable[str]) -> None:
-        """Add the slots that the arms of a combinator wrote. `arms` are their checkers.
+        """Add the slots that the arms of a combinator wrote, given the checkers of the arms.
 
         A slot counts as unread if any arm wrote it without reading it. Slots in `written` are
         always written.
@@ -202,10 +202,10 @@ class Execution:
 class Step:
     """Step of a pipeline: an operator, or a combinator, i.e. a step that contains lists of steps.
 
-    In a method file, the name of a combinator stands for its first field after `label`. For
+    In a method file, the first field of a combinator after `label` has the combinator's name. For
     example, `each: chunks` sets the field `slot` to `chunks`. Fields with `compare=False`, such as
     the label, do not affect results and are not part of the run key. By default, a step runs its
-    lists of steps in order, each of them once.
+    lists of steps in order, each once. A step that repeats a list must override `max_calls`.
     """
 
     label: str = field(compare=False)

@@ -225,7 +225,7 @@ def specific_questions(
 
 
 def _wordings(cases: Sequence[_Case], llm: ChatModel | None) -> list[str]:
-    """Return a wording of each question, or "" if it is unreadable or leaks a name."""
+    """Return a wording of each question, or "" if the reply is unreadable or leaks a name."""
     if llm is None:
         names = ({"first": one.names[0], "relations": one.relations} for one in cases)
         return [" ".join(TEMPLATE.render(one)[0].content.split()) for one in names]

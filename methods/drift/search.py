@@ -62,7 +62,7 @@ class Trail:
         return Query((self.current.text,) if self.current else ())
 
     def searched(self, findings: Sequence[DriftAnswer], new: Sequence[str], depth: int) -> "Trail":
-        """Return the state after a search, whose `new` questions are added down to `depth`."""
+        """Return the state after a search. New follow-ups deeper than `depth` are left out."""
         below = 1 + (self.current.depth if self.current else 0)
         known = {one.text for one in self.follow_ups}
         added = [text for text in dict.fromkeys(new) if text not in known] if below <= depth else []

@@ -255,7 +255,7 @@ def released_weights(
 
 
 def parameters_of(checkpoint: Checkpoint) -> dict[str, NDArray[np.float32]]:
-    """Return the float32 parameters in a file, which may hold nothing but named tensors."""
+    """Return the float32 parameters in a file by name. Raises UserError for any other content."""
     import pickle
 
     import torch

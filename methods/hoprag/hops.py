@@ -177,7 +177,7 @@ def _follow(
     relationships: Ranked[Relationship], graph: Graph, n_hops: int, width: int,
     choose: Callable[[Sequence[IntArray]], list[int]],
 ) -> Ranked[Node]:  # fmt: skip
-    """Visit passages. `choose` returns an outgoing relationship of each passage, or `NONE`."""
+    """Rank passages by visits. `choose` picks a relationship from each passage, or `NONE`."""
     new = list(unique(graph.target[relationships.ids].tolist())[:width])
     visits = Counter(new)
     out = graph.out_neighbours

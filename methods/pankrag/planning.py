@@ -172,8 +172,8 @@ def plan_of(
 ) -> Plan:
     """Convert a reply of the model to a normalised plan, by the rules in the method's README.
 
-    The final question has the text `original`, or that of the reply if `rewritten` is true, and the
-    kind in the reply or else `kind`.
+    The text of the final question is `original`, or the text in the reply if `rewritten` is true.
+    Its kind is the kind in the reply, or else `kind`. The plan's `fixes` list every change.
     Source: PankRAG (2025), Section 2.2.
     """
     hops: dict[str, SubQuestion] = {}

@@ -41,7 +41,7 @@ class Likeness(NamedTuple):
         return cls(row, csr_matrix((data, near.nodes, near.starts), shape=shape))
 
     def of_hops(self, nodes: IntArray) -> FloatArray:
-        """Return the similarity of each hop of walks (n, k), or 0 in their padding: (n, k - 1)."""
+        """Return the similarity of each hop of walks (n, k), as (n, k - 1). Padding gets 0."""
         hops, like = nodes[:, 1:] >= 0, np.zeros((len(nodes), nodes.shape[1] - 1))
         like[hops] = np.ravel(self.ways[nodes[:, :-1][hops], nodes[:, 1:][hops]]) / MILLION
         return like
@@ -72,7 +72,7 @@ class _PartialPaths(NamedTuple):
         return _PartialPaths(self.nodes[rows], self.sums[rows])
 
     def joined_with(self, others: "_PartialPaths") -> "_PartialPaths":
-        """Join paths with reversed paths of `others`, which are sorted by their last node."""
+        """Extend paths by reversed `others` (sorted by last node), without repeating a node."""
         ends = others.nodes[:, -1]
         first, last = (np.searchsorted(ends, self.nodes[:, -1], side) for side in ("left", "right"))
         place = np.repeat(np.arange(len(first)), last - first)
@@ -129,7 +129,7 @@ def shortest_paths(
 
 
 def _yen(graph: Graph, source: int, target: int, k: int, most: int) -> list[NodePath]:
-    """Return the `k` shortest loopless paths by Yen's algorithm, with Lawler's rule (`spur`)."""
+    """Return the `k` shortest loopless paths of at most `most` hops (Yen, with Lawler's rule)."""
     ways, shortest_way = graph.neighbours, _compiled_shortest_way()
     blocked, banned = np.zeros((2, graph.n_nodes), bool)
     walks: list[NodePath] = []
@@ -161,7 +161,7 @@ def shortest_way(
     starts: Int32Array, nodes: Int32Array, source: int, target: int,
     blocked: NDArray[np.bool_], banned: NDArray[np.bool_],
 ) -> Int32Array:  # fmt: skip
-    """Return the nodes of the shortest path from `source` to `target`, or no nodes.
+    """Return the nodes of the shortest path from `source` to `target`, or an empty array.
 
     Ties are broken by comparing the tuples of node ids. No hop leads to a node in `blocked`
     (n_nodes,), and the first hop does not lead to a node in `banned` (n_nodes,).

@@ -54,10 +54,11 @@ def rerank(
     """Let a language model rerank the first `depth` chunks by their relevance to the question.
 
     The model sees the first 300 words of each chunk and replies with the numbers of the chunks,
-    best first. Numbers out of range and duplicates are ignored. Chunks that it does not list, or
-    all after two unreadable replies, keep their order, which counts as a fallback. More than
-    `window` chunks are reranked in windows that overlap by half, the last window first, with one
-    call per window. Chunks after the first `depth` keep their positions. The score is 1 / rank.
+    best first. Numbers out of range and duplicates are ignored. Chunks that the model does not list
+    follow in their former order. After two unreadable replies, the order does not change. Both
+    count as fallbacks. More than `window` chunks are reranked in windows that overlap by half, the
+    last window first, with one call per window. Chunks after the first `depth` keep their
+    positions. The score is 1 / rank.
     Source: RankGPT (Sun et al., EMNLP 2023), Sections 3.2 and 3.3.
     """
     rows: list[int] = chunks.ids.tolist()
@@ -130,8 +131,8 @@ def route(
     """Rerank chunks by former score and by routes, i.e. sentences with the title of another chunk.
 
     A route leads from the parent (the chunk of the sentence, among the first `n_parents` chunks) to
-    the child (the chunk with the title). The title must occur as whole words. Brackets in it, case
-    and accents are ignored. There are no routes between chunks with the same title.
+    the child (the chunk with the title). The title must occur as whole words. Brackets, case and
+    accents are ignored. There are no routes between chunks with the same title.
     The score of a route is `max(0, cosine(question, sentence) - m) * share ** parent_weight`. The
     sentence is embedded together with the title of the parent. m is the median cosine of the first
     50 chunks. The share of a chunk is its former score, at least 0, divided by the best former
@@ -167,9 +168,9 @@ def route(
 
 @dataclass(frozen=True)
 class _Candidates:
-    """The given chunks, a mask of those named in the question, and the routes between them.
+    """The given chunks, a mask of chunks named in the question, and routes between the chunks.
 
-    A route is (parent, child, sentence, place): two positions in `rows`, and one in `texts`.
+    A route is (parent in `rows`, child in `rows`, sentence, position of the sentence in `texts`).
     """
 
     rows: Sequence[int]

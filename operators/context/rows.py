@@ -94,8 +94,8 @@ def chunks_context(
     """Add the first `top_k` chunks to the context, as text or as CSV rows.
 
     `top_k="auto"` adds 4 chunks. If `bounded` is false, the context budget is ignored, e.g. because
-    a later step divides the context. Beside other blocks, the code of Zhou et al. uses a `share` of
-    0.33 for chunks.
+    a later step divides the context. If the prompt has other blocks, the code of Zhou et al. uses
+    `share=0.33` for chunks.
     Source: Zhou et al. (2025), Section 6.2.
     """
     limit = DEFAULT_CHUNKS if top_k == "auto" else top_k
@@ -126,10 +126,10 @@ def nodes_context(
     """Add nodes to the context, as CSV rows (name, type, description, degree) or as descriptions.
 
     The CSV rows follow local search in Microsoft GraphRAG. `form="bare"`, as in PathCoRAG, omits
-    the degree. `form="text"` writes the description, or else the name. Up to `attributes`
-    attributes follow as "name: value", starting with those in the most chunks. If the nodes exceed
-    `top_k` ("auto" means 40) or the budget, the last nodes are cut, with `cut="lowest"` those with
-    the lowest scores. The others keep their order.
+    the degree. `form="text"` writes the description, or the name if there is no description. Up to
+    `attributes` attributes follow as "name: value", the most frequent first. If the nodes exceed
+    `top_k` ("auto" means 40) or the budget, the last nodes are cut. With `cut="lowest"`, the nodes
+    with the lowest scores are cut. All other nodes keep their order.
     Source: Zhou et al. (2025), Section 6.2; PathCoRAG, Figure 6.
     """
     typed = nodes_of_types(graph, types)
@@ -351,8 +351,8 @@ def paths_context(
     the order `ascending`, the best path is last. With `hop_first`, the path with the fewest hops is
     last, and ties are in random order. `form="flat"` lists the distinct nodes of all paths in
     random order, then the distinct relationships in random order. `form="names"`, as in PathCoRAG,
-    writes the names of the nodes of each path in one line, sorted by transition between reasoning
-    steps, then by score. `hop_first`, `random`, `flat` and `show=False` are ablations.
+    writes one line of node names per path. These lines are sorted by transition between reasoning
+    steps, then by score. `hop_first`, `random`, `flat` and `show=False` (no text) are ablations.
     Source: PathRAG (Chen et al. 2025), Equation 5; arXiv v1, Appendix D; PathCoRAG, Section 4.4.
     """
     if not show:

@@ -75,9 +75,9 @@ def link(
 
     The parts `dictionary` and `mentions` match names as in `node.match` and give the score 1. The
     part `vectors`, which must come last, returns the node with the most similar vector for each
-    other mention, unless the cosine is below `min_score`. Its score is the cosine (-1..1), or 1
-    with `score="share"`, as in fast-graphrag. If `dedupe` is false, the same node can be returned
-    twice. Zhou et al. use only `vectors`.
+    remaining mention, unless the cosine is below `min_score`. The score of this node is the cosine
+    (-1..1). With `score="share"`, as in fast-graphrag, it is 1. If `dedupe` is false, the same node
+    can be returned twice. Zhou et al. use only `vectors`.
     Source: Zhou et al. (2025), Section 6.1, "Link".
     """
     by_name = tuple(part for part in parts if part != "vectors")

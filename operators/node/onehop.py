@@ -20,7 +20,7 @@ def onehop(
     top_k: PositiveInt | None = None,
     types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
-    """Return the neighbours of the given nodes, in the order of the given nodes.
+    """Return the neighbours of the given nodes, in the order of the given nodes, then by score.
 
     If a node is a neighbour of several given nodes, the first given node counts. The score of a
     neighbour is the summed weight of its relationships with this given node. The given nodes are

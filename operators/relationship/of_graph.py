@@ -55,8 +55,9 @@ def onehop(
     broken by higher weight, then by lower id. With `ties="nodes"`, as in LightRAG 1.5.7, they are
     broken by higher weight, then by the order of the given nodes.
     `order="links"` sorts as local search in Microsoft GraphRAG does. Relationships between two
-    given nodes come first. The others are sorted by the number of given nodes adjacent to the end
-    that was not given, then by score. If n nodes are given, at most `per_node` * n are kept.
+    given nodes come first. Relationships with one given node follow. They are sorted by the number
+    of given nodes adjacent to their other node, then by score. At most `per_node` * n of these
+    relationships are kept if n nodes are given.
     Source: Zhou et al. (2025), Section 6.1, relationship "Onehop".
     """
     if ties == "id":
@@ -94,7 +95,7 @@ def aggregator(
 
     With `unit="pair"`, only the first of several relationships between the same two nodes is
     ranked. The scores of all relationships are also returned. With `keep_scores="best"`,
-    relationships with score 0 are not ranked, and those that are not ranked get the score 0.
+    relationships with score 0 are not ranked, and every unranked relationship gets the score 0.
     Source: Zhou et al. (2025), Section 6.1, relationship "Aggregator".
     """
 
@@ -141,8 +142,8 @@ def pool(
     """Rerank relationships by scores pooled over the paths that start at entities of the question.
 
     Paths consist of given relationships and follow their direction. The base score of a
-    relationship is its given score, with `scores="cosine"` (1 + score) / 2, and at least 0. If a
-    relationship is given twice, its best score counts. For the pooled scores, see
+    relationship is its given score, or (1 + score) / 2 with `scores="cosine"`. Negative base scores
+    count as 0. If a relationship is given twice, its best score counts. For pooled scores, see
     `algorithms.path_pooling.pool_scores`. `mode="rerank"` keeps the `top_k` relationships with the
     best base scores and sorts them by pooled score. `mode="reselect"` pools the scores of the
     `coarse_k` relationships with the best base scores, then keeps the `top_k` with the best pooled

@@ -34,10 +34,10 @@ from graphrag_bench.values import (
 def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Subgraph:
     """Return paths through the given nodes, with at most `khop` hops between two given nodes.
 
-    A path starts at the first given node that is not on a path yet, and continues to the nearest
-    such node within `khop` hops as long as there is one. If two nodes are joined by several
-    relationships, the path uses the first of them. Given nodes that cannot be connected are left
-    out. The code of Zhou et al. uses `khop=5`.
+    A path starts at the first given node that is not on a path yet. It continues to the nearest
+    given node that is not on a path yet, until no such node is within `khop` hops. If two nodes are
+    joined by several relationships, the path uses the first of them. Given nodes that cannot be
+    connected are left out. The code of Zhou et al. uses `khop=5`.
     Source: Zhou et al. (2025), Section 6.1, "KhopPath"; DALK (Li et al. 2024), Section 3.2.
     """
     remaining, paths = nodes.ids.tolist(), []
@@ -169,9 +169,9 @@ def steiner(
     If k distinct nodes are given, the best node has the prize k, the second k - 1, and so on down
     to 1. For the prizes of the relationships, see `relationship_prizes`. A relationship costs at
     most `cost`. The nodes and relationships of the tree are also returned as rankings, scored by
-    prize, or 0 if they only connect others. If nothing has a prize, the tree is empty. Without
-    relationships, it is the best node. Zhou et al. write "Steiner tree", but their code solves the
-    prize-collecting problem.
+    prize (0 without a prize). If nothing has a prize, the tree is empty. If the graph has no
+    relationships, the tree is the best node. Zhou et al. write "Steiner tree", but their code
+    solves the prize-collecting problem.
     Source: G-retriever (He et al. 2024), Section 5.3; Zhou et al. (2025), Section 6.1, "Steiner".
     """
     node_prizes, prizes = np.zeros(graph.n_nodes), np.zeros(graph.n_relationships)

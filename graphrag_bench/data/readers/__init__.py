@@ -47,8 +47,8 @@ def read_dataset(
     The default `root` is the card's folder or `home`/data/<name>, where `fetch` saves files.
     `openie` selects one of several OpenIE files. `questions` is a file, or a folder with a file
     `questions.jsonl`, that replaces the questions. `settings` are the settings of a synthetic data
-    set, or select one from a collection. If `scored` is false, an error in the gold is stored in
-    `Dataset.gold_error`, and not raised as a UserError.
+    set, or select a data set of a collection. Raises UserError if a name is unknown or a file has
+    an error. If `scored` is false, an error in the gold is only stored in `Dataset.gold_error`.
 
     >>> toy = read_dataset("toy")
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
@@ -92,7 +92,7 @@ def read_dataset(
 def _read(
     folder: Path, layout: Layout, home: Path, split: str
 ) -> tuple[Path, Rows, dict[str, Path | None]]:
-    """Return the corpus, the rows, and the files of training questions."""
+    """Return the corpus file or folder, the rows, and the files of training questions."""
     if layout.reader == FOLDER:
         from graphrag_bench.data.readers.folder import folder_rows
 
@@ -126,7 +126,7 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
 
 
 def data_folder(name: str, home: str | Path, member: str = "") -> Path:
-    """Return the folder where `fetch` saves a data set, or a member of a collection."""
+    """Return the folder where `fetch` saves a data set, or the `member` of a collection."""
     return Path(home) / "data" / (f"{name}-{safe_name(member)}" if member else name)
 
 
@@ -168,7 +168,7 @@ def _layout(folder: Path, card: Card) -> Layout:
 
 
 def _complete(folder: Path, card: Card) -> Layout | None:
-    """Return the layout whose files are all in a folder."""
+    """Return the first layout of a card whose files are all in a folder, or None."""
     layouts = (one for one in card.shapes if one.files and all(map(exists, _files(folder, one))))
     return next(layouts, None)
 

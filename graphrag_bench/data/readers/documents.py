@@ -31,8 +31,8 @@ def wildgraphbench(corpus: Path, questions: Path) -> Rows:
     """Read WildGraphBench: `corpus/TOPIC/ARTICLE` (web pages) and `QA/TOPIC/questions.jsonl`.
 
     Each topic is a scope. The question ids are `TOPIC/ROW`, with rows counted from 0. The pages at
-    `ref_urls` are the evidence. If one of them is missing, the question has no evidence, and a note
-    counts such questions. The answer to a summary question consists of its gold statements.
+    `ref_urls` are the evidence. A question with a missing page has no evidence, and a note counts
+    such questions. The answer to a summary question consists of its gold statements.
     Source: arXiv 2602.02053.
     """
     rows, left_out = Rows(), list[str]()
@@ -87,8 +87,8 @@ def lihua_world(corpus: Path, questions: Path) -> Rows:
     """Read LiHua-World: `LiHuaWorld.zip` (chats) and `query_set.json` (questions).
 
     The id of a chat is the time stamp in its file name. The evidence of a question is given as time
-    stamps. In rows with shifted columns, they follow the answer after a tab. Null questions have no
-    evidence.
+    stamps. In rows with shifted columns, the stamps follow the answer after a tab. Null questions
+    have no evidence.
     Source: Fan et al. 2025 (MiniRAG).
     """
     rows = Rows()

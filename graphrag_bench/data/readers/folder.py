@@ -20,7 +20,7 @@ from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.text import counted, encodable
 
 VERSION = 5
-"""Version of the conversion of .docx and .pdf files, in the names of stored results."""
+"""Version of the conversion of .docx and .pdf files. Texts of other versions are not reused."""
 _FRONT_MATTER = re.compile(
     r"(---|\+\+\+)[ \t]*\n(?=(?:#.*\n)*[\w\"'-][^\n:=]*[:=])(?:.*\n)*?(?:\1|\.\.\.)[ \t]*(?:\n|\Z)"
 )
@@ -69,10 +69,10 @@ def folder_rows(folder: Path, store: Path) -> Rows:
     """Read the texts in a folder and its subfolders as documents, sorted by path.
 
     Each section (`notes.md#2`), page (`report.pdf#p3`) or undivided file becomes a document. Its
-    title consists of the title of the text and the headings, joined by ` > `. A file name is no
-    title, because it would become an entity of the graph. If evidence names a file, any document of
-    the file counts. `store` is the folder for the converted texts of .docx and .pdf files. A
-    warning lists unreadable files. Raises UserError if all files are unreadable.
+    title consists of the title of the text and the headings, joined by ` > `. File names are left
+    out, because titles become entities of the graph. Questions are read from `questions.jsonl`. If
+    evidence names a file, any document of the file counts. Texts of .docx and .pdf files are
+    stored in `store`. A warning lists unreadable files. Raises UserError if no file is readable.
     """
     rows, unreadable, western = Rows(), list[str](), list[str]()
     files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*")}
@@ -128,7 +128,7 @@ def _parts(file: Path, store: Path) -> list[Section]:
 def _decoded(file: Path) -> tuple[str, str]:
     """Return the text of a file and its encoding. Raises Unreadable if the file is not a text.
 
-    Without UTF-8, a byte order mark or the charset of a web page, Windows-1252 is tried.
+    Encodings are tried in order: byte order mark, UTF-8, charset of a web page, Windows-1252.
     """
     content = file.read_bytes()
     if name := next((of for start, of in _SIGNATURES.items() if content.startswith(start)), ""):
@@ -188,8 +188,8 @@ def sections(text: str) -> list[Section]:
 def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
     """Make a section of each text block, and of each heading that has no text and no sub-headings.
 
-    `name` is the first part of titles, except below the only heading of level 1. Adjacent headings
-    without text are merged into one section.
+    Titles begin with `name`, unless the text is below the only heading of level 1. Adjacent
+    headings without text are merged into one section.
     """
     trail, parts = list[tuple[int, str]](), list[Section]()
     levels = [*(level for level, _, _ in blocks), 0]

@@ -58,8 +58,8 @@ class _Question(FileRow):
 def jsonl(corpus: Path, questions: Path) -> Rows:
     """Read the project's own format: `corpus.jsonl` and `questions.jsonl`.
 
-    The fields are those of `_Document` and `_Question`, under the names that FlashRAG, AutoRAG,
-    BEIR, DPR and HotpotQA give them as well. A warning lists the ignored fields.
+    For the fields, see `_Document` and `_Question`. The field names of FlashRAG, AutoRAG, BEIR, DPR
+    and HotpotQA are accepted as well. A warning lists the ignored fields.
     """
     rows = Rows()
     for place, row in _read(corpus, _Document, _DOCUMENT_NAMES):
@@ -133,9 +133,9 @@ def _ids_by_name(rows: Rows) -> dict[str, list[str]]:
 def _evidence_id(item: Any, rows: Rows, named: Callable[[], dict[str, list[str]]]) -> str:
     """Return the id of the document that an evidence item of the questions file names.
 
-    The item may be the id, title or text of a document, an object with such a field, or a list that
-    begins with one (HotpotQA). A list of alternative ids (AutoRAG) becomes one item. An item that
-    names several documents or none is returned unchanged. `Rows.gold_error` reports unknown items.
+    The item names a document by id, title or text, in a field (DPR) or at the start of a list
+    (HotpotQA). A list of alternative ids (AutoRAG) becomes one item. The name of several documents
+    or of none is returned unchanged. `Rows.gold_error` reports unknown names.
     """
     ids = [*map(str, item)] if isinstance(item, list) else []
     if len(ids) > 1 and rows.documents.keys() >= {*ids}:

@@ -29,7 +29,7 @@ class _Passage(FileRow):
 
 @dataclass
 class _PassageRows(Rows):
-    """Rows of numbered documents. `ids` maps a title and a text to the last number with them."""
+    """Numbered documents. `ids` maps a title and a text to the number of the last such document."""
 
     ids: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -74,7 +74,7 @@ class _MusiqueQuestion(_Answered):
 
 
 def musique(corpus: Path, questions: Path) -> Rows:
-    """Read MuSiQue. Its corpus may be its questions' paragraphs. Source: Trivedi et al. 2022."""
+    """Read MuSiQue. The questions file can also be the corpus. Source: Trivedi et al. 2022."""
     read = list(records(questions, _MusiqueQuestion))
     rows = _PassageRows.of(corpus, questions, (one for _, row in read for one in row.paragraphs))
     for place, row in read:
@@ -148,9 +148,9 @@ class _PopQuestion(_Asked):
 
 
 def popqa(corpus: Path, questions: Path) -> Rows:
-    """Read PopQA, from files in HippoRAG's layout or from `popQA.tsv`, which needs a corpus.
+    """Read PopQA, from files in HippoRAG's layout or from `popQA.tsv` and a corpus of your own.
 
-    A paragraph is evidence unless `is_supporting` is false. `popQA.tsv` has no paragraphs.
+    A paragraph is evidence unless `is_supporting` is false. `popQA.tsv` has no evidence.
     Source: Mallen et al. 2023; Gutiérrez et al. 2025 (HippoRAG 2).
     """
     rows = _PassageRows.of(corpus)
@@ -232,8 +232,8 @@ class _Query(FileRow):
 def multihoprag(corpus: Path, questions: Path) -> Rows:
     """Read MultiHop-RAG: `corpus.json` (news articles) and `MultiHopRAG.json` (queries).
 
-    The ids are row numbers. Each fact of a query names an article by its url or title. A query over
-    n articles has n hops. Null queries have no evidence, and an answer that says so.
+    The ids are row numbers. Each fact names an article by its url or title. A query over n articles
+    has n hops. Null queries have no evidence. Their answer is `Insufficient information.`
     Source: Tang and Yang 2024.
     """
     rows, by_name = _PassageRows(), dict[str, str]()
