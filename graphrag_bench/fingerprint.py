@@ -186,8 +186,7 @@ class ReachedCode:
     def _content(self, value: Any) -> Any:
         kind = type(value)
         if self._is_included(kind.__module__) and hasattr(value, "__dict__"):
-            inherited = [one for base in kind.__mro__ for one in vars(base).items()]
-            cached = {name for name, one in inherited if isinstance(one, cached_property)}
+            cached = dict(inspect.getmembers_static(kind, lambda o: isinstance(o, cached_property)))
             return self._value({name: o for name, o in vars(value).items() if name not in cached})
         content = result_or_error(lambda: pickle.dumps(value, 4))
         return hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else "unknown"
@@ -292,9 +291,10 @@ def _parse(source: bytes) -> _Parsed:
                 if _last_name(called) in loaders - _IMPORT_FUNCTIONS | _LOADERS:
                     imports.append((str(name), ()))
                     n_computed -= 1
-            case ast.Assign([target], value) | ast.AugAssign(target, _, value):
-                if _last_name(target) == "__all__":
-                    parts = ast.walk(value)
+            case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                if "__all__" in map(_last_name, targets):
+                    parts = ast.walk(node)
                     exported += [str(one.value) for one in parts if isinstance(one, ast.Constant)]
         if isinstance(body := getattr(node, "body", None), list) and not read:
             statements = [one for one in body if isinstance(one, ast.Expr)]

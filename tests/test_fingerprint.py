@@ -44,13 +44,11 @@ FORMS = {
     "__import__": "def op(x):\n    return __import__('lab.helpers').helpers.sign(x)",
     "a chain": "from .middle import again\ndef op(x):\n    return again(x)",
     "exported by a package": "from lab.inner import exported\ndef op(x):\n    return exported(x)",
-    "* of a package": "from lab.inner import *\ndef op(x):\n    return again.sign(x)",
 }
 PACKAGE = {
     "__init__.py": "",
     "middle.py": "def again(x):\n    from lab import helpers\n    return helpers.sign(x)\n",
-    "inner/__init__.py": "from ..helpers import sign as exported\n__all__ = ['again']\n",
-    "inner/again.py": "from ..helpers import sign\n",
+    "inner/__init__.py": "from ..helpers import sign as exported\n",
     "other.py": "def sign(x):\n    return 1\n",
     "helpers.py": HELPERS,
 }
@@ -85,6 +83,19 @@ def test_every_form_of_import_is_in_the_fingerprint(laboratory, form):
     assert laboratory(FORMS[form], **{"helpers.py": edited}) != first
     other = laboratory(FORMS[form], **{"other.py": "def sign(x):\n    return 2\n"})
     assert (other == first) == ("computed" not in form)
+
+
+def test_modules_in_all_are_in_the_fingerprint(laboratory):
+    ops = "from lab.inner import *\ndef op(x):\n    return again.sign(x)"
+    for text in (
+        "__all__ =",
+        "names = __all__ =",
+        "__all__: list[str] =",
+        "__all__ = []\n__all__ +=",
+    ):
+        package = {"inner/__init__.py": f"{text} ['again']\n"}
+        first, other = (laboratory(ops, **package, **{"inner/again.py": f"X = {n}"}) for n in "12")
+        assert first != other
 
 
 def test_all_code_of_a_module_counts_except_comments_and_docstrings(laboratory):
@@ -148,6 +159,14 @@ def test_notebook_code_counts_with_its_globals():
     assert all(defined(CELL.replace(*edit.split("/"))) != first for edit in edits)
     same = CELL.replace('    "Scale."\n', "    # a scale\n\n").replace("import json", "import re")
     assert defined(same) == first == defined(CELL, unread=2)
+
+
+def test_an_attribute_counts_if_it_replaces_a_cached_property():
+    text = (
+        "from functools import cached_property\nclass A:\n    n = cached_property(len)\n"
+        "class B(A):\n    n = 0\nb = B()\nb.n = {}\ndef op(): return b.n"
+    )
+    assert defined(text.format(1)) != defined(text.format(2))
 
 
 def test_a_linked_module_depends_on_its_neighbours_and_may_block_imports(
