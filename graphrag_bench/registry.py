@@ -23,13 +23,13 @@ def signature_of(function: Callable[..., Any], *, evaluate: bool = True) -> insp
 
     If `evaluate` is false, quoted hints are left as text. Undefined names raise NameError.
     """
-    found = inspect.signature(function)
-    if not evaluate:
+    is_function = inspect.isfunction(function)
+    found = inspect.signature(function, eval_str=evaluate and not is_function)
+    if not (evaluate and is_function):
         return found
-    hinted = function if inspect.isfunction(function) else function.__init__
-    hints = get_type_hints(hinted, include_extras=True)  # also evaluates quotes in brackets
+    hints = get_type_hints(function, include_extras=True)  # also evaluates quotes in brackets
     every = found.parameters.values()
-    evaluated = [one.replace(annotation=hints.get(one.name, one.annotation)) for one in every]
+    evaluated = [one.replace(annotation=hints.get(one.name, one.empty)) for one in every]
     return found.replace(parameters=evaluated, return_annotation=hints.get("return", found.empty))
 
 

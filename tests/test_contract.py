@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from types import FunctionType
 from typing import Annotated, Any, Literal
@@ -48,7 +49,17 @@ def walks(
     raise NotImplementedError
 
 
-@pytest.mark.parametrize(("function", "batched"), [(walk, False), (walks, True)])
+@cache
+def cached_walk(
+    nodes: "Ranked[Node]", query: "Query | None" = None, *, graph: "Graph",
+    damping: "Damping" = 0.5,
+) -> "tuple[Ranked[Chunk], NodeScores]":  # fmt: skip
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("function", "batched"), [(walk, False), (walks, True), (cached_walk, False)]
+)
 def test_a_signature_defines_reads_needs_settings_and_writes(function, batched):
     assert operator("chunk.walk", batched=batched)(function) is function
     op = registered("chunk.walk")
