@@ -229,7 +229,8 @@ class Repeat(Step):
         merged = outcome if self.keep == "last" else merged_state(start, rounds, self.keep)
         if isinstance(merged, Failure) or isinstance(outcome, Failure):
             return merged
-        return merged.write({"question": outcome.question})
+        last = {slot: outcome.get(slot) for slot in (*outcome, "question") if slot not in MERGEABLE}
+        return merged.write(last)
 
     def check(self, checker: Checker) -> None:
         """Check the inner steps, and that one of them may write the slot `until`."""
@@ -363,9 +364,8 @@ class Resolve(Step):
         if isinstance(merged, Failure):
             return merged
         final = outcomes[-1]
-        last = {slot: final.get(slot) for slot in merged if slot not in MERGEABLE}
-        own = {"answer": None, "question": final.question}
-        return start.write({**merged.slots, **last, **own})
+        last = {slot: final.get(slot) for slot in (*final, "question") if slot not in MERGEABLE}
+        return start.write({**merged.slots, **last, "answer": None})
 
     def check(self, checker: Checker) -> None:
         """Check the inner steps, that a plan is written, and that `answer` writes an answer."""

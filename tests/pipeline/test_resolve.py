@@ -35,6 +35,8 @@ def test_chunks_are_merged_and_steps_are_traced() -> None:
     assert answer(result) == "20"
     assert result.get("chunks").ids.tolist() == [5, 9, 6]
     assert result.get("dependencies").answers == ("11",)
+    result = resolved("1-1: 5; final(1-1): 9", answer=[{**START, "as": "own"}, TOTAL])
+    assert result.get("own").ids.tolist() == [5]  # the final question does not write it
     world = Execution({})
     resolved("1-1: 5; final(1-1): 9", world=world)
     assert [trace.operator for trace in world.traces["q0"]] == ["tiny.plan"] + 2 * ["tiny.total"]

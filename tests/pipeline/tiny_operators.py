@@ -33,6 +33,7 @@ START, CHUNKS, ANSWER, GROW, NAMES, QUERY, MASS, ECHO, TWICE, FIRST, APART, PLAN
         "apart", "plan", "total",
     )
 )  # fmt: skip
+PARITIES = Answer("even"), Answer("odd")
 blocks: list[int] = []
 """The number of questions in each call of a batched operator."""
 functions: dict[Callable[..., Any], dict[str, Any]] = {}
@@ -101,6 +102,11 @@ def chunks(nodes: Ranked[Node], query: Query | None = None) -> Ranked[Chunk]:
         raise ZeroDivisionError("unlucky")
     k = len(nodes) if query is None else len(query)
     return Ranked(nodes.ids[:k], nodes.scores[:k])
+
+
+@tiny()
+def parity(nodes: Ranked[Node]) -> Answer:
+    return PARITIES[nodes.ids.sum() % 2]
 
 
 @tiny()
