@@ -214,14 +214,14 @@ def k_shortest(
     Source: PathCoRAG, Section 4.3, Equation 5 and Appendix B.
     Deviation: Paths of up to four relationships are found from both ends, with the same result.
     """
-    if not len(step_nodes):
+    steps = [step_nodes.of(step) for step in range(1, step_nodes.n_steps + 1)]
+    transitions = [likely_pairs(*ends, max_pairs_per_transition) for ends in pairwise(steps)]
+    if not any(map(len, transitions)):
         return RankedPaths()
     (vector,) = embedder.encode([question.text], kind="question")
     likeness = Likeness.of(graph, relationship_index.scores(vector).astype(np.float64))
-    steps = [step_nodes.of(step) for step in range(1, step_nodes.n_steps + 1)]
     ranked: list[tuple[Any, ...]] = []
-    for transition, ends in enumerate(pairwise(steps), 1):
-        pairs = likely_pairs(*ends, max_pairs_per_transition)
+    for transition, pairs in enumerate(transitions, 1):
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
         _, nodes = shortest_paths(graph, pairs, likeness, k=k, most=max_path_edges)
         counts, like = nodes[:, 1:] >= 0, likeness.of_hops(nodes)

@@ -72,6 +72,16 @@ def test_sorted_scores_count_similar_relationships_to_the_higher_name():
     ]  # fmt: skip
 
 
+def test_steps_without_a_pair_of_nodes_cost_no_embedding():
+    for numbers in ([], [1, 1], [1, 3]):
+        step_nodes = StepNodes(np.arange(len(numbers)), np.array(numbers), np.ones(len(numbers)), 3)
+        index, embedder = VectorIndex(np.eye(7, 2, dtype=np.float32)), Planted()
+        found = k_shortest(
+            QUESTION, step_nodes, graph=SIX, relationship_index=index, embedder=embedder
+        )
+        assert (found.paths, embedder.batches) == ((), [])
+
+
 def test_pairs_are_ranked_by_the_product_of_their_ends():
     """.9 * .8 = .72, .9 * .3 = .27, .5 * .8 = .40, and -.1 counts as 0."""
     sources, targets = np.array([4, 2]), np.array([7, 1])
