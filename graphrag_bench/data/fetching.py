@@ -164,7 +164,7 @@ def _download(
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]:
     """Extract the `members` (see `Download`) of a zip or tar archive, and return their file names.
 
-    Links are skipped. Raises UserError for a pattern without match or for equal file names.
+    Links are skipped. Raises UserError for a damaged archive, an unmatched pattern or equal names.
     """
     with TemporaryDirectory(dir=folder) as place:
         inside: Any = {} if archive.suffix == ".zip" else {"filter": "data"}  # a zip stays inside
