@@ -14,7 +14,7 @@ from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
 
 WORDS = "dataset=world method=hlightrag build.text_extraction=planted embedder=hashing answer=off"
-OF_NODES = "names descriptions types node_chunk node_fragments keys first_words name_ chunks_per_n"
+OF_NODES = "names descriptions types node_chunk node_fragments row_of dictionary chunks_per_n"
 
 
 def memory(field: str) -> float:

@@ -1,6 +1,6 @@
 """Merge mentions of entities and relationships into a graph."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -38,7 +38,7 @@ class Merger:
         self.relationships: dict[tuple[int, str, int], int] = {}
         self.keywords: list[tuple[int, str]] = []
         self._first: list[tuple[int, int, str]] = []  # first mention of each relationship
-        self._weights: list[tuple[int, float]] = []
+        self._weights: defaultdict[int, float] = defaultdict(float)
         self._types: list[tuple[int, str]] = []
         self._descriptions: list[Mention] = []
         self._facts: list[Mention] = []
@@ -74,7 +74,7 @@ class Merger:
         row = self.relationships.setdefault(key, len(self.relationships))
         if row == len(self._first):
             self._first.append((head, tail, relation))
-        self._weights.append((row, weight))
+        self._weights[row] += weight
         self._relationship_chunks += [(row, chunk) for chunk in chunks]
         if text := description.strip():
             self._facts.append((row, text, chunks))
@@ -118,12 +118,11 @@ class Merger:
             columns["keywords"] = Texts.of([", ".join(dict.fromkeys(one)) for one in themes])
         if attributes:
             columns["node_attributes"] = NodeAttributes.of(self._attributes, n_chunks)
-        rows, weights = zip(*self._weights, strict=True) if self._weights else ((), ())
         graph = Graph.from_arrays(
             [head for head, _, _ in self._first], [tail for _, tail, _ in self._first],
             _incidence(self._node_chunks, n, n_chunks),
             _incidence(self._relationship_chunks, n_rows, n_chunks),
-            np.bincount(np.array(rows, np.int64), weights, n_rows), list(self.nodes),
+            list(self._weights.values()), list(self.nodes),
             relations=[relation for _, _, relation in self._first],
         )  # fmt: skip
         return replace(graph, **columns)
