@@ -87,9 +87,12 @@ class WindowEncoder:
         if self.size is None:
             return TextLengths(None, self.mode, len(texts))
         starts = range(0, len(texts), _AT_ONCE)
-        parts = ([prefix + text for text in texts[at : at + _AT_ONCE]] for at in starts)
+
+        def part(start: int) -> list[int]:
+            return self._lengths([prefix + text for text in texts[start : start + _AT_ONCE]])
+
         with ThreadPoolExecutor(os.cpu_count()) as cores:  # tokenizers release the GIL
-            lengths = [length for lengths in cores.map(self._lengths, parts) for length in lengths]
+            lengths = [length for lengths in cores.map(part, starts) for length in lengths]
         n_long = sum(length > self.size for length in lengths)
         return TextLengths(self.size, self.mode, len(texts), n_long, max(lengths, default=0))
 

@@ -136,14 +136,15 @@ class SentenceEmbedder(TransformerModel, Embedder):
         if (batches := self._batches) is not None:
             return batches.encode(texts, single=single)
         model, n_tokens = self._loaded, 1 if single else self._batch_tokens
-        lengths = self._encoder.tokens.counts(texts)
-        window = self._encoder.size or max(lengths)
-        plan = [places for *_, places in token_batches.batches(lengths, window, n_tokens)]
+        plan = [list(range(len(texts)))]
+        if n_tokens > 1:
+            lengths = self._encoder.tokens.counts(texts)
+            plan = list(token_batches.by_length(lengths, self._encoder.size, n_tokens))
         with token_batches.autocast(model.device.type, self._number_format):
-            parts = [
-                model.encode([texts[row] for row in rows], batch_size=len(rows), **_UNIT_VECTORS)
-                for rows in plan
-            ]
+            parts = []
+            for rows in plan:
+                own, size = [texts[row] for row in rows], min(len(rows), n_tokens)
+                parts.append(model.encode(own, batch_size=size, **_UNIT_VECTORS))
         vectors = np.concatenate(parts).astype(np.float32)[np.argsort(np.concatenate(plan))]
         exact = n_tokens == 1 and not self.model_kwargs
         return vectors if exact else token_batches.normalised(vectors)

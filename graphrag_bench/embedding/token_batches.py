@@ -51,6 +51,20 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
             yield padded, whole, rows[start : start + size]
 
 
+def by_length(lengths: Sequence[int], window: int | None, n_tokens: int) -> Iterator[list[int]]:
+    """Divide texts into batches, and yield the positions of the texts in each batch.
+
+    The longest texts come first. A batch has at most `n_tokens` tokens, including padding. A longer
+    text is a batch of its own. Texts are truncated to the window.
+    """
+    cut = [max(min(length, window or length), 1) for length in lengths]
+    rows = sorted(range(len(cut)), key=lambda row: -cut[row])
+    while rows:
+        size = max(n_tokens // cut[rows[0]], 1)
+        yield rows[:size]
+        rows = rows[size:]
+
+
 class TokenBatches:
     """Encoder that tokenises texts with a fast tokenizer and runs the model on batches."""
 

@@ -59,7 +59,7 @@ def test_a_vector_does_not_depend_on_other_texts(result):
 
 def test_a_model_that_tokenises_has_batches_by_length_on_a_device(monkeypatch):
     monkeypatch.setattr(token_batches, "takes_tokens", lambda model: False)
-    texts = [FACT, "a", FACT[:30], OPENING, "b"]
+    texts = [FACT, "a", FACT[:30], OPENING, "b", ""]
     rows = {kind: cutting().encode(texts, kind=kind) for kind in ("passage", "question")}
     assert np.array_equal(rows["passage"], EXACT._loaded.encode(texts, batch_size=1, **UNIT))
     monkeypatch.setattr(SentenceEmbedder, "_batch_tokens", 40)
@@ -71,7 +71,7 @@ def test_a_model_that_tokenises_has_batches_by_length_on_a_device(monkeypatch):
     )  # fmt: skip
     device = cutting()
     assert np.abs(device.encode(texts, kind="passage") - rows["passage"]).max() < 1e-6
-    assert sizes == [(1, 1), (1, 1), (1, 1), (2, 2)]
+    assert sizes == [(1, 1), (2, 2), (3, 3)]
     assert np.array_equal(device.encode(texts, kind="question"), rows["question"])
 
 
