@@ -227,7 +227,7 @@ def _glean(
     advice = f"{_TOO_SMALL} To build without a model, set build.{resource}=nlp."
     first = extractor.ask(talks, reading, items, advice)
     going = keep(range(len(items)), first)
-    yes_or_no = ReplyFormat("records left", lambda text, _: text.strip(" \n.!\"'*").lower())
+    yes_or_no = ReplyFormat("records left", lambda text, _: text.strip().strip(".!\"'*").lower())
     for number in range(rounds):
         if number:
             say(going, *more.render(values))

@@ -95,7 +95,7 @@ def extracted(model: Scripted, *texts: str, build=llm_text_extraction, **setting
 
 def test_between_rounds_the_model_is_asked_whether_records_are_missing():
     """With YES: first call, round 1, question, round 2, question, round 3."""
-    for reply, n_calls in (("Yes.", 6), (" YES ", 6), ("No", 3), ("Sure", 3)):
+    for reply, n_calls in (("Yes.\r\n", 6), ("\tYES ", 6), ("No", 3), ("Sure", 3)):
         model = Scripted([("YES or NO", reply), ("missed", NORVIK), ("Passage", ADA)])
         result = extracted(model, "Ada.", max_gleaning=3)
         assert len(model.prompts) == n_calls
