@@ -114,7 +114,9 @@ def save_views(folder: Path, graph: Any) -> None:
 
 
 def load_views(folder: Path) -> dict[str, Any]:
-    """Return the stored properties of a graph by name."""
+    """Return the stored properties of a graph by name. Those of older versions are left out."""
+    if not (folder / "dictionary").is_dir():
+        return {}
     from scipy.sparse import csr_matrix
 
     views = vars(Views.load(folder))

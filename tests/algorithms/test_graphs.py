@@ -48,6 +48,9 @@ def test_views_are_stored_with_the_graph_and_memory_mapped(graph, tmp_path):
         while not isinstance(array, np.memmap):  # a copy in memory has no such base
             array = array.base
     assert np.shares_memory(loaded.transition.indices, loaded.adjacency.indices)
+    (tmp_path / "views/dictionary").rename(tmp_path / "views/keys")  # as in older versions
+    (tmp_path / "merges.jsonl").unlink()
+    assert Graph.load(tmp_path).dictionary.row("Node 1") == 1
 
 
 def test_dropped_edges_lose_all_rows_and_a_larger_share_drops_a_superset() -> None:
