@@ -140,8 +140,9 @@ def push(
 
     `starts`, `nodes` and `chances` are as in `walk_step`. `state` (float64, n x 2) has the residual
     and the mass of each node, both divided by the strength of the node. At first only the distinct
-    nodes `seeds` have residuals. Because residuals are divided by strength, a residual that passes
-    from a node to a neighbour is multiplied by the probability of the step back.
+    nodes `seeds` have residuals. The residual that a node passes on to a neighbour is multiplied by
+    the probability of the step from the neighbour to the node, since residuals are divided by
+    strength.
     """
     size, flat = len(state) + 1, state.reshape(-1)
     waiting = np.empty(size, np.int32)  # ring buffer of nodes with residuals above the border

@@ -121,7 +121,10 @@ def encode_in_blocks(
 def blocks(
     texts: Iterable[str], most: int, weight: Callable[[str], int] = len, n_texts: float = inf
 ) -> Iterator[list[str]]:
-    """Yield blocks of up to `n_texts` texts and weight `most`. A heavier text is its own block."""
+    """Yield blocks of up to `n_texts` texts. The sum of their weights is at most `most`.
+
+    A text of a larger weight is a block.
+    """
     block: list[str] = []
     total = 0
     for text in texts:

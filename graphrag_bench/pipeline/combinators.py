@@ -285,7 +285,7 @@ class Switch(Step):
         return outcomes
 
     def check(self, checker: Checker) -> None:
-        """Check every case. Only slots that all cases write count as written."""
+        """Check every case. A slot counts as written only if all cases write it."""
         for name in self.fallback:
             if name not in self.cases:
                 hint = did_you_mean(name, list(self.cases))
