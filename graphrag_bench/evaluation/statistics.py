@@ -247,9 +247,8 @@ def detectable_difference(
 def detectable_share(n_questions: int) -> float:
     """Return the minimum detectable difference between two accuracies, to plan a run.
 
-    It is (z_0.975 + z_0.8) * sqrt(`DISCORDANT` / n), but at most 1. Both z values are
-    multiplied by the variance under the null hypothesis, which is larger than the variance under
-    the alternative.
+    It is (z_0.975 + z_0.8) * sqrt(`DISCORDANT` / n), but at most 1. The variance
+    is that under the null hypothesis, which is larger than the variance under the alternative.
     Source: Connor 1987; Miller 2024 (arXiv 2411.00640), section 5.
 
     >>> detectable_share(100)

@@ -39,8 +39,9 @@ class Comparison:
 
     `place` is the position of the method's run among the compared runs. `baseline` is the unique
     title of the baseline's run. Its stored title is `baseline_title`, which several of the
-    baseline's `n_baselines` runs on the data set can have in common. `n` is the number of questions with the metric in one
-    of the two runs, whichever has more. `p` is corrected by Holm's method for `n_tests` tests.
+    baseline's `n_baselines` runs on the data set can have in common. `n` is the
+    number of questions with the metric in one of the two runs, whichever has more. `p` is
+    corrected by Holm's method for `n_tests` tests.
     """
 
     place: int

@@ -138,7 +138,7 @@ def timing_rows(finished: QuestionResult, workers: int = 1) -> Iterator[Row]:
 
 
 def context_rows(finished: QuestionResult, chunk_table: ChunkTable) -> list[Row]:
-    """Return a list with the row of the context, or []. The texts of whole documents become None."""
+    """Return a list with the row of the context, or []. Texts of whole documents become None."""
     outcome = finished.outcome
     context = None if isinstance(outcome, Failure) else outcome.get("context")
     if not isinstance(context, Context):
