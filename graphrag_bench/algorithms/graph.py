@@ -262,7 +262,8 @@ class Graph(Columns):
 
     def chunks_of_triples(self, rows: Iterable[int]) -> tuple[int, ...]:
         """Return the chunks that state at least one of the relationships in `rows`, ascending."""
-        return tuple(np.unique(self.relationship_chunk[list(rows)].indices).tolist())
+        ids, ends = self.relationship_chunk.indices, self.relationship_chunk.indptr
+        return tuple(sorted({k for row in rows for k in ids[ends[row] : ends[row + 1]].tolist()}))
 
     def save(self, folder: Path) -> None:
         """Write the graph, and the matrices that are computed from it, to a folder."""
@@ -285,7 +286,7 @@ def _quoted(
         return ()
     if fragments is not None:
         return tuple(sorted({chunk for part, chunk in fragments.of_row(row) if part in text}))
-    chunks = incidence[row].indices.tolist()
+    chunks = incidence.indices[slice(*incidence.indptr[row : row + 2])].tolist()
     return tuple(chunks) if len(chunks) == 1 else ()
 
 

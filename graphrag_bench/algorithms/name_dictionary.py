@@ -170,8 +170,8 @@ def save_merges(folder: Path, merges: Iterable[Merge]) -> None:
 def load_merges(folder: Path) -> tuple[Merge, ...]:
     """Return the aliases in a folder. Older versions wrote no file without aliases."""
     text = (folder / FILE).read_text(encoding="utf-8") if (folder / FILE).is_file() else ""
-    lines = text.split("\n")  # a name may have other line breaks
-    return tuple(Merge(**json.loads(line)) for line in lines if line)
+    # a name may have other line breaks
+    return tuple(Merge(**json.loads(line)) for line in text.split("\n") if line)
 
 
 def unambiguous_aliases(merges: Iterable[Merge], names: Iterable[str]) -> dict[str, int]:
