@@ -207,7 +207,7 @@ def relationship_prizes(similarities: FloatArray, n_values: int) -> FloatArray:
     prizes, most = np.zeros(len(rounded)), float(n_values)
     for position, value in enumerate(np.unique(rounded)[::-1][:n_values]):
         having = rounded == value
-        prizes[having] = prize = min((n_values - position) / having.sum(), most - DECAY)
+        prizes[having] = prize = min((n_values - position) / int(having.sum()), most - DECAY)
         most = prize * (1 - DECAY)
     return prizes
 

@@ -2,6 +2,7 @@
 
 import networkx
 import numpy as np
+import pytest
 from by_hand import Planted, alone, check, falling, ranked
 from scipy.sparse import csr_matrix
 
@@ -14,7 +15,7 @@ from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Question, Subgraph
 from operators.community.of_graph import entity, layer
 from operators.search import community_vdb
-from operators.subgraph.of_graph import agent_path, khop_path, prized_subgraph
+from operators.subgraph.of_graph import agent_path, khop_path, prized_subgraph, relationship_prizes
 
 A, B, C, D, E = range(5)
 QUESTION = Question("q", "Who taught whom?")
@@ -67,6 +68,8 @@ def test_the_steiner_tree_weighs_prizes_against_costs():
         given = np.array(node_prizes, float), np.array(prizes, float)
         nodes, rows = prized_subgraph(graph, *given, cost=0.5)
         assert (nodes.tolist(), rows.tolist()) == expected
+    with pytest.raises(ZeroDivisionError):
+        relationship_prizes(np.array([0.5, np.nan]), 2)
 
 
 def chosen(reply):
