@@ -27,7 +27,6 @@ from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_format
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.report.rows import group_by
 from graphrag_bench.values import DECIMALS
 
 MAX_TOKENS = 1024
@@ -156,7 +155,7 @@ def judge(
 def in_range(numbers: Sequence[int], n: int, prompt: str) -> set[int]:
     """Return the numbers in a reply as a set; raise UnreadableReply for a number outside 1..n."""
     if not set(numbers) <= set(range(1, n + 1)):
-        raise UnreadableReply(prompt, f"{list(numbers)} of {n}")
+        raise UnreadableReply(prompt, f"{list(numbers)} outside 1..{n}")
     return set(numbers)
 
 
@@ -204,8 +203,9 @@ def correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
         offered = reply.offered
     if (mark := _mark(offered, case)) is not None:
         return mark
-    distinct = group_by(filter(plain, offered), plain).values()
-    reply = yield "agrees", {"offered": [one for one, *_ in distinct]}
+    first = {plain(text): text for text in reversed(offered)}
+    distinct = [first[name] for name in dict.fromkeys(map(plain, offered)) if name]
+    reply = yield "agrees", {"offered": distinct}
     return float(reply.agrees)
 
 

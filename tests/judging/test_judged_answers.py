@@ -9,6 +9,7 @@ import pytest
 from pytest import approx
 
 from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.fingerprint import ReachedCode
 from graphrag_bench.judging.answers import MEASURES, select_measures
 from graphrag_bench.judging.measures import AnswerToJudge, Judgement, judge
 from graphrag_bench.llm.calls import CallFailed
@@ -123,6 +124,12 @@ def test_unreadable_replies_give_no_value():
         result = judged(metric, *replies)
         assert (result.value, result.missing) == (None, "unreadable"), metric
     assert judged("faithfulness", claimed()).missing == "nothing"
+    assert "[3] outside 1..2" in judged("context_precision", reply(useful=[3])).reason
+
+
+def test_a_change_in_the_code_of_reports_does_not_repeat_judgements():
+    reached = (name for one in MEASURES.values() for name in ReachedCode(one.metric).modules)
+    assert not {name for name in reached if name.startswith("graphrag_bench.report")}
 
 
 REFUSALS = ["", " \n", "Unknown.", "I'm sorry, but I cannot answer that.",
