@@ -125,8 +125,9 @@ def show_tables(tables: Iterable[Table], *, as_json: bool = False) -> None:
             show(table)
         return
     written = [
-        {"caption": one.caption, "notes": [*one.notes, *one.advice],
-         "rows": [dict(zip(one.heads, row, strict=True)) for row in one.rows]}
+        {"caption": one.caption,
+         "rows": [dict(zip(one.heads, row, strict=True)) for row in one.rows],
+         "notes": [*one.notes, *one.advice]}
         for one in tables
     ]  # fmt: skip
     show_json(written)

@@ -68,6 +68,7 @@ def test_agreement_and_kappa_are_those_of_the_filled_rows(judge, sheet, encoding
     rows[4]["verdict"] = "TIE"
     write(file, rows, encoding, separator)
     (table,) = json.loads(command("judge", *judge("--read", str(file), "--json")).out)
+    assert [*table] == ["caption", "rows", "notes"]
     (values,) = table["rows"]
     assert (values["n"], values["missing"]) == ("5", "0") and "1 blank" in table["notes"][0]
     assert values["agreement [95 %]"] == "0.800"
