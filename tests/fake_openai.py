@@ -100,7 +100,7 @@ class Served:
         self.scenario = scenario
         self.stats = SimpleNamespace(  # of requests, and of the answers that were sent whole
             requests=0, answered=Counter(), faults=Counter(), tokens=0, most_requests=0,
-            most_tokens=0, most_at_once=0, bodies=[],
+            most_tokens=0, most_at_once=0, seconds=0.0, bodies=[],
         )  # fmt: skip
         self.random = random.Random(scenario.seed)
         self.minute: deque[tuple[float, int]] = deque()
@@ -289,16 +289,17 @@ class Connection:
             message = scenario.wait_text or "try later"
             return await self.send(int(fault), {"error": {"message": message}}, wait)
         seconds = scenario.timeout if fault == "timeout" else scenario.latency
+        answer = (
+            chat(served, body, broken=fault == "broken") if is_chat else embeddings(served, body)
+        )
         await asyncio.sleep(began + seconds - time.monotonic())
         if fault == "timeout":
             self.writer.transport.abort()
             return False
-        answer = (
-            chat(served, body, broken=fault == "broken") if is_chat else embeddings(served, body)
-        )
         if fault != "cut":
             stats.answered[prompt_id(body, scenario.reads) if is_chat else "embeddings"] += 1
             stats.tokens += answer["usage"]["total_tokens"]
+            stats.seconds += time.monotonic() - began
         return await self.send(200, answer, cut=fault == "cut")
 
     async def send(self, status: int, body: Any, more: str = "", *, cut: bool = False) -> bool:
