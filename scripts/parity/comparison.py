@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import yaml
 
+from graphrag_bench.report.rows import group_by
 from scripts.markdown import ROOT, table, with_part
 
 UNEXPLAINED = "**No reason is known.**"
@@ -133,8 +134,8 @@ class Result:
 
     def first(self) -> list[Difference]:
         """Return the first difference of every stage and kind, in the order of the questions."""
-        firsts = [differences[0] for differences in self.differences.values() if differences]
-        return list({(one.stage, one.kind): one for one in reversed(firsts)}.values())[::-1]
+        firsts = (one for one, *_ in filter(None, self.differences.values()))
+        return [one for one, *_ in group_by(firsts, lambda one: (one.stage, one.kind)).values()]
 
     def kinds(self) -> tuple[str, str]:
         """Return the badge, and the number of questions by the gravest kind of their lists."""
@@ -169,9 +170,8 @@ def with_results(page: str, results: Sequence[Result]) -> str:
             why = case.reasons.get(one.stage, UNEXPLAINED).strip()
             tied = " (a tie)" if one.kind == "ties" else ""
             item = "community" if one.stage == "communities" else one.stage.removesuffix("s")
-            has = [f"no {item}" if at == "nothing" else f"{item} {at}" for at in one[-2:]]
-            place = "At place {}, our list has {} and the engine's list has {}."
-            place = place.format(one.place, *has)
+            mine, other = (f"no {item}" if at == "nothing" else f"{item} {at}" for at in one[-2:])
+            place = f"At place {one.place}, our list has {mine} and the engine's list has {other}."
             lines.append(f"\n**{one.stage}** of {one.question}{tied}: {place} {why}")
     badges = table(("case", "our method", "engine", "lists", "badge", "questions"), rows)
     page = with_part(page, "badges", "parity.py", badges)

@@ -58,6 +58,11 @@ def test_the_badge_is_that_of_the_worst_question():
     assert [*map(badge, every)] == ["same", "same but ties", "differs", "differs"]
 
 
+def test_the_first_differences_are_in_the_order_of_the_questions():
+    every = [Difference(f"q{n}", stage, "differs", n, "", "") for n, stage in enumerate("aba")]
+    assert Result(None, "", {one.question: [one] for one in every}).first() == every[:2]
+
+
 def planted(case):
     """A result with an equal question and a difference in the nodes."""
     wrong = Difference("q2", "nodes", "differs", 1, "4", "7")

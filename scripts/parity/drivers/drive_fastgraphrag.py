@@ -66,10 +66,8 @@ async def insert(state, world):
         )  # fmt: skip
         await graph.upsert_edge(relation, None)
     await state.entity_storage.upsert(ids=range(len(vectors)), embeddings=vectors)
-    chunks = [
-        TChunk(id=np.uint64(row), content=chunk["content"], metadata={})
-        for row, chunk in enumerate(world.chunks, 1)
-    ]
+    chunks = [TChunk(id=np.uint64(row), content=chunk["content"], metadata={})
+              for row, chunk in enumerate(world.chunks, 1)]  # fmt: skip
     await state.chunk_storage.upsert(keys=[chunk.id for chunk in chunks], values=chunks)
     await state.insert_done()
 

@@ -1,8 +1,8 @@
 """Run LightRAG's `aquery_data` without budgets on the frozen world.
 
 Rows are inserted into the engine's storages, so that nothing is extracted. The reply to its keyword
-prompt is recorded. The lists are the results of `_perform_kg_search`, and the first `chunk_top_k`
-chunks of `_merge_all_chunks`, before tokens are counted.
+prompt is recorded. The lists are the results of `_perform_kg_search`, and the first 20
+(`chunk_top_k`) chunks of `_merge_all_chunks`, before tokens are counted.
 """
 
 import asyncio
@@ -12,8 +12,6 @@ import lightrag.operate as operate
 from frozen import NO_LIMIT, Letters, arguments, watch, write
 from lightrag import LightRAG, QueryParam
 from lightrag.utils import EmbeddingFunc, Tokenizer
-
-DEFAULT_CHUNKS = 20
 
 
 async def main():
@@ -68,7 +66,7 @@ def lists(seen, world):
     nothing = {"final_entities": [], "final_relations": []}
     _, search = seen.get("_perform_kg_search", (None, nothing))
     _, chunks = seen.get("_merge_all_chunks", (None, []))
-    chunks = [one["chunk_id"].rpartition("-")[2] for one in chunks[:DEFAULT_CHUNKS]]
+    chunks = [one["chunk_id"].rpartition("-")[2] for one in chunks[:20]]
     relations = search["final_relations"]
     scored = all("rank" in one for one in relations)
     ends = [one.get("src_tgt") or (one["src_id"], one["tgt_id"]) for one in relations]

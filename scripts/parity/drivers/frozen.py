@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 NO_LIMIT = 10**9
-SEP = "<SEP>"
 
 
 class World:
@@ -42,7 +41,7 @@ class World:
             edge |= {"src_id": source, "tgt_id": target, "order": 1}
             self.pair_row.setdefault(frozenset((source, target)), row)
         for one in (*self.nodes, *self.relationships):
-            chunks = SEP.join(f"chunks-{row:05d}" for row in one["chunks"])
+            chunks = "<SEP>".join(f"chunks-{row:05d}" for row in one["chunks"])
             one |= {"source_id": chunks, "file_path": "sample"}
         self.vector_of = dict(zip(stored["queries"], self.array("queries"), strict=True))
 
