@@ -4,7 +4,6 @@ A case of bench_*.py measures our rate and the rate of the reference in items pe
 alternately, and the median over repeats is reported. p50 and p95 are our median and our slow tail.
 A case fails if its results differ from the reference. Each case runs in its own process, whose peak
 memory is `peak_mb`, and prints a Markdown table.
-Usage: python scripts/bench.py SUITE [--only CASE]
 """
 
 import argparse
@@ -19,6 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+Call = Callable[[], object]
+Durations = Sequence[float]
 Measurement = tuple[float, float, str, Mapping[str, float]]
 """Our rate, the rate of the reference, the unit of both, and additional columns."""
 SUITES = {
@@ -26,10 +27,6 @@ SUITES = {
     "endtoend": "bench_runs", "build": "bench_runs", "gpu": "bench_models",
 }  # fmt: skip
 """The module of each suite."""
-
-
-Call = Callable[[], object]
-Durations = Sequence[float]
 
 
 def seconds(call: Call) -> float:
@@ -60,9 +57,7 @@ def milliseconds(n: int, mine: Durations, other: Durations, **more: float) -> Me
 
 def main() -> None:
     """Measure one case in this process, or each case of a suite in its own process."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("suite", choices=sorted(SUITES))
     parser.add_argument("--only", help="measure only this case of the suite", metavar="CASE")
     options = parser.parse_args()
@@ -84,10 +79,8 @@ def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     columns = {"case": options.only, "ours": ours, "reference": reference,
                "ratio": ours / reference, "unit": unit, **more, "peak_mb": peak}  # fmt: skip
-    cells = (
-        one if isinstance(one, str) else f"{one:,.{3 if one < 100 else 0}f}"
-        for one in columns.values()
-    )
+    cells = (one if isinstance(one, str) else f"{one:,.{3 if one < 100 else 0}f}"
+             for one in columns.values())  # fmt: skip
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}\n| {' | '.join(cells)} |")
 
 

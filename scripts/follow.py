@@ -6,7 +6,6 @@ block without a file name is run as a script. A `text` block after them is the e
 which `...` stands for any text, and differences in white space are ignored. In a `console` block,
 the lines under a command are its expected output, even if the command fails. Blocks without a
 language and commands that need an API key are skipped.
-
 Usage: python scripts/follow.py [PAGE ...]; by default README.md, contracts.md and the guides.
 """
 

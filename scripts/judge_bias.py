@@ -1,7 +1,7 @@
 """Count the verdicts of GPT-4o in both orders in the logs of HiRAG; write judge_bias.csv.
 
 Of n lines without ids, line i and line i + n/2 are verdicts on the same two answers in swapped
-order (see `is_swapped`). Usage: python scripts/judge_bias.py FOLDER
+order, as `tests/test_docs.py` checks. Usage: python scripts/judge_bias.py FOLDER
 """
 
 import csv
@@ -21,7 +21,6 @@ HEADS = ("set", "A", "B", "criterion", "verdicts", "pairs", "A wins both", "B wi
          "position wins both", "p", "averaged", "A wins both orders", "of decided pairs",
          "position", "first wins")  # fmt: skip
 _LOG = re.compile(r"(\w+?)_eval_(hi_)?(.+)_result_openai")
-_ASKED = re.compile(r"(?s)(.*)\*\*Answer 1:\*\*(.*)\*\*Answer 2:\*\*(.*?)Evaluate both")
 
 
 def rows(logs: Path) -> Iterator[list[str]]:
@@ -46,15 +45,7 @@ def rows(logs: Path) -> Iterator[list[str]]:
             yield [*log, criterion, *map(str, counts), f"{result.p:.3f}", *cells]
 
 
-def is_swapped(requests: Path) -> bool:
-    """Return whether the second half of a request file swaps the answers of the first half."""
-    bodies = [json.loads(line)["body"] for line in requests.read_text("utf-8").splitlines()]
-    texts = [_ASKED.findall(body["messages"][-1]["content"])[0] for body in bodies]
-    asked = [(question, x.strip(), y.strip()) for question, x, y in texts]
-    half = len(asked) // 2
-    return asked[half:] == [(question, y, x) for question, x, y in asked[:half]]
-
-
 if __name__ == "__main__":
+    every = [HEADS, *rows(Path(sys.argv[1]))]  # before the file is emptied
     with CSV.open("w", encoding="utf-8", newline="") as out:
-        csv.writer(out, lineterminator="\n").writerows([HEADS, *rows(Path(sys.argv[1]))])
+        csv.writer(out, lineterminator="\n").writerows(every)

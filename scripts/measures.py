@@ -85,10 +85,9 @@ def import_cycles() -> list[list[str]]:
     """Return the groups of modules, and of folders of `graphrag_bench`, that import each other."""
     modules = {module_of(path): path for path in files(*CODE)}
     every = [
-        (module, target)
-        for module, path in modules.items()
-        for target in set(imports(path)) & (modules.keys() - {module, "graphrag_bench"})
-    ]
+        (module, target) for module, path in modules.items()
+        for target in {*imports(path)} & modules.keys() - {module, "graphrag_bench"}
+    ]  # fmt: skip
     folders = [(part_of(one), part_of(other)) for one, other in every]
     folders = [(own, part) for own, part in folders if own and part]
     graphs = map(nx.DiGraph, (every, folders))
@@ -196,8 +195,7 @@ if __name__ == "__main__":
     print(f"import cycles of modules or folders: {len(import_cycles())}")
     print(f"public classes defined twice: {len(classes_defined_twice())}")
     print(f"places that read source text, without the fingerprint: {len(source_readers())}")
-    unvaried = len(unvaried_settings())
-    print(f"settings of operators and builders that no file varies: {unvaried}")
+    print(f"settings of operators and builders that no file varies: {len(unvaried_settings())}")
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         run(home)

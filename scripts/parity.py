@@ -1,11 +1,9 @@
 """Compare our methods with the authors' implementations, and write docs/parity.md.
 
-python scripts/parity.py --engines FOLDER [--cases NAME,...] [--home FOLDER] [--page]
-
-FOLDER has a Python environment for each implementation (lightrag-hku, hipporag, ...). A graph of
-the data set `sample`, built without a language model, is inserted into the stores of the
-implementation. Both sides get the same vectors, recorded replies and questions. The exit code is 1
-if there is a difference that is not explained.
+The folder `--engines` has a Python environment for each implementation (lightrag-hku, hipporag,
+...). A graph of the data set `sample`, built without a language model, is inserted into the stores
+of the implementation. Both sides get the same vectors, recorded replies and questions. The exit
+code is 1 if there is a difference that is not explained.
 """
 
 import argparse
@@ -27,8 +25,6 @@ from parity.freezing import ours  # noqa: E402
 
 from scripts.markdown import write_pages  # noqa: E402
 
-SECONDS = 900
-
 
 def engine_lists(case: Case, engines: Path, frozen: Path, work: Path) -> dict[str, Any]:
     """Return the rankings of an implementation; raises SystemExit if its driver fails."""
@@ -44,7 +40,7 @@ def engine_lists(case: Case, engines: Path, frozen: Path, work: Path) -> dict[st
     settings.pop("PYTHONPATH", None)
     done = subprocess.run(
         [python, driver, frozen, case.mode, target, work],
-        capture_output=True, text=True, timeout=SECONDS, check=False, env=settings,
+        capture_output=True, text=True, timeout=900, check=False, env=settings,
     )  # fmt: skip
     if done.returncode or not target.is_file():
         tail = "\n".join((done.stdout + done.stderr).splitlines()[-25:])

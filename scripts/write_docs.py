@@ -16,15 +16,11 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import built_in_names, method_file
 from graphrag_bench.contract import Builder, Operator
 from graphrag_bench.data.dataset import COLLECTIONS, Card, card_names, load_card
+from graphrag_bench.fingerprint import is_core
 from scripts.markdown import ROOT, table, write_pages
 
-OURS = (
-    "These operators are not in the paper's Table 3. Some supplement its 19 operators; "
-    "others are steps of methods that the paper does not cover."
-)
 NOTE = "This page is generated from the code by `python scripts/write_docs.py`."
 FAMILIES = ("question", "query", "node", "relationship", "chunk", "subgraph", "community", "path")
-PACKAGES = ("graphrag_bench", "operators", "methods")
 _DATASETS = """\
 `graphrag-bench fetch dataset=NAME` downloads a data set. `dataset.root=FOLDER` reads a data set
 from a folder with one of the layouts below. The numbers of documents and questions are from
@@ -59,7 +55,7 @@ def pages() -> dict[Path, str]:
 
 def own(items: Iterable[Any]) -> list[Any]:
     """Return the operators or builders that belong to the project and not to plug-ins."""
-    return [i for i in items if i.function.__module__.split(".")[0] in PACKAGES]
+    return [one for one in items if is_core(one.function.__module__)]
 
 
 def operators_page() -> Iterator[str]:
@@ -74,7 +70,9 @@ def operators_page() -> Iterator[str]:
     yield from (*table(("family", "in the paper", "here", "reads", "writes"), rows), "")
     for operator in papers:
         yield from section("###", operator)
-    yield from ("## Our operators", "", OURS)
+    yield from ("## Our operators", "", "These operators are not in the paper's Table 3. Some "
+                "supplement its 19 operators; others are steps of methods that the paper does not "
+                "cover.")  # fmt: skip
     families = {one.name.partition(".")[0] for one in every if not one.table3}
     for family in sorted(families, key=lambda f: (FAMILIES.index(f) if f in FAMILIES else 99, f)):
         yield from ("", f"### {family}", "")

@@ -30,8 +30,6 @@ from scripts.markdown import ROOT, table, with_part, write_pages
 RESULTS = ROOT / "docs" / "results"
 MORE = ROOT / "docs" / "examples" / "graphrag_bench_more" / "graphrag_bench_more"
 SETS = ("musique", "sample")
-N_HEAD = 8
-"""Number of methods in the table of the README."""
 UNVERIFIED = " (?)"
 """Mark after the name of a method that was not compared with its authors' code."""
 WILD = RESULTS / "wildgraphbench.csv"
@@ -168,7 +166,7 @@ def pages() -> dict[Path, str]:
         "board": [line.replace("](#", "](board.md#") for line in board],
     }
     parts = {
-        readme: {**held_out, "methods": methods("musique", readme, N_HEAD)},
+        readme: {**held_out, "methods": methods("musique", readme, n=8)},
         RESULTS / "README.md": {**held_out, **front},
         RESULTS / "field.md": held_out,
         page: {name: methods(name, page) for name in SETS},
@@ -194,8 +192,7 @@ def figures() -> dict[str, set[str]]:
         result[title] |= set(_FIGURE.findall(" ".join(row.values())))
     for one in write_board.results():
         result[one["title"]] |= {f"{value['mean']:.3f}" for value in one["metrics"].values()}
-    names = titles()
-    return {**{names[title]: of for title, of in result.items() if title in names}, **result}
+    return {**{titles()[one]: of for one, of in result.items() if one in titles()}, **result}
 
 
 def unsupported(text: str) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """Generated pages, the board, the site and the references match the code."""
 
 import csv
+import json
 import re
 import tomllib
 from importlib.metadata import entry_points
@@ -33,6 +34,16 @@ def test_the_numbers_in_prose_are_those_of_their_methods():
     assert [figure for figure, _ in write_results.unsupported(page)] == ["0.625"]
 
 
+def is_swapped(requests):
+    """Whether the second half of a request file swaps the answers of the first half."""
+    lines = map(json.loads, requests.read_text("utf-8").splitlines())
+    pattern = r"(?s)(.*)\*\*Answer 1:\*\*(.*)\*\*Answer 2:\*\*(.*?)Evaluate both"
+    texts = [re.findall(pattern, one["body"]["messages"][-1]["content"])[0] for one in lines]
+    asked = [(question, x.strip(), y.strip()) for question, x, y in texts]
+    half = len(asked) // 2
+    return asked[half:] == [(question, y, x) for question, x, y in asked[:half]]
+
+
 def test_the_counts_of_published_verdicts_are_those_of_the_logs():
     logs = ROOT.parent / "shared" / "data" / "judge_logs"
     if not logs.is_dir():
@@ -43,7 +54,7 @@ def test_the_counts_of_published_verdicts_are_those_of_the_logs():
     assert whole["agriculture", "HiRAG", "graphrag"][2:] == ["18", "10", "72"]
     assert sum(int(n) for n, *_ in whole.values()) == 5331
     requests = [path for path in logs.glob("mix/mix_eval*.jsonl") if "result" not in path.name]
-    assert len(requests) == 3 and all(map(judge_bias.is_swapped, requests))
+    assert len(requests) == 3 and all(map(is_swapped, requests))
 
 
 def test_the_board_has_the_numbers_of_its_files():
