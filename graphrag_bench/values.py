@@ -378,7 +378,7 @@ def unique(items: Sequence[T]) -> tuple[T, ...]:
 def interleave(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
     """Interleave rankings rank by rank. A repeated row keeps its first position and score."""
     first: dict[int, float] = {}
-    for pair in filter(None, chain(*zip_longest(*(one.items() for one in lists)))):
+    for pair in filter(None, chain.from_iterable(zip_longest(*(one.items() for one in lists)))):
         first.setdefault(*pair)
     return Ranked.of(first)
 
