@@ -111,9 +111,9 @@ def export_trec(run: StoredRun, folder: Path) -> int:
         name, gold = row["question"], run.gold.get(row["question"], Gold())
         _refuse_alternatives("TREC", name, [one for one, _ in gold.parts if len(one.split()) > 1])
         documents = evidence_names(gold, row["documents"]) or [NO_PASSAGE]
-        ranks = row.get("ranks") or range(1, len(documents) + 1)
+        most = max(ranks := row.get("ranks") or range(1, len(documents) + 1))
         for document, rank in zip(documents, ranks, strict=True):
-            run_lines.append(_line(name, "Q0", document, rank, max(ranks) - rank + 1, tag))
+            run_lines.append(_line(name, "Q0", document, rank, most - rank + 1, tag))
         gold_lines += [_line(name, 0, one, grade) for one, grade in gold.graded.items()]
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / TREC, "".join(run_lines))

@@ -86,7 +86,8 @@ def summary(value: Any) -> Any:
         case Answer() | Question():
             return value.text
         case values.Subgraph():
-            return vars(value) | {"paths": [path.nodes for path in value.paths]}
+            lists = {name: list(of) for name, of in vars(value).items()}
+            return lists | {"paths": [list(path.nodes) for path in value.paths]}
         case path_values.Exploration():
             chosen = [
                 {"node": one.topic, "relation": one.relation, "forward": one.forward,
@@ -104,15 +105,18 @@ def summary(value: Any) -> Any:
             ]
             return {"sub_questions": rows, "fixes": list(value.fixes)}
         case path_values.RankedPaths():
-            return [vars(path) | {"score": _short(path.score)} for path in value.paths]
+            return [
+                {"nodes": list(path.nodes), "relationships": list(path.relationships),
+                 "score": _short(path.score), "transition": path.transition} for path in value.paths
+            ]  # fmt: skip
         case path_values.ReasoningSteps():
-            return list(zip(value.steps, value.queries, strict=True))
+            return [list(pair) for pair in zip(value.steps, map(list, value.queries), strict=True)]
         case path_values.Routes():
             return [vars(route) | {"score": _short(route.score)} for route in value.routes]
         case path_values.StepNodes():
             return {"ids": value.ids.tolist(), "steps": value.steps.tolist()}
         case Dependencies():
-            return list(zip(value.questions, value.answers, strict=True))
+            return [list(pair) for pair in zip(value.questions, value.answers, strict=True)]
         case Context():
             pieces = [
                 {"kind": p.kind, "id": p.id, "score": _short(p.score), "tokens": p.n_tokens}

@@ -114,7 +114,7 @@ def pull_artifact(repo: str, key: str, artifacts: Path) -> tuple[list[str], list
     with _hub(repo) as api, TemporaryDirectory() as scratch:
         names = [re.fullmatch(rf"artifacts/({_PART})\.tar\.gz", one) for one in _names(api, repo)]
         files = {match[1]: match[0] for match in names if match}
-        file = _download(api, repo, by_prefix(key, files, "artifact", repo), scratch)
+        file = _download(api, repo, by_prefix(key, files, "artifact", repo, lambda _: ""), scratch)
         return import_artifacts(file, artifacts)
 
 

@@ -199,7 +199,7 @@ def _write_static(page: Path) -> None:
     is_page = all((page / name).is_file() for name in (INDEX, "parts.js"))
     if page.is_file() or (page.is_dir() and any(page.iterdir()) and not is_page):
         raise UserError(f"{page} exists and is not a run page. Choose a new or empty folder.")
-    shutil.rmtree(page / FOLDER, ignore_errors=True)
+    shutil.rmtree(page / FOLDER, ignore_errors=not (page / FOLDER).exists())
     shutil.copytree(STATIC, page, dirs_exist_ok=True)
 
 

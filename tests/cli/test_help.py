@@ -14,7 +14,10 @@ COMMANDS = {name: line for group in GROUPS.values() for name, line in group.item
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_every_command_has_an_example(name):
-    assert f"graphrag-bench {name}" in command(name, "--help").out.partition("\nexample")[2]
+    options, _, examples = command(name, "--help").out.partition("\nexample")
+    has_json = "[--json]" in options or "print JSON" in options
+    assert f"graphrag-bench {name}" in examples
+    assert has_json == (name not in ("fetch", "questions", "new", "run", "view"))
     assert f"\n  {name} " in command("--help").out
 
 

@@ -12,7 +12,7 @@ from rog_sets import TEAM, rog_folder
 from toy_runs import command, run_folder
 
 from graphrag_bench.papers.choices import content, table_runs
-from graphrag_bench.papers.printed import load_table
+from graphrag_bench.papers.printed import load_table, table_names
 from graphrag_bench.tables.paper_tables import whole_groups
 
 pytestmark = pytest.mark.slow
@@ -97,6 +97,12 @@ def test_a_cell_is_run_by_its_row_and_printed_with_our_figure(name, home, shared
     row = next(row for row in rows if row["ours"])
     assert float(row["ours"]) >= 0.0
     assert (row["regime"], row["failed"]) == ("published", "0")
+
+
+def test_every_numbered_table_has_a_cell_that_a_row_runs():
+    for table in (load_table(name) for name in table_names() if name[-1].isdigit()):
+        recipes = (table.parts(cell)[0].own for cell in table.cells)
+        assert any(_row(one) for one in recipes if one.place.run_card), table.full_name
 
 
 def _row(recipe):

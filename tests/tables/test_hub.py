@@ -100,6 +100,7 @@ def test_an_artifact_goes_and_comes_with_its_inputs(hub, home, tmp_path):
     sent = done("artifacts", "push", key, REPO, "--with-texts", "--home", str(home)).out
     got = done("artifacts", "pull", REPO, key[:6], "--home", str(tmp_path)).out
     assert sent.strip() == got.splitlines()[-1]
+    assert refused("artifacts", "pull", REPO, "zz").endswith(f"There are: {key}.\n")
     assert len(list(tmp_path.glob(f"artifacts/*/chunk_table/{key}"))) == 1
 
 
