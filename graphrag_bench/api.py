@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from graphrag_bench.config import sources
 from graphrag_bench.config.compose import compose_settings, method_values
 from graphrag_bench.config.plugins import config_folders
-from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
+from graphrag_bench.config.settings import NO_SETTINGS, RunSettings, as_list
 from graphrag_bench.data.dataset import COLLECTIONS, Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.explain.question import RunQuestions, TracedAnswer
+from graphrag_bench.files import plain_value
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.pipeline.pipeline import STAGES
@@ -60,21 +61,22 @@ def dataset(
     >>> len(dataset("world", size=20, n_questions=3).questions)
     3
     """
-    return read_dataset(card, root, openie, settings, home=home, questions=questions)
+    own = plain_value(settings)
+    return read_dataset(str(card), root, openie, own, home=home, questions=questions)
 
 
 def dataset_of(
     documents: Sequence[str | Mapping[str, Any]],
-    questions: Sequence[Mapping[str, Any]] = (),
+    questions: Sequence[str | Mapping[str, Any]] = (),
     *,
     home: str | Path = ".",
 ) -> Dataset:
     """Make a data set from lists of documents and questions, and store it below `home`/data.
 
-    A document is a text, or a mapping with `text` and optionally `id` and `title`. A question has a
-    `text`. For scoring, it also needs `answers` and `evidence`, which is a list of document ids.
-    Missing ids become d0, d1, ... and q0, q1, ... Raises UserError for an invalid field, and the
-    message names the row.
+    A document is a text, or a mapping with `text` and optionally `id` and `title`. A question is a
+    text, or a mapping with `text`. For scoring, it also needs `answers` and `evidence`, which is a
+    list of document ids. Missing ids become d0, d1, ... and q0, q1, ... Raises UserError for an
+    invalid field, and the message names the row.
 
     >>> mine = dataset_of(
     ...     ["Ada built the mill.", {"id": "otto", "text": "Otto sold it."}],
@@ -83,16 +85,21 @@ def dataset_of(
     >>> [document.id for document in mine.documents], mine.gold["q0"].evidence
     (['d0', 'otto'], ('d0',))
     """
-    rows = [{"text": one} if isinstance(one, str) else dict(one) for one in documents]
-    corpus = [{"id": f"d{n}", **row} for n, row in enumerate(rows)]
-    asked = [{"id": f"q{n}", **row} for n, row in enumerate(questions)]
+    corpus = [_row("document", n, one) for n, one in enumerate(as_list(documents))]
+    asked = [_row("question", n, one) for n, one in enumerate(as_list(questions))]
     root = Path(home, "data", f"lists-{digest(corpus, asked)}").absolute()
     write_rows(root / "corpus.jsonl", corpus)
     write_rows(root / "questions.jsonl", asked)
     return read_dataset("jsonl", root, home=home)
 
 
-def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipeline":
+def _row(kind: str, n: int, item: object) -> dict[str, Any]:
+    if not isinstance(item, str | Mapping):
+        raise UserError(f"{kind} {n}: expected a text or {{'text': TEXT}}, not {item!r:.60}.")
+    return {"id": f"{kind[0]}{n}", **({"text": item} if isinstance(item, str) else item)}
+
+
+def method(source: str | Path | Mapping[str, Any], **settings: Any) -> "EditablePipeline":
     """Return the pipeline of a method, with the given settings.
 
     `source` is the name of a method, the path of a YAML file, or a mapping. A setting is a
@@ -109,8 +116,9 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
     Traceback (most recent call last):
     graphrag_bench.errors.UserError: There is no setting 'dampng'. Did you mean 'damping'?
     """
-    sources.add_folders(config_folders(settings.get("plugins") or ()))
-    file = sources.method_file(source) if isinstance(source, str) else source
+    source, settings = plain_value(source), plain_value(settings)
+    sources.add_folders(config_folders(as_list(settings.get("plugins"))))
+    file = source if isinstance(source, Mapping) else sources.method_file(str(source))
     profile, fidelity = (str(settings.get(name, "default")) for name in _SELECTORS)
     raw = sources.with_profile(file, profile, fidelity, settings.get("pooling"))
     known = [name for name in raw if name not in RESERVED]
@@ -182,8 +190,8 @@ class EditablePipeline:
         for name in _SELECTORS:
             if name in settings:
                 raise UserError(f"{name} cannot be set here. Use gb.method(NAME, {name}=...).")
-        data = dataset(data) if isinstance(data, str) else data
-        rest = {**self.settings, **settings}
+        data = data if isinstance(data, Dataset) else dataset(data)
+        rest = plain_value({**self.settings, **settings})
         chosen, shared = [], ProcessCache()
         for name in (*sources.GROUPS, *_ROLES):
             if isinstance(model := rest.get(name), ChatModel):

@@ -68,13 +68,18 @@ def read_yaml(text: str, where: str) -> object:
         raise UserError(f"{where} cannot be read as YAML: {problem}.") from None
 
 
-def expand_home(value: Any) -> Any:
-    """Return settings in which a leading `~` of a path is replaced by the user's home folder."""
+def plain_value(value: Any) -> Any:
+    """Return settings as YAML would give them: a leading `~` of a path becomes the home folder.
+
+    NumPy values become numbers and lists, and path objects become texts, e.g. `./FILE`.
+    """
+    value = value.tolist() if hasattr(value, "tolist") else value
+    value = os.path.join(".", value.expanduser()) if isinstance(value, Path) else value
     if isinstance(value, str):
         return str(Path(value).expanduser()) if value == "~" or value.startswith("~/") else value
     if isinstance(value, Mapping):
-        return {name: expand_home(one) for name, one in value.items()}
-    return [expand_home(one) for one in value] if isinstance(value, list) else value
+        return {name: plain_value(one) for name, one in value.items()}
+    return [plain_value(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def user_cache(name: str) -> Path:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from toy_runs import READER, TAGGER, TOY, metrics, run_command
 
@@ -37,6 +38,29 @@ def test_run_equals_that_of_the_command_line(home: Path) -> None:
     assert python.metrics["metrics"] == metrics(shell.folder)["metrics"]
     for name in ("records.jsonl", "config.yaml"):
         assert (python.folder / name).read_bytes() == (shell.folder / name).read_bytes()
+
+
+def test_numpy_values_and_paths_are_plain_settings() -> None:
+    plain = hipporag(damping=0.1, top_k=2)
+    plain.steps["retrieve"].append({"op": "chunk.head", "top_k": 1})
+    expected = plain.run("toy", answer="off", limit=2)
+    rich = hipporag(damping=np.float64(0.1), top_k=np.int64(2), paths={"home": Path("rich")})
+    rich.steps["retrieve"].append({"op": "chunk.head", "top_k": np.int32(1)})
+    run = rich.run(
+        "toy", answer="off", limit=np.int64(2), evaluation={"cuts": np.array([2, 5, 10])}
+    )
+    assert (run.key, run.metrics["metrics"]) == (expected.key, expected.metrics["metrics"])
+    assert run.folder.is_relative_to("rich")
+    sizes = {"size": np.int64(20), "n_questions": np.int64(3)}
+    assert len(gb.dataset("world", **sizes).questions) == 3
+
+
+def test_a_question_of_a_list_may_be_a_text() -> None:
+    own = gb.dataset_of("Ada built the mill.", ["Who built it?", {"text": "When?", "id": "when"}])
+    assert [document.id for document in own.documents] == ["d0"]
+    assert [(one.id, one.text) for one in own.questions] == [
+        ("q0", "Who built it?"), ("when", "When?"),
+    ]  # fmt: skip
 
 
 def test_differing_settings_are_columns_of_the_data_frame() -> None:

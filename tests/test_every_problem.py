@@ -46,6 +46,20 @@ def test_all_problems_are_in_one_message(home):
         (lambda: gb.method("bm25").run("tyo"), "'tyo'"),
         (lambda: gb.method("bm25", limit=0).run("toy"), "limit=0"),
         (lambda: gb.method("bm25", llm="scrpted").ask("Who?", "toy"), "scrpted"),
+        (lambda: gb.method("bm25", plugins="near"), "'near'"),
+        (lambda: gb.method("bm25").experiment("toy", plugins="near"), "'near'"),
+        (
+            lambda: gb.method("bm25", llm="scripted").ask("Who?", "toy"),
+            r"patterns: 1.*llm\.replies",
+        ),
+        (lambda: gb.method(Path("ok.yaml")), r"'\./ok\.yaml'"),
+        (lambda: gb.method(5), "'5'.*bm25"),
+        (lambda: gb.dataset(Path("docs")), "'docs'.*root=FOLDER"),
+        (lambda: gb.dataset("./docs"), "docs.*root="),
+        (lambda: gb.method("bm25").experiment(3), "3.*root="),
+        (lambda: gb.dataset_of(["x"], [5]), "question 0.*text.*5"),
+        (lambda: gb.dataset_of([Path("x")]), "document 0.*text.*'x'"),
+        (lambda: gb.dataset_of(3), "document 0.*text.*3"),
     ],
 )
 def test_python_errors_name_the_problem(call, named):

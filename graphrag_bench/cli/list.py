@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from graphrag_bench.cli.parsing import CONFIG_DIR, WIDTH, Parser
 from graphrag_bench.config.compose import value_of
 from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.settings import as_list
 from graphrag_bench.config.sources import built_in_names, file_of, method_file, names, read_mapping
 from graphrag_bench.contract import Operator, builders, operators, paper_first
 from graphrag_bench.data.dataset import card_names, load_card
@@ -44,8 +45,7 @@ def declare(parser: Parser) -> None:
 def main(options: Namespace) -> None:
     if options.kind not in (None, *KINDS):
         raise unknown("kind", options.kind, KINDS)
-    plugins = value_of(options.plugins, "plugins")
-    load_plugins([str(name) for name in (plugins if isinstance(plugins, list) else [plugins])])
+    load_plugins(list(map(str, as_list(value_of(options.plugins, "plugins")))))
     if options.kind is None:
         counts = {kind: len(names(group)) for kind, group in GROUPS.items()}
         counts |= {"operators": len(operators.all()), "builders": len(builders.all())}

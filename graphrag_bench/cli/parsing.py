@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from graphrag_bench.config.compose import value_of
 from graphrag_bench.config.plugins import config_folders
-from graphrag_bench.config.settings import described_settings
+from graphrag_bench.config.settings import as_list, described_settings
 from graphrag_bench.config.sources import GROUPS, ROLES, add_folders, file_of, names, read_mapping
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.report.tables import COLUMNS
@@ -179,11 +179,10 @@ def register_folders(words: Sequence[str]) -> list[str]:
             continue
         rest += [word] * (name != "hydra.searchpath")
         if name in ("hydra.searchpath", "plugins"):
-            given = value_of(value, name)
             wanted = plugins if name == "plugins" else places
-            wanted += map(str, given) if isinstance(given, list) else []
+            wanted += map(str, as_list(value_of(value, name)))
         elif name == "experiment" and (file := file_of(name, value)):
-            plugins += read_mapping(file).get("plugins") or []
+            plugins += as_list(read_mapping(file).get("plugins"))
     add_folders([*places, *config_folders(plugins)])
     return rest
 

@@ -18,7 +18,7 @@ from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 from graphrag_bench.config import sources
 from graphrag_bench.config.words import quote
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.files import expand_home
+from graphrag_bench.files import plain_value
 
 PRIMARY = "run"
 VERSION_BASE = "1.3"
@@ -38,7 +38,7 @@ def compose_settings(
     if not values:
         return settings
     config = OmegaConf.create(settings)
-    for path, value in expand_home(values).items():
+    for path, value in plain_value(values).items():
         replaces = path in (*sources.GROUPS, *sources.ROLES) and isinstance(value, Mapping)
         OmegaConf.update(config, path, value, merge=not replaces)
     return resolve(config)

@@ -1,6 +1,6 @@
 """The settings of a run with their defaults. The docstring of a setting is its help text."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -39,6 +39,12 @@ Switch = Annotated[Literal["on", "off"], ON_OFF]
 NONE_IF_OFF = BeforeValidator(
     lambda value: None if isinstance(value, Mapping) and value.get("mode") == "off" else value
 )
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return the items of a list or of another iterable, or the single value, or [] for None."""
+    single = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
+    return [] if value is None else [value] if single else [*value]
 
 
 class _Settings(BaseModel):
@@ -237,7 +243,7 @@ class RunSettings(_Settings):
     budget: BudgetSettings = BudgetSettings()
     failures: FailureSettings = FailureSettings()
     paths: PathSettings = PathSettings()
-    plugins: list[str] = []
+    plugins: Annotated[list[str], BeforeValidator(as_list)] = []
     """Packages of your own operators, which are installed or in the current folder."""
     evaluation: EvaluationSettings = EvaluationSettings()
     columns: Literal["main", "all"] = "main"

@@ -37,7 +37,7 @@ from omegaconf import OmegaConf
 from graphrag_bench.config.settings import Fidelity, Profile, default_settings
 from graphrag_bench.data.dataset import COLLECTIONS, card_names
 from graphrag_bench.errors import UserError, did_you_mean, unknown
-from graphrag_bench.files import expand_home, project_folder, read_yaml
+from graphrag_bench.files import plain_value, project_folder, read_yaml
 
 GROUPS = (
     "dataset", "method", "profile", "fidelity", "llm", "embedder", "chunking", "pooling",
@@ -139,7 +139,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
 @lru_cache(maxsize=512)
 def _parsed(text: str, path: str) -> Any:
-    return expand_home(read_yaml(text, path) or {})
+    return plain_value(read_yaml(text, path) or {})
 
 
 def method_file(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -147,7 +147,8 @@ def load_card(name: str) -> Card:
     """Read the card of a data set. Raises UserError if it does not exist or is invalid."""
     path = project_folder("datasets").resolve() / name / "card.yaml"
     if not path.is_file():
-        raise unknown("dataset", name, card_names())
+        own = "For your own files, choose 'folder' with root=FOLDER."
+        raise UserError(f"{unknown('dataset', name, card_names())} {own}")
     try:
         return Card.model_validate(read_yaml(path.read_text(encoding="utf-8"), str(path)))
     except ValidationError as error:

@@ -61,8 +61,9 @@ class Scripted(ChatModel):
         if reply is None and self.answer is not None:
             reply = self.answer(request.prompt)
         if reply is None:
-            problem = f"The scripted model has {len(self._plan)} patterns. None is in this prompt"
-            raise RunStopped(f"{problem}: {text[:300]!r}.")
+            problem = f"The scripted model (patterns: {len(self._plan)}) has no reply to a prompt"
+            remedy = "Set llm.replies={PATTERN: REPLY}, in Python llm=Scripted({PATTERN: REPLY})"
+            raise RunStopped(f"{problem}. {remedy}, or another model. Prompt: {text[:300]!r}.")
         if isinstance(reply, CallFailed):
             raise reply
         if isinstance(reply, Completion):

@@ -12,7 +12,7 @@ from graphrag_bench.artifacts.plan import PlannedArtifact, plan
 from graphrag_bench.artifacts.store import Store
 from graphrag_bench.config.compose import raw_method
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.settings import RunSettings, check_settings
+from graphrag_bench.config.settings import RunSettings, as_list, check_settings
 from graphrag_bench.contract import builders, resources, variants
 from graphrag_bench.data.dataset import Dataset, within_split
 from graphrag_bench.errors import ErrorCollector, UserError, did_you_mean
@@ -255,7 +255,7 @@ def _checked_inputs(
     """Import plug-ins. Return the checked settings, the data set and the method's file."""
     errors, file = ErrorCollector(), None
     settings, config = errors.attempt(lambda: check_settings(values)), values.get("method") or {}
-    errors.attempt(lambda: load_plugins(list(map(str, values.get("plugins") or []))))
+    errors.attempt(lambda: load_plugins(list(map(str, as_list(values.get("plugins"))))))
     if settings is not None:
         dataset = dataset or errors.attempt(lambda: shared.dataset(settings))
         if dataset is not None:

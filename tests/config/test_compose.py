@@ -1,5 +1,7 @@
 """Composition of settings by Hydra, with profiles and words of a command."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -14,7 +16,7 @@ from graphrag_bench.config.sources import method_file, names, unknown_choice, wi
 from graphrag_bench.config.words import expand_home_in, quote
 from graphrag_bench.data.dataset import card_names
 from graphrag_bench.errors import UserError
-from graphrag_bench.files import expand_home, project_folder
+from graphrag_bench.files import plain_value, project_folder
 from graphrag_bench.run.experiment import Experiment
 
 
@@ -184,7 +186,9 @@ def test_tilde_is_expanded_in_words_files_and_python(home, monkeypatch):
     assert [expand_home_in(word) for word in words] == [
         "a=/me", 'a="/me/x"', "--home=/me/x", "a=/me/x,/me/y", "a=[/me/x]", "a=x~y", "~a",
     ]  # fmt: skip
-    assert expand_home({"a": ["~/x", {"b": "~"}], "c": 1}) == {"a": ["/me/x", {"b": "/me"}], "c": 1}
+    assert plain_value({"a": ["~/x", {"b": "~"}], "c": 1}) == {"a": ["/me/x", {"b": "/me"}], "c": 1}
+    paths = {"a": Path("~/x"), "b": (Path("x"), Path("/x"))}
+    assert plain_value(paths) == {"a": "/me/x", "b": ["./x", "/x"]}
     (home / "configs" / "experiment").mkdir(parents=True)
     (home / "configs" / "experiment" / "far.yaml").write_text("paths: {home: ~/x}\n")
     assert compose_settings([*TOY, "experiment=far"])["paths"]["home"] == "/me/x"

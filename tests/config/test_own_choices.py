@@ -37,7 +37,8 @@ def write(path, name, text=METHOD):
      ("configs/method/mine.yaml", ["method=mine"]),
      ("else/method/mine.yaml", ["method=mine", "--config-dir", "else"]),
      ("else/method/mine.yaml", ["method=mine", "hydra.searchpath=[else]"]),
-     ("mylab/configs/method/mine.yaml", ["method=mine", "plugins=[mylab]"])],
+     ("mylab/configs/method/mine.yaml", ["method=mine", "plugins=[mylab]"]),
+     ("mylab/configs/method/mine.yaml", ["method=mine", "plugins=mylab"])],
 )  # fmt: skip
 def test_own_method_is_found(file, words, home):
     write(home / file, "mine")
@@ -45,6 +46,7 @@ def test_own_method_is_found(file, words, home):
     assert compose_settings(register_folders(["dataset=toy", *words]))["method"]["title"] == "Mine"
     if words in (["method=./mine.yaml"], ["method=mine"]):
         assert gb.method(words[0].partition("=")[2]).method["title"] == "Mine"
+        assert gb.method(home / file).method["title"] == "Mine"
 
 
 OPERATOR = """

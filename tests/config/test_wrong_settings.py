@@ -31,6 +31,7 @@ pytestmark = pytest.mark.usefixtures("home")
         ("limit=0", "limit=0"), ("limit=[3", "limit=[3"),
         ("limit=1,2", "limit=1,2"), ("answer=maybe", "answer='maybe'; 'on' or 'off'"),
         ("evaluation.cuts=[0]", "evaluation.cuts.0=0"), ("plugins=[nothing_here]", "nothing_here"),
+        ("plugins=nothing_here", "'nothing_here'"),
         ("method.top_k=four", "top_k; 'four'"), ("method.retrieve=chunk.vdb", "chunk.vdb"),
         ("method.name=mine", "method.name; method=NAME"), ("method.role=king", "'king'; floor"),
         ("+method.build=graph", "method.build='graph'"), ("+method.given=[]", "method.given=[]"),
