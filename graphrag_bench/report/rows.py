@@ -41,7 +41,8 @@ GroupKeyT = TypeVar("GroupKeyT", bound=Hashable)
 def usual_metrics(names: Iterable[str]) -> list[str]:
     """Return the metrics that tables compare by default, in the order of the columns.
 
-    Evidence recall is at 5, or at the largest k if 5 is missing.
+    Evidence recall is at 5, or at the largest k if 5 is missing. Without evidence metrics,
+    `answer_in_context` is the metric of retrieval.
 
     >>> usual_metrics(["f1", "mrr", "evidence_recall@2", "evidence_recall@10"])
     ['evidence_recall@10', 'f1']
@@ -50,7 +51,8 @@ def usual_metrics(names: Iterable[str]) -> list[str]:
     ends = (name.removeprefix(EVIDENCE) for name in known if name.startswith(EVIDENCE))
     cuts = [int(end) for end in ends if end.isdigit()]
     cut = _USUAL_CUT if _USUAL_CUT in cuts else max(cuts, default=0)
-    return [name for name in (f"{EVIDENCE}{cut}", IN_CONTEXT, *_ANSWERS) if name in known]
+    evidence = [name for name in (f"{EVIDENCE}{cut}", IN_CONTEXT) if name in known]
+    return [name for name in (*(evidence or ["answer_in_context"]), *_ANSWERS) if name in known]
 
 
 def regime_of(run: RunMetrics) -> str:

@@ -37,6 +37,8 @@ def run_table(runs: Runs) -> Table:
     evidence = [_metric(f"{rows.EVIDENCE}{k}", f"evidence@{k}") for k in cuts]
     of_rows = any(map(context_of_rows, ordered))
     evidence.insert(0 if of_rows else len(evidence), _metric(rows.IN_CONTEXT, "in context"))
+    if "answer_in_context" in usual_metrics(name for run in ordered for name in run["metrics"]):
+        evidence.append(_metric("answer_in_context", "answer in context"))
 
     def answered(run: RunMetrics) -> str:
         return f"{run['answered']} ({run['metrics'].get('accuracy', {}).get('n', 0)})"
@@ -147,8 +149,8 @@ def metrics_table(runs: Runs) -> Table:
 def main_metric(runs: Runs, metric: str | None = None) -> str:
     """Return `metric`, or else the usual metric that has values for the most questions.
 
-    Ties are broken in this order: accuracy, F1, Hit@1, list F1, evidence recall at 5 or at the
-    largest k. If a context has no chunks, evidence in context comes before evidence recall.
+    Ties are broken in this order: accuracy, F1, Hit@1, list F1, then the metric of retrieval in
+    `usual_metrics`. If a context has no chunks, evidence in context comes before evidence recall.
     """
     if metric:
         return metric
@@ -157,7 +159,7 @@ def main_metric(runs: Runs, metric: str | None = None) -> str:
 
     def place(name: str) -> tuple[int, bool, bool]:
         n = sum(run["metrics"].get(name, {}).get("n", 0) for run in runs)
-        return -n, name.startswith("evidence_"), of_rows and name != rows.IN_CONTEXT
+        return -n, name not in _ANSWERS, of_rows and name != rows.IN_CONTEXT
 
     return min(names, key=place, default="accuracy")
 

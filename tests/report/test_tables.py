@@ -85,6 +85,9 @@ def test_a_column_is_shown_if_any_run_has_a_value():
          {"cut [95 %]": [MISSING, "0.250"], "context": [MISSING, "1834"]}),
         (run(repeats={"n": 3, "questions": 4, "changed": 2, "metrics": spread}), run(),
          {"accuracy [95 %]": ["0.300 ±0.022", "0.250"]}),
+        (run(metrics={"answer_in_context": MEAN}), run(metrics={"accuracy": MEAN}),
+         {"answer in context [95 %]": ["0.250", MISSING]}),
+        (run(), run(metrics={"answer_in_context": MEAN}), {"answer in context [95 %]": None}),
         (run(), run(answers_cut=0.25), {"answers cut": ["0.0%", "25.0%"]}),
         (run(), run(answers_cut=0.0), {"answers cut": None, "context": None}),
     ]  # fmt: skip
@@ -132,8 +135,10 @@ def test_the_headline_table_has_metric_difference_p_context_and_cost():
 
 def test_the_main_metric_is_that_of_most_questions():
     cuts = {f"evidence_recall@{k}": MEAN for k in (2, 10, 3)}
-    found = [tables.main_metric([of_six("A", metrics=of)]) for of in ({"accuracy": MEAN}, cuts, {})]
-    assert found == ["accuracy", "evidence_recall@10", "accuracy"]
+    inside = {"answer_in_context": MEAN}
+    every = ({"accuracy": MEAN, **inside}, cuts | inside, inside, {})
+    found = [tables.main_metric([of_six("A", metrics=of)]) for of in every]
+    assert found == ["accuracy", "evidence_recall@10", "answer_in_context", "accuracy"]
     assert tables.main_metric([of_six("A")], "f1") == "f1"
     recall = {"mean": 0.939, "low": 0.9, "high": 0.97, "n": 60}
     sizes = {"n": 70, "selected": 70, "answered": 5}
