@@ -40,7 +40,7 @@ from graphrag_bench.judging.sheet import agreement_table, read_sheet, write_shee
 from graphrag_bench.llm.batch import import_replies
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import mixed_regimes
-from graphrag_bench.report.rendering import markdown, show_tables
+from graphrag_bench.report.rendering import markdown, show_json, show_tables
 from graphrag_bench.report.rows import check_one_corpus
 from graphrag_bench.run.folder import RunFolder, write_whole
 from graphrag_bench.run.judged import judged_values
@@ -138,11 +138,12 @@ def _grade(
     runs: Sequence[StoredRun], models: Models, wanted: tuple[str, ...], options: Namespace
 ) -> None:
     if options.plan:
-        for run in runs:
-            calls = answers.max_calls(run, models, wanted, options.limit)
+        plans, lines = dict[str, dict[str, int]](), list[str]()
+        for path, run in ((str(run.folder.path), run) for run in runs):
+            plans[path] = calls = answers.max_calls(run, models, wanted, options.limit)
             each = ", ".join(f"{name} {n}" for name, n in calls.items())
-            total = counted(sum(calls.values()), "call")
-            print(f"{run.folder.path}: at most {total} ({each})")
+            lines.append(f"{path}: at most {counted(sum(calls.values()), 'call')} ({each})")
+        show_json(plans) if options.json else print(*lines, sep="\n")
         return
     ledgers = [run.folder.path / answers.LEDGER for run in runs]
     models.charge(ledgers[0], lambda: ledgers[1:])
@@ -160,7 +161,8 @@ def _grade(
 def _compare(judging: pairs.PairJudging, options: Namespace) -> None:
     answered, protocol, criteria = judging.pairs, judging.protocol.name, judging.criteria
     if options.plan:
-        print(f"at most {counted(judging.n_calls(), 'call')}, protocol {protocol}")
+        line = f"at most {counted(n_calls := judging.n_calls(), 'call')}, protocol {protocol}"
+        show_json({"calls": n_calls, "protocol": protocol}) if options.json else print(line)
         return
     judging.models.charge(judging.folder / pairs.LEDGER, tuple)
     rows = judging.run(Progress())

@@ -48,6 +48,8 @@ def judged(run, *more):
 def test_every_answer_has_every_metric_and_a_second_command_makes_no_call(run):
     before = {name: (run / name).read_bytes() for name in ("records.jsonl", "metrics.json")}
     assert "at most 21 calls" in judge(run, *JUDGE, "--plan")
+    plan = json.loads(judge(run, *JUDGE, "--plan", "--json"))
+    assert sum(plan[str(run)].values()) == 21
     assert planted_judges.prompts == []
     assert len(judged(run, *FIRST, "--limit", "2", "cache.mode=off")) == 2
     values = judged(run, "cache.mode=off")
@@ -128,4 +130,6 @@ def test_plan_counts_the_calls_of_a_comparison(runs):
     judge(*runs, *more)
     assert len(planted_judges.prompts) == 8
     assert judge(*runs, *more, "--plan").startswith("at most 0 calls")
+    plan = json.loads(judge(*runs, *more, "--plan", "--json", "protocol=paper"))
+    assert plan == {"calls": 8, "protocol": "paper"}
     assert judge(*runs, *more, "--plan", "protocol=paper").startswith("at most 8 calls")
