@@ -23,9 +23,9 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import COLUMNS_ROW, RUNS, Parser, runs_and_settings
+from graphrag_bench.cli.parsing import COLUMNS_ROW, RUNS, Parser, runs_and_settings, setting_name
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.papers import printed
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import corpus_notes
@@ -53,11 +53,11 @@ def main(options: Namespace) -> None:
     words, settings = runs_and_settings(options.words)
     of_paper = len(words) == 1 and _is_paper_table(words[0])
     if settings:
-        run = words[0] if of_paper else "PAPER/TABLE"
-        raise UserError(
-            f"`table` has no settings, but got '{settings[0]}'. Run the experiment with this "
-            f"setting: graphrag-bench run experiment={run} {settings[0]}"
-        )
+        name, own = setting_name(settings[0]), ["columns=", "paths.home="]
+        hint = did_you_mean(name, own)
+        if of_paper and not nearest(name, own):
+            hint = f"Run the experiment: graphrag-bench run experiment={words[0]} {settings[0]}"
+        raise UserError(f"`table` has no setting '{name}'. {hint}")
     if options.papers_prompts and not of_paper:
         raise UserError("--papers-prompts needs PAPER/TABLE.")
     if of_paper:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from graphrag_bench.artifacts.store import RECIPE
-from graphrag_bench.errors import UserError, by_prefix
+from graphrag_bench.errors import UserError
 from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, RunFolder, RunLocked, file_lock
 from graphrag_bench.run.results import read_references
+from graphrag_bench.run.stored import key_of_run
 
 REMOVED = ".removed"
 
@@ -38,11 +39,11 @@ def run_folders(home: Path) -> list[Path]:
 
 
 def find_folder(name: str, home: Path) -> Path:
-    """Return the folder of a run in HOME/runs. `name` is its path or the beginning of its key."""
+    """Return the folder of a run in HOME/runs. `name` is its path, method or start of its key."""
     root, folders = (home / "runs").resolve(), run_folders(home)
     if not Path(name).is_dir():
-        keys = {path.name: path for path in folders}
-        return by_prefix(name, keys, "run", root, lambda path: path.parent.name)
+        key = key_of_run(name, {path.name: path.parts[-2:-4:-1] for path in folders}, home)
+        return next(path for path in folders if path.name == key)
     for path in folders:
         if path.samefile(name):
             return path

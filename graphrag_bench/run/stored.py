@@ -198,14 +198,18 @@ def find_run(name: str, home: str | Path) -> StoredRun:
         return StoredRun(RunFolder(Path(name)))
     runs = {run.folder.path.name: run for run in stored_runs(home)}
     known = {key: run.folder.metrics() for key, run in runs.items()}
-    match [key for key in runs if known[key].get("method") == name]:
-        case [key]:
-            return runs[key]
-        case [_, _, *_] as keys:
-            several = ", ".join(f"{key} ({known[key]['dataset']})" for key in keys)
-            raise UserError(f"'{name}' has several runs: {several}. Choose a run by its key.")
-    named = {key: f"{one.get('method')} on {one.get('dataset')}" for key, one in known.items()}
-    return by_prefix(name, runs, "run", f"{home}/runs", lambda run: named[run.folder.path.name])
+    names = {key: [str(of.get(n)) for n in ("method", "dataset")] for key, of in known.items()}
+    return runs[key_of_run(name, names, home)]
+
+
+def key_of_run(name: str, runs: Mapping[str, Sequence[str]], home: str | Path) -> str:
+    """Return the key of a run by its method or key; `runs` has the method and data set by key."""
+    keys = [key for key in runs if runs[key][0] == name]
+    if len(keys) > 1:
+        several = ", ".join(f"{key} ({runs[key][1]})" for key in keys)
+        raise UserError(f"'{name}' has several runs: {several}. Choose a run by its key.")
+    itself, place = {key: key for key in runs}, f"{home}/runs"
+    return by_prefix([*keys, name][0], itself, "run", place, lambda key: " on ".join(runs[key]))
 
 
 def _extent(metrics: Mapping[str, Any]) -> dict[str, Any]:

@@ -67,6 +67,13 @@ def test_table_lists_papers_and_takes_folders_and_beginnings_of_keys():
     assert runs["bm25"]["metrics"]["evidence_recall@5"]["n"] == 5
 
 
+def test_an_unknown_setting_of_table_is_answered_with_its_own_or_with_the_run():
+    paper = ("zhou2025/table5 limit=3", "'limit' experiment=zhou2025/table5")
+    for words, names in (("runs/toy cols=corpus", "'cols' 'columns='"), paper):
+        message = command_error(*words.split(), name="table")
+        assert [name for name in names.split() if name not in message] == []
+
+
 def test_diff_compares_over_common_questions():
     pair = [folder("bm25"), folder("hipporag")]
     values = json.loads(printed("diff", *pair, "--json"))
@@ -171,7 +178,11 @@ def test_artifacts_of_a_removed_run_are_collected_and_built_again(home):
     shared = {path for path in own if "chunk_table" in path or "chunk_index" in path}
     assert collectable(home) == set()
     assert command("runs", "rm", str(target)).code == 1 and target.is_dir()
-    assert command("runs", "rm", target.name, "--yes").code == 0
+    other = shutil.copytree(target, target.with_name("abc"))
+    several = command_error("rm", "hipporag", "--yes", name="runs")
+    assert target.name in several and "abc (toy)" in several
+    assert command("runs", "rm", "abc", "--yes").code == 0 and not other.exists()
+    assert command("runs", "rm", "hipporag", "--yes").code == 0
     assert not target.parent.exists()
     assert collectable(home) == own - shared
     printed("runs", "gc", "--delete")
