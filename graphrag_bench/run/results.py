@@ -140,6 +140,8 @@ def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None)
     try:
         return Experiment.prepare(values, run.dataset, swept=True)  # the run may be a cell
     except UserError as error:
+        if values["method"] != run.config["method"]:
+            raise  # the change is invalid, not the run
         raise UserError(
             f"The settings of {run.folder.path} are not valid in this version: {error}"
         ) from error

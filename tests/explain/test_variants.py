@@ -80,6 +80,9 @@ def test_a_variant_scores_as_a_run_with_that_setting(home, tmp_path):
         variants.make(Change("drop", "node.ppr"))
     with pytest.raises(UserError, match="'damping'"):
         variants.make(Change("set", "node.ppr", "dampin", 0.9))
+    with pytest.raises(UserError, match="'damping' is 'x'") as refusal:
+        variants.make(Change("set", "node.ppr", "damping", "x"))
+    assert "this version" not in str(refusal.value)
 
 
 def test_ranks_of_a_passage_agree_with_each_step(home):
