@@ -301,5 +301,5 @@ def checked_row(
         if fault["type"] != "missing":
             why = f"{fault['msg']} ({fault['input']!r:.60})"
             raise UserError(f"{place}: field '{path}': {why}.") from None
-        hint = did_you_mean(path, content)
+        hint = did_you_mean(path, [name for name in content if written.get(name, name) == name])
         raise UserError(f"{place}: the field '{path}' is missing. {hint}") from None

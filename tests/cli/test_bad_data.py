@@ -39,6 +39,7 @@ def test_a_missing_data_set_is_named_with_the_setting_of_its_folder(home):
         (b'{"id": "a", "text": "x"}\n\xff\xfe', [QUESTION], "corpus.jsonl, line 2; UTF-8"),
         (b'{"id": "a", "text": "x"}\n{oops}\n', [QUESTION], "corpus.jsonl, line 2; JSON"),
         ([{"text": "x"}], [QUESTION], "corpus.jsonl, line 1; 'id'"),
+        ([{"body": "x", "label": 1}], [QUESTION], "corpus.jsonl, line 1; 'id'; body, label"),
         ([{"id": "a", "text": "x", "tilte": "A"}], [QUESTION], "line 1; 'tilte'; 'title'"),
         ([*PASSAGES, PASSAGES[0]], [QUESTION], "corpus.jsonl, line 3; 'a'; document 1"),
         ([{"id": "a", "text": " "}], [QUESTION], "corpus.jsonl; blank"),

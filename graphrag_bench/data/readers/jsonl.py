@@ -90,7 +90,7 @@ def _read(path: Path, shape: type[R], names: Mapping[str, str]) -> Iterator[tupl
             if close := get_close_matches(name, fields.keys() - row, 1, 0.8):
                 raise UserError(f"{place}: no field '{name}'. Did you mean '{close[0]}'?")
         ignored |= dict.fromkeys(others)
-        yield place, checked_row(place, row if cells else content, shape, written)
+        yield place, checked_row(place, {**cells, **row} if cells else content, shape, written)
     if ignored:
         warn(f"{path}: ignored fields: {', '.join(ignored)}.")
 
