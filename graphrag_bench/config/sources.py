@@ -122,7 +122,8 @@ def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) ->
     elif group == "method" and name in IN_PLUGIN:
         install = "is in a plug-in. Install it: pip install ./docs/examples/graphrag_bench_more"
     else:
-        return unknown(group, name, valid or names(group))
+        own = [f"./{name}"] if file_of(group, f"./{name}") else None
+        return unknown(group, name, own or valid or names(group))
     return UserError(f"{group}={name} {install}")
 
 

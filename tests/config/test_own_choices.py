@@ -103,6 +103,8 @@ def test_data_sets_models_and_experiments_may_be_files(home):
 
 def test_own_files_come_first_but_need_their_own_method_name(home):
     other = write(home / "mine.yaml", "vanilla")
+    with pytest.raises(UserError, match=r"'\./mine\.yaml'"):
+        compose_settings(["method=mine.yaml"])
     with pytest.raises(UserError, match=str(other)):
         compose_settings(["method=./mine.yaml"])
     write(home / "configs" / "method" / "vanilla.yaml", "mine")
