@@ -11,10 +11,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings, check_evaluation
 from graphrag_bench.config.sources import FILE
 from graphrag_bench.data.dataset import DEV_SHARE, Dataset, Gold, within_split
 from graphrag_bench.errors import UserError, by_prefix
+from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.llm.ledger import read_ledger, sums
 from graphrag_bench.progress import Progress
@@ -152,6 +154,8 @@ class StoredRun:
 
     def _evaluation_in(self, metrics: Mapping[str, Any]) -> EvaluationSettings:
         own = metrics.get("evaluation") or self.config["evaluation"]
+        if not ANSWER_METRICS.keys() >= set(own.get("metrics") or ()):
+            load_plugins(self.config.get("plugins") or ())  # which define the other metrics
         names = EvaluationSettings.model_fields.keys() & own.keys()
         return check_evaluation({name: own[name] for name in names})
 

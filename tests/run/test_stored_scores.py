@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.data.rankings import read_rankings
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
+from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 from graphrag_bench.report.notes import run_notes
 from graphrag_bench.run import stored
 from graphrag_bench.run.folder import RunFolder
@@ -323,3 +325,15 @@ def test_recall_mrr_and_ndcg_equal_those_of_trec_eval(tmp_path):
             f"{name}_{k}": ours[own.format(k)] for name, own in theirs.items() for k in (2, 5, 10)
         }
         assert value == pytest.approx(expected, abs=1e-9)
+
+
+def test_metric_of_a_plug_in_is_known_to_stored_runs(home, monkeypatch):
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    (home / "metric_lab.py").write_text(page.split("```python\n")[1].split("```")[0])
+    monkeypatch.syspath_prepend(home)
+    own = ["plugins=metric_lab", "evaluation.metrics=[first_word]", "llm.replies={una: una}"]
+    folder = run_folder("dataset=jsonl", "dataset.root=town", *WEIGHTLESS, "method=bm25", *own)
+    del sys.modules["metric_lab"], ANSWER_METRICS["first_word"]  # as in another process
+    scores = StoredRun(RunFolder(folder)).scores
+    del sys.modules["metric_lab"], ANSWER_METRICS["first_word"]
+    assert [one["first_word"] for one in scores.values()] == [1, 1]
