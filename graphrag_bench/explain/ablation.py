@@ -64,9 +64,15 @@ def parse_change(word: str) -> Change:
     return Change("set", step, setting, value_of(value, name))
 
 
-def apply_changes(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
-    """Apply changes in order to a copy of a method file; raises UserError for an unknown step."""
+def apply_changes(
+    method: Mapping[str, Any], changes: Sequence[Change]
+) -> tuple[dict[str, Any], list[str]]:
+    """Apply changes in order to a copy of a method file. Raises UserError for an unknown step.
+
+    The second value lists the paths of the settings that were set, as in the settings of a run.
+    """
     new: dict[str, Any] = copy.deepcopy(dict(method))
+    chosen = list[tuple[Item, str]]()
     for change in changes:
         every = step_places(new)
         wanted = [place for place in every if change.step in place.names]
@@ -77,11 +83,13 @@ def apply_changes(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[
                 del place.items[place.row]
             elif change.kind == "set":
                 place.step[change.setting] = change.value
+                chosen.append((place.step, change.setting))
             elif change.kind == "case":
                 place.items[place.row : place.row + 1] = place.step["cases"][change.value]
             else:
                 del place.step["branch"][change.value]
-    return new
+    paths = {id(place.step): place.path for place in step_places(new)}
+    return new, [f"method.{paths[id(step)]}.{name}" for step, name in chosen if id(step) in paths]
 
 
 @dataclass(frozen=True)
@@ -143,8 +151,11 @@ class MethodVariants:
 
     def make(self, *changes: Change) -> Experiment:
         """Prepare a changed method; raises UserError if it is invalid."""
-        budget = {} if self.calls else _NO_CALLS
-        return self.prepare({**budget, "method": apply_changes(self.method, changes)})
+        method, given = apply_changes(self.method, changes)
+        values = {"method": method, **({} if self.calls else _NO_CALLS)}
+        if given:
+            values["given"] = [*self.experiment.settings.given, *given]
+        return self.prepare(values)
 
     def whole(self, metric: str) -> Scores:
         """Return the scores of the whole method; raises UserError if no question has the metric."""

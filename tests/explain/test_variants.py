@@ -13,9 +13,11 @@ from graphrag_bench.explain import ablation
 from graphrag_bench.explain.ablation import Change, MethodVariants, apply_changes, parse_change
 from graphrag_bench.explain.names import LocatedDocument, lost_step
 from graphrag_bench.explain.question import RunQuestions
+from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.stored import find_run
 
-QUIET = [*TOY, "answer=off", "reference_rows=off", "budget_context=native"]
+FILLED = [*TOY, "answer=off", "reference_rows=off"]
+QUIET = [*FILLED, "budget_context=native"]
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +44,14 @@ METHOD = {
 
 def test_a_step_is_named_by_its_operator_or_place():
     for name in ("node.ppr", "retrieve.1.cases.otherwise.0"):
-        product = apply_changes(METHOD, [Change("set", name, "damping", 0.85)])
+        changes = [Change("set", name, "damping", 0.85), Change("drop", "node.link")]
+        _, given = apply_changes(METHOD, changes)
+        assert given == ["method.retrieve.0.cases.otherwise.0.damping"]
+        product, _ = apply_changes(METHOD, changes[:1])
         assert product["retrieve"][1]["cases"]["otherwise"] == [{"op": "node.ppr", "damping": 0.85}]
     assert METHOD["retrieve"][1]["cases"]["otherwise"] == [{"op": "node.ppr", "damping": 0.5}]
-    assert apply_changes(METHOD, [Change("drop", "node.link")])["retrieve"][0]["switch"] == "nodes"
+    product, _ = apply_changes(METHOD, [Change("drop", "node.link")])
+    assert product["retrieve"][0]["switch"] == "nodes"
     assert [place.path for place in ablation.step_places(METHOD)][-2:] == [
         "retrieve.1.cases.empty.0", "retrieve.1.cases.otherwise.0",
     ]  # fmt: skip
@@ -83,6 +89,21 @@ def test_a_variant_scores_as_a_run_with_that_setting(home, tmp_path):
     with pytest.raises(UserError, match="'damping' is 'x'") as refusal:
         variants.make(Change("set", "node.ppr", "damping", "x"))
     assert "this version" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "step", "name"),
+    [(["method=bm25"], "chunk.bm25", "retrieve.0"),
+     (["method=vanilla"], "context.chunks", "generate.0"),
+     (["method=hipporag"], "retrieve.1.cases.empty.0", "retrieve.1.cases.empty.0")],
+)  # fmt: skip
+def test_a_variant_fills_its_context_as_a_run_with_that_setting(tmp_path, words, step, name):
+    words = [*FILLED, *words, f"paths.home={tmp_path}"]
+    variants = MethodVariants.of_settings(compose_settings(words), calls=False)
+    assert variants.experiment.context_budget.filling == "chunk"
+    changed = variants.make(parse_change(f"{step}.top_k=1"))
+    with_setting = Experiment.prepare(compose_settings([*words, f"method.{name}.top_k=1"]))
+    assert (changed.context_budget.filling, changed.key) == ("", with_setting.key)
 
 
 def test_ranks_of_a_passage_agree_with_each_step(home):
