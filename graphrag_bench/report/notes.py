@@ -66,8 +66,10 @@ def headline_notes(runs: Runs, metric: str) -> list[str]:
     facts += [f"{words} {names}" for words, names in models.items() if names != "none"]
     notes = ["; ".join(facts)]
     if n_failed := sum(run["failed"] for run in runs):
-        errors = [str(error) for run in runs for error in run["errors"]]
-        notes.append(f"! {n_failed} failed, run again: {next(iter(errors), 'unknown')}")
+        errors = [str(error) for run in runs for error in run["errors"]][:_MOST_NAMED]
+        if n_more := n_failed - sum(int(error.partition(" ")[0]) for error in errors):
+            errors.append(f"{n_more} x other errors")
+        notes.append(f"! {n_failed} failed, run again: {'; '.join(errors)}")
     more = [one for one in run_notes(runs) if one.warns or one.about == rows.REFERENCE]
     return [*notes, *(str(one) for one in more if one.about != "failed")]
 
