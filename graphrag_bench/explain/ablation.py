@@ -64,15 +64,12 @@ def parse_change(word: str) -> Change:
     return Change("set", step, setting, value_of(value, name))
 
 
-def apply_changes(
-    method: Mapping[str, Any], changes: Sequence[Change]
-) -> tuple[dict[str, Any], list[str]]:
+def apply_changes(method: Item, changes: Sequence[Change]) -> tuple[Item, list[str]]:
     """Apply changes in order to a copy of a method file. Raises UserError for an unknown step.
 
     The second value lists the paths of the settings that were set, as in the settings of a run.
     """
-    new: dict[str, Any] = copy.deepcopy(dict(method))
-    chosen = list[tuple[Item, str]]()
+    new, chosen = copy.deepcopy(method), list[tuple[Item, str]]()
     for change in changes:
         every = step_places(new)
         wanted = [place for place in every if change.step in place.names]
@@ -126,7 +123,7 @@ def step_places(method: Mapping[str, Any]) -> list[StepPlace]:
 class MethodVariants:
     """Variants of a method on the same questions. Without `calls`, only stored replies are used."""
 
-    method: Mapping[str, Any]
+    method: Item
     prepare: Callable[[Mapping[str, Any]], Experiment]
     calls: bool
     asked: InitVar[Sequence[Question] | None] = None
@@ -152,10 +149,8 @@ class MethodVariants:
     def make(self, *changes: Change) -> Experiment:
         """Prepare a changed method; raises UserError if it is invalid."""
         method, given = apply_changes(self.method, changes)
-        values = {"method": method, **({} if self.calls else _NO_CALLS)}
-        if given:
-            values["given"] = [*self.experiment.settings.given, *given]
-        return self.prepare(values)
+        own = {"given": [*self.experiment.settings.given, *given]} if given else {}
+        return self.prepare({**({} if self.calls else _NO_CALLS), **own, "method": method})
 
     def whole(self, metric: str) -> Scores:
         """Return the scores of the whole method; raises UserError if no question has the metric."""

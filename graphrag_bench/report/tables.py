@@ -216,7 +216,7 @@ def cost_table(runs: Runs) -> Table:
         )
         for run in in_table_order(runs) for step, cost in run["cost"]["steps"].items()
     )  # fmt: skip
-    note = "all calls so far; tokens: prompt + completion; cut: replies that reached max_tokens"
+    note = "all calls for these questions; tokens: prompt + completion; cut: reached max_tokens"
     return Table("costs of the runs", heads, lines, (note,), texts=heads[:2])
 
 
@@ -302,9 +302,8 @@ def spending(run: RunMetrics) -> dict[str, float | None]:
     """Return context tokens per question, calls and US dollars; None for an imported run."""
     if run.get("imported"):
         return dict.fromkeys(("context_tokens", "calls", "usd"))
-    total = run["cost"]["total"]
     return {
         "context_tokens": run["usage"]["context_tokens_per_question"],
-        "calls": total["paid"]["calls"] + total["cached"]["calls"],
+        "calls": sum(int(rows.total_of(one, "calls")) for one in run["cost"]["steps"].values()),
         "usd": round(rows.tokens_and_usd(run)[1], 6),
     }

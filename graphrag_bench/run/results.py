@@ -119,10 +119,14 @@ def _of_builds(recipes: Recipes) -> dict[str, Any]:
 
 
 def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
-    """Return the paid and cached costs of answers and builds, by stage, step and question."""
-    lines = list(read_ledger(*experiment.folder.files("ledger"), *experiment.ledgers(selected)))
+    """Return the paid and cached costs of answers and builds, by stage, step and question.
+
+    Calls for questions that are not selected, e.g. of a run with a larger limit, are left out.
+    """
+    every = read_ledger(*experiment.folder.files("ledger"), *experiment.ledgers(selected))
     ids = frozenset(question.id for question in selected)
-    online = [line for line in lines if line.stage != "build" and line.item in ids]
+    lines = [line for line in every if line.stage == "build" or line.item in ids]
+    online = [line for line in lines if line.stage != "build"]
     steps, stages = lines_by(lines, "step"), lines_by(lines, "stage")
     groups = {"stages": stages, "steps": steps, "questions": lines_by(online, "item")}
     return {

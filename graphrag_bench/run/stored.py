@@ -1,7 +1,7 @@
 """Stored runs, which are found by folder, key or method; their scores and settings."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -18,7 +18,7 @@ from graphrag_bench.data.dataset import DEV_SHARE, Dataset, Gold, within_split
 from graphrag_bench.errors import UserError, by_prefix
 from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 from graphrag_bench.evaluation.statistics import mean_with_interval
-from graphrag_bench.llm.ledger import read_ledger, sums
+from graphrag_bench.llm.ledger import lines_by, read_ledger, sums
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import Comparison, ScoredRun, comparisons
 from graphrag_bench.report.rendering import Table
@@ -231,7 +231,20 @@ def _within(run: StoredRun, stored: Mapping[str, Any], extent: Mapping[str, Any]
             retrieved = position >= n_answers and row["status"] == "answered"
             selected.append(row | {"status": "retrieved", "answer": None} if retrieved else row)
     values = {**stored, **extent, "repeats": {}, "selected": len(names)}
+    values["cost"] = _cost(run, stored["cost"], {*names})
     return values | _scored(run, selected, run._evaluation_in(values))
+
+
+def _cost(run: StoredRun, stored: Row, ids: Collection[str]) -> Row:
+    """Return the stored cost of builds and the cost of these questions, without the total."""
+    every = list(read_ledger(*run.folder.files("ledger")))
+    own = [line for line in every if line.item in ids]
+    return {name: stored[name] for name in ("models", "mixed") if name in stored} | {
+        kind: {name: stored[kind][name] for name in stored[kind] if name not in online}
+        | {name: sums(part) for name, part in lines_by(own, by).items()}
+        for kind, by in (("stages", "stage"), ("steps", "step"), ("questions", "item"))
+        for online in [lines_by(every, by)]
+    }
 
 
 def _scored(run: StoredRun, rows: Sequence[Row], settings: EvaluationSettings) -> Row:
@@ -273,8 +286,7 @@ def repeats_of(run: StoredRun, answered: Sequence[str], settings: EvaluationSett
             scopes = [run.scopes[q] for q in scored]
             mean = mean_with_interval([fmean(of) for of in values], scopes=scopes).stored()
             metrics[name] = {**mean, "spread": round(stdev(of_repeats), 6), "values": of_repeats}
-    ledgers = [path for one in runs[1:] for path in one.folder.files("ledger")]
-    total = sums(list(read_ledger(*ledgers)))
+    total = sums([line for one in runs[1:] for line in read_ledger(*one.folder.files("ledger"))])
     return {
         "n": len(runs),
         "questions": len(shared),

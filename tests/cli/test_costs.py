@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from killing import served
-from toy_runs import metrics, run_error, run_folder, write_scopes
+from toy_runs import metrics, run_command, run_error, run_folder, write_scopes
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.folder import RunFolder
@@ -41,6 +41,15 @@ def test_the_cost_has_the_build_of_every_scope_and_no_file_stays_open(fake, scop
     gc.collect()
     assert len(os.listdir("/proc/self/fd")) <= n_files
     assert threading.active_count() <= n_threads
+
+
+def test_a_smaller_limit_has_the_cost_of_its_builds_and_questions(fake):
+    words = [*TOY, *served(fake.scenario(reads=True))]
+    fresh = run_command(*words, "limit=2", "paths.home=fresh").out.splitlines()
+    whole = run_command(*words).out.splitlines()
+    again = run_command(*words, "limit=2").out.splitlines()
+    assert "cost, tokens" in again[2] and again[:6] == fresh[:6]
+    assert again[4].split()[-2] != whole[4].split()[-2]
 
 
 def test_failures_are_counted_over_all_scopes(fake, scoped):
