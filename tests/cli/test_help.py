@@ -46,7 +46,7 @@ def test_a_plan_and_a_list_are_printed_as_json():
         ("ablate", "0a1b 1b2c", "1b2c"),
         ("table", "zhou2025/tabel5", "zhou2025/table5"), ("table", "runs/tay", "runs/tay"),
         ("table", "zhou2025/table5 limit=3", "experiment=zhou2025/table5"),
-        ("table", "rows=method", "experiment="), ("table", "--papers-prompts", "--papers-prompts"),
+        ("table", "rows=method", "columns="), ("table", "--papers-prompts", "--papers-prompts"),
         ("fetch", "dataset=musiqe", "'musique'"), ("fetch", "dataset.root=x", "dataset=NAME"),
         ("fetch", "dataset=novelqa", "https://huggingface.co/datasets/NovelQA/NovelQA"),
         ("fetch", "dataset=toy", "toy"), ("fetch", "data.root=x dataset=musique", "dataset.root="),
