@@ -114,7 +114,7 @@ class Funnel:
                 for name, of in by_question.items()}  # fmt: skip
 
     def counts(self) -> tuple[StageCount, ...]:
-        """Return the counts of each stage. The `rest` of the last stage and all `lost` add up."""
+        """Return the counts of each stage. All `lost` and the last `rest` sum to all evidence."""
         rest, rows = len(self.documents), []
         for stage in self.stages:
             n = Counter(one.state(stage) for one in self.documents)

@@ -66,10 +66,9 @@ def headline_notes(runs: Runs, metric: str) -> list[str]:
     facts += [f"{words} {names}" for words, names in models.items() if names != "none"]
     notes = ["; ".join(facts)]
     if n_failed := sum(run["failed"] for run in runs):
-        errors = [str(error) for run in runs for error in run["errors"]][:_MOST_NAMED]
-        if n_more := n_failed - sum(int(error.partition(" ")[0]) for error in errors):
-            errors.append(f"{n_more} x other errors")
-        notes.append(f"! {n_failed} failed, run again: {'; '.join(errors)}")
+        errors = [str(error) for run in runs for error in run["errors"]]
+        named = errors[:_MOST_NAMED] + ["and other errors"] * (len(errors) > _MOST_NAMED)
+        notes.append(f"! {n_failed} failed, run again: {'; '.join(named)}")
     more = [one for one in run_notes(runs) if one.warns or one.about == rows.REFERENCE]
     return [*notes, *(str(one) for one in more if one.about != "failed")]
 

@@ -32,8 +32,8 @@ from graphrag_bench.values import Question
 SHORT_ANSWER_TOKENS = {"short": 16, "choice": 24, "list": 64}
 """Usual number of tokens of an answer, by answer form. For other forms, it is `PROSE_TOKENS`."""
 PROSE_TOKENS, REPLY_TOKENS, ROW_TOKENS, REPORT_TOKENS = 300, 150, 1000, 300
-"""Usual numbers of tokens: answer in prose, reply during retrieval, texts in a retrieval prompt
-without a context budget, community report."""
+"""Usual numbers of tokens of an answer in prose, of a reply during retrieval, of the texts in a
+retrieval prompt without a context budget, and of a community report."""
 ROUNDS_SHARE = 0.5
 """Usual fraction of the allowed rounds that are needed by a search that can stop early."""
 _SAMPLE = 200

@@ -121,12 +121,14 @@ def _of_builds(recipes: Recipes) -> dict[str, Any]:
 def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
     """Return the paid and cached costs of answers and builds, by stage, step and question.
 
-    Calls for questions that are not selected, e.g. of a run with a larger limit, are left out.
+    Calls for other questions, e.g. of a run with a larger limit, are left out. Calls of an
+    embedding API belong to no question.
     """
     every = read_ledger(*experiment.folder.files("ledger"), *experiment.ledgers(selected))
     ids = frozenset(question.id for question in selected)
-    lines = [line for line in every if line.stage == "build" or line.item in ids]
-    online = [line for line in lines if line.stage != "build"]
+    others = {question.id for question in experiment.dataset.questions} - ids
+    lines = [line for line in every if line.stage == "build" or line.item not in others]
+    online = [line for line in lines if line.stage != "build" and line.item in ids]
     steps, stages = lines_by(lines, "step"), lines_by(lines, "stage")
     groups = {"stages": stages, "steps": steps, "questions": lines_by(online, "item")}
     return {

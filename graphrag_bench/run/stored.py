@@ -237,14 +237,15 @@ def _within(run: StoredRun, stored: Mapping[str, Any], extent: Mapping[str, Any]
 
 def _cost(run: StoredRun, stored: Row, ids: Collection[str]) -> Row:
     """Return the stored cost of builds and the cost of these questions, without the total."""
-    every = list(read_ledger(*run.folder.files("ledger")))
-    own = [line for line in every if line.item in ids]
-    return {name: stored[name] for name in ("models", "mixed") if name in stored} | {
-        kind: {name: stored[kind][name] for name in stored[kind] if name not in online}
-        | {name: sums(part) for name, part in lines_by(own, by).items()}
-        for kind, by in (("stages", "stage"), ("steps", "step"), ("questions", "item"))
-        for online in [lines_by(every, by)]
-    }
+    every, others = list(read_ledger(*run.folder.files("ledger"))), run.rows.keys() - {*ids}
+    own = [line for line in every if line.item not in others]
+    cost: dict[str, Any] = {name: stored[name] for name in ("models", "mixed") if name in stored}
+    for kind, by in (("stages", "stage"), ("steps", "step"), ("questions", "item")):
+        online = lines_by(every, by)
+        parts = lines_by([line for line in own if by != "item" or line.item in ids], by)
+        cost[kind] = {name: of for name, of in stored[kind].items() if name not in online}
+        cost[kind] |= {name: sums(part) for name, part in parts.items()}
+    return cost
 
 
 def _scored(run: StoredRun, rows: Sequence[Row], settings: EvaluationSettings) -> Row:

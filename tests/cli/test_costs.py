@@ -12,6 +12,7 @@ from toy_runs import metrics, run_command, run_error, run_folder, write_scopes
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.folder import RunFolder
+from graphrag_bench.run.stored import EXTENT, StoredRun
 
 pytestmark = pytest.mark.slow
 
@@ -50,6 +51,21 @@ def test_a_smaller_limit_has_the_cost_of_its_builds_and_questions(fake):
     again = run_command(*words, "limit=2").out.splitlines()
     assert "cost, tokens" in again[2] and again[:6] == fresh[:6]
     assert again[4].split()[-2] != whole[4].split()[-2]
+
+
+def test_calls_of_an_embedding_api_are_part_of_the_cost(fake):
+    url = fake.scenario(models=["fake"])
+    own = ["model=fake", f"base_url={url}", "api_key_env=null", "dimension=8"]
+    words = ["dataset=toy", "method=vanilla", "answer=off", "reference_rows=off",
+             "embedder=openai_compatible", *(f"embedder.{one}" for one in own)]  # fmt: skip
+    for limit in ("limit=4", "limit=2"):
+        cost = metrics(run_folder(*words, limit))["cost"]
+        assert cost["steps"]["embedder"]["paid"]["prompt_tokens"] > 0
+        assert cost["total"]["paid"]["prompt_tokens"] > 0
+    folder = RunFolder(run_folder(*words, limit))
+    extent = {name: folder.metrics().get(name) for name in EXTENT} | {"repeats": 1, "limit": 1}
+    narrow = StoredRun(folder, extent=extent).metrics
+    assert narrow["n"] == 1 and narrow["cost"]["steps"]["embedder"] == cost["steps"]["embedder"]
 
 
 def test_failures_are_counted_over_all_scopes(fake, scoped):

@@ -156,7 +156,7 @@ def test_failed_questions_have_a_column_a_mark_and_a_warning():
     assert cells(result, "accuracy [95 %]")[1] == "0.333!"
     assert "2 failed" in result.notes[1] and "2 x a.0: no" in result.notes[1]
     errors = [f"{n} x {name}" for n, name in ((3, "a"), (2, "b"), (1, "c"), (1, "d"), (1, "e"))]
-    for n, failed, shown in ((2, 5, "3 x a; 2 x b"), (5, 8, "3 x a; 2 x b; 1 x c; 2 x other")):
+    for n, failed, shown in ((2, 5, "3 x a; 2 x b"), (5, 8, "3 x a; 2 x b; 1 x c; and other")):
         note = table(of_six("Failing", failed=failed, errors=errors[:n])).notes[1]
         assert note.startswith(f"! {failed} failed, run again: {shown}")
 
