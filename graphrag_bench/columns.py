@@ -86,11 +86,7 @@ class Texts:
 
 
 class Columns:
-    """Base class of dataclasses whose fields are arrays, texts and CSR matrices.
-
-    A field is stored in files with the name of the field, or in a subfolder if it has the methods
-    `save` and `load`. Fields that are None or marked as `NOT_STORED` are not stored.
-    """
+    """Base class of dataclasses whose fields are arrays, texts, CSR matrices or other `Columns`."""
 
     def save(self, folder: Path) -> None:
         """Write every field into a folder."""
@@ -134,10 +130,7 @@ def _stored(columns: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class TextRows(Columns, Mapping[str, int]):
-    """A mapping on disk from distinct texts to numbers. Keys are found by their check sums.
-
-    `sums` are the ascending CRC-32 check sums, and `order` are the positions of their texts.
-    """
+    """A mapping on disk from distinct texts to numbers. `sums` are ascending CRC-32 check sums."""
 
     texts: Texts
     numbers: NDArray[np.int64]

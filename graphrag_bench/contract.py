@@ -42,10 +42,7 @@ CallsOf = Callable[[Settings, "Sizes"], int]
 
 @dataclass(frozen=True)
 class Read:
-    """An input of an operator: a parameter, and the slot that it is read from.
-
-    An optional input is only read if it is named under the step's key `use`.
-    """
+    """An input: a parameter and its slot. An optional input is only read if `use` names it."""
 
     parameter: str
     slot: str

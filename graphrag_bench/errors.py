@@ -65,11 +65,7 @@ def result_or_error(work: Callable[[], T]) -> T | Exception:
 
 
 def message_of(error: Exception) -> str:
-    """Return the message of an error, with its type unless it is a UserError or an OSError.
-
-    >>> message_of(FileNotFoundError(2, "No such file", "card.yaml"))
-    'No such file: card.yaml'
-    """
+    """Return the message of an error, with its type unless it is a UserError or an OSError."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror + (f": {error.filename}" if error.filename is not None else "")
     kind = "" if isinstance(error, UserError | OSError) else f"{type(error).__name__}: "
@@ -84,10 +80,7 @@ def exit_code_of(error: Exception) -> int:
 
 
 class UnreadableReply(Exception):
-    """A model's reply could not be parsed.
-
-    The prompt of a corrective retry quotes `problem`. A new wording would change the answers.
-    """
+    """A reply could not be parsed. A retry quotes `problem`, so its wording changes answers."""
 
     def __init__(self, purpose: str, reply: str, problem: str = "it has not the form asked for"):
         super().__init__(f"unreadable reply for {purpose}: {reply[:200]!r}")
@@ -105,15 +98,7 @@ def nearest(name: str, valid: Names, n: int = 3) -> list[str]:
 def did_you_mean(
     name: str, valid: Names, listed: Names | None = None, n: int = 3, prefix: str = ""
 ) -> str:
-    """Return a hint with up to `n` valid names that are similar to a wrong name.
-
-    If no name is similar, the hint lists `listed` (default: all). `prefix` precedes each name.
-
-    >>> did_you_mean("vanila", ["bm25", "vanilla"])
-    "Did you mean 'vanilla'?"
-    >>> did_you_mean("xyz", ["bm25", "vanilla"])
-    'There are: bm25, vanilla.'
-    """
+    """Suggest up to `n` similar valid names, or list `listed` (default: all), with a `prefix`."""
     names = list(valid)
     if close := nearest(name, names, n):
         return f"Did you mean {' or '.join(repr(prefix + other) for other in close)}?"
@@ -123,11 +108,7 @@ def did_you_mean(
 
 
 def unknown(kind: str, name: str, valid: Names) -> UserError:
-    """Return an error for an unknown name, which suggests similar valid names.
-
-    >>> print(unknown("method", "hiporag", ["bm25", "hipporag"]))
-    No method 'hiporag'. Did you mean 'hipporag'?
-    """
+    """Return an error such as "No method 'hiporag'. Did you mean 'hipporag'?"."""
     return UserError(f"No {kind} '{name}'. {did_you_mean(name, sorted(set(valid)))}")
 
 
@@ -137,9 +118,6 @@ def by_prefix(
     """Return the value of the key `name`, or of the only key that starts with `name`.
 
     Otherwise, raises a UserError that lists keys, each with the note `shown(value)` in brackets.
-
-    >>> by_prefix("3f", {"3f9a": 1, "77b0": 2}, "run", "runs")
-    1
     """
     keys = [name] if name in values else [key for key in values if name and key.startswith(name)]
     if len(keys) == 1:

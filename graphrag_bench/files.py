@@ -52,10 +52,7 @@ _Loader.add_implicit_resolver(
 
 
 def read_yaml(text: str, where: str) -> object:
-    """Parse a YAML text. Raises UserError with the line number.
-
-    Dates are kept as text, numbers such as `1e-3` are floats, and duplicate keys are errors.
-    """
+    """Parse YAML: dates stay texts, `1e-3` is a float. Raises UserError, e.g. for repeated keys."""
     try:
         return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
@@ -69,10 +66,7 @@ def read_yaml(text: str, where: str) -> object:
 
 
 def plain_value(value: Any) -> Any:
-    """Return settings as YAML would give them: a leading `~` of a path becomes the home folder.
-
-    NumPy values become numbers and lists, and path objects become texts, e.g. `./FILE`.
-    """
+    """Return settings as YAML would give them: no NumPy values, no paths, and no leading `~`."""
     value = value.tolist() if hasattr(value, "tolist") else value
     value = os.path.join(".", value.expanduser()) if isinstance(value, Path) else value
     if isinstance(value, str):

@@ -54,11 +54,7 @@ def digest(*parts: object) -> str:
 
 
 def digest_rows(rows: Iterable[object]) -> str:
-    """Return `digest(list(rows))`, but keep only one row in memory at a time.
-
-    >>> digest_rows(iter(["a", "b"])) == digest(["a", "b"]), digest_rows([]) == digest([])
-    (True, True)
-    """
+    """Return `digest(list(rows))`, but keep only one row in memory at a time."""
     content = hashlib.sha256(b"[[")
     for number, row in enumerate(rows):
         content.update(("," * bool(number) + _JSON.encode(row)).encode())
@@ -214,11 +210,7 @@ class ReachedCode:
 
 
 def _module(name: str) -> _ModuleCode | None:
-    """Return the code of a module, or None for a module without a file.
-
-    An edit of the file counts only after the module was reloaded or `%autoreload` has replaced its
-    code.
-    """
+    """Return the code of a module as it is loaded, or None for a module without a file."""
     if (spec := _spec(name)) is None:
         return None
     objects: list[object] = []  # a reload or an edit replaces the spec, a value or its code

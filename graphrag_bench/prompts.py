@@ -39,10 +39,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt template, named `package:path`, e.g. `methods:tog/prompts/enough.j2`.
-
-    A file of the same name in `folder` replaces the template. The file is read on first use.
-    """
+    """A prompt template `package:path`. A file of the same name in `folder` replaces it."""
 
     name: str
     folder: str | None = None
@@ -167,10 +164,7 @@ class AnswerForm:
 def answer_form(
     name: FormName, open_tokens: int | None = None, *, all_forms: bool = False
 ) -> AnswerForm:
-    """Return the answer form with this name. Raises KeyError for an unknown name.
-
-    `open_tokens` replaces the token limit of a form in `OPEN`, or of any form if `all_forms`.
-    """
+    """Return a form, with the token limit `open_tokens` if the form is open, or for `all_forms`."""
     form = _forms()[name]
     if open_tokens and (all_forms or name in OPEN):
         return replace(form, max_tokens=open_tokens)
@@ -186,11 +180,7 @@ def _forms() -> dict[str, AnswerForm]:
 
 
 def sub_question_form(whole: FormName, *, abstract: bool) -> FormName:
-    """Return the answer form of a sub-question, given the answer form of the whole question.
-
-    The form is `paragraph` if the sub-question is abstract or the question asks for a summary, and
-    `short` if the question has options. Otherwise the sub-question has the form of the question.
-    """
+    """Return the answer form of a sub-question, given the answer form of the whole question."""
     if abstract or whole == "summary":
         return "paragraph"
     return "short" if whole == "choice" else whole

@@ -32,10 +32,9 @@ class SubQuestion:
 @value("plan")
 @dataclass(frozen=True)
 class Plan:
-    """Sub-questions in the order of the model's reply, and the final question.
+    """Sub-questions in the order of the model's reply, and the final question, without cycles.
 
-    Dependencies are valid and have no cycles. `fixes` lists the corrections that were necessary. If
-    the plan does not come from the model, `fallback` is the reason.
+    `fixes` lists corrections. If the plan does not come from the model, `fallback` is the reason.
     """
 
     sub_questions: tuple[SubQuestion, ...]

@@ -99,13 +99,10 @@ class Registry(Generic[T]):
 
 @cache
 def import_below(package: str) -> None:
-    """Import all modules of a package, so that they register their operators and builders.
-
-    Compiled loops (`*_kernels`) are skipped: they register nothing, and loading numba takes time.
-    """
+    """Import all modules of a package, so that they register their operators and builders."""
     (folder,) = import_module(package).__path__
     for path in sorted(Path(folder).rglob("*.py")):
-        if path.stem.endswith("_kernels"):
+        if path.stem.endswith("_kernels"):  # they register nothing, and loading numba takes time
             continue
         parts = path.relative_to(folder).with_suffix("").parts
         import_module(".".join((package, *parts)).removesuffix(".__init__"))

@@ -73,11 +73,7 @@ def clean_output() -> Iterator[None]:
 
 
 def without_secrets(text: str) -> str:
-    """Remove user names, passwords and keys from the addresses in a text.
-
-    >>> without_secrets("http://me:word@host/v1?x=1&token=t")
-    'http://host/v1?x=1'
-    """
+    """Remove user names, passwords and keys from the addresses in a text."""
     return _SECRET.sub("", _USER.sub(lambda user: user[1] or "", text))
 
 
@@ -94,11 +90,7 @@ def check_server(name: str, url: str) -> None:
 
 
 def is_local(url: str) -> bool:
-    """Return whether an address is on this machine.
-
-    >>> is_local("http://127.0.0.1:8000/v1"), is_local("https://api.openai.com/v1")
-    (True, False)
-    """
+    """Return whether an address is on this machine."""
     host = urlsplit(url).hostname or ""
     return host in ("localhost", "::1", "0.0.0.0") or host.startswith("127.")
 

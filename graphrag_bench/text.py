@@ -115,13 +115,10 @@ def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]
 
 
 def search_words(text: str) -> list[str]:
-    """Return the `words` of a text with signs and bigrams, in no particular order.
-
-    Single letters and digits are dropped, except capitals other than A and I ("vitamin C").
-    """
+    """Return `words` of a text with signs and bigrams, but without single letters and digits."""
     every = words(text, signs=True, bigrams=True)
     long = [word for word in every if len(word) > 1 or _UNSPACED.match(word)]
-    return long + [capital.lower() for capital in _LONE_CAPITAL.findall(text)]
+    return long + [capital.lower() for capital in _LONE_CAPITAL.findall(text)]  # "vitamin C"
 
 
 def split_unspaced(tokens: Iterable[str]) -> list[str]:
@@ -203,11 +200,7 @@ def short(text: str, n_characters: int = 60) -> str:
 
 
 def counted(n: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless the number is 1.
-
-    >>> counted(1, "LLM call"), counted(2, "token")
-    ('1 LLM call', '2 tokens')
-    """
+    """Return a number with its noun, e.g. "1 token" or "2 tokens"."""
     return f"{n} {noun}" + "s" * (n != 1)
 
 

@@ -35,10 +35,7 @@ class Job:
 
     @classmethod
     def read(cls, config: DictConfig) -> "Job":
-        """Read the results of a job from its folder. A job without `cell.json` has failed.
-
-        If the job has no scored run, its settings are the overrides on its command line.
-        """
+        """Read the results of a job. Without a scored run, its settings are its overrides."""
         output = Path(config.hydra.runtime.output_dir)
         cell = sweep.read(output, sweep.Cell)
         error = f"no {sweep.CELL}" if cell is None else cell.error
@@ -104,11 +101,7 @@ class MLflow(Callback):
 
 
 class WandB(Callback):
-    """Callback that logs jobs to Weights & Biases.
-
-    The run of a failed job has exit code 1, and its notes contain the error. With `mode="offline"`,
-    nothing is sent until `wandb sync`.
-    """
+    """Callback that logs jobs to Weights & Biases. The run of a failed job has exit code 1."""
 
     def __init__(self, project: str, mode: str, folder: str = ".") -> None:
         with extra_needed("wandb"):

@@ -126,10 +126,9 @@ class Ranked(Generic[T]):
 
 
 class RowScores:
-    """Read-only scores of all rows of a table: dense, sparse, or computed on access (lazy).
+    """Read-only scores of all rows of a table: dense, sparse, or computed on each access (lazy).
 
-    `lazy` is true if the scores are computed on each access. `some_rows` contains the rows and the
-    values of sparse scores, and is None for other scores.
+    `some_rows` contains the rows and the values of sparse scores, and is None for other scores.
     """
 
     def __init__(self, values: ArrayLike) -> None:
@@ -237,8 +236,7 @@ class Query:
 class Path:
     """A path in the graph: its nodes in order, and the relationship row of each hop.
 
-    `transition` is i for a path from step i (counted from 1) to step i + 1 of a reasoning chain,
-    and 0 for any other path.
+    `transition` is i for a path from step i (from 1) to step i + 1 of a reasoning chain, else 0.
     """
 
     nodes: tuple[int, ...]
@@ -249,10 +247,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Subgraph:
-    """A subgraph: distinct nodes and relationship rows, and the paths on which they were found.
-
-    `texts` are triples that a model wrote and that match no relationship of the graph.
-    """
+    """Distinct nodes, relationship rows and paths. `texts` are a model's triples without a row."""
 
     nodes: tuple[int, ...] = ()
     relationships: tuple[int, ...] = ()

@@ -18,10 +18,7 @@ _PACKAGES = (
 
 @cache
 def commit() -> str:
-    """Return the short commit of the checkout, with `+` if there are uncommitted changes.
-
-    Without a checkout, return the version of the package. The process keeps the first result.
-    """
+    """Return the short commit (`+`: with uncommitted changes), or the version of the package."""
     root = checkout()
     if root is None or not (root / ".git").exists():
         return f"v{_version('graphrag-bench')}"

@@ -62,10 +62,7 @@ def main(options: Namespace) -> None:
 
 
 def entries(kind: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, description and file of each choice of a kind, built-in choices first.
-
-    Only the user's own choices have a file. Operators of Table 3 in Zhou et al. (2025) come first.
-    """
+    """Yield name, description and file of each choice. Built-in ones come first, without a file."""
     if kind in ("operators", "builders"):
         for one in paper_first(operators.all()) if kind == "operators" else builders.all():
             text = one.docstring.partition("\n")[0]

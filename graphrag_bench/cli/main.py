@@ -58,10 +58,7 @@ start here
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code (docs/architecture.md lists the codes).
-
-    After a signal, pending replies are stored first. A second signal stops the command at once.
-    """
+    """Run a command and return its exit code (docs/architecture.md lists the codes)."""
     gc.set_threshold(50_000)  # imports allocate many objects and few cycles
     atexit.register(gc.freeze)  # skip the collection at exit
     name, *words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]

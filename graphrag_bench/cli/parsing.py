@@ -36,10 +36,7 @@ Work = Callable[[argparse.Namespace], int | None]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser of options, words and settings NAME=VALUE, whose errors are UserErrors.
-
-    The part of the help text `about` from "example" on is printed below the options.
-    """
+    """A parser of options, words and settings NAME=VALUE. `about` from "example" on comes last."""
 
     def __init__(self, command: str, about: str) -> None:
         above, sign, below = about.partition("\nexample")

@@ -91,10 +91,7 @@ def inner_path(path: str, key: str, item: Mapping[str, Any]) -> str:
 @combinator("branch")
 @dataclass(frozen=True)
 class Branch(Step):
-    """Step that runs lists of steps, called arms, on copies of the state and merges the results.
-
-    If `only` is given, only the results in these slots are kept.
-    """
+    """Step that runs lists of steps (arms) and merges their results, or keeps those in `only`."""
 
     arms: Arms
     merge: Rule = "interleave"
@@ -139,10 +136,7 @@ class Branch(Step):
 @combinator("each")
 @dataclass(frozen=True)
 class Each(Step):
-    """Step that runs its inner steps for each item of a slot, e.g. for each ranked node.
-
-    The steps run on copies of the state, each with one item in the slot. The results are merged.
-    """
+    """Step that runs its inner steps for each item of a slot and merges the results."""
 
     slot: str
     steps: Steps
@@ -150,11 +144,7 @@ class Each(Step):
     at_most: PositiveInt = 64
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Run the steps on each item, and return each state with the merged results.
-
-        Only the first `at_most` items are used. Without items, the steps do not run, and their
-        unset output slots get empty values. If an item fails, the question fails.
-        """
+        """Run the steps on the first `at_most` items. Without items, unset slots become empty."""
         values = [state.get(self.slot) for state in states]
         items = [[] if value is None else split(value)[: self.at_most] for value in values]
         pairs = list(zip(states, items, strict=True))
@@ -174,11 +164,7 @@ class Each(Step):
         return merged.write({self.slot: state.get(self.slot)})  # no step has written to the slot
 
     def check(self, checker: Checker) -> None:
-        """Check the inner steps. Check that the slot has items, and that results can be merged.
-
-        Without items, the inner steps do not run, and their output slots get empty values. Output
-        slots of a type without an empty value stay unset, so they do not count as written.
-        """
+        """Check the inner steps, that the slot has items, and that results can be merged."""
         checker.read(self.label, self.slot)
         if self.slot not in SPLITTABLE:
             known = ", ".join(sorted(SPLITTABLE))
@@ -187,6 +173,7 @@ class Each(Step):
         for slot in sorted(checker.unread_of(inner)):
             if slot not in MERGEABLE:
                 checker.problem(f"{self.label}: values of '{slot}' cannot be merged.")
+        # without items, a slot whose type has no empty value stays unset
         never = {slot for slot in inner.written if slot in MERGEABLE and empty(slot) is None}
         checker.join([inner], inner.written - never)
 
@@ -330,10 +317,7 @@ class Resolve(Step):
     prune_unused: bool = False
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state with the merged results of all sub-questions.
-
-        Only the first `at_most` sub-questions run. If a sub-question fails, the question fails.
-        """
+        """Return each state with the merged results of the first `at_most` sub-questions."""
         runs = []
         for state in states:
             plan: Plan = state.get(self.slot)

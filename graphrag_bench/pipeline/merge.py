@@ -36,10 +36,9 @@ _RRF_K = 60
 
 
 def merged_state(start: RetrievalState, outcomes: Sequence[Outcome], rule: str) -> Outcome:
-    """Merge the values that several runs of steps wrote to each slot since the state `start`.
+    """Merge the slots written since `start`, or return the first failure.
 
-    A slot whose values cannot be merged gets the value of the last run. If a run failed, the first
-    failure is returned.
+    A slot whose values cannot be merged gets the value of the last outcome.
     """
     values: dict[str, list[Any]] = {}
     for outcome in outcomes:

@@ -52,15 +52,12 @@ class Pipeline:
 
     @property
     def packing(self) -> Steps:
-        """The first steps of the stage `generate`, which pack the context into the prompt.
-
-        They end before the first step that writes the answer or may call a model. Path pooling is
-        included even if it may call a model.
-        """
+        """The steps of `generate` before the first that writes the answer or may call a model."""
 
         def packs(step: Step) -> bool:
             answers = any("answer" in op.operator.returns for op in step.operators())
-            return not answers and (not step.max_calls() or isinstance(step, PooledPacker))
+            pooled = isinstance(step, PooledPacker)  # it packs even if it may call a model
+            return not answers and (not step.max_calls() or pooled)
 
         return tuple(takewhile(packs, self.generate))
 
@@ -96,10 +93,7 @@ class Pipeline:
         attributes: frozenset[str] | None = None,
         slots: frozenset[str] = frozenset(),
     ) -> list[str]:
-        """Return the problems of the pipeline with slots, resources, graph attributes and prompts.
-
-        `slots` are the slots that have a value before the first step.
-        """
+        """Return the pipeline's problems. `slots` have a value before the first step."""
         checker = Checker(resources, attributes, {"question", *slots})
         for step in self.steps():
             step.check(checker)

@@ -43,11 +43,10 @@ def with_pooling(
     read: Callable[[Any, str], Steps],
     all_rows: bool = False,
 ) -> PooledPacker:
-    """Return a step that applies path pooling and then packs the relationships into the prompt.
+    """Return a step that applies path pooling before the step `item`, which is parsed as `packer`.
 
-    `item` is the packing step in the method file, and `packer` is the parsed packing step. `read`
-    parses a list of steps, given the list and its path in the file. For `all_rows`, see
-    `StepOptions`. Raises UserError for an unknown mode or an unknown key of `path_pooling`.
+    `read` parses a list of steps, given the list and its path in the file. Raises UserError for an
+    unknown mode or an unknown key of `path_pooling`.
     """
     path, pool = packer.label.partition(" ")[0], item["path_pooling"] or {}
     for key in pool:

@@ -26,10 +26,7 @@ READERS: Mapping[Regime, str] = {
 
 @dataclass(frozen=True)
 class ReaderPrompt(Prompt):
-    """Answering prompt of a method. `prose` names the prompt that replaces it for prose answers.
-
-    If `licensed` is false, the prompt gets no licence (see `reader_prompts`).
-    """
+    """Answering prompt of a method. `prose` names the prompt that replaces it for prose answers."""
 
     prose: str = ""
     licensed: bool = True
@@ -58,11 +55,7 @@ class ReaderPrompt(Prompt):
 
 
 def reader_prompt(prompt: Prompt, operator: Operator, stage: str, regime: Regime) -> Prompt:
-    """Return the answering prompt of an operator under the given regime.
-
-    Unless the regime is `published`, prose answers in the stage `generate` use the common prompt,
-    provided that the operator supplies all variables of the common prompt.
-    """
+    """Return the answering prompt of an operator in a stage, as the regime selects it."""
     if regime == "published":
         return ReaderPrompt(prompt.name, prompt.folder, licensed=False)
     if stage != "generate" or not COMMON.variables <= operator.supplies:

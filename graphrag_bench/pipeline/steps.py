@@ -37,10 +37,7 @@ class Checker:
     problems: list[str] = field(default_factory=list)
 
     def after(self, steps: "Steps", written: Iterable[str] = ()) -> "Checker":
-        """Check `steps` with a copy of the checker, and return the copy.
-
-        The copy shares the list of problems. The steps may also read the slots in `written`.
-        """
+        """Check `steps`, which may also read `written`, with a copy, and return the copy."""
         slots = {*self.written, *written}
         copy = replace(self, written=slots, maybe={*self.maybe}, unread={**self.unread})
         for step in steps:
@@ -52,11 +49,7 @@ class Checker:
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
     def join(self, arms: "Sequence[Checker]", written: Iterable[str]) -> None:
-        """Add the slots that the arms of a combinator wrote, given the checkers of the arms.
-
-        A slot counts as unread if any arm wrote it without reading it. Slots in `written` are
-        always written.
-        """
+        """Add the slots that the arms of a combinator wrote. Slots in `written` always are."""
         before = {s: w for s, w in self.unread.items() if all(a.unread.get(s) == w for a in arms)}
         after = {s: w for arm in arms for s, w in arm.unread.items() if self.unread.get(s) != w}
         self.unread = {**before, **after}
@@ -120,10 +113,7 @@ _MODELS = frozenset({"llm", "llm_build", "llm_judge"})
 
 @dataclass(frozen=True)
 class Failure:
-    """Failure of a step for one question, with the type and the message of the error.
-
-    `where` is the traceback in the operator's own code, outermost call first. It is not stored.
-    """
+    """Failure of a step for one question. `where`, the operator's traceback, is not stored."""
 
     step: str
     kind: str
@@ -171,11 +161,7 @@ _Result = tuple[Any, float, Sequence[Meter]]
 
 @dataclass
 class Execution:
-    """State that the steps of a run share: resources, limits, and records of each question.
-
-    A run stops if the fraction of failed calls of a step exceeds `failure_limit`, but not before
-    the step has made `failure_after` calls.
-    """
+    """State that the steps of a run share: resources, limits, and records of each question."""
 
     resources: Mapping[str, Any]
     workers: int = 1

@@ -29,10 +29,7 @@ class Skeleton:
 
     @classmethod
     def of_operator(cls, operator: str, package: str | None = None) -> "Skeleton":
-        """Return the skeleton for a new operator `KIND.NAME`. The default package is NAME.
-
-        Raises UserError for an unknown kind, and for a name that is invalid or in use.
-        """
+        """Return the skeleton for a new operator `KIND.NAME`. The default package is NAME."""
         kind, _, name = operator.partition(".")
         if not name:
             form = f"'{operator}' must have the form KIND.NAME, e.g. chunk.mine"
@@ -58,10 +55,7 @@ class Skeleton:
         return f"{self.kind}_{self.name}"
 
     def write(self, into: Path) -> list[Path]:
-        """Write the files, import the operator in the package, and return the paths of the files.
-
-        If a file exists already, nothing is written and UserError is raised.
-        """
+        """Write the files, or raise UserError if one exists. Return their paths, sorted."""
         inner = into / self.package
         if not inner.exists() and find_spec(self.package) is not None:
             there = f"A Python package '{self.package}' is already installed"
