@@ -4,13 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Any, Self, get_args, get_type_hints
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphrag_bench.registry import signature_of
 from graphrag_bench.text import show_briefly
 
 _BLOCK = 65536
@@ -32,12 +31,7 @@ def load_array(folder: Path, name: str) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """A sequence of n texts, stored as a UTF-8 blob and the offsets of the texts, int64 (n + 1,).
-
-    >>> names = Texts.of(["Ada", "Norvik", "Tarn"])
-    >>> len(names), names[1], names.take([2, 0])
-    (3, 'Norvik', ['Tarn', 'Ada'])
-    """
+    """A sequence of n texts, stored as a UTF-8 blob and the offsets of texts, int64 (n + 1,)."""
 
     blob: NDArray[np.uint8]
     offsets: NDArray[np.int64]
@@ -111,7 +105,7 @@ class Columns:
         columns: dict[str, Any] = {}
         for name, default in _stored(cls).items():
             if (folder / name).is_dir():
-                kind = signature_of(cls).parameters[name].annotation
+                kind = get_type_hints(cls)[name]
                 kind = next(one for one in get_args(kind) or (kind,) if hasattr(one, "load"))
                 columns[name] = kind.load(folder / name)
             elif (folder / f"{name}.offsets.npy").is_file():

@@ -24,11 +24,7 @@ def no_advance(n: int) -> None:
 
 @dataclass
 class Progress:
-    """Progress display of a run. Nothing is shown if `quiet` is true.
-
-    A terminal shows one live line. In a log, all tasks together write a line after 3 seconds
-    and then every 30 seconds. `part` is a prefix of each label, e.g. the job of a sweep.
-    """
+    """Progress display of a run. `part` is a prefix of each label, e.g. the job of a sweep."""
 
     quiet: bool = False
     stream: TextIO | None = None

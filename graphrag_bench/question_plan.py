@@ -98,9 +98,7 @@ def checked_plan(
 ) -> Plan:
     """Return a plan from which invalid, duplicate and circular dependencies are removed.
 
-    A dependency is invalid if it is on an unknown sub-question or on itself. In a cycle, the
-    dependency on the last sub-question (in the given order) is removed. A final question without
-    dependencies gets a dependency on every sub-question that no sub-question depends on.
+    A final question without dependencies waits for each sub-question that no sub-question needs.
     Source: methods/pankrag/README.md, rules 4, 6 and 8 of the plan normalisation.
     """
     notes = list(fixes)
@@ -124,9 +122,8 @@ def checked_plan(
 
 def _circle(needs: Mapping[str, Sequence[str]]) -> Sequence[str]:
     """Return a cycle of ids (a, b, ..., a), where b depends on a, or () if there is no cycle."""
-    circle: Sequence[str] = ()
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:
-        circle = error.args[1]
-    return circle
+        return list(error.args[1])
+    return ()

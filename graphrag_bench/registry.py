@@ -19,10 +19,7 @@ class ContractError(TypeError):
 
 
 def signature_of(function: Callable[..., Any], *, evaluate: bool = True) -> inspect.Signature:
-    """Return the signature of a function or class, with evaluated type hints.
-
-    If `evaluate` is false, quoted hints are left as text. Undefined names raise NameError.
-    """
+    """Return a signature, with evaluated hints if `evaluate`. Undefined names raise NameError."""
     is_function = inspect.isfunction(function)
     found = inspect.signature(function, eval_str=evaluate and not is_function)
     if not (evaluate and is_function):
@@ -82,19 +79,15 @@ class Registry(Generic[T]):
     def get(self, name: str) -> T:
         """Return the operator or builder with this name. Raises UserError if it does not exist."""
         if name not in self._items:
-            raise unknown(self.kind, name, self.names())
+            raise unknown(self.kind, name, self._items)
         return self._items[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._items
 
-    def names(self) -> list[str]:
-        """Return the registered names, sorted."""
-        return sorted(self._items)
-
     def all(self) -> list[T]:
         """Return the registered operators or builders, sorted by name."""
-        return [self._items[name] for name in self.names()]
+        return [self._items[name] for name in sorted(self._items)]
 
 
 @cache

@@ -150,9 +150,7 @@ def _pairs(word: str) -> Iterator[str]:
 
 def join_unspaced(text: str) -> str:
     """Remove spaces next to characters of scripts without spaces, and return the text in NFC."""
-    if text.isascii():
-        return text
-    return unicodedata.normalize("NFC", _NEXT_TO_UNSPACED.sub("", text))
+    return text if text.isascii() else unicodedata.normalize("NFC", _NEXT_TO_UNSPACED.sub("", text))
 
 
 class _Signs(dict[int, str]):

@@ -185,11 +185,7 @@ def register_folders(words: Sequence[str]) -> list[str]:
 
 
 def is_setting(argument: str) -> bool:
-    """Return whether an argument is a setting, and not a text that contains `=`.
-
-    >>> is_setting("method.top_k=5"), is_setting("Is 1 + 1 = 2?")
-    (True, False)
-    """
+    """Return whether an argument is a setting, and not a text such as "Is 1 + 1 = 2?"."""
     name, equals, _ = argument.partition("=")
     path = re.fullmatch(r"[+~]*[\w@/]+(\.[\w@:/.]+)?", name)
     return path is not None and bool(equals or argument.startswith("~"))
@@ -215,11 +211,7 @@ def refuse_other_settings(
 
 
 def setting_name(word: str) -> str:
-    """Return the path of the setting in a word, without `llm@`.
-
-    >>> setting_name("+method.top_k=5"), setting_name("llm@llm_judge=local")
-    ('method.top_k', 'llm_judge')
-    """
+    """Return the path of the setting in a word, e.g. `llm_judge` for `llm@llm_judge=local`."""
     return word.lstrip("+~").partition("=")[0].removeprefix("llm@")
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, PositiveInt
 
+from graphrag_bench import question_plan as plans
 from graphrag_bench.contract import Setting
 from graphrag_bench.errors import did_you_mean
 from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Rule, empty, merged_state, split
@@ -25,13 +26,6 @@ from graphrag_bench.pipeline.steps import (
     run_steps,
 )
 from graphrag_bench.prompts import sub_question_form
-from graphrag_bench.question_plan import (
-    Dependencies,
-    Plan,
-    SubQuestion,
-    SubQuestionKind,
-    checked_plan,
-)
 from graphrag_bench.registry import signature_of
 from graphrag_bench.values import Answer, RetrievalState
 
@@ -39,8 +33,6 @@ Item = dict[str, Any]
 """A step as it is written in a method file."""
 Arms = Mapping[str, Steps]
 """Lists of steps, each with a name."""
-
-
 K = TypeVar("K", bound=type[Step])
 registered: dict[str, type[Step]] = {}
 """Classes of the registered combinators by their keys, e.g. `branch`."""
@@ -116,9 +108,7 @@ class Branch(Step):
         every = set().union(*wrote)
         for slot in sorted(every.intersection(self.only or every)):
             if sum(slot in slots for slots in wrote) > 1 and slot not in MERGEABLE:
-                checker.problem(
-                    f"{self.label}: several arms write '{slot}', whose values cannot be merged."
-                )
+                checker.problem(f"{self.label}: several arms write '{slot}'; it cannot be merged.")
         if not self.only:
             return checker.join(arms, {slot for arm in arms for slot in arm.written})
         operators = self.operators()
@@ -292,10 +282,6 @@ class Switch(Step):
         return max((sum(s.max_calls() for s in steps) for steps in self.parts), default=0)
 
 
-INPUTS = ("dependencies", "question_kind")
-"""Additional slots that the inner steps of `resolve` can read."""
-
-
 @combinator("resolve")
 @dataclass(frozen=True)
 class Resolve(Step):
@@ -320,13 +306,14 @@ class Resolve(Step):
         """Return each state with the merged results of the first `at_most` sub-questions."""
         runs = []
         for state in states:
-            plan: Plan = state.get(self.slot)
+            plan: plans.Plan = state.get(self.slot)
             if plan.fallback:
                 execution.add_fallback(state, plan.fallback)
             used = plan.needed() if self.prune_unused else plan
             ids = [one.id for layer in used.layers() for one in layer][: self.at_most]
             if len(ids) < len(used):
-                used = checked_plan([o for o in used.sub_questions if o.id in ids], used.final)
+                first = [one for one in used.sub_questions if one.id in ids]
+                used = plans.checked_plan(first, used.final)
             runs.append(_PlanRun(state, used))
         finals = tuple([plan_run.plan.final] for plan_run in runs)
         layers = zip_longest(*(plan_run.plan.layers() for plan_run in runs), fillvalue=())
@@ -354,7 +341,7 @@ class Resolve(Step):
     def check(self, checker: Checker) -> None:
         """Check the inner steps, that a plan is written, and that `answer` writes an answer."""
         checker.read(self.label, self.slot)
-        inner = checker.after(self.steps, INPUTS)
+        inner = checker.after(self.steps, ("dependencies", "question_kind"))
         if "answer" not in inner.after(self.answer).written:
             checker.problem(f"{self.label}: no step in `answer` writes 'answer'.")
         checker.join([inner], inner.written)
@@ -368,17 +355,18 @@ class Resolve(Step):
 @dataclass
 class _PlanRun:
     start: RetrievalState
-    plan: Plan
+    plan: plans.Plan
     states: dict[str, RetrievalState] = field(default_factory=dict)
     failure: Failure | None = None
 
-    def state_for(self, one: SubQuestion) -> RetrievalState:
+    def state_for(self, one: plans.SubQuestion) -> RetrievalState:
         texts = {other.id: other.text for other in self.plan.sub_questions}
         answers: list[Answer] = [self.states[name].get("answer") for name in one.dependencies]
         asked = tuple(texts[name] for name in one.dependencies)
         answered = tuple(answer.text for answer in answers)
-        dependencies = Dependencies(one.dependencies, asked, answered)
-        kind, form = SubQuestionKind(one.kind, one is self.plan.final), self.start.question.form
+        dependencies = plans.Dependencies(one.dependencies, asked, answered)
+        kind = plans.SubQuestionKind(one.kind, one is self.plan.final)
+        form = self.start.question.form
         if not kind.final:
             form = sub_question_form(form, abstract=one.kind == "abstract")
         state = self.start.write({"dependencies": dependencies, "question_kind": kind})

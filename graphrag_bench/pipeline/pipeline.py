@@ -7,13 +7,7 @@ from typing import Any
 
 from graphrag_bench.contract import REQUIRED, Operator, operators
 from graphrag_bench.errors import UserError, did_you_mean, nearest
-from graphrag_bench.pipeline.combinators import (
-    Arms,
-    combinator_key,
-    combinator_settings,
-    inner_path,
-    registered,
-)
+from graphrag_bench.pipeline import combinators
 from graphrag_bench.pipeline.pool import PooledPacker, with_pooling
 from graphrag_bench.pipeline.reader_prompts import reader_prompt
 from graphrag_bench.pipeline.steps import (
@@ -69,11 +63,6 @@ class Pipeline:
         """Return a copy of the pipeline with `change` applied to every operator step."""
         stages = (self.convert, self.retrieve, self.generate)
         return Pipeline(*(tuple(step.mapped(change) for step in steps) for steps in stages))
-
-    @property
-    def names(self) -> set[str]:
-        """The names of the operators that the pipeline uses."""
-        return {op.operator.name for op in self.operators()}
 
     def needs(self, answering: bool = True) -> set[str]:
         """Return the names of the resources that the steps need, e.g. `graph`."""
@@ -142,27 +131,27 @@ class _Builder:
             return None
         if "op" in item:
             return self._operator(item, path)
-        if combinator_key(item):
+        if combinators.combinator_key(item):
             return self._combinator(item, path)
-        forms, found = ", ".join(["op", *sorted(registered)]), ", ".join(map(str, item))
+        forms, found = ", ".join(["op", *sorted(combinators.registered)]), ", ".join(map(str, item))
         self.problems.append(f"{path} needs one of the keys {forms}; it has {found}.")
         return None
 
     def _combinator(self, item: Mapping[str, Any], path: str) -> Step | None:
-        form = combinator_key(item) or ""
-        label, settings = f"{path} {form}", combinator_settings(form)
+        form = combinators.combinator_key(item) or ""
+        label, settings = f"{path} {form}", combinators.combinator_settings(form)
         keys = sorted(one.name for one in settings.values())
         wrong = (f"'{key}'. Keys: {', '.join(keys)}" for key in item if key not in keys)
         self.problems += [f"{path} ({form}) has no key {one}." for one in wrong]
         values: dict[str, Any] = {"label": label}
         for field_name, one in settings.items():
-            value, inside = item.get(one.name), inner_path(path, one.name, item)
+            value, inside = item.get(one.name), combinators.inner_path(path, one.name, item)
             if one.annotation == Steps:
                 values[field_name] = self.steps(value, inside)
-            elif one.annotation == Arms and isinstance(value, Mapping) and value:
+            elif one.annotation == combinators.Arms and isinstance(value, Mapping) and value:
                 lists = {str(name): self.steps(v, f"{inside}.{name}") for name, v in value.items()}
                 values[field_name] = lists
-            elif one.annotation == Arms:
+            elif one.annotation == combinators.Arms:
                 self.problems.append(f"{inside}: expected named lists of steps, not {value!r}.")
             elif one.default is REQUIRED or one.name in item:
                 try:
@@ -170,7 +159,7 @@ class _Builder:
                 except UserError as error:
                     self.problems.append(f"{label}: {error}")
         required = {name for name, one in settings.items() if one.default is REQUIRED}
-        return registered[form](**values) if required <= values.keys() else None
+        return combinators.registered[form](**values) if required <= values.keys() else None
 
     def _operator(self, item: Mapping[str, Any], path: str) -> Step | None:
         name = str(item["op"])
@@ -265,7 +254,7 @@ def unknown_stages(method: Mapping[str, Any]) -> list[str]:
     """Return the keys of a method file that have a list of steps but are not names of stages."""
 
     def is_step(item: Any) -> bool:
-        return isinstance(item, Mapping) and bool("op" in item or combinator_key(item))
+        return isinstance(item, Mapping) and bool("op" in item or combinators.combinator_key(item))
 
     others = ((key, items) for key, items in method.items() if key not in STAGES)
     return [key for key, one in others if isinstance(one, list | tuple) and any(map(is_step, one))]

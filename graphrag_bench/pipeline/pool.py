@@ -41,7 +41,7 @@ def with_pooling(
     packer: OperatorStep,
     pooling: Item,
     read: Callable[[Any, str], Steps],
-    all_rows: bool = False,
+    all_rows: bool,
 ) -> PooledPacker:
     """Return a step that applies path pooling before the step `item`, which is parsed as `packer`.
 

@@ -80,10 +80,8 @@ class Checker:
     def need(self, label: str, resource: str) -> None:
         """Check that the method can use a resource."""
         if self.resources is not None and resource not in self.resources:
-            self.problem(
-                f"{label} needs '{resource}', which no builder makes. "
-                f"Known resources: {', '.join(sorted(self.resources))}."
-            )
+            known = ", ".join(sorted(self.resources))
+            self.problem(f"{label} needs '{resource}', which no builder makes. Known: {known}.")
 
     def require(self, label: str, attributes: Iterable[str]) -> None:
         """Check that the graph has all of these attributes."""

@@ -71,7 +71,8 @@ class Experiment:
         keys, profiled = method.read_keys(settings.method), settings.profile != "default"
         options = StepOptions(keys.prompts, settings.pooling, settings.regime, all_rows=profiled)
         pipeline, choices = _checked_pipeline(settings, keys, options, dataset)
-        pooling = settings.pooling if "path.pool" in pipeline.names else None
+        names = {op.operator.name for op in pipeline.operators()}
+        pooling = settings.pooling if "path.pool" in names else None
         if settings.pooling and not pooling and not swept:
             raise UserError(
                 f"pooling={settings.pooling.get('mode')}: no step of '{keys.name}' has "
