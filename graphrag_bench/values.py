@@ -6,18 +6,13 @@ from itertools import chain, zip_longest
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from graphrag_bench.arrays import DECIMALS, BoolArray, FloatArray, IntArray, best_first
 from graphrag_bench.prompts import AnswerForm, FormName, answer_form
 from graphrag_bench.text import show_briefly
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 T = TypeVar("T")
-
-DECIMALS = 6
-"""Decimals kept in rankings, because the last bits of scores depend on batch and processor."""
 
 
 @dataclass(frozen=True)
@@ -365,11 +360,6 @@ class RetrievalState:
         return iter(self.slots)
 
 
-def unique(items: Sequence[T]) -> tuple[T, ...]:
-    """Return the distinct items in order of first appearance."""
-    return tuple(dict.fromkeys(items))
-
-
 def interleave(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
     """Interleave rankings rank by rank. A repeated row keeps its first position and score."""
     first: dict[int, float] = {}
@@ -387,19 +377,3 @@ def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
     finite = np.where(np.isfinite(scores[places]), scores[places], -np.inf)
     order = places[best_first(finite, rows[places])[:k]]
     return Ranked(rows[order], scores[order])
-
-
-def best_score_by_id(
-    ids: IntArray, scores: FloatArray, least: float = -np.inf
-) -> tuple[IntArray, FloatArray]:
-    """Return the distinct ids, sorted, and their best scores, which are at least `least`."""
-    rows, places = np.unique(ids, return_inverse=True)
-    best: FloatArray = np.full(len(rows), least)
-    np.maximum.at(best, places, scores)
-    return rows, best
-
-
-def best_first(scores: FloatArray, ids: IntArray | None = None) -> IntArray:
-    """Return positions by rounded score, highest first, with ties by the lower id or position."""
-    keys = -np.round(scores, DECIMALS)
-    return np.argsort(keys, kind="stable") if ids is None else np.lexsort((ids, keys))

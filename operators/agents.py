@@ -10,6 +10,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import ChosenRelation, Exploration, Hop
+from graphrag_bench.arrays import DECIMALS, IntArray
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
@@ -18,7 +19,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import DECIMALS, IntArray, Node, Question, Ranked, Relationship
+from graphrag_bench.values import Node, Question, Ranked, Relationship
 
 RELATIONS, ENTITIES = "relation scores", "entity scores"
 RELATION_PROMPT = Prompt("operators:prompts/relationship_agent.j2")

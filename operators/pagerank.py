@@ -15,16 +15,9 @@ from graphrag_bench.algorithms.pagerank import (
     walk_of_nodes,
     walk_with_chunks,
 )
+from graphrag_bench.arrays import best_score_by_id
 from graphrag_bench.contract import operator
-from graphrag_bench.values import (
-    Chunk,
-    ChunkScores,
-    Node,
-    NodeScores,
-    Ranked,
-    best_rows,
-    best_score_by_id,
-)
+from graphrag_bench.values import Chunk, ChunkScores, Node, NodeScores, Ranked, best_rows
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
 

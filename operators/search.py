@@ -14,24 +14,21 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph, nodes_of_types
+from graphrag_bench.arrays import DECIMALS, BoolArray, FloatArray, best_score_by_id
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.indices.words import Bm25, Tfidf
 from graphrag_bench.values import (
-    DECIMALS,
-    BoolArray,
     Chunk,
     ChunkScores,
     Community,
-    FloatArray,
     Node,
     Query,
     Question,
     Ranked,
     Relationship,
     best_rows,
-    best_score_by_id,
 )
 from operators.community.of_graph import with_report
 from operators.relationship.of_graph import by_degree_and_weight

@@ -24,10 +24,11 @@ from scipy.sparse import csr_matrix, diags, triu
 from graphrag_bench.algorithms import pagerank
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import Walk, walk_of_nodes, walk_with_chunks
+from graphrag_bench.arrays import FloatArray, IntArray
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.values import ChunkScores, FloatArray, IntArray, Node, Ranked
+from graphrag_bench.values import ChunkScores, Node, Ranked
 from operators.pagerank import chunk_ppr, node_ppr
 
 Question = tuple[Callable[[], Ranked[Any]], Callable[[], FloatArray]]

@@ -25,8 +25,9 @@ from scripts.write_docs import page_of
 PAGES = ROOT / "build" / "pages"
 FILES = ("*.md", "*.j2", "docs", "configs", "datasets/*.yaml", "CITATION.cff", "LICENSE")
 MODULES = (
-    "api", "contract", "values", "algorithms.graph", "algorithms.pagerank", "data.chunks",
-    "llm.chat", "embedding.embedder", "embedding.nlp", "embedding.vector_index", "errors",
+    "api", "contract", "values", "arrays", "algorithms.graph", "algorithms.pagerank",
+    "data.chunks", "llm.chat", "embedding.embedder", "embedding.nlp", "embedding.vector_index",
+    "errors",
 )  # fmt: skip
 """Public modules of graphrag_bench for writing operators, methods and notebooks."""
 

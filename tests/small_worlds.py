@@ -23,6 +23,7 @@ from graphrag_bench.algorithms import path_values as paths
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.evidence import NodeAttributes
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import unique
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Card, Dataset, Document
@@ -37,7 +38,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import UNBOUNDED
 from graphrag_bench.question_plan import Dependencies, SubQuestionKind
-from graphrag_bench.values import Question, Ranked, Subgraph, unique
+from graphrag_bench.values import Question, Ranked, Subgraph
 from methods.gfmrag.gnn_scorers import EntityScorer, GnnWeights, NetworkShape, entity_scorer
 from methods.gfmrag.gnn_training import initialise
 from methods.hoprag.hop_graph import PseudoQuestions

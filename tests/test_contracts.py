@@ -20,6 +20,7 @@ from toy_runs import Capitals
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import Exploration, RankedPaths, StepNodes
+from graphrag_bench.arrays import DECIMALS
 from graphrag_bench.artifacts.plan import UNKEYED_NEEDS, PlannedArtifact, plan
 from graphrag_bench.artifacts.store import RECIPE, Store
 from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, operators
@@ -35,7 +36,6 @@ from graphrag_bench.run.method import complete
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.record import summary
 from graphrag_bench.values import (
-    DECIMALS,
     ChunkScores,
     Context,
     Keywords,

@@ -13,7 +13,7 @@ from scripts.measures import ROOT, files, imports, part_of, tree_of
 
 PLUGINS = frozenset({"operators", "methods"})
 LEVELS = (
-    "values text errors fingerprint columns files locks progress terminal version prompts "
+    "arrays values text errors fingerprint columns files locks progress terminal version prompts "
     "question_plan registry",
     "llm", "embedding", "contract algorithms data papers", "graphs indices artifacts world",
     "pipeline evaluation config", "report", "run", "judging tables explain questions",

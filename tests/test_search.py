@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graphrag_bench.arrays import DECIMALS
 from graphrag_bench.embedding import embedder as embedders
 from graphrag_bench.embedding import vector_index
 from graphrag_bench.embedding.cached_models import CachedEmbedder
 from graphrag_bench.embedding.embedder import Hashing, encode_in_blocks
 from graphrag_bench.embedding.vector_index import DeviceRows, VectorIndex
 from graphrag_bench.llm.cache import Cache
-from graphrag_bench.values import DECIMALS
 
 
 class Counting(Hashing):

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from graphrag_bench.arrays import DECIMALS, FloatArray, IntArray
 from graphrag_bench.errors import MissingPackage
-from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 Reduction = Literal["pca", "umap"]
 Clusters = list[IntArray]

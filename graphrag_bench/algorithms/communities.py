@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from graphrag_bench.arrays import BoolArray, FloatArray, IntArray
 from graphrag_bench.columns import Columns, Texts, row_ids
-from graphrag_bench.values import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

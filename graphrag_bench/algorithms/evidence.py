@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from graphrag_bench.arrays import IntArray
 from graphrag_bench.columns import Columns, Texts, incidence
 from graphrag_bench.text import normalise_name, show_briefly
-from graphrag_bench.values import IntArray
 
 AttributeMention = tuple[int, str, str, tuple[int, ...]]
 """An attribute of a node: the node, the name, the value, and the chunks that state it."""

@@ -19,10 +19,10 @@ from graphrag_bench.algorithms import name_dictionary
 from graphrag_bench.algorithms.evidence import Fragments, NodeAttributes
 from graphrag_bench.algorithms.name_dictionary import Merge, NameDictionary
 from graphrag_bench.algorithms.views import Neighbours, Pairs, load_views, save_views, transition_of
+from graphrag_bench.arrays import BoolArray, FloatArray, IntArray
 from graphrag_bench.columns import NOT_STORED, Columns, TextRows, Texts, bool_csr, sorted_csr
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.text import show_briefly
-from graphrag_bench.values import BoolArray, FloatArray, IntArray
 
 ATTRIBUTES = {
     "names": "node.name",

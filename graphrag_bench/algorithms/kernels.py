@@ -10,7 +10,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from graphrag_bench.algorithms.views import Int32Array
-from graphrag_bench.values import FloatArray, IntArray
+from graphrag_bench.arrays import FloatArray, IntArray
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph, nodes_of_types
 from graphrag_bench.algorithms.views import inverse, transition_of
+from graphrag_bench.arrays import FloatArray, IntArray
 from graphrag_bench.columns import sorted_csr
 from graphrag_bench.text import show_briefly
-from graphrag_bench.values import FloatArray, IntArray
 
 Contains = Literal["one", "share"]
 

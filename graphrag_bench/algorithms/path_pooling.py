@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphrag_bench.values import DECIMALS, FloatArray, IntArray
+from graphrag_bench.arrays import DECIMALS, FloatArray, IntArray
 
 Kernel = tuple[int, ...]
 """Triples of a path from its start to its end, as positions in the first ranking."""

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.values import FloatArray, IntArray, Path, value
+from graphrag_bench.arrays import FloatArray, IntArray
+from graphrag_bench.values import Path, value
 
 
 @value("paths")

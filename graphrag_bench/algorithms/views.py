@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrag_bench.algorithms.name_dictionary import NameDictionary
+from graphrag_bench.arrays import FloatArray, IntArray
 from graphrag_bench.columns import Columns, TextRows
 from graphrag_bench.text import show_briefly
-from graphrag_bench.values import FloatArray, IntArray
 
 Int32Array = NDArray[np.int32]
 

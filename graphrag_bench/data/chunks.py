@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from graphrag_bench.arrays import IntArray
 from graphrag_bench.columns import Columns, Texts, bool_csr, row_ids, sorted_csr
 from graphrag_bench.text import show_briefly
-from graphrag_bench.values import IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.values import IntArray
+from graphrag_bench.arrays import IntArray
 
 NO_TRIPLES = "(no triples)"
 """Text of a document without triples. It is not blank, because a blank text would have no chunk."""

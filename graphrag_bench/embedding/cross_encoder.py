@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from graphrag_bench.arrays import FloatArray
 from graphrag_bench.embedding.model_files import model_name
 from graphrag_bench.embedding.sentence_embedder import TransformerModel
 from graphrag_bench.errors import UserError
-from graphrag_bench.values import FloatArray
 
 _AT_ONCE = 256
 """Number of (question, passage) pairs per batch on a GPU. On a CPU, a batch has 32 pairs."""

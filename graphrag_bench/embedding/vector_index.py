@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from graphrag_bench.arrays import DECIMALS, IntArray
 from graphrag_bench.columns import NOT_STORED, Columns
 from graphrag_bench.embedding.embedder import Embedder, Vectors, encode_in_blocks
 from graphrag_bench.embedding.precision import has_cuda
 from graphrag_bench.progress import Progress
-from graphrag_bench.values import DECIMALS, IntArray, Ranked
+from graphrag_bench.values import Ranked
 
 _EXTRA_CANDIDATES = 16
 _MAX_CANDIDATES = 2**22

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import DECIMALS, IntArray
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold, item_documents
 from graphrag_bench.errors import UserError
@@ -23,7 +24,6 @@ from graphrag_bench.run.record import documents_in
 from graphrag_bench.run.results import reopen
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.text import counted
-from graphrag_bench.values import DECIMALS, IntArray
 
 LABELS = {
     "corpus": "in corpus", "chunk": "in a chunk", "extracted": "extracted", "linked": "linked",

@@ -12,6 +12,7 @@ import numpy as np
 
 from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import IntArray
 from graphrag_bench.artifacts.store import is_stored, load_artifact, read_recipe
 from graphrag_bench.contract import operators
 from graphrag_bench.data.chunks import ChunkTable
@@ -20,7 +21,6 @@ from graphrag_bench.explain.text import row_text
 from graphrag_bench.run.folder import Row
 from graphrag_bench.run.results import References, read_references
 from graphrag_bench.run.stored import StoredRun
-from graphrag_bench.values import IntArray
 
 Named = dict[str, Any]
 _HOPS = ("nodes", "relationships")

@@ -8,6 +8,7 @@ from pydantic import Field, PositiveInt
 
 from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import DECIMALS, FloatArray, IntArray
 from graphrag_bench.columns import Texts, bool_csr
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
@@ -25,7 +26,6 @@ from graphrag_bench.graphs.extraction import CO_OCCURS
 from graphrag_bench.graphs.merging import NO_ENTITIES, Merger
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 FactCount = Literal["read", "chunk"]
 Titles = Literal["off", "about"]

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import IntArray
 from graphrag_bench.columns import Texts, bool_csr, incidence, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
@@ -14,7 +15,6 @@ from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.graphs.sentences import named_entities, read_chunks
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import IntArray
 
 PASSAGE_ATTRIBUTES = frozenset({"node.description", "relationship.name", "relationship.weight"})
 MAX_DF = 500

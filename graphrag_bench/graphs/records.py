@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from html import unescape
 
 from graphrag_bench.algorithms.extraction import EntityRecord, FactRecord, RelationshipRecord
+from graphrag_bench.arrays import unique
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.text import is_placeholder_name, normalise_name
-from graphrag_bench.values import unique
 
 _COMPLETE = 10.0  # the highest completeness score of a fact, and the default
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, PositiveInt, field_validator
 
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import FloatArray
 from graphrag_bench.columns import Texts, incidence, row_ids
 from graphrag_bench.contract import Sizes, artifact, template_tokens
 from graphrag_bench.embedding.embedder import Embedder
@@ -23,7 +24,6 @@ from graphrag_bench.llm.structured import Failure, ask_each, json_format, or_fal
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
-from graphrag_bench.values import FloatArray
 
 STEP = "write community reports"
 SUMMARY_TOKENS = 150

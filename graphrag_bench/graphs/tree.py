@@ -17,6 +17,7 @@ from graphrag_bench.algorithms.clustering import (
 )
 from graphrag_bench.algorithms.evidence import WHOLE, Fragments
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import IntArray
 from graphrag_bench.columns import Texts, bool_csr
 from graphrag_bench.contract import Sizes, artifact, template_tokens
 from graphrag_bench.data.chunks import ChunkTable
@@ -28,7 +29,6 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, words
-from graphrag_bench.values import IntArray
 
 SummariseRows = Callable[[Sequence[Sequence[int]]], list[str]]
 """Function that returns a summary of each cluster, given the rows of the cluster's members."""

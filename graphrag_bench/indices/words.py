@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import FloatArray
 from graphrag_bench.columns import Columns, Texts
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.indices.vectors import node_texts
 from graphrag_bench.text import search_words
-from graphrag_bench.values import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

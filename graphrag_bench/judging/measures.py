@@ -20,6 +20,7 @@ from unicodedata import normalize
 import numpy as np
 from pydantic import BaseModel, create_model
 
+from graphrag_bench.arrays import DECIMALS
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.evaluation.answers import abstains
@@ -27,7 +28,6 @@ from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_format
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.values import DECIMALS
 
 MAX_TOKENS = 1024
 PROMPTS = "graphrag_bench.judging:prompts"

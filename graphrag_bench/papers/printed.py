@@ -14,10 +14,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from graphrag_bench.arrays import unique
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.files import read_yaml
 from graphrag_bench.papers import names
-from graphrag_bench.values import unique
 
 FOLDER = Path(__file__).parent / "printed_tables"
 _SIZES = ("answer=off", "limit=1")

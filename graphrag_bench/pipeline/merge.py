@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from graphrag_bench.algorithms.path_values import Exploration, RankedPaths
+from graphrag_bench.arrays import unique
 from graphrag_bench.pipeline.steps import Failure, Outcome
 from graphrag_bench.values import (
     Keywords,
@@ -22,7 +23,6 @@ from graphrag_bench.values import (
     Subgraph,
     best_rows,
     interleave,
-    unique,
 )
 
 Rule = Literal["interleave", "reciprocal_rank_fusion", "sum", "sum_of_normalised", "union", "max"]

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import unique
 from graphrag_bench.columns import row_ids
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import QUESTIONS, Dataset
@@ -22,7 +23,6 @@ from graphrag_bench.llm.structured import ask_each, json_format
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.run.folder import read_lines, write_rows
 from graphrag_bench.text import normalise_name, words
-from graphrag_bench.values import unique
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from graphrag_bench.arrays import unique
 from graphrag_bench.config import sources
 from graphrag_bench.config.compose import PRIMARY, compose_settings, method_values
 from graphrag_bench.config.settings import RunSettings
@@ -21,7 +22,6 @@ from graphrag_bench.run.folder import RunLocked
 from graphrag_bench.run.models import ProcessCache, key_of, process_cache
 from graphrag_bench.run.stored import EXTENT
 from graphrag_bench.text import counted
-from graphrag_bench.values import unique
 
 NONE = "none"
 """The value `evaluation.baseline=none`, which turns off the comparison with a baseline."""

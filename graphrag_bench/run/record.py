@@ -9,6 +9,7 @@ import numpy as np
 
 from graphrag_bench import values
 from graphrag_bench.algorithms import path_values
+from graphrag_bench.arrays import DECIMALS
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.fingerprint import digest
@@ -128,7 +129,7 @@ def summary(value: Any) -> Any:
 
 
 def _short(score: float) -> float:
-    return round(float(score), values.DECIMALS)
+    return round(float(score), DECIMALS)
 
 
 def timing_rows(finished: QuestionResult, workers: int = 1) -> Iterator[Row]:

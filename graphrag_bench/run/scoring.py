@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from graphrag_bench.arrays import unique
 from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
 from graphrag_bench.data.dataset import Dataset, Gold, evidence_name, evidence_names
 from graphrag_bench.data.readers import read_dataset
@@ -22,7 +23,6 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.run.folder import Row, RunFolder
 from graphrag_bench.run.judged import judged_scores
 from graphrag_bench.run.record import context_texts, documents_in
-from graphrag_bench.values import unique
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from graphrag_bench.arrays import FloatArray
 from graphrag_bench.data.dataset import Document
 from graphrag_bench.errors import UserError
-from graphrag_bench.values import FloatArray
 from graphrag_bench.world import grammar
 from graphrag_bench.world.facts import Chain, Fact, World, WorldEntity, WorldSettings
 from graphrag_bench.world.grammar import KINDS, TYPES, Statement, kind_sentence

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from graphrag_bench.arrays import unique
 from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.llm.calls import Chat, RunStopped
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import unique
 from graphrag_bench.world import grammar
 from graphrag_bench.world.grammar import Statement
 

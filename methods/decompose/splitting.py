@@ -4,11 +4,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, PositiveInt
 
+from graphrag_bench.arrays import unique
 from graphrag_bench.contract import operator
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.values import Query, Question, unique
+from graphrag_bench.values import Query, Question
 
 PROMPT = Prompt("methods:decompose/prompts/sub_questions.j2")
 REPLY_TOKENS = 320

@@ -9,13 +9,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, PositiveInt, create_model
 
 from graphrag_bench.algorithms.communities import Reports
+from graphrag_bench.arrays import unique
 from graphrag_bench.contract import operator
 from graphrag_bench.graphs.build_calls import failures
 from graphrag_bench.llm.chat import ChatModel, reply_tokens
 from graphrag_bench.llm.structured import ask, ask_each, json_format, or_fallback
 from graphrag_bench.prompts import Prompt, answer_form
 from graphrag_bench.text import words
-from graphrag_bench.values import Community, Context, Query, Question, Ranked, unique, value
+from graphrag_bench.values import Community, Context, Query, Question, Ranked, value
 from operators.answer.generation import Importance, Points
 
 

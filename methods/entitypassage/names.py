@@ -11,6 +11,7 @@ from pydantic import NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.name_dictionary import Merge, bare_name, key_of
+from graphrag_bench.arrays import best_score_by_id
 from graphrag_bench.columns import count_csr
 from graphrag_bench.contract import artifact, operator
 from graphrag_bench.data.chunks import ChunkTable
@@ -19,7 +20,7 @@ from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import ChunkScores, Node, Ranked, best_rows, best_score_by_id
+from graphrag_bench.values import ChunkScores, Node, Ranked, best_rows
 
 _BRACKETS = re.compile(r"\(([^()]{2,100})\)")
 _SHORT = re.compile(r"[^\W_][\w.&/-]{1,9}")

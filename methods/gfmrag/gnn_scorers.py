@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, PositiveInt, ValidationError
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.views import inverse as reciprocals
+from graphrag_bench.arrays import FloatArray, IntArray
 from graphrag_bench.columns import Columns
 from graphrag_bench.contract import artifact, operator
 from graphrag_bench.embedding.embedder import Embedder, Vectors
@@ -21,7 +22,7 @@ from graphrag_bench.embedding.precision import one_thread
 from graphrag_bench.embedding.vector_index import index_texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
-from graphrag_bench.values import Chunk, FloatArray, IntArray, Node, Question, Ranked
+from graphrag_bench.values import Chunk, Node, Question, Ranked
 
 if TYPE_CHECKING:
     from torch import Tensor

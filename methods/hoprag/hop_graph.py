@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import DECIMALS, FloatArray, IntArray, best_first
 from graphrag_bench.columns import NOT_STORED, Columns, Texts, incidence, sorted_csr
 from graphrag_bench.contract import Sizes, artifact, template_tokens
 from graphrag_bench.data.chunks import ChunkTable
@@ -25,7 +26,6 @@ from graphrag_bench.llm.structured import ListReply, list_format
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import DECIMALS, FloatArray, IntArray, best_first
 
 ANSWERED = Prompt("methods:hoprag/prompts/answered_questions.j2")
 RAISED = Prompt("methods:hoprag/prompts/raised_questions.j2")

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import FloatArray, IntArray, best_first, unique
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
@@ -18,19 +19,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import (
-    Chunk,
-    FloatArray,
-    IntArray,
-    Mentions,
-    Node,
-    Question,
-    Ranked,
-    Relationship,
-    best_first,
-    best_rows,
-    unique,
-)
+from graphrag_bench.values import Chunk, Mentions, Node, Question, Ranked, Relationship, best_rows
 from methods.hoprag.hop_graph import SEPARATOR, PseudoQuestions
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import DECIMALS, FloatArray
 from graphrag_bench.columns import Columns, Texts, count_csr, row_ids, sorted_csr
 from graphrag_bench.contract import artifact, operator
 from graphrag_bench.data.chunks import ChunkTable
@@ -19,15 +20,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import (
-    DECIMALS,
-    ChunkScores,
-    FloatArray,
-    Node,
-    NodeScores,
-    Question,
-    Ranked,
-)
+from graphrag_bench.values import ChunkScores, Node, NodeScores, Question, Ranked
 
 
 @dataclass(frozen=True, eq=False)

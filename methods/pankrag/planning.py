@@ -22,6 +22,7 @@ from pydantic import (
 
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import DECIMALS, FloatArray, best_first
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex
@@ -39,16 +40,7 @@ from graphrag_bench.question_plan import (
     checked_plan,
     kind_of,
 )
-from graphrag_bench.values import (
-    DECIMALS,
-    Chunk,
-    Community,
-    FloatArray,
-    Node,
-    Question,
-    Ranked,
-    best_first,
-)
+from graphrag_bench.values import Chunk, Community, Node, Question, Ranked
 from operators.answer.generation import Points
 from operators.community.of_graph import rating_fraction, with_report
 

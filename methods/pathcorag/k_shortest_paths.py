@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.views import Int32Array
-from graphrag_bench.values import DECIMALS, FloatArray, IntArray
+from graphrag_bench.arrays import DECIMALS, FloatArray, IntArray
 
 MOST_HOPS = 4
 """Ties between paths with more hops are broken by node ids, not by similarity."""

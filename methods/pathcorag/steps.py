@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, PositiveInt, model_validator
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths, ReasoningSteps, StepNodes
+from graphrag_bench.arrays import DECIMALS, BoolArray, IntArray, best_first, unique
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import Nlp
@@ -17,18 +18,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.values import (
-    DECIMALS,
-    BoolArray,
-    IntArray,
-    Node,
-    Path,
-    Question,
-    Ranked,
-    Relationship,
-    best_first,
-    unique,
-)
+from graphrag_bench.values import Node, Path, Question, Ranked, Relationship
 from methods.pathcorag.k_shortest_paths import Likeness, likely_pairs, shortest_paths
 from operators.search import search_each
 

@@ -11,20 +11,11 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.algorithms.views import Neighbours
+from graphrag_bench.arrays import DECIMALS, FloatArray, IntArray
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.values import (
-    DECIMALS,
-    FloatArray,
-    IntArray,
-    Keywords,
-    Node,
-    Path,
-    Query,
-    Question,
-    Ranked,
-)
+from graphrag_bench.values import Keywords, Node, Path, Query, Question, Ranked
 from operators.search import search_each, vectors_of
 
 NodePath = tuple[int, ...]

@@ -11,22 +11,12 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 from graphrag_bench.algorithms.graph import Graph, nodes_of_types
 from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_among, walk_with_chunks
 from graphrag_bench.algorithms.path_values import RankedPaths
+from graphrag_bench.arrays import FloatArray, IntArray, best_first
 from graphrag_bench.columns import bool_csr, row_ids, sorted_csr
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex, products
-from graphrag_bench.values import (
-    Chunk,
-    ChunkScores,
-    FloatArray,
-    IntArray,
-    Node,
-    Path,
-    Question,
-    Ranked,
-    best_first,
-    best_rows,
-)
+from graphrag_bench.values import Chunk, ChunkScores, Node, Path, Question, Ranked, best_rows
 from operators.pagerank import Damping
 
 FactPath = tuple[int, ...]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import IntArray
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.dataset import Dataset, TrainingSet
 from graphrag_bench.embedding.embedder import Embedder, Vectors
@@ -20,7 +21,6 @@ from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import IntArray
 from graphrag_bench.world.dataset import world_of
 from methods.subgraphrag.triples import (
     N_DISTANCES,

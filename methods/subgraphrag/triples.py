@@ -10,6 +10,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.views import inverse
+from graphrag_bench.arrays import FloatArray, IntArray, best_first
 from graphrag_bench.columns import NOT_STORED, Columns, row_ids, sorted_csr
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
@@ -22,14 +23,11 @@ from graphrag_bench.text import n_fitting
 from graphrag_bench.values import (
     Answer,
     Context,
-    FloatArray,
-    IntArray,
     Node,
     Piece,
     Question,
     Ranked,
     Relationship,
-    best_first,
     best_rows,
 )
 from operators.answer.generation import READER_VARIABLES, answer_of, reader_values

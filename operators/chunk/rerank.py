@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt, Positiv
 
 from graphrag_bench.algorithms.name_dictionary import key_of, title_key
 from graphrag_bench.algorithms.path_values import Route, Routes
+from graphrag_bench.arrays import BoolArray, FloatArray, unique
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
@@ -19,7 +20,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.json_replies import read_json, schema_of
 from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.values import BoolArray, Chunk, FloatArray, Question, Ranked, best_rows, unique
+from graphrag_bench.values import Chunk, Question, Ranked, best_rows
 
 PROMPT = Prompt("operators:prompts/chunk_rerank.j2")
 PURPOSE = "passage order"

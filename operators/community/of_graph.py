@@ -6,8 +6,9 @@ import numpy as np
 from pydantic import NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.communities import Communities, Reports
+from graphrag_bench.arrays import FloatArray, IntArray
 from graphrag_bench.contract import operator
-from graphrag_bench.values import Community, FloatArray, IntArray, Node, Ranked
+from graphrag_bench.values import Community, Node, Ranked
 
 
 def with_report(communities: Communities, reports: Reports, level: int | None) -> IntArray:

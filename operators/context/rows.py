@@ -18,24 +18,13 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.algorithms.graph import Graph, attributes_of, nodes_of_types
 from graphrag_bench.algorithms.path_values import RankedPaths
+from graphrag_bench.arrays import DECIMALS, best_first, unique
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget
 from graphrag_bench.text import n_fitting
-from graphrag_bench.values import (
-    DECIMALS,
-    Chunk,
-    Community,
-    Context,
-    Node,
-    Path,
-    Piece,
-    Ranked,
-    Relationship,
-    best_first,
-    unique,
-)
+from graphrag_bench.values import Chunk, Community, Context, Node, Path, Piece, Ranked, Relationship
 
 Share = Annotated[float, Field(gt=0, le=1)] | Annotated[int, Field(gt=1)]
 HEADERS = {

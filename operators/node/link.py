@@ -9,11 +9,12 @@ from pydantic import AfterValidator, Field
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.name_dictionary import bare_name, key_of
+from graphrag_bench.arrays import DECIMALS
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.values import DECIMALS, Mentions, Node, Question, Ranked
+from graphrag_bench.values import Mentions, Node, Question, Ranked
 from operators.search import search_each
 
 ByName = Literal["dictionary", "mentions"]

@@ -7,8 +7,9 @@ import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph, nodes_of_types
+from graphrag_bench.arrays import best_first, best_score_by_id
 from graphrag_bench.contract import operator
-from graphrag_bench.values import Node, Ranked, Relationship, best_first, best_score_by_id
+from graphrag_bench.values import Node, Ranked, Relationship
 
 
 @operator("node.onehop", table3="Onehop", order="the order of the given nodes, then weight")

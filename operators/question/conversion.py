@@ -8,13 +8,14 @@ from typing import Literal
 from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.algorithms.name_dictionary import bare_name
+from graphrag_bench.arrays import unique
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import is_placeholder_name, normalise_name
-from graphrag_bench.values import Keywords, Mentions, Query, Question, unique
+from graphrag_bench.values import Keywords, Mentions, Query, Question
 
 ENTITIES = Prompt("operators:question/prompts/question_entities.j2")
 

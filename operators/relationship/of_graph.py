@@ -6,21 +6,23 @@ import numpy as np
 from pydantic import AfterValidator, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import row_ids
-from graphrag_bench.contract import operator
-from graphrag_bench.values import (
+from graphrag_bench.arrays import (
     DECIMALS,
     FloatArray,
     IntArray,
+    best_first,
+    best_score_by_id,
+    unique,
+)
+from graphrag_bench.columns import row_ids
+from graphrag_bench.contract import operator
+from graphrag_bench.values import (
     Node,
     NodeScores,
     Ranked,
     Relationship,
     RelationshipScores,
-    best_first,
     best_rows,
-    best_score_by_id,
-    unique,
 )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import DECIMALS, FloatArray, IntArray, best_first, unique
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
@@ -15,19 +16,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import (
-    DECIMALS,
-    FloatArray,
-    IntArray,
-    Node,
-    Path,
-    Question,
-    Ranked,
-    Relationship,
-    Subgraph,
-    best_first,
-    unique,
-)
+from graphrag_bench.values import Node, Path, Question, Ranked, Relationship, Subgraph
 
 
 @operator("subgraph.khop_path", table3="KhopPath")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphrag_bench.algorithms.path_pooling import pool_scores
-from graphrag_bench.values import best_first
+from graphrag_bench.arrays import best_first
 
 Q, A, B, C, D, E, X, Y = range(8)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench import api
+from graphrag_bench.arrays import DECIMALS
 from graphrag_bench.config.sources import IN_PLUGIN, names
 from graphrag_bench.embedding.embedder import TextKind, Vectors
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
@@ -22,7 +23,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.run.execute import build_resources, start_state
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.record import summary
-from graphrag_bench.values import DECIMALS, Context, RowScores
+from graphrag_bench.values import Context, RowScores
 
 FOLDER = Path(__file__).resolve().parent
 PLUGIN = FOLDER.parents[1] / "docs" / "examples" / "graphrag_bench_more"

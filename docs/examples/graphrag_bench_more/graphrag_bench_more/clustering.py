@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.values import IntArray
+from graphrag_bench.arrays import IntArray
 
 
 def kmeans(vectors: NDArray[Any], n_clusters: int, seed: int) -> IntArray:

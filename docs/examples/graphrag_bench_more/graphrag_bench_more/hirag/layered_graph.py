@@ -19,6 +19,7 @@ from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.evidence import WHOLE, Fragments
 from graphrag_bench.algorithms.extraction import EntityRecord, TextExtraction
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import IntArray, best_first, unique
 from graphrag_bench.columns import Texts, row_ids
 from graphrag_bench.contract import Sizes, artifact, operator, template_tokens
 from graphrag_bench.embedding.embedder import Embedder, Vectors
@@ -39,17 +40,7 @@ from graphrag_bench.llm.structured import ListReply, list_format
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import is_placeholder_name, normalise_name
-from graphrag_bench.values import (
-    Community,
-    IntArray,
-    Node,
-    Path,
-    Ranked,
-    Relationship,
-    Subgraph,
-    best_first,
-    unique,
-)
+from graphrag_bench.values import Community, Node, Path, Ranked, Relationship, Subgraph
 from operators.relationship.of_graph import by_degree_and_weight, degrees_of_ends
 from operators.subgraph.of_graph import way_to_nearest
 

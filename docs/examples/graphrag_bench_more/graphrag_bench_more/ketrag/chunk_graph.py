@@ -18,6 +18,7 @@ from graphrag_bench.algorithms.extraction import (
 )
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_of_nodes
+from graphrag_bench.arrays import IntArray, best_first
 from graphrag_bench.columns import Columns, Texts, incidence, row_ids, sorted_csr
 from graphrag_bench.contract import Sizes, artifact, builders, operator
 from graphrag_bench.data.chunks import ChunkTable
@@ -38,7 +39,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, n_fitting, search_words
-from graphrag_bench.values import Chunk, IntArray, Query, Question, Ranked, best_first, best_rows
+from graphrag_bench.values import Chunk, Query, Question, Ranked, best_rows
 from operators.search import best_hits, search_each, vectors_of
 
 CoreShare = Annotated[float, Field(gt=0, le=1)]

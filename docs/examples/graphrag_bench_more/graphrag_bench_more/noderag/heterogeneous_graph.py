@@ -14,6 +14,7 @@ from graphrag_bench.algorithms.evidence import WHOLE, Fragments
 from graphrag_bench.algorithms.extraction import TextExtraction
 from graphrag_bench.algorithms.graph import Graph, nodes_of_types
 from graphrag_bench.algorithms.pagerank import walk_of_nodes
+from graphrag_bench.arrays import BoolArray, IntArray, best_first
 from graphrag_bench.columns import Texts, incidence, row_ids
 from graphrag_bench.contract import Sizes, artifact, operator, template_tokens
 from graphrag_bench.data.chunks import ChunkTable
@@ -28,15 +29,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import decode, encode, normalise_name
-from graphrag_bench.values import (
-    BoolArray,
-    IntArray,
-    Mentions,
-    Node,
-    NodeScores,
-    Ranked,
-    best_first,
-)
+from graphrag_bench.values import Mentions, Node, NodeScores, Ranked
 from graphrag_bench_more.clustering import kmeans
 
 ENTITY, RELATIONSHIP, UNIT = "entity", "relationship", "semantic unit"

@@ -8,13 +8,14 @@ import numpy as np
 
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.arrays import DECIMALS, FloatArray, IntArray
 from graphrag_bench.columns import bool_csr
 from graphrag_bench.contract import artifact
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.graphs.communities import communities_of
 from graphrag_bench.graphs.sentences import vectors_of
 from graphrag_bench.progress import Progress
-from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Ranked
+from graphrag_bench.values import Ranked
 from graphrag_bench_more.clustering import kmeans
 
 STRUCT_WEIGHT = 0.3

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, PositiveInt
 
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.graph import Graph, attributes_of
+from graphrag_bench.arrays import best_score_by_id, unique
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import artifact, operator
 from graphrag_bench.embedding.embedder import Embedder
@@ -22,18 +23,7 @@ from graphrag_bench.llm.structured import ask
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import (
-    Chunk,
-    Community,
-    Node,
-    Query,
-    Question,
-    Ranked,
-    best_rows,
-    best_score_by_id,
-    unique,
-    value,
-)
+from graphrag_bench.values import Chunk, Community, Node, Query, Question, Ranked, best_rows, value
 from operators.search import most_similar
 
 PROMPT = Prompt("graphrag_bench_more:youtugraphrag/prompts/typed_decomposition.j2")
