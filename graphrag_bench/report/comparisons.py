@@ -1,6 +1,5 @@
 """Paired differences between methods and a baseline, and between two runs."""
 
-import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -38,10 +37,9 @@ class Comparison:
     """Difference between the run of a method and the run of the baseline on one metric.
 
     `place` is the position of the method's run among the compared runs. `baseline` is the unique
-    title of the baseline's run. Its stored title is `baseline_title`, which several of the
-    baseline's `n_baselines` runs on the data set can have in common. `n` is the
-    number of questions with the metric in one of the two runs, whichever has more. `p` is
-    corrected by Holm's method for `n_tests` tests.
+    title of the baseline's run, and `baseline_title` its stored title. The baseline has
+    `n_baselines` runs on the data set. `n` is the larger of the numbers of questions with the
+    metric in the two runs. `p` is corrected by Holm's method for `n_tests` tests.
     """
 
     place: int
@@ -61,9 +59,8 @@ def comparisons(
 ) -> list[Comparison]:
     """Return the difference between each run and the baseline on each metric, in table order.
 
-    `baseline` is the name of a method, whose run is selected by `baseline_of`. Floor and ceiling
-    methods and runs that were scored by a different rule are left out. The default metrics
-    are those of `usual_metrics`. The p-values are corrected within each metric.
+    `baseline` is the name of a method. Floor and ceiling methods and runs that were scored by a
+    different rule are left out. The p-values are corrected within each metric.
     """
     named = in_table_order([{**run.metrics, "row": row} for row, run in enumerate(runs)])
     found: list[Comparison] = []
@@ -145,8 +142,7 @@ def paired_differences(
     for metric in metrics:
         if questions := _shared(metric, first, second):
             before, after = ([scores[q][metric] for q in questions] for scores in (first, second))
-            of_each = [scopes.get(q) for q in questions]
-            yield metric, paired_difference(before, after, scopes=of_each)
+            yield metric, paired_difference(before, after, scopes=[*map(scopes.get, questions)])
 
 
 def format_difference(difference: Difference) -> str:
@@ -177,8 +173,8 @@ def difference_table(
 def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> str:
     """Return a line with the questions on which a metric rises or falls, up to 20 of each."""
     both, parts = _shared(name, first, second), []
-    for verb, compare in (("gained", operator.gt), ("lost", operator.lt)):
-        questions = [q for q in both if compare(second[q][name], first[q][name])]
+    for verb, sign in (("gained", 1), ("lost", -1)):
+        questions = [q for q in both if sign * second[q][name] > sign * first[q][name]]
         n_more = len(questions) - _MOST_SHOWN
         more = f" and {n_more} more" if n_more > 0 else ""
         parts.append(f"{verb} {', '.join(questions[:_MOST_SHOWN]) or MISSING}{more}")

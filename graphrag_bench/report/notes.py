@@ -9,8 +9,6 @@ from graphrag_bench.report import rows
 from graphrag_bench.report.rendering import FEW
 from graphrag_bench.report.rows import RunMetrics, Runs, group_by, regime_of, unverified
 
-MOST_UNEQUAL = 1.1
-"""Ratio between two mean context lengths above which a table gets a warning."""
 FEW_CLUSTERS = 10
 _MOST_NAMED = 3
 _WAYS = ("failed", "malformed", "cut")
@@ -60,7 +58,7 @@ def headline_notes(runs: Runs, metric: str) -> list[str]:
     over = "scopes" if any(mean.get("clusters") for mean in means) else "questions"
     few = all(mean.get("n", 0) < FEW for mean in means)
     intervals = f"no interval below {FEW} questions" if few else f"intervals over {over}"
-    readers = field_values([run for run in runs if answers_questions(run)], "llm")
+    readers = field_values(_answering(runs), "llm")
     models = {"answers by": readers, "embedder": field_values(runs, "embedder")}
     facts = [intervals, f"commit {field_values(runs, 'commit')}"]
     facts += [f"{words} {names}" for words, names in models.items() if names != "none"]
@@ -74,9 +72,9 @@ def headline_notes(runs: Runs, metric: str) -> list[str]:
 
 
 def _facts(runs: Runs) -> Iterator[Note]:
-    answering, every = [run for run in runs if answers_questions(run)], partial(field_values, runs)
-    readers = field_values(answering, "llm") if any(run["llm"] for run in answering) else ""
-    readers = f"answers by {readers}; " if readers else ""
+    answering, every = _answering(runs), partial(field_values, runs)
+    names = field_values(answering, "llm")
+    readers = f"answers by {names}; " * (names != "none")
     yield Note("models", f"{readers}build model {every('llm_build')}; embedder {every('embedder')}")
     texts = set()
     for run in runs:
@@ -195,9 +193,8 @@ def imported_notes(runs: Runs) -> Iterator[Note]:
             yield _warning("unmatched", text)
 
 
-def answers_questions(run: RunMetrics) -> bool:
-    """Return whether a run was set to answer questions, or has answers."""
-    return bool(run["answered"]) or run.get("answer") != "off"
+def _answering(runs: Runs) -> list[RunMetrics]:
+    return [run for run in runs if run["answered"] or run.get("answer") != "off"]
 
 
 def field_values(runs: Runs, name: str) -> str:
@@ -245,7 +242,7 @@ def _unequal_contexts(runs: Runs) -> Iterator[Note]:
     groups = group_by(packed, lambda run: (run["dataset"], run.get("budget_context")))
     for (dataset, budget), group in groups.items():
         short, long = min(group, key=length), max(group, key=length)
-        if length(long) > MOST_UNEQUAL * length(short):
+        if length(long) > 1.1 * length(short):
             shown = ", ".join(f"{one['title']} {length(one):.0f} tokens" for one in (short, long))
             reason = "budget_context=N sets one budget for all"
             if "published" in {regime_of(short), regime_of(long)}:

@@ -16,8 +16,6 @@ from graphrag_bench.terminal import clean_line, unwrapped
 MISSING = "–"
 FEW = 10
 """Minimum number of questions for which a confidence interval is printed."""
-WIDTH = 100
-"""Line width in characters if the output is not a terminal and `COLUMNS` is not set."""
 _FOLDED = 12
 """Minimum width of a column whose texts are broken into several lines."""
 _MARKDOWN = re.compile(r"([\\|<>`])")
@@ -96,7 +94,7 @@ def show(table: Table) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    width, height = shutil.get_terminal_size((WIDTH, 24))
+    width, height = shutil.get_terminal_size(fallback=(100, 24))
     console = Console(file=unwrapped(sys.stdout), width=width, height=height)
     heads, *rows = [[clean_line(cell) for cell in row] for row in (table.heads, *table.rows)]
     if 1 + sum(_widths(heads, rows)) > width:
@@ -124,13 +122,12 @@ def show_tables(tables: Iterable[Table], *, as_json: bool = False) -> None:
         for table in tables:
             show(table)
         return
-    written = [
+    show_json([
         {"caption": one.caption,
          "rows": [dict(zip(one.heads, row, strict=True)) for row in one.rows],
          "notes": [*one.notes, *one.advice]}
         for one in tables
-    ]  # fmt: skip
-    show_json(written)
+    ])  # fmt: skip
 
 
 def show_json(value: object) -> None:
@@ -148,10 +145,7 @@ def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
 def _column_groups(
     widths: Sequence[int], texts: Sequence[int], room: int
 ) -> Iterator[tuple[Sequence[int], bool]]:
-    """Yield the columns of each part of a table, and whether the part's numbers fit on one line.
-
-    Each part repeats the text columns; if these fill over half the width, only the first one.
-    """
+    """Yield the columns of each part of a table, and whether the part's numbers fit on one line."""
     every = range(len(widths))
     folded = sum(min(widths[at], 3 + _FOLDED) if at in texts else widths[at] for at in every)
     repeated = texts if 2 * sum(widths[at] for at in texts) <= room else texts[:1]

@@ -6,12 +6,9 @@ from typing import Any, TypeVar
 
 from graphrag_bench.errors import UserError, unknown
 
-CORPUS_CHARACTERS = 8
-"""Number of characters of the corpus digest that tables show."""
 IN_CONTEXT = "evidence_in_context"
 EVIDENCE = "evidence_recall@"
 _ANSWERS = ("accuracy", "f1", "hit@1", "list_f1")
-_USUAL_CUT = 5
 RULE = ("normaliser", "containment")
 """Scoring settings that change the values of metrics. Together they are the rule of scoring."""
 REFERENCE = "reference"
@@ -28,7 +25,6 @@ FILL_CONTEXT = "fill_context"
 """Field of `metrics.json`. It is `on` if the context is filled up to the budget."""
 _RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "corpus")
 _EXTENT = ("regime", "limit", "answer", FILL_CONTEXT)
-_SPLIT = ("split", "dev_share")
 _STAGES = ("convert.", "retrieve.", "generate.")
 _STEPS = tuple(f"method.{stage}" for stage in _STAGES)
 TOKENS = ("prompt_tokens", "completion_tokens")
@@ -50,7 +46,7 @@ def usual_metrics(names: Iterable[str]) -> list[str]:
     known = dict.fromkeys(names)
     ends = (name.removeprefix(EVIDENCE) for name in known if name.startswith(EVIDENCE))
     cuts = [int(end) for end in ends if end.isdigit()]
-    cut = _USUAL_CUT if _USUAL_CUT in cuts else max(cuts, default=0)
+    cut = 5 if 5 in cuts else max(cuts, default=0)
     evidence = [name for name in (f"{EVIDENCE}{cut}", IN_CONTEXT) if name in known]
     return [name for name in (*(evidence or ["answer_in_context"]), *_ANSWERS) if name in known]
 
@@ -80,26 +76,22 @@ def different_corpora(first: RunMetrics, second: RunMetrics) -> bool:
     return len({first.get("corpus"), second.get("corpus")} - {None}) > 1
 
 
-def runs_by_corpus(
-    runs: Runs, *, of_each_set: bool = True
-) -> dict[str, dict[str, list[RunMetrics]]]:
-    """Group the runs by data set and corpus; leave out data sets with only one corpus.
-
-    Runs with an unknown corpus are left out. If `of_each_set` is false, the only data set is "".
-    """
+def runs_by_corpus(runs: Runs, of_each_set: bool = True) -> dict[str, dict[str, list[RunMetrics]]]:
+    """Group runs by data set (if `of_each_set`) and corpus; leave out sets with only one corpus."""
     known = (run for run in runs if run.get("corpus"))
     sets = group_by(known, lambda run: str(run["dataset"]) * of_each_set)
-    by_corpus = {name: group_by(of, _corpus) for name, of in sets.items()}
+    by_corpus = {name: group_by(of, short_corpus) for name, of in sets.items()}
     return {name: corpora for name, corpora in by_corpus.items() if len(corpora) > 1}
 
 
-def _corpus(run: RunMetrics) -> str:
-    return str(run.get("corpus") or "")[:CORPUS_CHARACTERS]
+def short_corpus(run: RunMetrics) -> str:
+    """Return the start of the corpus digest, as tables show it, or "" if it is unknown."""
+    return str(run.get("corpus") or "")[:8]
 
 
 def check_one_corpus(runs: Runs, *, of_each_set: bool = True) -> None:
     """Raise UserError if runs differ in corpus; if `of_each_set`, only within a data set."""
-    for corpora in runs_by_corpus(runs, of_each_set=of_each_set).values():
+    for corpora in runs_by_corpus(runs, of_each_set).values():
         groups = "; ".join(
             f"corpus {name}: {one['title']} {one['key']} on {one['dataset']}"
             + f" and {len(others)} more" * bool(others)
@@ -117,9 +109,8 @@ def unverified(run: RunMetrics) -> str:
 def best_run(runs: Runs, metric: str) -> tuple[int, dict[str, Any]]:
     """Return the position of the first run with the highest mean of a metric, and a record.
 
-    `n_equal` in the record is the number of other runs with this mean. Floor and ceiling methods
-    and runs with failed questions are left out. Raises UserError if no run remains, or if no run
-    has the metric.
+    `n_equal` in the record is the number of other runs with this mean. Raises UserError if no run
+    has the metric, or if only floor and ceiling methods and runs with failed questions are given.
     """
     tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
     metrics = {row: runs[row]["metrics"] for row in tuned if not runs[row]["failed"]}
@@ -154,11 +145,9 @@ def selection_mark(run: RunMetrics) -> str:
 def in_table_order(runs: Runs) -> list[RunMetrics]:
     """Sort the runs of a table, and give each run a unique title.
 
-    The runs of a sweep come first; their titles have the settings that the sweep varies. The other
-    runs, which are marked as references in the table of a sweep, are sorted by data set, context
-    budget, and role from floor to ceiling. Titles name the data set if there are several. Equal
-    titles are extended by the settings that differ, or by the keys of the runs. `(?)` marks a
-    method that is not fully verified.
+    The runs of a sweep come first, with the settings that it varies. The other runs, which are
+    references in the table of a sweep, are sorted by data set, context budget, and role from floor
+    to ceiling. If titles are equal, they name the settings that differ, or the keys of the runs.
     """
     cells = [run for run in runs if "varied" in run]
     others = [run for run in runs if "varied" not in run]
@@ -220,9 +209,9 @@ def _details(runs: Runs) -> list[str]:
     """Return details that make titles unique: parameters, then settings of steps, then keys."""
     settings = [
         recorded_settings(run) | {name: run.get(name) for name in _EXTENT} |
-        {name: run[name] for name in _SPLIT if name in run} |
+        {name: run[name] for name in ("split", "dev_share") if name in run} |
         {f"evaluation.{name}": value for name, value in run.get("evaluation", {}).items()} |
-        {"corpus": _corpus(run), "budget_context": run.get("budget_context") or "native",
+        {"corpus": short_corpus(run), "budget_context": run.get("budget_context") or "native",
          "repeats": run["repeats"]["n"] if run.get("repeats") else None}
         for run in runs
     ]  # fmt: skip

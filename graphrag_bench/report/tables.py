@@ -26,11 +26,7 @@ _ANSWERS = {
 
 
 def run_table(runs: Runs) -> Table:
-    """Return a table with a row for each run and all columns that are not empty.
-
-    A mean is printed with its standard deviation over repeats, its interval, and its n (if some
-    questions of the run lack the metric). A `!` marks the means of a run with failed questions.
-    """
+    """Return a table with a row for each run and all columns that are not empty."""
     ordered = in_table_order(runs)
     names = {name for run in ordered for name in run["metrics"] if name.startswith(rows.EVIDENCE)}
     cuts = sorted(int(name.removeprefix(rows.EVIDENCE)) for name in names if name[-1].isdigit())
@@ -146,14 +142,12 @@ def metrics_table(runs: Runs) -> Table:
     return Table("all metrics", heads, lines, tuple(notes), texts=("metric",))
 
 
-def main_metric(runs: Runs, metric: str | None = None) -> str:
-    """Return `metric`, or else the usual metric that has values for the most questions.
+def main_metric(runs: Runs) -> str:
+    """Return the usual metric that has values for the most questions.
 
     Ties are broken in this order: accuracy, F1, Hit@1, list F1, then the metric of retrieval in
     `usual_metrics`. If a context has no chunks, evidence in context comes before evidence recall.
     """
-    if metric:
-        return metric
     names = usual_metrics(name for run in runs for name in run["metrics"])
     of_rows = any(map(context_of_rows, runs))
 
@@ -169,7 +163,7 @@ def headline_table(
 ) -> Table:
     """Return a table of the main metric, its difference from the baseline, and the cost."""
     ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
-    name = main_metric(ordered, metric)
+    name = metric or main_metric(ordered)
     shown = [one for one in differences if one.metric == name]
     in_usd = any(rows.tokens_and_usd(run)[1] for run in ordered)
 
@@ -189,10 +183,8 @@ def headline_table(
         columns.append((f"minus {baseline}", lambda run: gaps.get(run["place"], MISSING)))
         p_head = p_column(one.n_tests for one in shown)
         columns.append((p_head, lambda run: ps.get(run["place"], MISSING)))
-    columns += [
-        *_cut_answers(ordered),
-        ("context tokens", lambda run: _context_tokens(run, ",.0f")),
-    ]
+    columns += _cut_answers(ordered)
+    columns.append(("context tokens", lambda run: _context_tokens(run, ",.0f")))
     columns.append(("cost, USD" if in_usd else "cost, tokens", cost))
     notes = [*comparisons.selection_notes(shown), *headline_notes(ordered, name)]
     return _table(ordered, columns, notes, MORE)
@@ -261,8 +253,8 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
     lines = []
     for run in runs:
         own, changed = run.metrics, next(details) if run.metrics else ""
-        fingerprints = [str(own.get(name) or MISSING)[: rows.CORPUS_CHARACTERS] for name in corpus]
         reader = model_name(str(own.get("llm") or "")) if own.get("answered") else ""
+        fingerprints = [rows.short_corpus(own) or MISSING] * len(corpus)
         lines.append((
             run.dataset, *fingerprints, f"{own.get('method', run.method)} {changed}".strip(),
             run.key, format_n(own) if own else str(run.n_rows),

@@ -139,7 +139,6 @@ def test_the_main_metric_is_that_of_most_questions():
     every = ({"accuracy": MEAN, **inside}, cuts | inside, inside, {})
     found = [tables.main_metric([of_six("A", metrics=of)]) for of in every]
     assert found == ["accuracy", "evidence_recall@10", "answer_in_context", "accuracy"]
-    assert tables.main_metric([of_six("A")], "f1") == "f1"
     recall = {"mean": 0.939, "low": 0.9, "high": 0.97, "n": 60}
     sizes = {"n": 70, "selected": 70, "answered": 5}
     part = of_six("Part", metrics={"accuracy": MEAN, "evidence_recall@5": recall}, **sizes)
