@@ -39,8 +39,6 @@ _WITHOUT_EFFECT = re.compile(
     r"|.*\.(base_url|api_key_env|timeout|retries|limits\..*|parallel|threads)"
 )
 """Settings that do not change the results, and settings that contain addresses."""
-_ROUNDING = 2e-6
-"""Largest accepted difference between two numbers that were rounded to 6 decimals."""
 _STEPS = re.compile(r"method\.(convert|retrieve|generate)\b.*")
 _PATH_OR_ADDRESS = re.compile(r"(?<![\w.-])(~?/\w|~|[A-Za-z]:[\\/]|\\\\\w|[a-z]+://).*", re.DOTALL)
 _SECRET = re.compile(r"(?i)\b(sk|hf|gsk|ghp|xai|pk)[-_][\w-]{16,}|\bbearer\s")
@@ -49,9 +47,7 @@ _SECRET = re.compile(r"(?i)\b(sk|hf|gsk|ghp|xai|pk)[-_][\w-]{16,}|\bbearer\s")
 def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
     """Return the board entry of a run: its settings, metrics, and a `command` that repeats it.
 
-    `records` and `questions` are the SHA-256 digests of the stored results and of
-    `question_metrics`. `sha256` is the digest of all other fields. Raises UserError if the run is
-    imported or unfinished, or if no command can repeat it.
+    Raises UserError if the run is imported or unfinished, or if no command can repeat it.
     """
     run.require_steps()
     run.require_dataset()
@@ -101,8 +97,8 @@ def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
 def read_result(path: Path) -> dict[str, Any]:
     """Check an entry, recompute its means from its CSV file, and return it.
 
-    Raises UserError if a file is missing, has changed since `write_result` wrote it, or contains a
-    path, an address or a key. The numbers in `metrics` must agree with the CSV file.
+    Raises UserError if a file is missing or has changed, contains a path, address or key, or if
+    the numbers in `metrics` do not agree with the CSV file.
     """
     text = path.read_text(encoding="utf-8")
     try:
@@ -137,16 +133,14 @@ def _check_metrics(path: Path, values: Mapping[str, Any]) -> Iterator[str]:
         rows = [dict(zip(heads, line, strict=True)) for line in lines]
         n = len({row["question"] for row in rows})
         if not n == len(rows) == values["n"] - values["failed"]:
-            raise UserError(
-                f"{path.name}: n - failed must be {n}, the number of questions in {file.name}."
-            )
+            raise UserError(f"{path.name}: n - failed must be {n}, as in {file.name}.")
         for name in sorted({*heads[2:], *values["metrics"]}):
             scored = [row for row in rows if row.get(name)]
             scopes = [str(int(row["scope"])) if row["scope"] else None for row in scored]
             numbers = [float(row[name]) for row in scored]
             found = mean_with_interval(numbers, scopes=scopes).stored() if scored else {}
             stated = values["metrics"].get(name, {})
-            same = (abs(found[one] - stated[one]) < _ROUNDING for one in found)
+            same = (abs(found[one] - stated[one]) < 2e-6 for one in found)  # rounded to 6 decimals
             if found.keys() != stated.keys() or not all(same):
                 raise UserError(
                     f"{path.name}: '{name}' in metrics is {stated}, but {found} in {file.name}."

@@ -25,7 +25,7 @@ from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.tables import candidates
 from graphrag_bench.tables.candidates import Candidate, grade_of, stored_of
 from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
-from graphrag_bench.text import count_tokens, counted
+from graphrag_bench.text import count_tokens
 
 Cells = Mapping[PrintedCell, "CellEntry"]
 _SUMS = ("calls", "prompt_tokens", "completion_tokens")
@@ -83,10 +83,7 @@ def step_tokens(rows: Iterable[Row], what: str) -> FigureValue | None:
 
 
 def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
-    """Return the mean fraction of retrieved tree nodes in a layer (`0`, `1` or `>1`).
-
-    Returns None if a retrieved node does not belong to a tree.
-    """
+    """Return the mean share of retrieved nodes in a tree layer (0, 1, >1); None without a tree."""
     least, shares = int(layer.removeprefix(">")), []
     for row in rows:
         context = row.get("context") or {}
@@ -212,9 +209,9 @@ class Figure:
 class CellEntry:
     """Our value for a cell of a paper's table, and the inputs that are still missing.
 
-    `runs` lists the settings of missing runs. `unjudged` lists the keys of runs, or pairs of runs,
-    without verdicts. `missing_parts` names other missing inputs. `reason` explains why the cell
-    cannot have a value. A mean over several runs can have a value before all runs are there.
+    `runs` lists the settings of missing runs, and `unjudged` the keys of runs, or pairs of runs,
+    without verdicts. `reason` explains why the cell cannot have a value. A mean over several runs
+    can have a value before all runs are there.
     """
 
     figure: Figure | None = None
@@ -222,11 +219,6 @@ class CellEntry:
     missing_parts: str = ""
     unjudged: tuple[tuple[str, ...], ...] = ()
     reason: str = ""
-
-
-def count_of_runs(n_runs: int) -> str:
-    """Return `1 run`, `2 runs` and so on, or "" for zero runs."""
-    return counted(n_runs, "run") if n_runs else ""
 
 
 def difference(cell: PrintedCell, filled: Cells) -> str:

@@ -21,8 +21,6 @@ from graphrag_bench.text import model_name
 REGIME = "regime"
 BUDGET, NATIVE = "budget_context", "native"
 """The setting of the context budget, and its value if each method keeps its own budget."""
-CHUNK_SIZE = 1200
-"""Default number of tokens per chunk with `chunking=token`."""
 _OF_CORPUS = ("graph", "build")
 """Kinds of metrics that depend on the corpus, but not on the questions."""
 _value = cache(value_of)
@@ -35,10 +33,10 @@ _QUANTISED = re.compile(r"\b(I?Q[2-8]_\w+|AWQ|GPTQ|int[48]|bnb)\b", re.IGNORECAS
 class RunConditions:
     """Stored run and the properties that grading compares.
 
-    `sizes` has the numbers of documents and tokens of the corpus, if they are known.
-    `papers_prompts` is true if no prompt comes from this project and the user says that the prompts
-    are the paper's. `verified` tells whether the format of the data set was checked against
-    original files, and `abstract` whether the questions are about the whole corpus.
+    `sizes` has the numbers of documents and tokens of the corpus, if they are known. If
+    `papers_prompts`, no prompt comes from this project, and the user says that the prompts are the
+    paper's. `verified` is about the format of the data set. `abstract` questions are about the
+    whole corpus.
     """
 
     run: StoredRun
@@ -236,12 +234,12 @@ def _composed(words: tuple[str, ...]) -> dict[str, Any]:
 
 
 def with_chunking(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
-    """Return the settings with `chunking=auto` replaced by the chunking of the data set."""
+    """Return the settings with `chunking=auto` replaced, and the default chunk size (1200)."""
     named = dict(settings)
     if named.get("chunking.variant") == "auto" and dataset in card_names():
         named["chunking.variant"] = load_card(str(dataset)).chunking
     token = named.get("chunking.variant") == "token"
-    return {"chunking.size": CHUNK_SIZE, **named} if token else named
+    return {"chunking.size": 1200, **named} if token else named
 
 
 def has_setting(settings: Mapping[str, Any], word: str) -> bool:

@@ -4,7 +4,6 @@ A run is the folder runs/DATASET/METHOD/KEY with the SHA-256 digest of each file
 artifacts/KEY.tar.gz. The access token comes from HF_TOKEN or from `hf auth login`.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -19,6 +18,7 @@ import yaml
 
 from graphrag_bench.artifacts.sharing import export_artifacts, import_artifacts, with_inputs
 from graphrag_bench.artifacts.sharing import find as find_artifact
+from graphrag_bench.artifacts.store import sha256
 from graphrag_bench.data.dataset import load_card
 from graphrag_bench.data.fetching import HUB
 from graphrag_bench.errors import UserError, by_prefix
@@ -42,8 +42,7 @@ _FILE = re.compile(
 def push_runs(runs: Sequence[StoredRun], home: str | Path, repo: str, *, texts: bool) -> list[str]:
     """Upload runs and a dataset card, without paths and addresses. Return a line for each run.
 
-    If `texts` is false, traces and contexts with texts are left out. Raises UserError if
-    `write_result` rejects a run.
+    Without `texts`, traces and contexts with texts are left out. Raises UserError as `result_of`.
     """
     with TemporaryDirectory() as scratch:
         folder, sections, lines = Path(scratch), {}, []
@@ -71,10 +70,10 @@ def pull_runs(repo: str, home: Path) -> list[str]:
         matches = map(_RUN.fullmatch, _names(api, repo))
         for place in sorted(match[1] for match in matches if match):
             stated = read_json(_download(api, repo, f"{place}/{DIGESTS}", scratch))
-            for name, sha256 in stated.items():
+            for name, stated_digest in stated.items():
                 if not _FILE.fullmatch(name):
                     raise UserError(f"{repo}: '{place}/{name}' is not a file of a run.")
-                if _sha256(_download(api, repo, f"{place}/{name}", scratch)) != sha256:
+                if sha256(_download(api, repo, f"{place}/{name}", scratch)) != stated_digest:
                     raise UserError(f"{repo}: {place}/{name} does not match its sha256 digest.")
             present = (home / place).exists()
             if present and not stated.items() <= _hashes(home / place).items():
@@ -167,12 +166,7 @@ def _licence(name: str) -> str:
 
 def _hashes(folder: Path) -> dict[str, str]:
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return {path.relative_to(folder).as_posix(): sha256(path) for path in files}
 
 
 @contextmanager

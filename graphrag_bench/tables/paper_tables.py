@@ -9,9 +9,9 @@ from graphrag_bench.papers.printed import PaperTable, PrintedCell, Recipe, Table
 from graphrag_bench.report.notes import training_notes
 from graphrag_bench.report.rendering import FEW, MISSING, Table
 from graphrag_bench.report.rows import INFLATED, group_by, regime_of, selection_mark
-from graphrag_bench.tables.figures import Cells, Figure, count_of_runs, difference, table_criteria
+from graphrag_bench.tables.figures import CellEntry, Cells, Figure, difference, table_criteria
 from graphrag_bench.tables.grading import Grade
-from graphrag_bench.text import model_name
+from graphrag_bench.text import counted, model_name
 
 DAGGER = "†"
 _LONG = (
@@ -24,11 +24,7 @@ _OF_RUN = ("failed", "dataset", "llm", "embedder", "profile", "fidelity")
 
 
 def comparison_notes(
-    table: PaperTable,
-    dataset: str,
-    cells: Sequence[PrintedCell],
-    filled: Cells,
-    named: Mapping[TableRow, str],
+    table: PaperTable, cells: Sequence[PrintedCell], filled: Cells, named: Mapping[TableRow, str]
 ) -> tuple[str, ...]:
     """Return the notes under the table of one data set; `named` maps its rows to their titles."""
 
@@ -47,13 +43,11 @@ def comparison_notes(
     marks = [selection_mark(one) for one in metrics]
     doubts = {f"{DAGGER} {named[c.row]}, {c.metric}: {c.note}": None for c in cells if c.suspicious}
     regimes = sorted({regime_of(one) for one in metrics})
-    n_runs = len({settings for cell in cells for settings in filled[cell].runs})
-    missing = [count_of_runs(n_runs), *dict.fromkeys(filled[cell].missing_parts for cell in cells)]
-    lacks = "; ".join(filter(None, missing))
+    missing = _missing(filled[cell] for cell in cells)
     return (
         f"paper: {paper.citation}, {paper.llm}, embedder {paper.embedder or 'not named'}; "
         f"{paper.conditions}. Values in {units}",
-        *_about(table, dataset, cells),
+        *_about(table, cells),
         *["the paper does not print the numbers of this figure"] * (not printed),
         *[f"shown: {table.shape.shows}"] * bool(table.shape.shows),
         *shared,
@@ -67,12 +61,21 @@ def comparison_notes(
         *by_words("selected", zip(figures, marks, strict=True)),
         *[INFLATED] * any(marks),
         *by_words("no value", [(c, filled[c].reason) for c in cells if c not in figures]),
-        *[f"missing: {lacks}"] * bool(lacks),
+        *[f"missing: {missing}"] * bool(missing),
     )
 
 
-def _about(table: PaperTable, dataset: str, cells: Sequence[PrintedCell]) -> list[str]:
-    paper, place = table.paper, table.paper.datasets[dataset]
+def _missing(entries: Iterable[CellEntry]) -> str:
+    """Return the number of missing runs and the other missing inputs, or ""."""
+    every = list(entries)
+    n_runs = len({settings for one in every for settings in one.runs})
+    parts = dict.fromkeys(one.missing_parts for one in every)
+    return "; ".join(filter(None, [counted(n_runs, "run") * bool(n_runs), *parts]))
+
+
+def _about(table: PaperTable, cells: Sequence[PrintedCell]) -> list[str]:
+    dataset, paper = cells[0].dataset, table.paper
+    place = paper.datasets[dataset]
     whole = " ".join([*paper.settings, *table.shape.settings])
     texts = {"settings of every row": f"{whole} ({paper.source})"}
     texts[dataset or "data set"] = place.note
@@ -105,11 +108,7 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
 
 
 def comparison_tables(table: PaperTable, filled: Cells, home: Path = Path()) -> list[Table]:
-    """Return a table for each data set, with the paper's rows and metrics.
-
-    Differences are shown for grades A and B. If a data set has no runs, its table shows only the
-    printed values. The last table ends with the commands that produce missing results.
-    """
+    """Return a table for each data set; the last one ends with commands for missing results."""
     *first, last = [_of_dataset(table, name, filled) for name in table.datasets]
     advice = tuple(f"next: {line}" for line in commands(table, filled, home))
     return [*first, replace(last, advice=advice)]
@@ -136,7 +135,7 @@ def _of_dataset(table: PaperTable, dataset: str, filled: Cells) -> Table:
         lines.append((*line, *(_run_cells(figures) if with_runs else ())))
     return Table(
         _caption(table, dataset), ("method", *heads, *about_runs), tuple(lines),
-        comparison_notes(table, dataset, cells, filled, named), ("method", *about_runs[1:]),
+        comparison_notes(table, cells, filled, named), ("method", *about_runs[1:]),
     )  # fmt: skip
 
 
@@ -202,8 +201,7 @@ def long_table(table: PaperTable, filled: Cells) -> Table:
                 *(str(metrics[name]) for name in _OF_RUN), regime_of(metrics), figure.grade.letter,
                 "" if gap == MISSING else gap, figure.grade.sentence, figure.run, figure.judge,
             ]  # fmt: skip
-        lacks = "; ".join(filter(None, [count_of_runs(len(one.runs)), one.missing_parts]))
-        rows.append((*row, *[""] * (len(_LONG) - 1 - len(row)), lacks or one.reason))
+        rows.append((*row, *[""] * (len(_LONG) - 1 - len(row)), _missing([one]) or one.reason))
     return Table(_caption(table, ""), _LONG, tuple(rows), (), texts=_LONG)
 
 
