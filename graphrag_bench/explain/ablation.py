@@ -40,9 +40,9 @@ _NO_CALLS: Mapping[str, Any] = {"budget": {"tokens": 1, "usd": None}}
 class Change:
     """One change of a method's steps.
 
-    `set` gives a setting a new value, `drop` removes a step, `case` replaces a switch by one of its
-    cases, and `arm` removes a list of steps from a branch. `step` is the path of a step, such as
-    `retrieve.1.cases.otherwise.0`, or the name of an operator, which stands for all its steps.
+    `case` replaces a switch by one of its cases, and `arm` removes a list of steps from a branch.
+    `step` is the path of a step, such as `retrieve.1.cases.otherwise.0`, or the name of an
+    operator, which stands for all its steps.
     """
 
     kind: Literal["set", "drop", "case", "arm"]
@@ -91,10 +91,9 @@ def apply_changes(method: Item, changes: Sequence[Change]) -> tuple[Item, list[s
 
 @dataclass(frozen=True)
 class StepPlace:
-    """The place of a step in a method file. The step is `items[row]`.
+    """The place of a step, `items[row]`, in a method file.
 
-    `combinator` is e.g. `switch`, or None for an operator. `names` are the names by which a user
-    can refer to the step: its operator or combinator, its path, or both.
+    `combinator` is None for an operator. `names` are the names that a user can write for the step.
     """
 
     items: list[Item]
@@ -183,10 +182,7 @@ class MethodVariants:
 
 
 def ablation(variants: MethodVariants, metric: str) -> Table:
-    """Return a table that compares a method with variants in which one step is changed.
-
-    Notes list the steps that could not be changed. Raises UserError if no question has the metric.
-    """
+    """Return a table that compares a method with variants in which one step is changed."""
     whole = variants.whole(metric)
     rows: list[tuple[str, str, Difference | None]] = []
     failures, not_tried, seen = list[str](), list[str](), {variants.experiment.key}

@@ -61,10 +61,7 @@ class EvidenceDocument:
         return next((stage for stage in after if self.passed.get(stage) is False), None)
 
     def state(self, stage: str) -> str:
-        """Return "passed", "lost", "absent" (lost before), "recovered" (found later) or "unknown".
-
-        A stage without data is "unknown", or "passed" if the question failed.
-        """
+        """Return passed, lost, absent (lost before), recovered (found later) or unknown."""
         passed = self.passed.get(stage)
         if self.lost and STAGES.index(stage) >= STAGES.index(self.lost):
             return "lost" if stage == self.lost else "absent"
@@ -86,10 +83,7 @@ class StageCount:
 
 @dataclass(frozen=True)
 class Funnel:
-    """The gold documents of a run. `unknown` names the stages without data and the reasons.
-
-    An unavailable funnel has no documents, and `unknown` has the reason.
-    """
+    """The gold documents of a run. `unknown` has reasons for stages without data, or for none."""
 
     method_stages: frozenset[str]
     documents: tuple[EvidenceDocument, ...]
@@ -97,13 +91,6 @@ class Funnel:
     dataset: str = ""
     n_rows: int = 0
     unknown: tuple[str, ...] = ()
-
-    @property
-    def stages(self) -> list[str]:
-        """The stages of the method in order; `replied` is included only if a question failed."""
-        failed = any(one.passed.get("replied") is False for one in self.documents)
-        shown = self.method_stages - (set() if failed else {"replied"})
-        return [stage for stage in STAGES if stage in shown]
 
     @cached_property
     def lost(self) -> dict[str, str | None]:
@@ -116,7 +103,9 @@ class Funnel:
     def counts(self) -> tuple[StageCount, ...]:
         """Return the counts of each stage. All `lost` and the last `rest` sum to all evidence."""
         rest, rows = len(self.documents), []
-        for stage in self.stages:
+        failed = any(one.passed.get("replied") is False for one in self.documents)
+        shown = self.method_stages - (set() if failed else {"replied"})
+        for stage in filter(shown.__contains__, STAGES):
             n = Counter(one.state(stage) for one in self.documents)
             rest -= n["lost"]
             rows.append(StageCount(stage, n["lost"], rest, n["recovered"], n["unknown"]))
@@ -143,15 +132,13 @@ def stage_table(funnel: Funnel) -> Table:
 
 @dataclass(frozen=True)
 class FunnelArtifacts:
-    """The artifacts (None if deleted) and `stages` of a method, and all `documents` of the corpus.
-
-    `entries` are the labels of the steps that link a question to the graph.
-    """
+    """The `documents` of a corpus, and the artifacts (None if deleted) and `stages` of a method."""
 
     documents: frozenset[str]
     chunks: ChunkTable | None
     graph: Graph | None
     entries: frozenset[str]
+    """Labels of the steps that link a question to the graph."""
     stages: frozenset[str]
 
     @cached_property
@@ -240,8 +227,7 @@ def evidence_documents(
 ) -> list[EvidenceDocument]:
     """Return the gold documents of a question and the stages that each document passed.
 
-    The help of `show` defines the stages. If chunks state no relationships, a document is extracted
-    if one of its chunks mentions a node. A file that was split passes the stages that any of its
+    The help of `show` defines the stages. A file that was split passes the stages that any of its
     parts passes. If the question failed, only the stages before the failure are known.
     """
     parts = {name: item_documents(gold, name) for name in gold.evidence}

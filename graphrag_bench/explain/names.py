@@ -26,7 +26,6 @@ Named = dict[str, Any]
 _HOPS = ("nodes", "relationships")
 _RANKED = (*_HOPS, "chunks", "communities")
 _KINDS: Mapping[str, Any] = {"chunk_table": ChunkTable, "graph": Graph, "reports": Reports}
-MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -145,10 +144,7 @@ def scores_of(value: Mapping[str, Any]) -> dict[int, float]:
 
 
 def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) -> list[Named]:
-    """Return the steps of a question with inputs, outputs, seconds and usage; names replace ids.
-
-    If a step was repeated, its first entry has the usage of all repetitions.
-    """
+    """Return the steps of a question with inputs, outputs, seconds and usage; names replace ids."""
     steps: list[Named] = []
     known = {one.name: one for one in operators.all()}
     usage = dict(row.get("steps", {}))
@@ -157,7 +153,7 @@ def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) ->
         plain: Named = {"step": label}
         if label in seconds:
             plain["seconds"] = seconds[label]
-        if label in usage:
+        if label in usage:  # the first entry of a repeated step has the usage of all repetitions
             plain["usage"] = usage.pop(label)
         if operator := known.get(label.rpartition(" ")[2]):
             plain["reads"] = [read.slot for read in operator.reads if not read.optional]
@@ -223,7 +219,7 @@ class LocatedDocument:
                 else:
                     continue
                 rows = [(text, place + 1, scores[place]) for place, text in texts.items()]
-                best, shown = rows[0][1] if rows else None, tuple(rows[:MAX_NAMED])
+                best, shown = rows[0][1] if rows else None, tuple(rows[:3])
                 ranks.append(PassageRank(step["step"], slot, best, len(scores), shown))
         return ranks
 

@@ -113,10 +113,7 @@ class RunQuestions:
 def explanation(
     row: Row, texts: Sequence[str | None], seconds: Mapping[str, float], names: ArtifactNames
 ) -> Plain:
-    """Return the answer, fallbacks, context, usage and steps of a question, with names, not ids.
-
-    `texts` are the known texts of the context items. `cut` lists the items over the budget.
-    """
+    """Return the answer, fallbacks, context, usage and steps of a question, with names, not ids."""
     context = row.get("context") or {}
     pieces = context.get("pieces", [])
     known = texts if len(texts) == len(pieces) else [None] * len(pieces)
