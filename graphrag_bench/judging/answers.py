@@ -34,10 +34,7 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class Measure:
-    """Judged metric with its prompts (one for each call) and the texts that it needs.
-
-    A `named` metric is only selected by name.
-    """
+    """Judged metric with its prompts (one for each call). A `named` metric needs its name."""
 
     metric: JudgedMetric
     prompts: tuple[str, ...]
@@ -101,9 +98,8 @@ def judge_answers(
 ) -> list[Row]:
     """Judge the first `limit` answers of a run, and return all judgements of the run.
 
-    Failed calls are repeated. Raises UserError if the run has no answers, if all metrics need
-    contexts but none are stored, or if another process is judging the run. Raises RunStopped if no
-    further call can succeed.
+    Failed calls are repeated. Raises UserError if answers or contexts that all metrics need are
+    not stored, or if another process is judging, and RunStopped if no further call can succeed.
     """
     dataset, folder = stored.require_dataset(), stored.folder.path
     wanted, cases = select_measures(metrics, stored), _cases(stored, limit)

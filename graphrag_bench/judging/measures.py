@@ -29,7 +29,6 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_format
 from graphrag_bench.prompts import Prompt
 
-MAX_TOKENS = 1024
 PROMPTS = "graphrag_bench.judging:prompts"
 N_QUESTIONS = 3
 """Number of questions that the judge generates from an answer in one reply. Deviation: Es et al.
@@ -37,8 +36,6 @@ generate each question in a separate call. At temperature 0 these questions woul
 """
 LONG_LIST, WORDS_OF_ENTRY, WORDS_OF_NAME = 5, 6, 4
 """A list has at least 5 entries of at most 6 words. A short name has at most 4 words."""
-FACTS, SIMILARITY = 0.75, 0.25
-"""Weights of the two parts of answer correctness: the F1 of statements and the similarity."""
 _ENTRY = re.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*(.*?)\s*$")
 _BETWEEN = re.compile(r"[\n;,/]|\b(?:and|or|nor)\b", re.IGNORECASE)
 _CLAUSES = re.compile(r"[.!?;:\n]+|\b(?:but|however|though|although|yet)\b", re.IGNORECASE)
@@ -77,9 +74,8 @@ class AnswerToJudge:
     """Answer to judge, with its question, gold answers and context.
 
     `passages` are the texts of the context in ranked order, or None if they are not stored.
-    `context` is the fingerprint of the recorded context, or "" if there is none. If `listed` is
-    true, the gold answers are the items of one list; otherwise they are aliases. `statements` are
-    the evidence statements of the data set.
+    `context` is the fingerprint of the recorded context, or "" if there is none. The gold answers
+    are aliases, or, if `listed`, the items of one list. `statements` are evidence statements.
     """
 
     id: str
@@ -146,7 +142,7 @@ def judge(
         for name, chats in asked.items():
             answers = ask_each(
                 llm, list(chats.values()), json_format(ASKED[name][1], name),
-                max_tokens=MAX_TOKENS, items=[cases[row].id for row in chats],
+                max_tokens=1024, items=[cases[row].id for row in chats],
             )  # fmt: skip
             replies |= zip(chats, answers, strict=True)
     return [judgements[row] for row in range(len(cases))]
@@ -183,11 +179,10 @@ def claims(text: str) -> Generator[Ask, Any, list[str]]:
 def correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """Judge whether the answer states the gold answer and no other answer: 1 if it does, else 0.
 
-    First, rules extract the stated answers from a short name or a long list, and the judge extracts
-    them from other texts. The judge does not see the gold answer, because it would then overlook
-    wrong items in a list. The extracted answers and their number are compared with the gold
-    answer. If this does not settle the value, the judge decides in a second call whether the
-    extracted answers mean the same. A refusal is right only if the gold answer is a refusal.
+    Rules extract the stated answers from a short name or a long list, and the judge from other
+    texts. It does not see the gold answer, because it would then overlook wrong items in a list.
+    If comparing them with the gold answer does not settle the value, the judge decides in a second
+    call whether they mean the same. A refusal is right only if the gold answer is a refusal.
     """
     if refuses(case.answer, case.golds):
         return float(not case.refused)
@@ -312,7 +307,7 @@ def answer_correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
         f1 = round(2 * true / (true + len(texts) + missed), DECIMALS) if true else 0.0
     answer, gold = embedder().encode([case.answer, case.gold], kind="question")
     cosine = np.clip((answer * gold).sum(dtype=np.float64), -1, 1)
-    return FACTS * f1 + SIMILARITY * float(cosine + 1) / 2
+    return 0.75 * f1 + 0.25 * float(cosine + 1) / 2
 
 
 def _gold_claims(case: AnswerToJudge) -> Generator[Ask, Any, list[str]]:
@@ -336,9 +331,8 @@ def coverage(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
 
 
 def evidence_statements(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
-    """Judge which fraction of the evidence statements is in the context, in 0..1.
+    """Judge which fraction of the evidence statements is in the context (0 if it is empty).
 
-    An empty context scores 0.
     Source: Xiang et al. 2025, `evidence_recall.py`.
     """
     if not case.passages:

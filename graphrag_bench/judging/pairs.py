@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations, islice, permutations, product
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -135,11 +136,10 @@ class HeadToHead:
     """Comparison of the runs A and B by one criterion over `n` questions judged in both orders.
 
     `missing` is the number of questions without both verdicts. `rate` is the win rate of A, and
-    `longer` is the win rate of longer answers. Ties count half in both rates. `flips` is the
-    fraction of questions whose winner changes with the order, and `first` is the fraction of
-    verdicts for the answer that was shown first. Equal answers are left out of `flips` and `first`.
-    A mean over zero questions is None. `p` and the intervals treat the questions of a scope as a
-    cluster. `names` has the titles of A and B, and the criterion.
+    `longer` that of longer answers; ties count half. `flips` is the fraction of questions whose
+    winner changes with the order, and `first` the fraction of verdicts for the answer shown first,
+    both without equal answers. A mean over zero questions is None. `p` and the intervals treat the
+    questions of a scope as a cluster. `names` has the titles of A and B, and the criterion.
     """
 
     n: int
@@ -276,16 +276,10 @@ class PairJudging:
 
     def pending(self) -> list[Duel]:
         """Return the pairs of answers that have no verdict yet, in both orders."""
-        done = {
-            (row["question"], row["first"], row["second"], row["of"])
-            for row in verdict_rows(self.folder)
-            if row["missing"] != "failed"
-        }
-        return [
-            duel
-            for duel in self.pairs.duels()
-            if (duel.question, duel.first, duel.second, duel.fingerprint) not in done
-        ]
+        of_row = itemgetter("question", "first", "second", "of")
+        of_duel = attrgetter("question", "first", "second", "fingerprint")
+        done = {of_row(row) for row in verdict_rows(self.folder) if row["missing"] != "failed"}
+        return [duel for duel in self.pairs.duels() if of_duel(duel) not in done]
 
     def n_calls(self) -> int:
         """Return the number of calls that `run` makes, without retries of unreadable replies."""
@@ -294,8 +288,7 @@ class PairJudging:
     def run(self, progress: Progress) -> list[Row]:
         """Judge the pairs that have no verdict yet, and return all verdicts.
 
-        `winner` is the key of a run or TIE, or null if there is no verdict. Failed calls are
-        repeated. Raises RunStopped if no further call can succeed; finished verdicts are kept.
+        Failed calls are repeated. Raises RunStopped if no further call can succeed.
         """
 
         def place(row: Row) -> tuple[Any, ...]:
@@ -332,8 +325,8 @@ class PairJudging:
 
 def verdict_rows(folder: Path) -> list[Row]:
     """Return the latest stored verdict for each pair of answers and criterion in a folder."""
-    names, rows = ("question", "first", "second", "criterion"), read_lines(folder / VERDICTS)
-    return list({tuple(row[name] for name in names): row for row in rows}.values())
+    key = itemgetter("question", "first", "second", "criterion")
+    return list({key(row): row for row in read_lines(folder / VERDICTS)}.values())
 
 
 def _verdict(duel: Duel, reply: BaseModel | UnreadableReply | CallFailed | None, name: str) -> Row:
@@ -351,8 +344,7 @@ def _verdict(duel: Duel, reply: BaseModel | UnreadableReply | CallFailed | None,
 def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, float]]]:
     """Return the points that the first run of each key wins against the second run.
 
-    The points are grouped by key, by question, and by the run that is shown first. A win counts 1,
-    a loss 0, and equal answers 0.5. Verdicts without a winner are left out.
+    The points (1, 0, or 0.5 for equal answers) are grouped by key, question, and run shown first.
     """
     won: dict[VerdictKey, dict[str, dict[str, float]]] = {}
     for row in rows:

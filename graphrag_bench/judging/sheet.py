@@ -33,8 +33,7 @@ _DRAWS, _ENDS = 9999, (2.5, 97.5)
 def write_sheet(judging: PairJudging, n: int, file: Path, seed: int) -> int:
     """Write a spreadsheet with up to `n` pairs of answers; return the number of pairs.
 
-    Pairs that need a judge are sampled by question type. The sheet does not tell
-    which run is A; the folder of the comparison stores it.
+    Pairs that need a judge are sampled by question type. Only the judging folder tells who is A.
     """
     duels, rng = _duels(judging, seed), np.random.default_rng(seed)
     gold = judging.pairs.runs[0].require_dataset().gold
@@ -126,8 +125,7 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
 def agreement_table(judging: PairJudging, people: Mapping[str, str], n_blank: int) -> Table:
     """Return a table with the agreement and Cohen's kappa between people and judge, by criterion.
 
-    The verdict of the judge is the run that wins in both orders, or else TIE. Raises UserError if
-    the judge has no verdicts on these pairs.
+    Raises UserError if the judge has no verdicts on these pairs.
     """
     labels = [*judging.pairs.titles, TIE]
     won = {key[:3]: of for key, of in points_won(verdict_rows(judging.folder)).items()}

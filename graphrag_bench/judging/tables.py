@@ -108,8 +108,7 @@ class StoredVerdicts:
     def win_rate(self, compared: Iterable[VerdictKey], scopes: Scopes) -> Mean | None:
         """Return the win rate of the first run of each key, in 0..1; None without verdicts.
 
-        A win in only one order counts half. Questions that were judged in only one order are left
-        out. Several comparisons (criteria, seeds) are averaged by question.
+        Several comparisons (criteria, seeds) are averaged by question.
         """
         points: dict[str, list[float]] = {}
         for one in compared:
