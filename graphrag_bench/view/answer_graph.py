@@ -32,7 +32,6 @@ class ProbableWalks:
 
     A walk follows relationships in both directions, with probabilities in proportion to their
     weights. It ends at a chunk, or continues to a node of the chunk if `through_chunks` is true.
-    Seeds that are not nodes of the graph are ignored.
     """
 
     def __init__(self, graph: Graph, seeds: Sequence[int], *, through_chunks: bool) -> None:
@@ -85,9 +84,8 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     have the flags `found`, `synonym`, `walk` (part of the walk from a seed to a node or chunk) and
     `route` (a sentence of one chunk names the other). `size` is the operator that scored the nodes.
 
-    At most `MAX_NODES` nodes and chunks are drawn, in the order of `_Drawing._candidates`.
-    `left_out` counts the candidates that are not drawn. `unconnected` names found nodes without an
-    edge in the drawing. Without a trace, only gold chunks are drawn.
+    `left_out` is the number of nodes and chunks above `MAX_NODES`. `unconnected` names found nodes
+    without an edge in the drawing. Without a trace, only gold chunks are drawn.
     """
     drawing = _Drawing(row.get("trace", ()), gold, names)
     shown, beyond = drawing.candidates[:MAX_NODES], drawing.candidates[MAX_NODES:]

@@ -20,17 +20,11 @@ from graphrag_bench.explain import question as explained
 from graphrag_bench.explain.funnel import LABELS, Funnel, available_funnel, is_right
 from graphrag_bench.explain.names import has_keys
 from graphrag_bench.explain.question import RunQuestions, evidence_places
+from graphrag_bench.report import rows
 from graphrag_bench.report.comparisons import paired_differences, settings_that_differ
 from graphrag_bench.report.notes import run_notes
 from graphrag_bench.report.rendering import Table
-from graphrag_bench.report.rows import (
-    different_corpora,
-    group_by,
-    in_table_order,
-    recorded_settings,
-    tokens_and_usd,
-    usual_metrics,
-)
+from graphrag_bench.report.rows import group_by, in_table_order, usual_metrics
 from graphrag_bench.run.folder import Row, write_whole
 from graphrag_bench.run.scoring import context_tokens
 from graphrag_bench.run.stored import StoredRun, scored_questions, scores_of, with_one_rule
@@ -40,17 +34,12 @@ from graphrag_bench.view.answer_graph import answer_graph
 Plain = dict[str, Any]
 BLOCK = 20
 """Number of questions in a data file."""
-ANSWER_LENGTH = 160
 _LETTERS = {explained.IN_CONTEXT: "c", explained.OUTSIDE: "r", explained.RETRIEVED: "r"}
 _MISSED = "m"
 _ROLES = ("seed", "gold")
 _FIELDS = ("dataset", "method", "key", "role", "n", "failed", "fell_back", "fallbacks", "errors",
            "imported", "metrics", "usage", "estimate")  # fmt: skip
-STATIC = Path(__file__).parent / "page"
 INDEX, FOLDER = "index.html", "data"
-DEMO = Path(__file__).parent / "demo.tar.xz"
-"""The data of the demo page, written by `make demo`."""
-_UNSAFE = ("<", "\u2028", "\u2029")
 
 
 def _set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
@@ -73,26 +62,26 @@ def _list_columns(run: StoredRun, funnel: Funnel, at: Mapping[str, int]) -> Plai
     document: c (in the context), r (only retrieved) or m (missed). `lost` is the first stage that
     lost evidence, "" if no stage did, or None if unknown.
     """
-    rows, known = [run.rows[name] for name in _questions_of(run)], not run.imported
+    stored, known = [run.rows[name] for name in _questions_of(run)], not run.imported
     seconds = defaultdict[str, float](float)
     for one in run.folder.timing():
         seconds[one["question"]] += one["seconds"]
     lost = funnel.lost
-    scores = [run.scores.get(row["question"], {}) for row in rows]
+    scores = [run.scores.get(row["question"], {}) for row in stored]
     names = dict.fromkeys(name for of_question in scores for name in of_question)
     shown = [*usual_metrics(names), *(name for name in names if name.startswith("all_evidence@"))]
     return {
-        "at": [at[row["question"]] for row in rows],
-        "status": [row["status"] for row in rows],
-        "answer": [short(str(row.get("answer", "")), ANSWER_LENGTH) for row in rows],
+        "at": [at[row["question"]] for row in stored],
+        "status": [row["status"] for row in stored],
+        "answer": [short(str(row.get("answer", "")), 160) for row in stored],
         "right": [None if one is None else int(one) for one in map(is_right, scores)],
-        "evidence": [_evidence_letters(row, run.gold.get(row["question"])) for row in rows],
-        "lost": [(lost[q] or "") if (q := row["question"]) in lost else None for row in rows],
-        "fallbacks": [list(row.get("fallbacks", ())) for row in rows],
+        "evidence": [_evidence_letters(row, run.gold.get(row["question"])) for row in stored],
+        "lost": [(lost[q] or "") if (q := row["question"]) in lost else None for row in stored],
+        "fallbacks": [list(row.get("fallbacks", ())) for row in stored],
         "tokens": [row["prompt_tokens"] + row["completion_tokens"] if known else None
-                   for row in rows],
-        "context": [context_tokens(row) if known else None for row in rows],
-        "seconds": [round(seconds[row["question"]], 3) if known else None for row in rows],
+                   for row in stored],
+        "context": [context_tokens(row) if known else None for row in stored],
+        "seconds": [round(seconds[row["question"]], 3) if known else None for row in stored],
         "scores": {name: [round(one[name], 4) if name in one else None for one in scores]
                    for name in shown},
         "block": BLOCK,
@@ -138,12 +127,9 @@ def _evidence_letters(row: Row, gold: Gold | None) -> str:
 
 
 def part_text(name: str, value: Any) -> str:
-    """Return a data file as JavaScript, escaped so that no text can end the script element.
-
-    Raises ValueError for NaN and infinity.
-    """
+    """Return a data file as JavaScript, escaped so that no text can end the script element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for sign in _UNSAFE:
+    for sign in ("<", "\u2028", "\u2029"):
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return f"grb.part({json.dumps(name)},{text});\n"
 
@@ -167,18 +153,18 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
         _write_part(page, f"set{number}", {"name": key[0], **_set_columns(dataset, ids)})
     titled = in_table_order([{**run.metrics, "place": place} for place, run in enumerate(runs)])
     titles = {row["place"]: str(row["title"]) for row in titled}
-    rows = []
+    listed = []
     for place, run in enumerate(runs):
         set_id, at = sets[_set_of(run)]
         funnel = available_funnel(run, home)
-        rows.append({**_run_row(run, titles[place], funnel), "id": f"r{place}", "set": set_id})
+        listed.append({**_run_row(run, titles[place], funnel), "id": f"r{place}", "set": set_id})
         _write_part(page, f"r{place}/list", _list_columns(run, funnel, at))
         questions, names = RunQuestions(run, home), _questions_of(run)
         for start in range(0, len(names), BLOCK):
             block = {name: full_question(name, questions) for name in names[start : start + BLOCK]}
             _write_part(page, f"r{place}/q{start // BLOCK}", {"questions": block})
     index = {
-        "runs": rows,
+        "runs": listed,
         "stages": list(LABELS.items()),
         "metrics": [{"name": one.name, "meaning": one.meaning} for one in metrics()],
         "pairs": _pair_rows(runs),
@@ -190,7 +176,7 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
 def write_demo(page: Path) -> Path:
     """Write the page of the packaged example runs into a folder; return its index.html."""
     _write_static(page)
-    with tarfile.open(DEMO) as archive:
+    with tarfile.open(Path(__file__).with_name("demo.tar.xz")) as archive:  # from `make demo`
         archive.extractall(page / FOLDER, filter="data")
     return page / INDEX
 
@@ -200,7 +186,7 @@ def _write_static(page: Path) -> None:
     if page.is_file() or (page.is_dir() and any(page.iterdir()) and not is_page):
         raise UserError(f"{page} exists and is not a run page. Choose a new or empty folder.")
     shutil.rmtree(page / FOLDER, ignore_errors=not (page / FOLDER).exists())
-    shutil.copytree(STATIC, page, dirs_exist_ok=True)
+    shutil.copytree(Path(__file__).with_name("page"), page, dirs_exist_ok=True)
 
 
 def _set_of(run: StoredRun) -> tuple[str, str]:
@@ -209,7 +195,7 @@ def _set_of(run: StoredRun) -> tuple[str, str]:
 
 def _run_row(run: StoredRun, title: str, funnel: Funnel) -> Plain:
     metrics = run.metrics
-    n_tokens, usd = (None, None) if run.imported else tokens_and_usd(metrics)
+    n_tokens, usd = (None, None) if run.imported else rows.tokens_and_usd(metrics)
     steps = group_by(run.folder.timing(), lambda one: str(one["step"]))
     seconds = {step: fmean(one["seconds"] for one in of) for step, of in sorted(steps.items())}
     counts = {"documents": len(funnel.documents), "questions": len(funnel.lost),
@@ -221,7 +207,7 @@ def _run_row(run: StoredRun, title: str, funnel: Funnel) -> Plain:
         "spent": {"tokens": n_tokens, "usd": usd},
         "cost": {name: metrics["cost"][name] for name in ("steps", "stages")},
         "seconds": {step: round(mean, 6) for step, mean in seconds.items()},
-        "settings": recorded_settings(metrics),
+        "settings": rows.recorded_settings(metrics),
         "notes": list(map(str, run_notes([metrics]))),
         "funnel": counts if funnel.documents else None,
         "funnel_note": "; ".join(funnel.unknown),
@@ -229,14 +215,14 @@ def _run_row(run: StoredRun, title: str, funnel: Funnel) -> Plain:
 
 
 def _pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
-    scores, rows = [scores_of(run) for run in runs], []
+    scores, found = [scores_of(run) for run in runs], []
     for (a, first), (b, second) in combinations(enumerate(runs), 2):
         names = first.metrics["dataset"], second.metrics["dataset"]
-        if names[0] != names[1] or different_corpora(first.metrics, second.metrics):
+        if names[0] != names[1] or rows.different_corpora(first.metrics, second.metrics):
             continue
         metrics = usual_metrics(name for one in scores[a].values() for name in one)
         pairs = paired_differences(scores[a], scores[b], first.scopes, metrics)
         differences = [{"metric": name, **vars(difference)} for name, difference in pairs]
         settings = settings_that_differ(first.metrics, second.metrics)
-        rows.append({"a": a, "b": b, "differences": differences, "settings": settings})
-    return rows
+        found.append({"a": a, "b": b, "differences": differences, "settings": settings})
+    return found
