@@ -38,8 +38,6 @@ _REFUSES = re.compile(
     r"(?:given |provided )?(?:do|does|did) ?(?:not|n t) "
     r"(?:hold|contain|mention|provide|state|specify|include|say|give|answer|have)\b"
 )
-_BEGINNING = 25
-"""Number of words at the beginning of an answer that are searched for an abstention phrase."""
 
 
 def normalise(text: str, form: NormalForm = "unicode") -> str:
@@ -224,15 +222,15 @@ def gold_words(golds: Sequence[str], *, together: bool = False) -> float:
 def abstains(answer: str) -> float:
     """Return 1.0 if an answer abstains or is empty, else 0.0.
 
-    It abstains if it begins with an English phrase such as "I do not know" or "the context does not
-    mention", or if it only says "unknown" or something similar.
+    It abstains if its first 25 words have an English phrase such as "I do not know" or "the context
+    does not mention", or if it only says "unknown" or something similar.
 
     >>> abstains("I don't know who that was."), abstains("He did not know her.")
     (1.0, 0.0)
     """
     tokens = words(answer)
-    whole, beginning = " ".join(tokens), " ".join(tokens[:_BEGINNING])
-    return float(whole in _NOTHING or _REFUSES.search(beginning) is not None)
+    refusal = _REFUSES.search(" ".join(tokens[:25]))
+    return float(" ".join(tokens) in _NOTHING or refusal is not None)
 
 
 # The following metrics split texts into lower-case words, and need the extra `metrics`.

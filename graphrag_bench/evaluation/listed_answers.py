@@ -219,11 +219,8 @@ def _by_words(answer: str, options: Sequence[str], matching: Matching) -> set[in
     holds = replace(matching, containment="token_boundary").finder(answer)
     texts = {row: f" {' '.join(matching.tokens(option))} " for row, option in enumerate(options)
              if holds(option)}  # fmt: skip
-    return {
-        row
-        for row, text in texts.items()
-        if not any(text != other and text in other for other in texts.values())
-    }
+    every = texts.values()
+    return {row for row, one in texts.items() if not any(one in of for of in every if one != of)}
 
 
 def choice_scores(

@@ -141,9 +141,7 @@ _OTHER_METRICS = (
 )  # fmt: skip
 ANSWER_METRICS: dict[str, Metric] = {one.name: one for one in _ANSWER_METRICS}
 """Metrics by name that a card (`metrics`) and `evaluation.metrics` can list."""
-UNDIRECTED = tuple(
-    metric.name for metric in (*_CONTEXT_METRICS, *_OTHER_METRICS) if not metric.more_is_better
-)
+UNDIRECTED = tuple(m.name for m in (*_CONTEXT_METRICS, *_OTHER_METRICS) if not m.more_is_better)
 """Descriptive metrics, for which neither a higher nor a lower value is better."""
 
 

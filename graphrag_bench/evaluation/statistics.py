@@ -9,14 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-PERMUTATIONS = 9999
 RESAMPLES = 2000
-LEVEL, POWER = 0.05, 0.8
-DISCORDANT = 0.5
-"""Assumed fraction of questions that exactly one of two methods answers correctly. It is 0.5 for
-two independent methods with an accuracy of 0.5.
-"""
-_REACH = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
+_REACH = NormalDist().inv_cdf(1 - 0.05 / 2) + NormalDist().inv_cdf(0.8)
+"""Standard errors of the minimum detectable difference: two-sided level 5 %, power 80 %."""
 _NEAR = 1e-9
 _SIGNS = 2**18
 """Number of signs in memory at a time. They need 2 MB and fit into the cache of a core."""
@@ -52,7 +47,7 @@ def sign_flip_p(
     differences: NDArray[Any],
     clusters: NDArray[np.int64] | None = None,
     *,
-    permutations: int = PERMUTATIONS,
+    permutations: int = 9999,
     seed: int = 0,
 ) -> NDArray[np.float64]:
     """Return the two-sided p-value (mid-p) of each column of paired differences.
@@ -247,11 +242,12 @@ def detectable_difference(
 def detectable_share(n_questions: int) -> float:
     """Return the minimum detectable difference between two accuracies, to plan a run.
 
-    It is (z_0.975 + z_0.8) * sqrt(`DISCORDANT` / n), but at most 1. The variance
-    is that under the null hypothesis, which is larger than the variance under the alternative.
+    It is (z_0.975 + z_0.8) * sqrt(0.5 / n), but at most 1. Of two independent methods with an
+    accuracy of 0.5, exactly one is right on a fraction of 0.5 of the questions. The variance is
+    that under the null hypothesis, which is larger than the variance under the alternative.
     Source: Connor 1987; Miller 2024 (arXiv 2411.00640), section 5.
 
     >>> detectable_share(100)
     0.198102
     """
-    return round(min(1.0, _REACH * math.sqrt(DISCORDANT / n_questions)), 6)
+    return round(min(1.0, _REACH * math.sqrt(0.5 / n_questions)), 6)
