@@ -42,15 +42,13 @@ _FREQUENT = frozenset(
     ["the", "of", "and", "to", "in", "a", "is", "was", "for", "that", "on", "by", "with", "as"]
 )
 """Frequent English words, which make up 30 to 45 % of an English text."""
-_MIN_SHARE = 0.12
-_N_TEXTS = 200
 
 
 def is_english(texts: Iterable[str]) -> bool:
     """Return whether texts have enough frequent English words, or fewer than 100 words in total."""
-    found = [word for text in islice(texts, _N_TEXTS) for word in words(text[:1000])]
+    found = [word for text in islice(texts, 200) for word in words(text[:1000])]
     frequent = sum(word in _FREQUENT for word in found)
-    return len(found) < 100 or frequent >= _MIN_SHARE * len(found)
+    return len(found) < 100 or frequent >= 0.12 * len(found)
 
 
 def distinct(questions: Iterable[QA]) -> list[QA]:
@@ -75,9 +73,10 @@ def write_set(folder: Path, dataset: Dataset, questions: Sequence[QA]) -> None:
     write_rows(folder / QUESTIONS, rows)
 
 
-SPECIFIC = Prompt("graphrag_bench.questions:prompts/specific.j2")
-TEMPLATE = Prompt("graphrag_bench.questions:prompts/template_wording.j2")
-WORDING_TOKENS = 256
+SPECIFIC, TEMPLATE, USERS, TASKS, ABSTRACT = (
+    Prompt(f"graphrag_bench.questions:prompts/{name}.j2")
+    for name in ("specific", "template_wording", "users", "tasks", "abstract")
+)
 Chain = tuple[int, ...]
 """The row numbers of facts. Each fact begins at the node where the previous fact ends."""
 
@@ -232,7 +231,7 @@ def _wordings(cases: Sequence[_Case], llm: ChatModel | None) -> list[str]:
     values = [{"passages": one.passages, "facts": one.question.origin, "first": one.names[0],
                "answer": one.names[-1]} for one in cases]  # fmt: skip
     chats, wording = [SPECIFIC.render(one) for one in values], json_format(Worded, "wording")
-    texts, replies = [], ask_each(llm, chats, wording, max_tokens=WORDING_TOKENS)
+    texts, replies = [], ask_each(llm, chats, wording, max_tokens=256)
     for one, reply in zip(cases, replies, strict=True):
         text = " ".join(reply.question.split()) if isinstance(reply, Worded) else ""
         plain = f" {normalise_name(text)} "
@@ -241,8 +240,6 @@ def _wordings(cases: Sequence[_Case], llm: ChatModel | None) -> list[str]:
     return texts
 
 
-_PROMPTS = "graphrag_bench.questions:prompts"
-USERS, TASKS, ABSTRACT = (Prompt(f"{_PROMPTS}/{n}.j2") for n in ("users", "tasks", "abstract"))
 USERS_OF_SET, TASKS_OF_USER, QUESTIONS_OF_TASK = 5, 5, 5
 MAX_QUESTIONS = USERS_OF_SET * TASKS_OF_USER * QUESTIONS_OF_TASK
 ITEMS_TOKENS, _ROUNDS, _N_TITLES = 1024, 3, 25
