@@ -4,7 +4,7 @@ import gzip
 import shutil
 import tarfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,11 +45,12 @@ def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
     """Return all artifacts in a folder, sorted. Raises DamagedArtifact for a bad recipe.json."""
     return [
         StoredArtifact(folder, store.read_recipe(folder), *folder.relative_to(artifacts).parts)
-        for folder in _folders(artifacts)
+        for folder in stored_folders(artifacts)
     ]
 
 
-def _folders(artifacts: Path) -> list[Path]:
+def stored_folders(artifacts: Path) -> list[Path]:
+    """Return the folders of all stored artifacts, sorted."""
     paths = sorted(artifacts.glob("*/*/*"))
     return [path for path in paths if not path.suffix and store.is_stored(path)]
 
@@ -77,10 +78,7 @@ def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
 
 
 def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
-    """Write artifacts to a .tar.gz file and return the digest of its content.
-
-    The same artifacts give the same bytes. Raises DamagedArtifact if an artifact was changed.
-    """
+    """Write artifacts to a .tar.gz file with reproducible bytes. Return the content's digest."""
     new = file.with_name(f"{file.name}.part")
 
     def plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -107,9 +105,8 @@ def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
 def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str], str]:
     """Import the artifacts of an archive after checking all keys and hashes.
 
-    Returns the new folders, the folders that existed before, and the digest of the content. If it
-    differs from the digest of the export, an artifact was changed together with its hashes. Raises
-    UserError for a damaged archive.
+    Returns the new folders, the folders that existed before, and the digest of the content, which
+    differs from the digest of the export if an artifact was changed together with its hashes.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
     contents: dict[str, str] = {}
@@ -133,8 +130,3 @@ def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str],
             shutil.rmtree(target, ignore_errors=True)  # a folder without a recipe
             Path(name, place).rename(target)
     return new, [place for place in contents if place not in new], digest(contents)
-
-
-def verify(artifacts: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the folder of each stored artifact and its damage ("" if there is no damage)."""
-    return ((folder, store.fault_of(folder)) for folder in _folders(artifacts))

@@ -21,7 +21,7 @@ from pathlib import Path
 from graphrag_bench.algorithms.graph import Graph, graph_health, hubs
 from graphrag_bench.artifacts import sharing
 from graphrag_bench.artifacts.graphml import export_graphml
-from graphrag_bench.artifacts.store import load_artifact
+from graphrag_bench.artifacts.store import fault_of, load_artifact
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
@@ -98,8 +98,8 @@ def _size(graph: Graph) -> str:
 
 def _verify(options: Namespace) -> int:
     folder = options.home / "artifacts"
-    states = sharing.verify(folder)
-    rows = tuple((path.relative_to(folder).as_posix(), wrong or "ok") for path, wrong in states)
+    stored = sharing.stored_folders(folder)
+    rows = tuple((path.relative_to(folder).as_posix(), fault_of(path) or "ok") for path in stored)
     n_wrong = sum(state != "ok" for _, state in rows)
     heads = ("artifact", "state")
     caption = f"{folder}: {counted(len(rows), 'artifact')}, {n_wrong} damaged"
