@@ -10,7 +10,6 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graphs.knowledge_graph import SYNONYM
 
 _RELATION = {"SYNONYM_OF": "equivalent", "MENTIONED_IN": "is_mentioned_in"}
-_NODES = {"id": ":ID", "label": ":LABEL"}
 _LINKS = {"source": ":START_ID", "target": ":END_ID", "kind": ":TYPE", "weight": "weight:double"}
 
 
@@ -18,8 +17,7 @@ def graph_tables(graph: Graph, table: ChunkTable) -> tuple[pd.DataFrame, pd.Data
     """Return a table of nodes and a table of links. The label of a node is Entity or Chunk.
 
     The name of a chunk is the id of its first document, with a number (`#2`) if the document has
-    several chunks. The kind of a link is RELATED_TO, SYNONYM_OF, or MENTIONED_IN from a node to a
-    chunk. Missing texts are "".
+    several chunks. The kind of a link is RELATED_TO, SYNONYM_OF, or MENTIONED_IN.
     """
     names = []
     for row in range(len(table)):
@@ -50,19 +48,17 @@ def graph_tables(graph: Graph, table: ChunkTable) -> tuple[pd.DataFrame, pd.Data
 def export_neo4j(graph: Graph, table: ChunkTable, folder: Path) -> None:
     """Write nodes.csv and relationships.csv for `neo4j-admin database import full`.
 
-    Neo4j limits the number of types, so the type of a relationship is the kind of the link, and the
-    property `name` is the relation. Import with --multiline-fields=true (texts have line breaks).
+    Neo4j limits the number of types, so the relation is a property and not the type of a link.
     """
     nodes, links = graph_tables(graph, table)
-    _write_csv(nodes.rename(columns=_NODES), folder / "nodes.csv")
+    _write_csv(nodes.rename(columns={"id": ":ID", "label": ":LABEL"}), folder / "nodes.csv")
     _write_csv(links.rename(columns=_LINKS), folder / "relationships.csv")
 
 
 def export_gfm(graph: Graph, table: ChunkTable, folder: Path) -> None:
     """Write processed/stage1/{nodes,relations,edges}.csv and raw/documents.json.
 
-    Chunks have the type `document`. If an entity has the same name as a chunk, " (document)" is
-    added to the name of the chunk. Attributes are written as Python literals.
+    If an entity has the same name as a chunk, " (document)" is added to the name of the chunk.
     Source: gfm-rag 2.0.0, docs/workflow/data_format.md.
     """
     nodes, links = graph_tables(graph, table)

@@ -13,10 +13,7 @@ with extra_needed("adapters"):
 
 
 class LangChainRetriever(BaseRetriever):
-    """Retriever that returns the context of a method: passages, facts and community reports.
-
-    Each item of the context becomes a document with the metadata `kind`, `id`, `title` and `score`.
-    """
+    """Retriever of the context of a method, with the metadata `kind`, `id`, `title` and `score`."""
 
     experiment: Any
 

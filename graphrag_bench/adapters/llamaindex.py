@@ -11,11 +11,7 @@ with extra_needed("adapters"):
 
 
 class LlamaIndexRetriever(BaseRetriever):
-    """Retriever that returns the context of a method: passages, facts and community reports.
-
-    Each item of the context becomes a node with the metadata `kind`, `id`, `title` and `score`. The
-    metadata are not added to prompts.
-    """
+    """Retriever of the context of a method, with the metadata `kind`, `id`, `title` and `score`."""
 
     def __init__(self, pipeline: EditablePipeline, data: Dataset | str) -> None:
         super().__init__()

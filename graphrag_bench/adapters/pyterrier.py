@@ -13,8 +13,8 @@ with extra_needed("adapters"):
 class PyTerrierRetriever(pt.Transformer):
     """Transformer that ranks documents for queries with a method, without generating answers.
 
-    `topics` are the questions of the data set, and `qrels` are their gold documents. Each `docno`
-    is a document id. Raises UserError if a `qid` has two queries or the method ranks no passages.
+    `topics` are the questions of the data set, and `qrels` their gold documents. A `docno` is a
+    document id. Raises UserError if a `qid` has two queries or the method ranks no passages.
     """
 
     def __init__(self, pipeline: EditablePipeline, data: Dataset | str) -> None:

@@ -20,8 +20,8 @@ def retrieved(
 ) -> list[tuple[RetrievalState, ChunkTable]]:
     """Return the retrieval state and the chunk table of each question in `texts` (id to text).
 
-    If the data set has a question with the same id and text, its scope and entities are used. Calls
-    from several threads run one after another. Raises AnsweringFailed if a question fails.
+    A question of the data set keeps its scope and entities. Calls from several threads run one
+    after another. Raises AnsweringFailed if a question fails.
     """
     known = {(one.id, one.text): one for one in experiment.dataset.questions}
     asked = [known.get(one) or new_question(experiment, *one) for one in texts.items()]
@@ -36,10 +36,7 @@ def retrieved(
 
 
 def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float]:
-    """Return the score of each document's best chunk as a 32-bit float, highest score first.
-
-    If two chunks have equal scores, the lower-ranked chunk gets the next smaller float.
-    """
+    """Return the float32 score of each document's best chunk, in strictly decreasing order."""
     scores: dict[str, float] = {}
     lowest = np.float32(np.inf)
     for row, score in chunks.items():
@@ -50,10 +47,7 @@ def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float
 
 
 def context_of(experiment: Experiment, text: str) -> list[tuple[str, dict[str, str | float]]]:
-    """Return the items of a question's context: each text with its kind, id, title and score.
-
-    Only chunks have a title. Raises AnsweringFailed if the question fails.
-    """
+    """Return the items of a question's context: each text with its kind, id, title and score."""
     ((state, _),) = retrieved(experiment, {"asked": text})
     titles = {("chunk", one.id): one.title for one in experiment.dataset.documents}
     return [

@@ -27,10 +27,6 @@ Fields = Mapping[str, str]
 _Elements = list[tuple[Fields, Fields]]
 """XML attributes and named data fields of each node or edge."""
 Columns = Mapping[str, Texts | Sequence[str] | None]
-_ROOTS = {
-    "graphml": {"xmlns": "http://graphml.graphdrawing.org/xmlns"},
-    "graph": {"id": "G", "edgedefault": "directed"},
-}
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -144,12 +140,12 @@ def _units(path: Path, chunk_table: ChunkTable) -> dict[str, imported.Chunks]:
 def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
     """Write a graph to a GraphML file, which the setting `graph.import_from` can import.
 
-    The attribute `source_id` lists chunk ids, as in LightRAG's files. Stated attributes of nodes,
-    and characters that XML does not allow, are left out.
+    The chunk ids in `source_id` are those of LightRAG. Stated attributes of nodes are left out.
     """
     from xml.etree import ElementTree as Xml
 
-    root, body = (Xml.Element(tag, of) for tag, of in _ROOTS.items())
+    root = Xml.Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
+    body = Xml.Element("graph", id="G", edgedefault="directed")
     keys: dict[str, Xml.Element] = {}
     chunks = [imported.chunk_id(text) for text in chunk_table.texts]
 

@@ -24,16 +24,13 @@ from graphrag_bench.progress import Progress
 
 LEDGER, RECIPE = "ledger.jsonl", "recipe.json"
 _KEY_PARTS = ("builder", "code", "settings", "inputs")
-ALLOWED_CUT = 0.02
-"""Largest allowed fraction of truncated replies in the build of an artifact."""
 
 
 @dataclass
 class Store:
     """Artifacts of one data set in the folder `root`. They are built when needed.
 
-    `shared` is a second, read-only folder of artifacts. A build fails if the fraction of truncated
-    replies exceeds `allow_cut`.
+    `shared` is a second, read-only folder. `allow_cut` limits the fraction of truncated replies.
     """
 
     root: Path
@@ -42,7 +39,7 @@ class Store:
     failure_after: int = 50
     gates: dict[str, FailureGate] = field(default_factory=dict)
     shared: Path | None = None
-    allow_cut: float = ALLOWED_CUT
+    allow_cut: float = 0.02
     load: Callable[[Any, Path], Any] = field(default_factory=lambda: load_artifact)
 
     def folder(self, planned: PlannedArtifact) -> Path:
@@ -70,10 +67,7 @@ class Store:
     def resources(
         self, plan: list[PlannedArtifact], wanted: set[str], primitives: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the wanted resources. Missing artifacts are built, and others are loaded.
-
-        `primitives` are the resources that are not built, such as the corpus and the models.
-        """
+        """Return resources, loaded or built. `primitives` are the resources that are not built."""
         by_name = {planned.resource: planned for planned in plan}
 
         @cache

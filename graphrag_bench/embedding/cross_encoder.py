@@ -19,11 +19,7 @@ _AT_ONCE = 256
 
 @dataclass(eq=False)
 class CrossEncoder(TransformerModel):
-    """Cross-encoder that scores pairs of a question and a passage. It is loaded on first use.
-
-    There is no default `model`. If a pair does not fit the window, tokens are removed from the
-    longer of the two texts.
-    """
+    """Cross-encoder, loaded on first use. If a pair is too long, its longer text is truncated."""
 
     @property
     def identity(self) -> str:
@@ -39,8 +35,7 @@ class CrossEncoder(TransformerModel):
     ) -> list[FloatArray]:
         """Return the logits of the passages of each question, as float64 arrays (n_passages,).
 
-        Logits are not converted to probabilities, because rounding would create ties. On a GPU,
-        the last digits of a score may depend on the other questions, which are in the same batch.
+        As probabilities, they would have ties. On a GPU, last digits depend on the other questions.
         """
         pairs = [[(q, one) for one in texts] for q, texts in zip(questions, passages, strict=True)]
         if not any(pairs):

@@ -92,10 +92,9 @@ class Hashing(Embedder):
 def encode_in_blocks(
     texts: Sequence[str], embedder: Embedder, advance: Advance = no_advance
 ) -> Vectors:
-    """Encode passages as a float32 array (n, dimension), in blocks of texts of similar length.
+    """Encode passages, float32 (n, dimension), in blocks that a cached embedder can store.
 
-    Equal passages are encoded once. A cached embedder can store each finished block. After a block
-    that took less than 5 s, the next block is twice as large, up to a limit.
+    Equal passages are encoded once. Blocks grow up to a limit while each takes less than 5 s.
     """
     row_of = {text: row for row, text in enumerate(sorted({*texts}, key=lambda t: (len(t), t)))}
     rows, distinct = np.array([row_of[text] for text in texts], np.int64), list(row_of)
@@ -121,10 +120,7 @@ def encode_in_blocks(
 def blocks(
     texts: Iterable[str], most: int, weight: Callable[[str], int] = len, n_texts: float = inf
 ) -> Iterator[list[str]]:
-    """Yield blocks of up to `n_texts` texts. The sum of their weights is at most `most`.
-
-    A text of a larger weight is a block.
-    """
+    """Yield blocks of up to `n_texts` texts, weighing up to `most`. A heavier text is a block."""
     block: list[str] = []
     total = 0
     for text in texts:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from graphrag_bench.embedding.tokenizer import Span, Tokens
 from graphrag_bench.errors import UserError
 
-OVERLAP = 8
-"""Consecutive windows share 1 / OVERLAP of their tokens."""
 _AT_ONCE = 1024
 
 Vectors = NDArray[np.float32]
@@ -27,9 +25,8 @@ _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"
 class TextLengths:
     """Number of texts that are longer than the window of an embedder, and the maximum length.
 
-    `window` is None if the window is unknown. `long_texts` is None if the embedder accepts texts of
-    any length. Lengths are numbers of tokens, including the prefix and special tokens. If the
-    tokenizer of the embedder is unknown, cl100k is used.
+    An unknown `window` is None. `long_texts` is None if texts of any length are accepted. Lengths
+    are tokens with the prefix and special tokens, counted in cl100k if the tokenizer is unknown.
     """
 
     window: int | None
@@ -71,9 +68,8 @@ class TextLengths:
 class WindowEncoder:
     """Encoder of texts of any length, for a model with a window of `size` tokens.
 
-    `size` includes the prefix and special tokens. It is None if the window is unlimited. If `mode`
-    is `cut`, the model truncates long texts. If `mode` is `windows`, each part of a long text
-    contributes to its vector.
+    `size` includes the prefix and special tokens. It is None if the window is unlimited. In mode
+    `cut`, the model truncates long texts.
     Deviation: The papers do not say what happens to a passage longer than the window. Here, the
     default mode is `windows`.
     """
@@ -99,8 +95,7 @@ class WindowEncoder:
     def encode(self, texts: Sequence[str], prefix: str, embed: Embed) -> Vectors:
         """Return one unit vector per text. `embed` encodes a list of texts with their prefixes.
 
-        In mode `windows`, the vector of a long text is the normalised mean of the unit vectors of
-        its windows, weighted by the number of tokens in each window.
+        In mode `windows`, a long text has the normalised mean of its windows, weighted by tokens.
         """
         prefixed = [prefix + text for text in texts]
         if self.size is None or self.mode == "cut":
@@ -136,14 +131,12 @@ class WindowEncoder:
 
 
 def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
-    """Split a text into overlapping windows of at most `room` tokens.
+    """Yield (start, end) in tokens of overlapping windows of at most `room` tokens.
 
-    Yield (start, end) of each window in tokens. `begins` marks the tokens that begin a word. If
-    possible, a window ends at a word boundary in its second half. Windows overlap by an eighth of
-    `room`. The overlap is larger, up to a quarter, if a window then begins with a word.
+    `begins` marks the tokens that begin a word. If possible, a window ends at a word boundary in
+    its second half. The overlap is an eighth of `room`, or up to a quarter to begin with a word.
     """
-    overlap = room // OVERLAP
-    start = 0
+    overlap, start = room // 8, 0
     while len(begins) - start > room:
         end = _last_word(begins, start + room // 2, start + room)
         yield start, end

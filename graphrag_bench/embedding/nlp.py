@@ -19,8 +19,6 @@ _SUBJECTS = ("nsubj", "nsubjpass")
 _OBJECTS = ("dobj", "attr", "dative", "oprd")
 NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
 """spaCy's labels of entities that are numbers, amounts or dates."""
-_AT_ONCE = {False: 64, True: 256}
-"""Number of texts per batch on a CPU (False) and on a GPU (True)."""
 _MAX_PIECE = 100_000
 """Maximum number of characters per call of spaCy. Such a call needs about one gigabyte."""
 _ENDS = ("\n\n", "\n", ". ", " ")
@@ -39,9 +37,9 @@ class Relation(NamedTuple):
 class Sentence(NamedTuple):
     """A sentence with its named entities, other noun phrases, and relations.
 
-    `entities` are (name, label) pairs. `pronouns` are the personal pronouns of the sentence, which
-    may be heads of relations. `lemmas` are the distinct base forms of nouns, verbs and adjectives
-    without stop words and named entities.
+    `entities` are (name, label) pairs. `pronouns` are personal pronouns, which may be heads of
+    relations. `lemmas` are the distinct base forms of nouns, verbs and adjectives that are neither
+    stop words nor in an entity.
     """
 
     text: str
@@ -70,8 +68,7 @@ class Nlp(Protocol):
 class Spacy:
     """spaCy pipeline with a tagger, a parser and an entity recogniser. It is loaded on first use.
 
-    With `device=auto`, a transformer model such as en_core_web_trf runs on a GPU if spaCy finds a
-    GPU. All other models run on the CPU, where the texts can be distributed over several processes.
+    With `device=auto`, only a transformer model such as en_core_web_trf uses a GPU.
     """
 
     model: str = PACKAGED
@@ -98,7 +95,7 @@ class Spacy:
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
         """Yield the list of sentences of each text. Zero-width characters are removed first."""
         pieces = ((piece, row) for row, text in enumerate(texts) for piece in _pieces(text))
-        read = self._loaded.pipe(pieces, as_tuples=True, batch_size=_AT_ONCE[self.on_gpu])
+        read = self._loaded.pipe(pieces, as_tuples=True, batch_size=256 if self.on_gpu else 64)
         for _, documents in groupby(read, key=itemgetter(1)):
             yield [one for document, _ in documents for one in _sentences(document)]
 

@@ -32,15 +32,7 @@ _SAFE_SHARE = 0.75
 
 @dataclass(eq=False)
 class OpenAIEmbedder:
-    """Embedder on a server with the endpoint `/embeddings`.
-
-    As for chat models, calls are cached, counted toward the budget, logged in a ledger, and limited
-    by a rate limit. Passages are sorted by length and sent in batches of `batch_size` texts. Each
-    question is sent separately. If `shorten` is true, the server shortens vectors to `dimension`. A
-    text longer than `window` is split into overlapping windows, unless `long_texts` is `cut`. The
-    default window is taken from a list of known models or from the server. `tokenizer` (cl100k,
-    o200k, or hf:NAME_OR_PATH) counts the tokens of texts. An unknown model costs 0.
-    """
+    """Embedder on a server with the endpoint `/embeddings`. Its calls count toward the budget."""
 
     model: str
     dimension: int

@@ -30,10 +30,7 @@ _NOT_INSTALLED = f"The packaged {PACKAGED} is not installed: pip install 'graphr
 
 @dataclass(eq=False)
 class TransformerModel:
-    """Model of sentence-transformers, in a folder or on the Hugging Face hub.
-
-    `model_kwargs` are passed to `from_pretrained` of transformers, for example `dtype`.
-    """
+    """Model of sentence-transformers. `model_kwargs` are arguments of its `from_pretrained`."""
 
     model: str = ""
     revision: str = ""
@@ -71,12 +68,8 @@ class TransformerModel:
 class SentenceEmbedder(TransformerModel, Embedder):
     """Embedding model of sentence-transformers. It is loaded on first use.
 
-    `model` is the packaged MiniLM, a folder, or a model on the Hugging Face hub. The vector of a
-    text does not depend on the other texts, because questions are encoded one at a time and
-    passages in batches of fixed shapes (see `token_batches`). `long_texts` says whether long texts
-    are split into overlapping windows or truncated. `window` overrides the window from the model's
-    files. `precision` is the number format of matrix products. `auto` selects bfloat16 if the
-    device is fast in this format.
+    The vector of a text does not depend on the other texts, because questions are encoded one at a
+    time and passages in batches of fixed shapes (see `token_batches`).
     """
 
     model: str = PACKAGED
@@ -90,8 +83,7 @@ class SentenceEmbedder(TransformerModel, Embedder):
     def identity(self) -> str:
         """Identifier that covers everything that affects a vector, e.g. revision and precision.
 
-        A model folder is identified by name and content, and a hub model by name and revision. The
-        dimension of a hub model, and its window unless `window` is set, are written as `hub`.
+        The dimension and the stated window of a hub model depend on the cache, so they are `hub`.
         """
         if self.model == PACKAGED:
             try:

@@ -17,12 +17,10 @@ from graphrag_bench.embedding.precision import NumberFormat
 from graphrag_bench.embedding.tokenizer import FastTokenizer
 
 TOKENS_PER_BATCH = {"cpu": 512, "mps": 4096, "cuda": 16384}
-"""Number of tokens per batch on each device. Each batch is padded to this number, and larger
-batches are hardly faster."""
+"""Number of tokens to which batches are padded on each device. Larger ones are hardly faster."""
 _MAX_THREADS = 16
 _STEPS = ((16, 1), (32, 2), (64, 8))
-"""Texts of up to 16 tokens are not padded, texts of up to 32 tokens are padded to multiples of 2,
-texts of up to 64 tokens to multiples of 8, and longer texts to multiples of 16."""
+"""(number of tokens, n): Texts of up to this number of tokens are padded to multiples of n."""
 _Batch = tuple[int, bool, list[int]]
 _COLUMNS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 """Attribute of an encoded text for each input of a model."""
@@ -37,9 +35,8 @@ def padded_length(n_tokens: int, window: int) -> int:
 def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Batch]:
     """Divide texts into batches, given their lengths in tokens, and start with the longest texts.
 
-    A batch is a tuple (padded length, whether no text is padded, positions of the texts). It has at
-    most `n_tokens` tokens, including padding. A longer text is a batch of its own. Padded texts
-    have their own batches, because models compute unpadded batches without an attention mask.
+    Yield (padded length, whether no text is padded, positions of the texts). A batch has at most
+    `n_tokens` tokens with padding, or one text. Models compute unpadded batches without a mask.
     """
     groups: dict[tuple[int, bool], list[int]] = {}
     for row, length in enumerate(lengths):
@@ -52,11 +49,7 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
 
 
 def by_length(lengths: Sequence[int], window: int | None, n_tokens: int) -> Iterator[list[int]]:
-    """Divide texts into batches, and yield the positions of the texts in each batch.
-
-    The longest texts come first. A batch has at most `n_tokens` tokens, including padding. A longer
-    text is a batch of its own. Texts are truncated to the window.
-    """
+    """Yield the positions of the texts in each batch of up to `n_tokens` tokens, longest first."""
     cut = [max(min(length, window or length), 1) for length in lengths]
     rows = sorted(range(len(cut)), key=lambda row: -cut[row])
     while rows:

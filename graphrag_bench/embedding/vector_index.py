@@ -82,10 +82,9 @@ class VectorIndex(Columns):
     def search(self, queries: Vectors, k: int) -> list[Ranked[Any]]:
         """For each query, return the `k` rows of the index with the highest cosine (-1..1).
 
-        Ties are broken by the lower row number. First, faiss or a GPU finds more than `k`
-        candidates. Each score is then computed separately, because the rounding of batched products
-        depends on the other queries in the batch. If rounding might hide a better row, the query is
-        searched again with more candidates.
+        Ties are broken by the lower row number. The scores of candidates from faiss or a GPU are
+        computed separately, because the rounding of batched products depends on the other queries.
+        If rounding might hide a better row, the query is searched again with more candidates.
         """
         results: list[Ranked[Any]] = [Ranked.empty() for _ in range(len(queries))]
         k = min(k, len(self.vectors))

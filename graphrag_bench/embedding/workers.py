@@ -20,7 +20,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 Backend = Literal["local", "ray"]
 TEXTS_PER_BLOCK = 32
-"""Number of texts in a block, i.e. the texts that a worker tags at a time."""
 BLOCKS_PER_WORKER = 16
 """Number of blocks per worker in a batch. With fewer blocks, workers are idle for longer."""
 MIN_CHARACTERS = 20_000
@@ -31,10 +30,7 @@ _MIN_BLOCK, _MAX_BLOCK = 10_000, 50_000
 
 @dataclass(frozen=True)
 class Workers:
-    """Pool of `count` worker processes, by default one for each CPU.
-
-    Ray uses the cluster that the variable RAY_ADDRESS names, or starts a cluster on this machine.
-    """
+    """Pool of `count` worker processes, by default one per CPU of the machine or Ray cluster."""
 
     count: int | None = None
     backend: Backend = "local"

@@ -1,7 +1,4 @@
-"""Batch files of requests and replies, in the format of OpenAI's batch API and `vllm run-batch`.
-
-The `custom_id` of a request is its cache key. A request without a reply is cached as a failed call.
-"""
+"""Batch files of requests and replies, in the format of OpenAI's batch API and `vllm run-batch`."""
 
 import json
 import threading
@@ -24,16 +21,13 @@ from graphrag_bench.prompts import Message
 
 _AGAIN = (WAITING, "retries_exhausted", "malformed")
 """Failed requests with these reasons are always written to the file again."""
-_HEAD = 100
-"""Number of lines at the start of a file in which `is_batch` looks for a JSON object."""
 
 
 class BatchFile:
-    """Batch file to which the requests without a stored reply are written.
+    """Batch file of the requests without a stored reply. It replaces an earlier file of requests.
 
-    An existing file of requests is overwritten. Any other file that is not empty raises UserError.
-    A command without new requests leaves an empty file. A command that finds an empty file also
-    writes requests with a failed or unreadable reply.
+    A command without new requests leaves an empty file. If the next command finds it, requests with
+    a failed or unreadable reply are written too.
     """
 
     def __init__(self, path: str) -> None:
@@ -81,9 +75,9 @@ class BatchFile:
 
 
 def is_batch(file: str | Path, field: str = "custom_id") -> bool:
-    """Return whether a file is a batch file, i.e. whether its first JSON object has this field."""
+    """Return whether the first JSON object, in the first 100 lines of a file, has this field."""
     with suppress(OSError), Path(file).open(encoding="utf-8-sig", errors="replace") as lines:
-        for line in islice(lines, _HEAD):
+        for line in islice(lines, 100):
             with suppress(ValueError, RecursionError):
                 if isinstance(first := json.loads(line), dict):
                     return field in first
@@ -91,11 +85,10 @@ def is_batch(file: str | Path, field: str = "custom_id") -> bool:
 
 
 def import_replies(file: str | Path, cache: str | Path) -> str:
-    """Store the replies of a batch, and return the numbers of lines of each kind as a text.
+    """Store the replies of a batch, and return the number of lines of each kind as a text.
 
-    The kinds are `replies`, `failed` (an unusable reply or an error, replaced by a later import),
-    `known` (imported before), `foreign` (no such request in this cache) and `unreadable` (not a
-    valid JSON reply). Raises UserError if the file has requests instead of replies.
+    A `failed` line (an error or an unusable reply) can be imported again. A `known` line was
+    imported before. For a `foreign` line, this cache has no request.
     """
     counts = dict.fromkeys(("replies", "failed", "known", "foreign", "unreadable"), 0)
     with closing(Cache(cache)) as store, open(file, encoding="utf-8-sig", errors="replace") as rows:

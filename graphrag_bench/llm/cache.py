@@ -1,8 +1,4 @@
-"""SQLite cache of replies, vectors and tagger outputs, which threads and processes can share.
-
-Each row of the table stores one value as bytes, with its kind, its key, the identity of the model,
-and further fields as JSON. Each method commits its changes before it returns.
-"""
+"""SQLite cache of replies, vectors and tagger outputs, which threads and processes can share."""
 
 import base64
 import gzip
@@ -36,12 +32,10 @@ VECTORS = "vectors"
 _KEY_DIGITS = 32
 VERSION = 4
 """Version of the format of cache files. Files with another version raise UserError."""
-APPLICATION = 0x47524247
-"""SQLite application id of cache files, `GRBG`."""
+APPLICATION = 0x47524247  # `GRBG`
 FORMAT = {"format": "graphrag-bench replies", "version": 1}
 """The first line of a file with exported cache rows."""
 _EXPORTS = (".jsonl", ".gz")
-_BUSY_SECONDS = 120.0
 _HEADER, _WRITE_VERSION = 19, 18
 """Number of bytes to read from a SQLite file. Byte 18 is 1 for a rollback journal and 2 for WAL."""
 _TABLE = """
@@ -65,9 +59,9 @@ _STRICT = ConfigDict(extra="forbid", strict=True, val_json_bytes="base64")
 
 @dataclass(frozen=True, kw_only=True)
 class StoredReply(Completion):
-    """A stored reply of a model, or a stored failure with its `reason` and its message as `text`.
+    """Stored reply, or stored failure with its `reason` and its message as `text`.
 
-    The verdict is `new` until the reply is parsed. It is `corrected` if only the reply to a
+    The verdict is `new` until the reply is parsed, and `corrected` if only the reply to a
     corrective retry is readable. `prompt` is the request as compressed JSON.
     """
 
@@ -126,10 +120,7 @@ _KINDS: Mapping[str, type[Any]] = {kind.KIND: kind for kind in get_args(CacheRow
 
 
 class Cache:
-    """Cache file of replies, vectors and tagger outputs. If `reading` is true, it is not changed.
-
-    Raises UserError if the file cannot be opened or belongs to another program or version.
-    """
+    """Cache file. Each method commits before it returns. If `reading`, the file is not changed."""
 
     def __init__(self, path: str | Path, *, reading: bool = False) -> None:
         self.path = Path(path)
@@ -162,7 +153,7 @@ class Cache:
         mode = "ro" if self.reading else "rwc"
         address = f"file:{quote(str(self.path.resolve()))}?mode={mode}{more}"
         return sqlite3.connect(
-            address, _BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True
+            address, timeout=120.0, isolation_level=None, check_same_thread=False, uri=True
         )
 
     @contextmanager
@@ -216,10 +207,7 @@ class Cache:
         return self.get_many(StoredReply, [key]).get(key)
 
     def put(self, *rows: CacheRow) -> int:
-        """Store rows, and return the number of stored rows. Raises RunStopped if writing fails.
-
-        Only unreadable or failed replies are replaced. If `reading` is true, nothing is stored.
-        """
+        """Store rows and return their number. Only unreadable or failed replies are replaced."""
         if self.reading:
             return 0
         n_stored = 0

@@ -29,9 +29,8 @@ class Request:
 class ModelCall:
     """Tokens, price and time of a call to a model. Tokens are counted by the server.
 
-    `seconds` is the time of the last attempt, or 0 for a cached reply. `fingerprint` identifies the
-    server's configuration. `reasoning_tokens` are included in `completion_tokens`. `key` is the
-    cache key. It is "" if there is no cache.
+    `seconds` is the time of the last attempt, 0 if cached. `fingerprint` identifies the server's
+    configuration. `completion_tokens` include `reasoning_tokens`. `key` is the cache key, or "".
     """
 
     model: str = ""
@@ -59,8 +58,8 @@ class CallFailed(Exception):
     """A call to a model failed, but the run can continue.
 
     `reason` is `content_filter`, `context_overflow`, `unreadable`, `retries_exhausted`,
-    `malformed`, `refused` or `empty`. `paid` is an unusable reply for which the server charged.
-    `of_server` is true if the server or the network failed, so that the call may succeed later.
+    `malformed`, `refused` or `empty`. `paid` is an unusable reply that was charged. If `of_server`,
+    the server or the network failed, and a later call may succeed.
     """
 
     retries = 0
@@ -104,9 +103,9 @@ Log = Callable[[CallOutcome, str], None]
 class FailureGate:
     """Limit on the failure rate of the calls of one pipeline step, shared by all threads.
 
-    A call without a readable reply has failed, even if a fallback is used. The run stops if
-    failures exceed the fraction `limit` of the calls, where at least `after` calls are assumed. If
-    `limit` is below 1, the run also stops after `OUTAGE_FAILURES` consecutive server failures.
+    A call without a readable reply has failed, even if a fallback is used. The rate assumes at
+    least `after` calls. `OUTAGE_FAILURES` consecutive server failures also stop the run if `limit`
+    < 1.
     """
 
     def __init__(self, step: str, limit: float = 0.2, after: int = 50) -> None:
@@ -139,10 +138,7 @@ class FailureGate:
 
 @dataclass(frozen=True)
 class Usage:
-    """Numbers of calls, tokens and failures, including calls that were answered from the cache.
-
-    `failed` counts calls without a reply, and `truncated` counts replies cut at a token limit.
-    """
+    """Numbers of calls, tokens and failures, including calls that were answered from the cache."""
 
     calls: int = 0
     prompt_tokens: int = 0

@@ -13,19 +13,9 @@ from itertools import starmap
 from typing import Any, Self
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.llm import calls
 from graphrag_bench.llm.cache import Cache, StoredReply, Verdict, reply_key
-from graphrag_bench.llm.calls import (
-    CallFailed,
-    CallOutcome,
-    Chat,
-    Completion,
-    FailureGate,
-    Log,
-    Meter,
-    Request,
-    Schema,
-    ServerFailed,
-)
+from graphrag_bench.llm.calls import CallFailed, CallOutcome, Chat, Completion, Request
 from graphrag_bench.llm.ledger import Budget, Spending
 from graphrag_bench.llm.settings import Prices
 from graphrag_bench.terminal import check_stop
@@ -52,11 +42,11 @@ class ChatModel(ABC):
     trial: int = 0
     cache: Cache | None = None
     budget: Budget | None = None
-    log: Log | None = None
+    log: calls.Log | None = None
     batch: "Callable[[ChatModel, Sequence[Request]], None] | None" = None
     """Function that writes the requests without a stored reply to a batch file. It raises
     RequestsWritten if it has written a request."""
-    gate: FailureGate | None = None
+    gate: calls.FailureGate | None = None
     stop_on_outage: bool = False
     _original: "ChatModel | None" = None
 
@@ -70,9 +60,9 @@ class ChatModel(ABC):
         """Return the reply. Raises CallFailed, or RunStopped if no further call can succeed."""
 
     @cached_property
-    def meter(self) -> Meter:
+    def meter(self) -> calls.Meter:
         """Replies and failures of the calls that were made with this object."""
-        return Meter()
+        return calls.Meter()
 
     @property
     def _root(self) -> "ChatModel":
@@ -84,18 +74,17 @@ class ChatModel(ABC):
 
     def attached(
         self, *, store: Cache | None = None, budget: Budget | None = None, trial: int = 0,
-        log: Log | None = None, gate: FailureGate | None = None, stop_on_outage: bool = False,
+        log: calls.Log | None = None, gate: calls.FailureGate | None = None,
+        stop_on_outage: bool = False,
     ) -> Self:  # fmt: skip
         """Return a copy of the model with a new meter and the given parts. Other parts are kept.
 
-        `trial` is the number of the repetition. Each repetition has its own cache rows and seed,
-        but the same identity. `log` receives each reply or failure and the item of the call, in any
-        thread. If `stop_on_outage` is true and the server failed for a prompt, ServerFailed is
-        raised when all calls have ended. Raises UserError if the budget is in dollars and the model
-        has no prices.
+        `trial` is the number of the repetition, which has its own cache rows and seed, but the same
+        identity. `log` is called in any thread. If `stop_on_outage` is true and the server failed
+        for a prompt, ServerFailed is raised when all calls have ended.
         """
         other = copy.copy(self)
-        other._original, other.meter = self._root, Meter()
+        other._original, other.meter = self._root, calls.Meter()
         if budget is not None:
             if budget.usd is not None and self.prices == Prices():
                 setting = "llm.prices={prompt: ..., completion: ...}, dollars per million tokens"
@@ -109,7 +98,7 @@ class ChatModel(ABC):
 
     def complete(
         self, prompts: Sequence[Chat], *,
-        max_tokens: int, stop: Sequence[str] = (), schema: Schema | None = None,
+        max_tokens: int, stop: Sequence[str] = (), schema: calls.Schema | None = None,
     ) -> list[Completion | CallFailed]:  # fmt: skip
         """Return the reply or failure for each prompt. Raises RunStopped if no call can succeed."""
         outcomes: dict[int, CallOutcome] = {}
@@ -123,9 +112,8 @@ class ChatModel(ABC):
     def as_completed(self, requests: Sequence[Request], items: Sequence[str] = ()) -> Completed:
         """Yield (position of the request, reply or failure) in the order in which replies arrive.
 
-        `items` names the subject of each request in the ledger. The caller must pass each reply or
-        failure to `report`. If the generator is closed or RunStopped is raised, waiting calls are
-        cancelled, and replies to running calls are stored.
+        `items` names the subject of each request in the ledger. The caller must pass each outcome
+        to `report`. Closing the generator cancels waiting calls, and waits for running calls.
         """
         requests = [replace(request, trial=self.trial) for request in requests]
         if self.batch is not None:
@@ -142,7 +130,7 @@ class ChatModel(ABC):
             self.meter.replies += in_order
         lost = [outcome for outcome in in_order if outcome.of_server]
         if lost and self.stop_on_outage:
-            raise ServerFailed(f"The server failed. Last failure: {lost[-1]}")
+            raise calls.ServerFailed(f"The server failed. Last failure: {lost[-1]}")
 
     def _as_completed(self, requests: Sequence[Request], items: Sequence[str]) -> Completed:
         if len(requests) == 1 or self.concurrency == 1:
@@ -190,8 +178,7 @@ class ChatModel(ABC):
     def _reply(self, request: Request) -> Completion:
         """Return the stored reply to a request. If there is none, request a reply and store it.
 
-        A parser sets the verdict of a reply with a schema later. The next run repeats requests with
-        an unreadable reply, but not with a truncated reply, which would be truncated again.
+        Unreadable replies are requested again, but not truncated ones, which would be cut again.
         """
         if (store := self.cache) is None:
             return self._within_budget(request)
@@ -245,18 +232,12 @@ def reply(llm: ChatModel, prompt: Chat, *, max_tokens: int) -> Completion:
 
 
 def reserved_tokens(most: int, window: int | None) -> int:
-    """Return the number of tokens of the context window that are reserved for a reply.
-
-    This is 1/16 of the window, but at least 512 and at most `most`. An unknown window gives `most`.
-    """
+    """Return the tokens reserved for a reply: 1/16 of the window, at least 512, at most `most`."""
     return most if window is None else min(most, max(MIN_REPLY, window // _MIN_SHARE))
 
 
 def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
-    """Return the token limit of a reply: `most`, or the window minus the prompt if that is less.
-
-    The rest of the window is rounded down to a multiple of 256. The minimum is `reserved_tokens`.
-    """
+    """Return the token limit of a reply: `most`, or the window minus the prompt if that is less."""
     if (window := llm.window) is None:
         return most
     n_prompt = TOKENIZER_RATIO * sum(count_tokens(message.content) for message in chat)

@@ -1,7 +1,4 @@
-"""Run a command until standard input ends: `python child.py COMMAND...`.
-
-Standard input is a pipe from the parent process, so the command ends with the parent process.
-"""
+"""Run `python child.py COMMAND...` until standard input, a pipe from the parent process, ends."""
 
 import os
 import signal

@@ -16,8 +16,7 @@ from graphrag_bench.terminal import is_local, pause
 CONNECT_SECONDS = 10.0
 LONGEST_WAIT = 120.0
 """Longest wait in seconds that a server may request. Longer requested waits are ignored."""
-_RETRIED = frozenset({408, 409, 429, *range(500, 600)})
-_BACKOFF, _LONGEST_BACKOFF, _JITTER = 0.5, 8.0, 0.25
+_BACKOFF = 0.5
 _WAIT = re.compile(
     r"(?:try again|retry|wait|available|reset)[^\d{}\[\]]{0,40}?((?:\d+(?:\.\d+)?\s*"
     r"(?:ms|milliseconds?|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)(?![a-z])[\s,]*)+)"
@@ -46,8 +45,8 @@ class Retries(Retry):
     def up_to(cls, n: int) -> "Retries":
         """Return up to `n` retries for a request that begins now."""
         retries = cls(
-            n, allowed_methods=None, status_forcelist=_RETRIED, raise_on_status=False,
-            backoff_factor=_BACKOFF, backoff_max=_LONGEST_BACKOFF, backoff_jitter=_JITTER,
+            n, allowed_methods=None, status_forcelist={408, 409, 429, *range(500, 600)},
+            raise_on_status=False, backoff_factor=_BACKOFF, backoff_max=8.0, backoff_jitter=0.25,
         )  # fmt: skip
         retries.began = time.monotonic()
         return retries

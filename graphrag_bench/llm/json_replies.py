@@ -28,8 +28,7 @@ _FORM = re.compile(
 )
 """Placeholders in a reply that repeats the format of the prompt, e.g. [head, relation, tail]."""
 _MIN_ECHO = 30
-"""Minimum number of characters of an object that is removed as an echo of the prompt. A shorter
-object, such as a verdict, may be equal to an example in the prompt by chance."""
+"""Number of characters below which an object may be equal to a text of the prompt by chance."""
 
 
 class ListReply(NamedTuple, Generic[ModelT]):
@@ -43,16 +42,8 @@ class ListReply(NamedTuple, Generic[ModelT]):
 def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool = True) -> ModelT:
     """Parse a reply of a language model, and return the first JSON object that fits `model`.
 
-    The whole text is tried first, then the first code fence, then each balanced object, and last
-    the result of json-repair, if `repair` is true and the text does not end inside a string.
-    `repair` should be false for truncated replies. Numbers become text if `model` requires text,
-    and invalid items in lists of texts are dropped. Raises UnreadableReply if no object fits.
-
-    >>> class City(BaseModel):
-    ...     name: str
-
-    >>> read_json("The answer is {'name': 'Rome'}.", City).name
-    'Rome'
+    Numbers become text if `model` requires text, and invalid items in lists of texts are dropped.
+    `repair` should be false for truncated replies. Raises UnreadableReply if no object fits.
     """
     problem = "it holds no JSON object"
     for candidate in _candidates(text, repair):
@@ -70,9 +61,8 @@ def read_lists(
     """Parse a reply that consists of JSON objects with lists, and merge these objects.
 
     Invalid items, objects without valid items, and objects that only repeat placeholders from the
-    prompt are dropped. Numbers become text if `model` requires text. A list outside of any object
-    is read as the value of `field`. If the reply is truncated (`cut`), only complete items are
-    kept. Raises UnreadableReply if no item is valid.
+    prompt are dropped. A list outside of any object is read as the value of `field`. If the reply
+    is truncated (`cut`), only complete items are kept. Raises UnreadableReply if no item is valid.
     """
     properties = schema_of(model)["properties"]
     fields = [name for name, part in properties.items() if part.get("type") == "array"]
@@ -156,10 +146,7 @@ def _merged(first: ModelT, other: ModelT) -> ModelT:
 
 
 def _fitting(candidate: Any, model: type[ModelT], texts_only: bool) -> tuple[ModelT, int] | str:
-    """Return (candidate as a `model`, number of dropped items), or the problem as a text.
-
-    If `texts_only` is true, items are only dropped from lists of texts, where order is unimportant.
-    """
+    """Return (candidate as a `model`, number of dropped items), or the problem as a text."""
     n_dropped = 0
     for _ in range(3):  # the first pass converts numbers, the second drops rows
         try:
@@ -196,7 +183,7 @@ def _repair(candidate: Any, error: ValidationError, texts_only: bool) -> int | N
         ends = (at for at in range(len(place), 0, -1) if in_list[at] and not in_list[at - 1])
         item = place[: next(ends, 0)]
         of_texts = one["type"] in ("string_type", "list_type") and all(in_list[len(item) + 1 :])
-        if not item or (texts_only and not of_texts):
+        if not item or (texts_only and not of_texts):  # the order of texts is unimportant
             return None
         at_fault[item] = None
     for place in sorted(at_fault, key=lambda parts: parts[-1], reverse=True):

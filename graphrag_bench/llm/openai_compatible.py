@@ -58,12 +58,7 @@ OpenAI, Anthropic, Gemini, Cohere, Mistral, TGI, Bedrock, DeepSeek and Zhipu."""
 
 
 class OpenAICompatible(ChatModel):
-    """Model on a server with `/chat/completions`, such as OpenAI, vLLM, Ollama or llama.cpp.
-
-    The environment variable `api_key_env` holds the API key. If the setting is None, no key is
-    sent. All threads that use the object share its `limits`. If the server does not support a field
-    of the request, the run stops. Some fields can be left out with `dialect`.
-    """
+    """Model on a server with `/chat/completions`, such as OpenAI, vLLM, Ollama or llama.cpp."""
 
     def __init__(
         self, model: str, base_url: str = OPENAI, api_key_env: str | None = "OPENAI_API_KEY", *,
@@ -210,12 +205,8 @@ def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, An
 def without_reasoning(text: str) -> str:
     """Remove the reasoning from a reply. If the reply ends inside the reasoning, the result is "".
 
-    Reasoning is enclosed in tags at the beginning of a reply. Some chat templates write the opening
-    tag in the prompt, so the reply only has the closing tag. A closing tag is recognised on its own
-    line, or directly after a sentence or a word. Elsewhere, it is part of the answer.
-
-    >>> without_reasoning("<think>Rome, or Paris?</think>Paris")
-    'Paris'
+    Reasoning is enclosed in tags at the beginning. If the opening tag is in the prompt, a closing
+    tag is recognised on its own line, or directly after a sentence or a word.
     """
     text = _SPEAKER.sub("", text)
     if _CHANNEL.match(text):

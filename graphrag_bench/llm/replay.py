@@ -13,10 +13,7 @@ from graphrag_bench.llm.settings import provider_facts
 
 
 class Replay(ChatModel):
-    """Model that returns the stored replies and failures of a cache or an exported file.
-
-    The identity is that of the recorded model, so that runs and artifacts have the same keys.
-    """
+    """Model that returns the stored replies and failures of a cache or an exported file."""
 
     def __init__(self, path: str, identity: str | None = None, window: int | None = None) -> None:
         self.path = Path(path)
@@ -35,7 +32,7 @@ class Replay(ChatModel):
 
     @cached_property
     def identity(self) -> str:
-        """Identity of the recorded model. Raises UserError if the file has several models."""
+        """Identity of the recorded model, so that runs and artifacts have the same keys."""
         if self._root is not self:
             return self._root.identity
         there = sorted({row.identity for row in self._rows.values()})

@@ -27,8 +27,6 @@ Body = Mapping[str, Any]
 Response = tuple[Body, int, float]
 """Body of a response, number of retries, and seconds of the last attempt."""
 OPENAI = "https://api.openai.com/v1"
-_LIST_SECONDS = 3.0
-"""Time limit of the request for a server's list of models."""
 _FIRST_RETRIES, _SECONDS_OF_A_STOP = 2, 5.0
 OVERFLOW = re.compile(
     r"context.{0,20}(length|size|window)|maximum context|exceed_context|too many tokens|"
@@ -83,10 +81,7 @@ class RateLimiter:
 
 @dataclass(eq=False)
 class Server:
-    """Client of one server: its address, key, rate limits and connections.
-
-    Until a call succeeds, calls are sent one at a time, so that a wrong key fails only one call.
-    """
+    """Client of one server. Calls run one by one until one succeeds, as the key may be wrong."""
 
     model: str
     address: str
@@ -168,7 +163,7 @@ class Server:
         from urllib3.exceptions import HTTPError
 
         try:
-            response = self._request("GET", "/models", timeout=_LIST_SECONDS, retries=False)
+            response = self._request("GET", "/models", timeout=3.0, retries=False)
             answer = response.json() if response.status == 200 else None
         except (HTTPError, ValueError, UserError):
             return {}

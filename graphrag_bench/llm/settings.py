@@ -9,8 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from graphrag_bench.errors import UserError
 from graphrag_bench.terminal import is_local
 
-_TOKENS = 1000
-"""Prices are looked up for a call with this many tokens. Longer prompts may cost more."""
 Count = Annotated[int, Field(gt=0)]
 GroupT = TypeVar("GroupT", bound="_Group")
 
@@ -34,9 +32,8 @@ class Decoding(_Group):
 class Dialect(_Group):
     """Fields of a request that a server supports. They are not part of cache keys.
 
-    `length` is the server's name for `max_tokens`. `schema_as` says how a JSON schema is sent:
-    `json_schema` sends it in the field `response_format`, and `words` adds it to the prompt.
-    `json_object` adds it to the prompt, and requests a JSON object in `response_format`.
+    `length` is the server's name for `max_tokens`. `schema_as` says how a JSON schema is sent: in
+    `response_format` (`json_schema`), or in the prompt (`words`; `json_object` also requests JSON).
     """
 
     length: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -49,8 +46,7 @@ class Dialect(_Group):
 class Limits(_Group):
     """Rate limits of a server. They are not part of cache keys.
 
-    `concurrency` limits the number of running calls. The tokens of a prompt and its `max_tokens`
-    count toward `tokens_per_minute` when the call starts.
+    A call counts toward `tokens_per_minute` with its prompt and `max_tokens` when it starts.
     """
 
     concurrency: Count = 16
@@ -94,23 +90,18 @@ def check_variable(variable: str | None) -> None:
 
 @cache
 def provider_facts(model: str, base_url: str) -> tuple[int | None, Prices | None]:
-    """Return the context window and the prices of a provider's model. Unknown values are None.
-
-    Source: the package genai-prices.
-    """
+    """Return the context window and the prices of a provider's model. Unknown values are None."""
     if is_local(base_url):
         return None, None
     from genai_prices import Usage, calc_price
 
-    usage = Usage(input_tokens=_TOKENS, output_tokens=_TOKENS)
+    usage = Usage(input_tokens=1000, output_tokens=1000)  # longer prompts may cost more
     try:
         price = calc_price(usage, model, provider_api_url=base_url)
     except LookupError:
         return None, None
-    prompt, completion = (
-        float(one) * 1_000_000 / _TOKENS for one in (price.input_price, price.output_price)
-    )
-    return price.model.context_window, Prices(prompt=prompt, completion=completion)
+    usd = [float(one) * 1_000_000 / 1000 for one in (price.input_price, price.output_price)]
+    return price.model.context_window, Prices(prompt=usd[0], completion=usd[1])
 
 
 def prices_of(model: str, base_url: str, settings: Prices | Mapping[str, Any] | None) -> Prices:

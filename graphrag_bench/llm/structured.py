@@ -24,12 +24,11 @@ _CORRECTION = Prompt("graphrag_bench.llm:prompts/correction.j2")
 
 @dataclass(frozen=True)
 class ReplyFormat(Generic[T]):
-    """Parser of the replies to one kind of prompt.
+    """Parser of the replies to one kind of prompt, which `purpose` names in error messages.
 
     `read(text, cut)` returns the parsed value or raises UnreadableReply. `cut` is true if the reply
-    reached `max_tokens`. `purpose` names the kind of prompt in error messages, e.g.
-    `extract_triples`. `denies(value, text)` returns whether the value from a corrective retry lacks
-    the content of `text`, the first reply. The corrective retry then counts as unreadable.
+    reached `max_tokens`. `denies(value, text)` returns whether the value from a corrective retry
+    lacks the content of the first reply `text`. The retry then counts as unreadable.
     """
 
     purpose: str
@@ -62,7 +61,7 @@ def ask(
 ) -> ModelT:  # fmt: skip
     """Send one prompt to a model, and return the reply parsed as an instance of `model`.
 
-    If there is no readable reply, even after a corrective retry, `fallback` is returned. Without a
+    If no reply is readable, even after a corrective retry, `fallback` is returned. Without a
     fallback, UnreadableReply or CallFailed is raised. RunStopped is raised despite a fallback.
     """
     (one,) = ask_each(llm, [chat], json_format(model, purpose), max_tokens=max_tokens)
@@ -86,9 +85,8 @@ def ask_about(
 ) -> list[R]:  # fmt: skip
     """Ask a model about each item of a list, and return one result per item.
 
-    `chat` returns the prompt for an item, and `fit` converts the parsed reply and the item to a
-    result. If the reply is unreadable or `fit` raises UnreadableReply, `fallback` returns the
-    result instead, and the meter counts it. Raises CallFailed if there is no reply for an item.
+    `fit` converts the parsed reply and the item to a result. If it raises UnreadableReply or the
+    reply is unreadable, `fallback` returns the result. Raises CallFailed if there is no reply.
     """
     chats = [chat(item) for item in items]
     results = []
@@ -110,9 +108,8 @@ def ask_each(
 ) -> list[T | Failure]:  # fmt: skip
     """Send prompts to a model, and return the parsed reply or the failure for each prompt.
 
-    After all replies have arrived, unreadable replies are requested once more. The cache stores
-    whether a reply was readable. `items` names the subject of each prompt in the ledger, e.g. a
-    chunk id. `advance` is called when the first reply to a prompt arrives.
+    After all replies have arrived, unreadable replies are requested once more. `items` names the
+    subject of each prompt in the ledger. `advance` counts prompts when their first reply arrives.
     """
     results: dict[int, T | Failure] = {}
     corrections: dict[int, tuple[Completion, Chat]] = {}

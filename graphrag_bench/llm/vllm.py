@@ -55,12 +55,7 @@ _CAUSES = {
 
 @dataclass(eq=False)
 class Vllm(ChatModel):
-    """Model from a folder or the Hugging Face hub. The first call starts the server `vllm serve`.
-
-    The server ends with this process. `window` is in tokens, and `timeout` is in seconds. `args`
-    are further flags of the server. If `version` is given, vLLM does not have to be installed to
-    plan a run or to use stored replies. The log is in `folder`, or else in a temporary folder.
-    """
+    """Model on a GPU. The first call starts `vllm serve`, which ends with this process."""
 
     model: str
     revision: str | None = None

@@ -51,8 +51,7 @@ def imported_graph(
     """Return the graph of imported nodes and relationships. `where` names the source in errors.
 
     If no imported row lists a chunk of the corpus, nodes belong to the chunks that contain their
-    names, and relationships belong to the chunks that contain the names of both nodes. Raises
-    UserError if there are no nodes.
+    names, and relationships to the chunks that contain the names of both nodes.
     """
     if not any(one[-1] for one in (*nodes, *relationships)):  # the last column is `chunks`
         ends = dict.fromkeys(name for row in relationships for name in (row.source, row.target))
@@ -80,10 +79,7 @@ def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
 
 
 def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Map the id of each imported text unit to the chunks with the same text, ignoring white space.
-
-    Without such a chunk, the id is mapped to the chunks that contain the text or are part of it.
-    """
+    """Map each text's id to the chunks that equal it, or else contain it or are part of it."""
     squashed = [without_spaces(text) for text in chunk_table.texts]
     same = chunks_by_id(squashed)
 
@@ -96,11 +92,7 @@ def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[s
 
 
 def chunk_id(text: str) -> str:
-    """Return the id that LightRAG and nano-graphrag give to a chunk, from the md5 of its text.
-
-    >>> chunk_id("Ada founded Norvik.")
-    'chunk-f63f4ebe089ee36e7fd56707714617a8'
-    """
+    """Return the id that LightRAG and nano-graphrag give to a chunk, from the md5 of its text."""
     digest = hashlib.md5(text.strip().encode("utf-8", "replace"), usedforsecurity=False)
     return f"chunk-{digest.hexdigest()}"
 
