@@ -29,6 +29,7 @@ def load_array(folder: Path, name: str) -> NDArray[Any]:
     return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
 
 
+@show_briefly
 @dataclass(frozen=True, eq=False)
 class Texts:
     """A sequence of n texts, stored as a UTF-8 blob and the offsets of texts, int64 (n + 1,)."""
@@ -193,6 +194,3 @@ def sorted_csr(matrix: Any) -> Any:
 def row_ids(matrix: Any, row: int) -> NDArray[np.int64]:
     """Return the column numbers that a CSR matrix stores for a row, in stored order."""
     return np.asarray(matrix.indices[slice(*matrix.indptr[row : row + 2])], np.int64)
-
-
-show_briefly(Texts)

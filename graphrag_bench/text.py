@@ -7,9 +7,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, groupby, pairwise
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 Encoding = Literal["cl100k", "o200k"]
+T = TypeVar("T")
 
 _ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 """Normalised form of each ASCII character."""
@@ -212,10 +213,10 @@ def brief(value: object) -> str:
     return short(f"{type(value).__name__}({', '.join(parts)})", 280)
 
 
-def show_briefly(*kinds: type) -> None:
-    """Make `brief` the `repr` of the given dataclasses."""
-    for kind in kinds:
-        type.__setattr__(kind, "__repr__", brief)
+def show_briefly(kind: type[T]) -> type[T]:
+    """Make `brief` the `repr` of a dataclass."""
+    type.__setattr__(kind, "__repr__", brief)
+    return kind
 
 
 @lru_cache(maxsize=2)

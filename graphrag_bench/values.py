@@ -313,8 +313,9 @@ _slots: dict[str, Any] = {
     "context": Context,
     "answer": Answer,
 }
-show_briefly(Ranked, Path, Piece)
-show_briefly(*(one for one in _slots.values() if isinstance(one, type) and is_dataclass(one)))
+for kind in (Ranked, Path, Piece, *_slots.values()):
+    if isinstance(kind, type) and is_dataclass(kind):
+        show_briefly(kind)
 
 
 def value(slot: str) -> Any:

@@ -18,23 +18,18 @@ Reduction = Literal["pca", "umap"]
 Clusters = list[IntArray]
 """The rows of each cluster in ascending order. Clusters are sorted by comparing these lists."""
 
-_MOST_COMPONENTS = 50
-_MOST_DEPTH = 20
-_LOCAL_NEIGHBOURS = 10
-_SLACK, _MOST_ITERATIONS = 0.2, 10
-_BLOCK = 4096
+_MOST_COMPONENTS, _MOST_DEPTH, _LOCAL_NEIGHBOURS = 50, 20, 10
+_SLACK, _MOST_ITERATIONS, _BLOCK = 0.2, 10, 4096
 
 
 @dataclass(frozen=True)
 class Mixture:
     """Settings of clustering by Gaussian mixtures.
 
-    Vectors are first reduced to `dimension` dimensions by the method `reduction`. A row joins each
-    component whose posterior is above `threshold` (0..1), or else its most probable component.
-    Clusters of more than `max_tokens` tokens are split again. Mixtures of 1, 2, ... up to min(50,
-    n) - 1 components are fitted to n rows, until `patience` successive mixtures have not lowered
-    the BIC. The mixture with the lowest BIC is used. Ties are broken by fewer components. More than
-    `max_swept_rows` rows get max(n // 100 - 1, 1) components. None turns off either limit.
+    A row joins each component whose posterior is above `threshold` (0..1), or else its most
+    probable component. Mixtures of 1, 2, ... up to min(50, n) - 1 components are fitted to n rows,
+    until `patience` successive mixtures have not lowered the BIC. The lowest BIC is used. Ties are
+    broken by fewer components. More than `max_swept_rows` rows get max(n // 100 - 1, 1) components.
     """
 
     dimension: int
@@ -65,10 +60,8 @@ def mixture_clusters(
 
     All rows are clustered, and then the rows within each cluster. The vectors are reduced anew for
     each clustering. A cluster is clustered again if it has more than dimension + 1 rows and more
-    than `max_tokens` tokens. `n_tokens` (int64, n) is the number of tokens of each row. If UMAP
-    reduces the vectors, a cluster that no mixture splits is kept, as in RAPTOR.
-    Source: RAPTOR (Sarthi et al. 2024), section 3, and its code; the authors' code of Zhou et al.
-    2025.
+    than `max_tokens` tokens. `n_tokens` (int64, n) is the number of tokens of each row.
+    Source: RAPTOR (Sarthi et al. 2024), section 3, and its code; code of Zhou et al. 2025.
     Deviation: if PCA reduces the vectors, a cluster that no mixture splits is divided by balanced
     k-means into parts of about `max_tokens` tokens, because PCA leaves no gaps between groups.
     Equal clusters are returned once. RAPTOR tries all numbers of components (`patience=None`).
@@ -107,10 +100,7 @@ def _two_levels(points: FloatArray, mixture: Mixture, rng: Generator) -> Cluster
 def mixture_layer(
     vectors: NDArray[Any], mixture: Mixture, rng: Generator, neighbours: int | None = None
 ) -> Clusters:
-    """Return the soft clusters of the rows of `vectors` (n, d) that a single mixture finds.
-
-    `neighbours` is the neighbourhood size of UMAP (default sqrt(n - 1)). `max_tokens` is ignored.
-    """
+    """Return the soft clusters of the rows of `vectors` (n, d) that a single mixture finds."""
     points = np.asarray(vectors, np.float64)
     n = len(points)
     if n < 3 or len(np.unique(np.round(points, DECIMALS), axis=0)) < 3:
@@ -181,11 +171,9 @@ def _in_order(clusters: Clusters) -> Clusters:
 def balanced_clusters(vectors: NDArray[Any], cluster_size: int, rng: Generator) -> Clusters:
     """Return clusters of about `cluster_size` rows of `vectors` (n, d). Each row is in one cluster.
 
-    k-means starts with k = max(1, n // cluster_size) random rows as centres. After each assignment,
-    a cluster of more than 1.2 n / k rows is reduced to this size. The rows that are farthest from
-    its centre move to the nearest centre of a cluster with fewer than n / k rows. Ties are broken
-    by the lower row. k-means stops after ten iterations, if the centres move by at most 1e-4
-    (Frobenius norm), or if a cluster is empty.
+    After each assignment of k-means, a cluster of more than 1.2 n / k rows is reduced to this size.
+    The rows that are farthest from its centre move to the nearest centre of a cluster with fewer
+    than n / k rows. Ties are broken by the lower row. An empty cluster ends k-means.
     Source: Zhou et al. 2025, section 7.1 (RAPTOR-K), and the authors' code.
     """
     points = np.asarray(np.round(vectors, DECIMALS), np.float64)

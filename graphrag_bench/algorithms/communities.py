@@ -13,14 +13,10 @@ from graphrag_bench.columns import Columns, Texts, row_ids
 
 @dataclass(frozen=True, eq=False)
 class Communities(Columns):
-    """Communities of a graph at all levels, from the coarsest level (0) to the finest level.
-
-    `level` and `parent` (-1 at level 0) are int64 (n,). The bool CSR matrices `nodes` (n, n_nodes)
-    and `chunks` (n, n_chunks) mark the members.
-    """
+    """Communities at all levels, coarsest (0) first. Rows of the bool CSR matrices mark members."""
 
     level: IntArray
-    parent: IntArray
+    parent: IntArray  # -1 at level 0
     nodes: Any
     chunks: Any
 
@@ -36,10 +32,10 @@ class Communities(Columns):
 
 @dataclass(frozen=True, eq=False)
 class Reports(Columns):
-    """Reports of communities. A missing report is an empty text. `ratings` (float64) are 0..10.
+    """Reports of communities. A missing report is an empty text. Ratings are 0..10.
 
-    `fallback` (bool, n) marks reports made from unreadable replies. `chunks` (bool CSR, n x
-    n_chunks) marks the chunks that each report quotes, and is None for reports by a model.
+    `fallback` marks reports made from unreadable replies. `chunks` (bool CSR, n x n_chunks) marks
+    the chunks that each report quotes, and is None for reports by a model.
     """
 
     titles: Texts

@@ -14,9 +14,10 @@ AttributeMention = tuple[int, str, str, tuple[int, ...]]
 """An attribute of a node: the node, the name, the value, and the chunks that state it."""
 
 
+@show_briefly
 @dataclass(frozen=True, eq=False)
 class NodeAttributes(Columns):
-    """Table of the distinct attributes of nodes, sorted by `node` (int64, n) and first mention.
+    """Table of the distinct attributes of nodes, sorted by `node` and first mention.
 
     `names` are normalised. Values are compared in normalised form, and `values` has the first
     spelling. `chunk` (bool CSR, n x n_chunks) marks the chunks that state each attribute.
@@ -51,11 +52,8 @@ class NodeAttributes(Columns):
         return np.asarray(first + np.argsort(-n_chunks, kind="stable"), np.int64)
 
     def text_of(self, row: int) -> str:
-        """Return the attribute in `row` as the text "name: value"."""
+        """Return the attribute in `row` as "name: value"."""
         return f"{self.names[row]}: {self.values[row]}"
-
-
-show_briefly(NodeAttributes)
 
 
 WHOLE = ""
@@ -66,9 +64,8 @@ WHOLE = ""
 class Fragments(Columns):
     """Texts from which the descriptions of nodes (or relationships) were merged, with their chunks.
 
-    A fragment is a text of one chunk that became part of a description. Fragment k has the text
-    `texts[text[k]]` (of distinct texts) and comes from chunk `chunk[k]` (int64 arrays). The
-    fragments of the description in row i are `starts[i]:starts[i + 1]`.
+    Fragment k has the text `texts[text[k]]` (of distinct texts) and comes from chunk `chunk[k]`.
+    The fragments of the description in row i are `starts[i]:starts[i + 1]`.
     """
 
     texts: Texts

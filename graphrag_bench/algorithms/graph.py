@@ -1,8 +1,4 @@
-"""Graphs: tables of nodes and relationships, and matrices that are computed from the tables.
-
-Each row of the table of relationships is a distinct directed fact (head, name, tail) or a synonymy
-edge. Matrices such as `adjacency` are computed on first use or read from disk.
-"""
+"""Graphs: tables of nodes and relationships, and matrices that are computed from the tables."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,24 +29,21 @@ ATTRIBUTES = {
     "facts": "relationship.description",
     "keywords": "relationship.keywords",
 }
-"""Maps fields of `Graph` to the attributes of nodes and relationships that these fields hold.
-
-Source: Zhou et al. 2025, Table 2, except `node.attributes`.
-"""
+"""The attributes that fields of `Graph` hold. Source: Zhou et al. 2025, Table 2, but the fourth."""
 
 
+@show_briefly
 @dataclass(frozen=True, eq=False)
 class Graph(Columns):
     """Graph of nodes and relationships, with the chunks that state them.
 
-    `names` (n_nodes,) are the distinct names of nodes, usually normalised. `source` and `target`
-    (int64), `weight` (float64) and `synonym` (bool) have the shape (n_relationships,). `types` and
-    `descriptions` belong to nodes, and `relations`, `facts` and `keywords` are the names,
-    descriptions and themes of relationships. A field that this type of graph lacks is None.
-    `node_chunk` and `relationship_chunk` are bool CSR matrices with one column per chunk. In an
-    entity-passage graph, `node_chunk` has edge weights (int64). `node_fragments` and
-    `fact_fragments` are the texts that descriptions and facts were merged from, if known. `merges`
-    are the aliases of nodes. `statistics` are not saved.
+    A relationship is a distinct directed fact (head, name, tail) or a synonymy edge. `names` are
+    the distinct names of nodes, usually normalised. `types` and `descriptions` belong to nodes, and
+    `relations`, `facts` and `keywords` are the names, descriptions and themes of relationships. A
+    field that this type of graph lacks is None. `node_chunk` and `relationship_chunk` are bool CSR
+    matrices with one column per chunk. In an entity-passage graph, `node_chunk` has edge weights
+    (int64). `node_fragments` and `fact_fragments` are the texts that descriptions and facts were
+    merged from, if known. `merges` are the aliases of nodes. `statistics` are not saved.
 
     >>> graph = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
     >>> graph.n_nodes, graph.degree.tolist(), graph.triple(0)
@@ -87,10 +80,9 @@ class Graph(Columns):
         n_nodes: int | None = None,
         relations: str | Sequence[str] | Texts = "related to",
     ) -> "Graph":
-        """Return a graph of the given relationships, without synonymy edges.
+        """Return a graph without synonymy edges. `relations` is one name for all, or one for each.
 
-        Weights are 1 by default. `node_chunk` and `relationship_chunk` are CSR matrices or dense
-        arrays. `relations` is one name for all relationships, or one name for each.
+        Weights are 1 by default. `node_chunk` and `relationship_chunk` are CSR or dense.
         """
         from scipy.sparse import csr_matrix, issparse
 
@@ -248,10 +240,7 @@ class Graph(Columns):
         return self.names[head], relation, self.names[tail]
 
     def chunks_of_node(self, node: int) -> tuple[int, ...]:
-        """Return the chunks that the description of a node comes from, in ascending order.
-
-        The result is () without a description, or if the node has several chunks and no fragments.
-        """
+        """Return the chunks of a node's description, ascending, or () if they are unknown."""
         return _quoted(self.node_fragments, node, self.descriptions, self.node_chunk)
 
     def chunks_of_relationship(self, row: int) -> tuple[int, ...]:
@@ -297,14 +286,8 @@ def attributes_of(graph: Graph) -> NodeAttributes:
     return graph.node_attributes
 
 
-show_briefly(Graph)
-
-
 def nodes_of_types(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
-    """Return a mask of the nodes of these types, bool (n_nodes,). If `types` is empty, return None.
-
-    Case is ignored. Raises UserError if the graph has no types, or for an unknown type.
-    """
+    """Return a mask of the nodes of these types (any case), or None if `types` is empty."""
     if not types:
         return None
     if graph.types is None:
@@ -326,10 +309,9 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 def drop_edges(
     graph: Graph, *, edge_drop: Share = 0.0, edge_drop_seed: NonNegativeInt = 0
 ) -> Graph:
-    """Return a copy of the graph without a random fraction `edge_drop` of its edges.
+    """Return a copy of the graph without a random fraction `edge_drop` of its joined node pairs.
 
-    An edge is a pair of joined nodes. Of n edges, round(edge_drop * n) lose all relationships.
-    Nodes and their chunks stay. With one seed, a larger `edge_drop` drops the same edges and more.
+    With one seed, a larger `edge_drop` drops the same edges and more.
     Source: PathRAG (Chen et al. 2025), robustness to sparse graphs.
     """
     n_pairs = len(graph.pairs.source)
@@ -350,9 +332,8 @@ def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
     """Count possible faults of a graph. Return a pair (count, total) for each kind of fault.
 
     The links of a node lead to its neighbours, or to its chunks if the graph has no relationships.
-    Facts are all relationships except synonymy edges. The largest part is the largest connected
-    component, in which nodes are also connected by shared chunks. The largest hubs are the 1 % of
-    the nodes with the most links, or a single node in a small graph.
+    In the largest connected part, nodes are also connected by shared chunks. The largest hubs are
+    the 1 % of the nodes with the most links, or a single node in a small graph.
 
     >>> graph = Graph.from_arrays([0], [1], [[1, 1], [1, 0], [0, 0]], names=["a", "b", "c"])
     >>> graph_health(graph)["nodes in one chunk"], graph_health(graph)["isolated nodes"]

@@ -16,10 +16,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F) -> F:
-    """Return a function that numba compiles on its first call and caches on disk if possible.
+    """Compile a function with numba, and cache it on disk if possible. Sums are not reordered.
 
-    The cache refers to classes of arguments by name and module, so do not rename or move them. The
-    results have the same bits as in plain Python, because sums are not reordered.
+    The cache refers to classes of arguments by name and module, so do not rename or move them.
     """
     compiled: F
     try:
@@ -55,13 +54,11 @@ def walk_step(
     starts: Int32Array, nodes: Int32Array, chances: FloatArray, isolated: IntArray,
     mass: FloatArray, restart: FloatArray, damping: float, step: FloatArray,
 ) -> FloatArray:  # fmt: skip
-    """Compute one step of a random walk with restarts, and return the change of all masses (L1).
+    """Compute one step of a random walk with restarts, and return the change of each column (L1).
 
-    The mass of a node is the probability that the walk is there. `mass` has the masses before the
-    step, and the array `step` is filled with the masses after the step. `restart` has the restart
-    probabilities. These arrays are float64 (n, k). The change is returned for each column. Node v
-    is reached from `nodes[starts[v]:starts[v + 1]]` with the probabilities in the same slice of
-    `chances`. The mass of `isolated` nodes is distributed in proportion to `restart`.
+    `mass` (n, k) are the probabilities of nodes before the step, and the array `step` is filled
+    with those after the step. Node v is reached from `nodes[starts[v]:starts[v + 1]]` with the
+    probabilities in the same slice of `chances`. Isolated mass is distributed like `restart`.
     """
     k, flat, n_ways = mass.shape[1], mass.reshape(-1), len(nodes)
     lost, change, own = np.zeros(k), np.zeros(k), np.zeros(k)
@@ -90,11 +87,10 @@ def walk_step(
 def node_masses(
     touched: Int32Array, strength: FloatArray, state: FloatArray, damping: float, share: float
 ) -> tuple[IntArray, FloatArray, float]:
-    """Return the nodes that forward push reached (int64), their masses (float64), and a flow rate.
+    """Return the nodes that forward push reached, their masses, and a flow rate.
 
-    The flow rate is `damping * share` times the sum of all residuals. A mass is the moved mass plus
-    `1 - damping` times the residual plus an estimate of further steps (the flow rate times the
-    strength). The residuals in `state` are multiplied by the strengths in place.
+    The flow rate is `damping * share` times the sum of all residuals. Times the strength, it
+    estimates further steps. Residuals in `state` are multiplied by the strengths in place.
     """
     n, flat = len(touched), state.reshape(-1)
     nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)
@@ -138,11 +134,9 @@ def push(
 ) -> Int32Array:  # fmt: skip
     """Return the nodes that forward push reaches until no residual is above `border`.
 
-    `starts`, `nodes` and `chances` are as in `walk_step`. `state` (float64, n x 2) has the residual
-    and the mass of each node, both divided by the strength of the node. At first only the distinct
-    nodes `seeds` have residuals. The residual that a node passes on to a neighbour is multiplied by
-    the probability of the step from the neighbour to the node, since residuals are divided by
-    strength.
+    `starts`, `nodes` and `chances` are as in `walk_step`. `state` (n, 2) has the residual and the
+    mass of each node, both divided by its strength. Therefore, the residual that a node passes on
+    is multiplied by the probability of the step back. At first only `seeds` have residuals.
     """
     size, flat = len(state) + 1, state.reshape(-1)
     waiting = np.empty(size, np.int32)  # ring buffer of nodes with residuals above the border

@@ -13,9 +13,6 @@ from types import MappingProxyType
 from graphrag_bench.columns import Columns, TextRows
 from graphrag_bench.text import normalise_name
 
-SHORTEST = 3
-"""Names with fewer letters and digits than this are not searched for in texts."""
-
 _WORDS = (
     "a about after all also am an and any are as at be been before both but by can could did do "
     "does during each for from had has have her here his how i if in into is it its may more most "
@@ -23,16 +20,13 @@ _WORDS = (
     "their them then there these they this those through to under until up was we were what when "
     "where which while who whom whose why will with would you your"
 )
-FUNCTION_WORDS = frozenset(_WORDS.split())
-"""Names that consist of one of these words are not searched for in texts."""
+_FUNCTION_WORDS = frozenset(_WORDS.split())
 
 _ARTICLES = ("the", "a", "an")
 _LEADING = re.compile(rf"^\s*(?:{'|'.join(_ARTICLES)})\s+", re.I)
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _POSSESSIVE = re.compile(r"['\u2019]s?\s*$", re.I)
 _LETTERS = str.maketrans({"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131": "i"})
-_CACHE_SIZE = 100_000
-"""Number of cached keys. Building a graph computes the key of a name several times."""
 _ABOVE_AND_BELOW = 200
 """Unicode combining classes from 200 on are accents. Vowel and voicing signs have lower classes."""
 
@@ -40,10 +34,8 @@ _ABOVE_AND_BELOW = 200
 def bare_name(name: str) -> str:
     """Return a name without bracketed text, leading article and possessive ending.
 
-    A part is kept if nothing else would remain, as in `(1985)`.
-
-    >>> bare_name("The Kraus House (novel)")
-    'Kraus House'
+    >>> bare_name("The Kraus House (novel)"), bare_name("(1985)")
+    ('Kraus House', '(1985)')
     """
     for ending in (_BRACKETS, _LEADING, _POSSESSIVE):
         shorter, n_cut = ending.subn(" ", name)
@@ -51,14 +43,12 @@ def bare_name(name: str) -> str:
     return " ".join(name.split())
 
 
-@lru_cache(_CACHE_SIZE)
+@lru_cache(100_000)  # building a graph computes the key of a name several times
 def key_of(name: str) -> str:
     """Return the lookup key of a name: the normalised name without accents and possessive `s`.
 
-    An `s` after a single letter stays, so that `U.S.` does not become `U`.
-
-    >>> key_of("Schindler's List"), key_of("Tekezé River")
-    ('schindler list', 'tekeze river')
+    >>> key_of("Schindler's List"), key_of("Tekezé River"), key_of("U.S.")
+    ('schindler list', 'tekeze river', 'u s')
     """
     normal = normalise_name(name)
     if not normal.isascii():
@@ -77,10 +67,7 @@ def title_key(title: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class NameDictionary(Columns):
-    """Dictionary that looks up names and finds names in texts.
-
-    `row_of` maps keys to rows. `longest` has the word count of the longest key per first word.
-    """
+    """Lookup of names by key. `longest` has the word count of the longest key per first word."""
 
     row_of: TextRows
     longest: TextRows
@@ -91,9 +78,8 @@ class NameDictionary(Columns):
     ) -> "NameDictionary":
         """Return a dictionary of names and aliases. A name of several rows finds the first row.
 
-        A name with a leading article is also found without the article. If this short name is the
-        name of another row, both names find the other row, unless the short name is a function word
-        (`the who`) or has fewer than three letters and digits. `matches` finds no such short names.
+        A leading article is optional. If the rest is the name of another row, both names find that
+        row, unless the rest is a function word (`the who`) or too short for `matches`.
         """
         row_of: dict[str, int] = {}
         further: dict[str, int] = {}
@@ -118,10 +104,10 @@ class NameDictionary(Columns):
         return self.row_of.get(key, self.row_of.get(_without_article(key)))
 
     def matches(self, text: str, single: Container[str] | None = None) -> list[tuple[str, int]]:
-        """Return the keys found in a text, in text order, as pairs (key, row).
+        """Return the pairs (key, row) found in a text, in text order, without overlaps.
 
-        Matches are whole words and do not overlap. Of keys that begin at the same word, the longest
-        is chosen. If `single` is given, a key of one word counts only if it is in `single`.
+        Of keys that begin at the same word, the longest is chosen. If `single` is given, a key of
+        one word counts only if it is in `single`.
 
         >>> NameDictionary.of(["New York", "York"]).matches("Is New York near York?")
         [('new york', 0), ('york', 1)]
@@ -145,7 +131,8 @@ def _without_article(key: str) -> str:
 
 
 def _is_name(key: str) -> bool:
-    return len(key.replace(" ", "")) >= SHORTEST and key not in FUNCTION_WORDS
+    """Return whether `matches` searches for a key. Short keys and function words are common."""
+    return len(key.replace(" ", "")) >= 3 and key not in _FUNCTION_WORDS
 
 
 FILE = "merges.jsonl"

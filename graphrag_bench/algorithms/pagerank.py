@@ -17,12 +17,13 @@ from graphrag_bench.text import show_briefly
 Contains = Literal["one", "share"]
 
 
+@show_briefly
 @dataclass(frozen=True, eq=False)
 class Walk:
     """Random walk on a graph with undirected weighted edges.
 
     `transition` (float64 CSR, n x n) is the transposed transition matrix P^T. Its columns of
-    isolated nodes are 0. `strength` (float64, n) is the summed weight of each node's edges.
+    isolated nodes are 0. `strength` is the summed weight of each node's edges.
     """
 
     transition: Any
@@ -101,7 +102,6 @@ def walk_among(walk: Walk, rows: IntArray) -> Walk:
     return Walk(sorted_csr(weights @ diags(inverse(strength))), strength)
 
 
-show_briefly(Walk)
 EXACT_UP_TO = 200_000
 """PageRank is exact for up to this number of nodes. For more nodes, it is approximated."""
 ERROR = 2e-6
@@ -129,11 +129,10 @@ class Mass(NamedTuple):
 def masses(
     walk: Walk, resets: Sequence[Reset], damping: float, top_k: int, first: int = 0
 ) -> Iterator[Mass]:
-    """Yield the personalised PageRank of each restart distribution in `resets`.
+    """Yield the personalised PageRank of each restart distribution. All weights 0 mean uniform.
 
     The walk continues with probability `damping`. Above `EXACT_UP_TO` nodes, PageRank is
-    approximated, most precisely for the `top_k` best rows from row `first` on. If all weights are
-    0, the result is the exact PageRank of the uniform restart distribution.
+    approximated, most precisely for the `top_k` best rows from row `first` on.
     """
 
     @cache
@@ -162,9 +161,8 @@ def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> Floa
     `reset` has the shape (n_nodes,) or (n_nodes, n_resets) and is non-negative. Each column is
     divided by its sum. A column of zeros becomes uniform. `damping` is the probability that the
     walk continues, in [0, 1). Power iteration solves `p = damping * (P^T p + m r) + (1 - damping)
-    r`. Here P is the transition matrix, r is a column of `reset`, and m is the mass of isolated
-    nodes. It stops when no column changes by more than 1e-10 (L1). The columns of the result sum to
-    1, and each has the same bits as if it were computed alone.
+    r`, where r is a column of `reset` and m is the mass of isolated nodes. It stops when no column
+    changes by more than 1e-10 (L1). Each column has the same bits as if it were computed alone.
     Source: Haveliwala 2002; HippoRAG (Gutierrez et al. 2024), section 2.3.
 
     >>> walk = walk_of_nodes(Graph.from_arrays([0, 1], [1, 2]))
@@ -215,18 +213,15 @@ def pushed_pagerank(
 ) -> Mass:
     """Approximate the personalised PageRank by forward push from a restart distribution.
 
-    The result has only the rows that the push reaches. The mass of node v differs from the exact
-    mass by at most the border `error * s / mean`. Here s is the strength of v, and mean is the mean
-    strength of all nodes. The work does not depend on the size of the graph.
-
-    At first, the residual of a node is its reset weight. A push moves the fraction `1 - damping` of
-    a node's residual to the node's mass, and the rest to the residuals of its neighbours. Pushes
-    end when no residual is above the border. The mass of isolated nodes returns to the reset.
-    Because edges are undirected, the missing mass of node v is s times the mean of residual /
-    strength over the nodes at which walks from v end. This project estimates the mean from the
+    The mass of node v differs from the exact mass by at most the border `error * s / mean`, where s
+    is the strength of v, and mean is the mean strength of all nodes. At first, the residual of a
+    node is its reset weight. A push moves the fraction `1 - damping` of a node's residual to the
+    node's mass, and the rest to the residuals of its neighbours. Pushes end when no residual is
+    above the border. The mass of isolated nodes returns to the reset. Because edges are undirected,
+    the missing mass of v is s times the mean of residual / strength over the nodes at which walks
+    from v end. This project estimates the mean, which lies between 0 and the border, from the
     residual of v and, for walks that continue, from the mean residual of the graph. The residuals
     of neighbours are used only for the best `REFINE_FACTOR * top_k + 100` rows from row `first` on.
-    The estimate and the true mean lie between 0 and the border.
     Source: Andersen, Chung and Lang, FOCS 2006, section 3.
     """
     from graphrag_bench.algorithms.kernels import inflow, node_masses, push

@@ -16,9 +16,8 @@ Ways = Mapping[int, Sequence[tuple[int, int]]]
 Search = Literal["dijkstra", "bfs", "random_walk"]
 Sources = Literal["set", "per_entity"]
 
-LONGEST = 4
-"""Largest number of triples in a path that a breadth-first search or a random walk finds."""
-N_WALKS = 256
+LONGEST, N_WALKS = 4, 256
+"""Largest number of triples in a path of a breadth-first search or walk, and number of walks."""
 
 
 def pool_scores(
@@ -35,17 +34,15 @@ def pool_scores(
 ) -> FloatArray:
     """Return the pooled score of each triple, float64 (n,), which rewards triples on good paths.
 
-    Triples lead from `source` to `target` (node ids, (n,)) and have non-negative `scores`. They are
-    sorted by a first ranking. A kernel is a path along triples from an entity to a node, or from a
-    node to an entity. If `search` is `dijkstra`, the kernels are shortest paths between each node
-    and the nearest entity (sources="set") or each entity ("per_entity"). Of equally short paths,
-    the path with the largest sum of scores is used. Sums are compared to six decimals. Ties are
-    broken by the positions of the triples in the first ranking. If `search` is `bfs`, the kernels
-    are all simple paths of at most four triples. If `search` is `random_walk`, the kernels are the
-    paths of 256 random walks. The i-th triple of a kernel gets the score `centre + lowest / (i *
-    a)`. Here centre is the mean or the maximum of the kernel's scores (`pooling`), and lowest is
-    the minimum of all scores. The pooled score of a triple is its highest score in any kernel. A
-    triple that is in no kernel forms its own kernel.
+    Triples lead from `source` to `target` and have non-negative `scores`. They are sorted by a
+    first ranking. A kernel is a path along triples from an entity to a node, or from a node to an
+    entity. If `search` is `dijkstra`, the kernels are shortest paths between each node and the
+    nearest entity (sources="set") or each entity ("per_entity"). Of equally short paths, the path
+    with the largest sum of scores is used. Sums are compared to six decimals. Ties are broken by
+    the positions of the triples. If `search` is `bfs`, the kernels are all simple paths of at most
+    four triples. The i-th triple of a kernel gets the score `centre + lowest / (i * a)`, where
+    centre is the mean or maximum of the kernel's scores (`pooling`), and lowest is the minimum of
+    all scores. The highest score in any kernel counts. A triple in no kernel forms its own kernel.
     Source: path pooling (Wang et al. 2025), section 3.3.
     """
     base: FloatArray = np.asarray(scores, np.float64)
@@ -113,10 +110,9 @@ def _simple_paths(ways: Ways, start: int) -> Iterator[Kernel]:
 def random_walks(
     onward: Ways, back: Ways, entities: Sequence[int], rng: np.random.Generator
 ) -> list[Kernel]:
-    """Return the distinct paths of 256 random walks, in the order in which they first occur.
+    """Return the distinct paths of random walks that stop before a visited node, in order.
 
-    A walk follows up to four random triples from a random entity, every second walk against their
-    direction. It stops where it would return to a visited node.
+    Every second walk follows triples against their direction.
     Source: path pooling (Wang et al. 2025), section 4.3.1.
     """
     kernels: dict[Kernel, None] = {}
@@ -137,10 +133,8 @@ def random_walks(
 def prompt_order(
     best_first: IntArray, order: Literal["recency", "lost_in_middle", "best_first"]
 ) -> IntArray:
-    """Return rows in their order in the prompt, given the rows from best to worst.
+    """Return rows in prompt order: best last (`recency`), or at both ends (`lost_in_middle`).
 
-    The best rows come last (`recency`), at both ends, e.g. d1 d3 d5 d4 d2 (`lost_in_middle`), or
-    first (`best_first`).
     Source: path pooling (Wang et al. 2025), sections 3.4 and 4.3.3.
     """
     if order == "lost_in_middle":

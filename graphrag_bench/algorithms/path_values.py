@@ -78,11 +78,7 @@ class ReasoningSteps:
 @value("step_nodes")
 @dataclass(frozen=True, eq=False)
 class StepNodes:
-    """Distinct nodes, each assigned to one of `n_steps` reasoning steps, counted from 1.
-
-    `ids` and `steps` are int64 (n,). `scores` (float64, n) is the highest cosine of each node with
-    the queries of its step.
-    """
+    """Distinct nodes, each with its step (1 to `n_steps`) and its highest cosine with a query."""
 
     ids: IntArray
     steps: IntArray

@@ -21,8 +21,8 @@ Int32Array = NDArray[np.int32]
 class Neighbours:
     """Distinct neighbours of each node in ascending order, without self-loops.
 
-    The neighbours of node v are `nodes[starts[v]:starts[v + 1]]`, where `starts` is (n_nodes + 1,).
-    The same slice of `rows` has the first relationship that leads from v to each neighbour.
+    The neighbours of node v are `nodes[starts[v]:starts[v + 1]]`. The same slice of `rows` has the
+    first relationship that leads from v to each neighbour.
     """
 
     starts: Int32Array
@@ -49,12 +49,12 @@ class Neighbours:
         return tuple(rows)
 
 
+@show_briefly
 @dataclass(frozen=True, eq=False)
 class Pairs(Columns):
     """Pairs of nodes that are joined by relationships in either direction, `source` <= `target`.
 
-    `weight` is the summed weight of each pair, and `first` is its first relationship. The array
-    `of` (int64, n_relationships) maps each relationship to its pair.
+    `weight` is summed, `first` is the first relationship, and `of` maps relationships to pairs.
     """
 
     source: IntArray
@@ -90,10 +90,7 @@ def inverse(sums: ArrayLike) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Views(Columns):
-    """Computed properties of a graph that are stored on disk, under the names of the properties.
-
-    `transition` holds only the values of `Graph.transition`. Their positions are as in `adjacency`.
-    """
+    """Properties of a graph that are stored on disk. `transition` has no positions of values."""
 
     pairs: Pairs
     adjacency: Any
@@ -123,6 +120,3 @@ def load_views(folder: Path) -> dict[str, Any]:
     near = views["adjacency"]
     parts = views["transition"], near.indices, near.indptr
     return {**views, "transition": csr_matrix(parts, shape=near.shape, copy=False)}
-
-
-show_briefly(Pairs)

@@ -12,6 +12,7 @@ from graphrag_bench.columns import Columns, Texts, bool_csr, row_ids, sorted_csr
 from graphrag_bench.text import show_briefly
 
 
+@show_briefly
 @dataclass(frozen=True, eq=False)
 class ChunkTable(Columns):
     """Table of all chunks of a corpus. A chunk is identified by its row number.
@@ -86,6 +87,3 @@ def shared_ranks(groups: Iterable[Iterable[str]]) -> dict[str, int]:
         rank += bool(new)
         ranks |= dict.fromkeys(new, rank)
     return ranks
-
-
-show_briefly(ChunkTable)

@@ -155,6 +155,7 @@ def load_card(name: str) -> Card:
         raise UserError(f"{path}: {error}") from None
 
 
+@show_briefly
 @dataclass(frozen=True)
 class Document:
     """A document. `scope` is its part of the corpus, e.g. a book; `aliases` are other titles."""
@@ -171,6 +172,7 @@ class Document:
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
+@show_briefly
 @dataclass(frozen=True)
 class Gold:
     """The gold answers and the gold evidence of a question.
@@ -223,6 +225,7 @@ def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
     return list(names)
 
 
+@show_briefly
 @dataclass(frozen=True)
 class Dataset:
     """A data set: its documents, its questions, and the gold answers and evidence of each question.
@@ -370,6 +373,3 @@ def within_split(
     if split == "all":
         return list(questions)
     return [one for one in questions if is_dev(one.id, dev_share) == (split == "dev")]
-
-
-show_briefly(Dataset, Document, Gold)

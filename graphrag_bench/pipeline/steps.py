@@ -138,6 +138,7 @@ def attempt(step: str, work: Callable[[], Any]) -> Any:
 Outcome = RetrievalState | Failure
 
 
+@show_briefly
 @dataclass(frozen=True)
 class StepTrace:
     """Trace of a step for one question. `wrote` contains the written slots with their values."""
@@ -148,9 +149,6 @@ class StepTrace:
     calls: Usage
     replies: tuple[str, ...]
     wrote: Mapping[str, Any]
-
-
-show_briefly(StepTrace)
 
 
 _Result = tuple[Any, float, Sequence[Meter]]

@@ -82,6 +82,7 @@ class Chain:
         return len(self.facts)
 
 
+@show_briefly
 @dataclass(frozen=True)
 class World:
     """A synthetic world: entities, facts, passages, and the chains of facts behind the questions.
@@ -102,6 +103,3 @@ class World:
         """Return the passage ids of a chain's facts, in order. Removed fact N gives `removed-N`."""
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)
-
-
-show_briefly(World)
