@@ -17,8 +17,7 @@ from graphrag_bench.text import show_briefly
 class ChunkTable(Columns):
     """Table of all chunks of a corpus. A chunk is identified by its row number.
 
-    `documents` holds the ids of all documents. `chunk_document` (boolean CSR, n_chunks x
-    n_documents) marks the documents of each chunk.
+    `documents` are ids. `chunk_document` (bool CSR, n_chunks x n_documents) marks those of a chunk.
 
     >>> rows = [("d1", "Isk", "A river."), ("d2", "Isk", "A river."), ("d3", "", "The sea.")]
     >>> table = ChunkTable.of(rows)

@@ -20,7 +20,6 @@ from graphrag_bench.text import show_briefly
 from graphrag_bench.values import Question
 
 QUESTIONS = "questions.jsonl"
-"""The name of a questions file in the project's own format."""
 UNKNOWN = "unknown"
 """Value of an unknown checksum or revision in the card of a data set."""
 ABSTRACT = "abstract"
@@ -29,7 +28,6 @@ COLLECTIONS = {"beir": ("name", "split"), "ir_datasets": ("name",)}
 """For the card of each collection, the settings that select one of its data sets."""
 Split = Literal["all", "dev", "test"]
 DEV_SHARE = 0.5
-"""The default fraction of the questions that belong to the development split."""
 
 
 class _Part(BaseModel):
@@ -37,11 +35,11 @@ class _Part(BaseModel):
 
 
 class Download(_Part):
-    """A file to download, given as `path` in a data set on the Hugging Face hub or as `url`.
+    """A file to download: a `path` or pattern in a data set on the Hugging Face hub, or a `url`.
 
-    `path` may be a pattern. `hub` overrides `Source.hub`. `to` is the file name on disk, a folder
-    if it ends with a slash, or "" for the published name. `size` (in bytes) and `sha256` are
-    checked. For an archive, `members` maps patterns of member names to file names on disk or "".
+    `hub` overrides `Source.hub`. `to` is the file name on disk, a folder if it ends with a slash,
+    or "" for the published name. `size` is in bytes. For an archive, `members` maps patterns of
+    member names to file names on disk or "".
     """
 
     path: str = ""
@@ -84,8 +82,6 @@ class Card(_Part):
     says whether the layout was checked against the original files, and `checked` names these files.
     `counts` are the expected numbers of documents and questions, and `counts_from` is their source.
     `answers` is the answer form of all questions, or a form by question type and `default`.
-    `abstract` says whether the questions are about the whole corpus. If it is None, a single form
-    in `answers` decides: questions with answers in prose are abstract.
     """
 
     name: str
@@ -124,7 +120,10 @@ class Card(_Part):
         return forms.get(question_type, usual)
 
     def abstract_type(self, question_type: str) -> bool | None:
-        """Return whether a question type is abstract, or None if its answer form decides."""
+        """Return whether a question type is about the whole corpus, or None if the form decides.
+
+        If the card does not say it, questions with one form of answers in prose are abstract.
+        """
         if question_type == ABSTRACT:
             return True
         if self.abstract is None and isinstance(self.answers, str):
@@ -181,8 +180,8 @@ class Gold:
     their relevance grades (1 or more; empty if all are 1). If `evidence` names a file, `parts` maps
     the file to its documents, any of which counts. `spans` are sentences of the corpus that state
     the answer. `statements` paraphrase the evidence. `correct` is an index in `options`.
-    `sub_answers` lists the aliases of each required part of an answer. For questions over a graph,
-    `in_graph` says whether the subgraph contains one of the `answer_entities`.
+    `sub_answers` lists the aliases of each required part of an answer. `in_graph` says whether the
+    question's subgraph contains one of the `answer_entities`.
     """
 
     answers: tuple[str, ...] = ()
@@ -230,10 +229,9 @@ def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
 class Dataset:
     """A data set: its documents, its questions, and the gold answers and evidence of each question.
 
-    `settings` are the settings of a synthetic data set, or select a data set of a collection.
-    `training` and `validation` are files of questions for scorers. `questions_file` replaces the
-    published questions. `gold_error` describes an error in the gold that makes scoring impossible.
-    `notes` report gold evidence that the corpus lacks.
+    `settings` are those of a synthetic data set, or select a data set of a collection. `training`
+    and `validation` are files of questions for scorers. `gold_error` describes an error that makes
+    scoring impossible. `notes` report gold evidence that the corpus lacks.
     """
 
     name: str
@@ -266,7 +264,7 @@ class Dataset:
 
     @property
     def synthetic(self) -> bool:
-        """Whether the data set is synthetic, i.e. generated from settings."""
+        """Whether the data set is generated from settings."""
         return bool(self.card.made_by)
 
     @cached_property
@@ -297,10 +295,9 @@ class Dataset:
         ])  # fmt: skip
 
     def interleaved(self) -> tuple[Question, ...]:
-        """Return the questions in an order that mixes the question types evenly.
+        """Return the questions in an order that mixes types, so that each prefix is like the whole.
 
-        For every n, the first n questions have nearly the same distribution of types as the whole
-        data set. Ties are broken by the order in which the types first occur.
+        Ties are broken by the order in which the types first occur.
         """
         groups: dict[str, list[Question]] = defaultdict(list)
         for question in self.questions:
@@ -311,11 +308,9 @@ class Dataset:
     def in_form(
         self, form: FormName | None, open_tokens: int | None = None, *, published: bool = False
     ) -> "Dataset":
-        """Return the data set with the given answer form, e.g. `short`, for all questions.
+        """Return the data set with the given answer form for all questions (None: the card's form).
 
-        If `form` is None, a question with options has the form `choice`, and any other question has
-        the form that the card gives for its type. The form `free` replaces only the form `short`.
-        For `open_tokens` and `published`, see `Question`.
+        The form `free` replaces only the form `short`. For the other settings, see `Question`.
         """
 
         def formed(question: Question) -> Question:
@@ -344,10 +339,9 @@ class Dataset:
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Training questions for a scorer. The files are read only when they are needed.
+    """Training questions for a scorer, which are read only when they are needed.
 
-    `identity` is a digest of the files. `read(n)` returns the first n questions, or all for None.
-    `size()` is the number of all questions. `validation` returns questions for model selection.
+    `read(n)` returns the first n questions, or all for None. `identity` is a digest of all files.
     """
 
     identity: str
@@ -357,11 +351,7 @@ class TrainingSet:
 
 
 def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
-    """Return whether a question belongs to the development split.
-
-    The first 8 bytes of the SHA-256 of its id, divided by 2**64, must be lower than `dev_share`.
-    Therefore, increasing `dev_share` only adds questions to the split.
-    """
+    """Return whether a question is in the dev split. A higher `dev_share` only adds questions."""
     first = hashlib.sha256(question_id.encode()).digest()[:8]
     return int.from_bytes(first, "big") < dev_share * 2**64
 

@@ -28,15 +28,12 @@ _TRIES, _SECONDS = 3, 30.0
 
 @dataclass(frozen=True)
 class Fetched:
-    """A downloaded file. `holds` lists its name on disk, or the files extracted from an archive.
-
-    `checked` is the source of the expected sha256: "card", "hub", or "" if it is unknown.
-    """
+    """A downloaded file. `holds` lists its name on disk, or the files extracted from an archive."""
 
     url: str
     revision: str
     sha256: str
-    checked: str
+    checked: str  # source of the expected sha256: "card", "hub", or "" if it is unknown
     holds: tuple[str, ...]
 
 
@@ -50,7 +47,10 @@ def fetch(card: Card, folder: Path, *, endpoint: str = HUB, progress: Progress) 
         raise UserError(f"Data set '{card.name}' must be fetched by hand:\n{how}")
     refuse_secrets("endpoint", endpoint)
     with lock(folder / ".fetch.lock"):
-        earlier = read_manifest(folder)
+        manifest, earlier = folder / MANIFEST, list[Fetched]()
+        if manifest.is_file():
+            rows = TypeAdapter(dict[str, list[Fetched]]).validate_json(manifest.read_bytes())
+            earlier = rows["files"]
         ours = {name for one in earlier for name in one.holds}
         if earlier and all((folder / name).is_file() for name in ours):
             return earlier
@@ -71,7 +71,7 @@ def fetch(card: Card, folder: Path, *, endpoint: str = HUB, progress: Progress) 
             why = "`fetch` did not write this file. To use your own files, set dataset.root=FOLDER."
             raise UserError(f"{folder / own[0]} already exists. {why}")
         content = json.dumps({"files": [asdict(one) for one in fetched]}, indent=1)
-        (folder / MANIFEST).write_text(content + "\n", encoding="utf-8")
+        manifest.write_text(content + "\n", encoding="utf-8")
         for name in new:  # moved after the manifest is written, in case this process is killed
             (folder / name).parent.mkdir(exist_ok=True)
             os.replace(staging / name, folder / name)
@@ -80,10 +80,9 @@ def fetch(card: Card, folder: Path, *, endpoint: str = HUB, progress: Progress) 
 
 
 def beir_card(card: Card, name: str) -> Card:
-    """Return a copy of the card that downloads a data set in BEIR's layout from Hugging Face.
+    """Return a copy of the card that downloads `OWNER/NAME`, or `NAME` of BeIR, in BEIR's layout.
 
-    `name` is `OWNER/NAME`, or `NAME` for the owner BeIR. The relevance judgements of BeIR are a
-    separate data set. Those of other owners are in the folder `qrels`.
+    BeIR has the relevance judgements in a separate data set, other owners in the folder `qrels`.
     """
     owner, _, short = name.rpartition("/")
     of_beir = owner.lower() in ("", "beir")
@@ -162,10 +161,7 @@ def _download(
 
 
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]:
-    """Extract the `members` (see `Download`) of a zip or tar archive, and return their file names.
-
-    Links are skipped. Raises UserError for a damaged archive, an unmatched pattern or equal names.
-    """
+    """Extract `members` (see `Download`) of a zip or tar, without links, and return their names."""
     with TemporaryDirectory(dir=folder) as place:
         inside: Any = {} if archive.suffix == ".zip" else {"filter": "data"}  # a zip stays inside
         if fault := result_or_error(lambda: shutil.unpack_archive(archive, place, **inside)):
@@ -183,13 +179,6 @@ def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]
                     raise UserError(f"{archive}: two members have the name '{names[-1]}'.")
                 own[one].replace(folder / names[-1])
     return names
-
-
-def read_manifest(folder: Path) -> list[Fetched]:
-    """Return the files that an earlier call of `fetch` downloaded into a folder."""
-    if not (file := folder / MANIFEST).is_file():
-        return []
-    return TypeAdapter(dict[str, list[Fetched]]).validate_json(file.read_bytes())["files"]
 
 
 def differences(dataset: Dataset) -> list[str]:

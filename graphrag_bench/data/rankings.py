@@ -21,7 +21,6 @@ from graphrag_bench.text import without_spaces
 
 NO_PASSAGE = "no-passage-found"
 """Placeholder in a TREC run for a question without any retrieved passage."""
-_TREC = "question Q0 passage rank score tag"
 _FIELDS = {"question", "documents", "docs", "answer", "scores", "doc_scores"}
 _JSON = (
     '{"QUESTION": [PASSAGE, ...] or {PASSAGE: SCORE, ...}, ...}, rows {"question": ..., '
@@ -71,7 +70,6 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     A passage is given as a document id, an evidence item, or a text, which matches every document
     with this text, with or without its title. White space is ignored. The best rank of a document
     counts. A passage outside the corpus keeps its rank. A question is given by its id or its text.
-    Raises UserError if a question is unknown or repeated, or an answer has the wrong type.
     """
     evidence = (name for gold in dataset.gold.values() for name in gold.evidence)
     ids = {*(document.id for document in dataset.documents), *evidence}
@@ -113,7 +111,7 @@ def _trec(path: Path) -> Iterator[RankingRow]:
             question, _, passage, rank, score, _ = line.split()
             questions[question].append((_negative(score), int(rank), passage))
         except ValueError:
-            why = f"expected '{_TREC}', not '{line[:80]}'"
+            why = f"expected 'question Q0 passage rank score tag', not '{line[:80]}'"
             raise UserError(f"{path}, line {number}: {why}.") from None
     for question, rows in questions.items():
         rows.sort(key=itemgetter(0, 1))

@@ -22,8 +22,6 @@ from graphrag_bench.errors import UserError, did_you_mean, extra_needed
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import Question
 
-_BATCH = 64
-"""Number of parquet rows that are converted to Python objects at a time."""
 _HINTED = 20_000
 """Maximum number of ids that are compared with an unknown id to suggest a similar id."""
 
@@ -36,7 +34,6 @@ R = TypeVar("R", bound=FileRow)
 OneOrSeveral = Annotated[
     list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
 ]
-"""Type of a field that is a text or a list of texts."""
 Place = str
 """Position for error messages: a file, and a line, item or row of this file."""
 
@@ -50,9 +47,8 @@ def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
 class Rows:
     """Documents, questions and gold of a data set that is being read, each stored by id.
 
-    `places` maps each question to its position in the files. Evidence in `absent` may be missing
-    from the corpus and then counts as not retrieved. `files` lists the documents of each
-    split file, or of other evidence with several documents. `notes` are shown with the results.
+    Evidence in `absent` may be missing from the corpus and then counts as not retrieved. `files`
+    lists the documents of evidence with several documents, such as split files.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -72,11 +68,7 @@ class Rows:
         self.documents[document.id] = document
 
     def add_question(self, place: Place, question: Question, gold: Gold) -> None:
-        """Add a question with the options of its gold. A missing id becomes a number, from 0.
-
-        Without answers, the correct option is the answer. Raises UserError if an id is repeated, a
-        text is blank, or the correct option does not exist.
-        """
+        """Add a question with the options of its gold. A missing id becomes a number, from 0."""
         name = question.id or str(len(self.questions))
         if gold.correct is not None:
             n = len(gold.options)
@@ -96,10 +88,9 @@ class Rows:
         self.gold[name] = replace(gold, grades=()) if {*gold.grades} <= {1} else gold
 
     def gold_error(self, corpus: Path) -> str:
-        """Return a description of the first error in the gold evidence, or "" without errors.
+        """Return the first error in the gold evidence, or "". Evidence in files gets `Gold.parts`.
 
-        Evidence must be in the corpus and in the scope of its question. Files that are named as
-        evidence are added to the gold as `Gold.parts`. Raises UserError if the corpus has no text.
+        Evidence must be in the corpus and in the scope of its question.
         """
         corpus = next(iter(files_of(corpus, required=False)), corpus)
         if not self.documents:
@@ -143,10 +134,7 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
 
 
 def objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield place and content of each row of a file, or of all files that match a pattern.
-
-    The suffix (not .gz) gives the format: .parquet, .tsv with a header, .json, or else JSON lines.
-    """
+    """Yield place and content of each row of a file, or of all files that match a pattern."""
     readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):
         ending = Path(file.name.removesuffix(".gz")).suffix
@@ -277,7 +265,7 @@ def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
         from pyarrow import parquet
     try:
         with parquet.ParquetFile(path) as file:
-            rows = (row for batch in file.iter_batches(_BATCH) for row in batch.to_pylist())
+            rows = (row for batch in file.iter_batches(64) for row in batch.to_pylist())
             for number, row in enumerate(rows, start=1):
                 nan = {name: None for name, value in row.items() if value != value}
                 yield f"{path}, row {number}", row | nan

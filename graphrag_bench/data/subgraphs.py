@@ -18,8 +18,7 @@ NO_TRIPLES = "(no triples)"
 class Subgraphs:
     """The triples of each document, in file order and with unchanged names and relations.
 
-    A triple is one row of `head`, `relation` and `tail` (int32, n_triples). The heads and tails are
-    indices into `names`, and the relations into `relations`. The triples of document i are the rows
+    `head` and `tail` are indices into `names`. The triples of document i are the rows
     `starts[i]:starts[i + 1]`, and `place` maps the id of the document to i.
     """
 

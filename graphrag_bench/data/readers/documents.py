@@ -30,10 +30,8 @@ class _WildQuestion(FileRow):
 def wildgraphbench(corpus: Path, questions: Path) -> Rows:
     """Read WildGraphBench: `corpus/TOPIC/ARTICLE` (web pages) and `QA/TOPIC/questions.jsonl`.
 
-    Each topic is a scope. The question ids are `TOPIC/ROW`, with rows counted from 0. The pages at
-    `ref_urls` are the evidence. A question with a missing page has no evidence, and a note counts
-    such questions. The answer to a summary question consists of its gold statements.
-    Source: arXiv 2602.02053.
+    Each topic is a scope. A question with a missing page has no evidence, and a note counts such
+    questions. Source: arXiv 2602.02053.
     """
     rows, left_out = Rows(), list[str]()
     for file in sorted(questions.glob("*/questions.jsonl")):
@@ -86,10 +84,8 @@ class _LiHuaQuestion(FileRow):
 def lihua_world(corpus: Path, questions: Path) -> Rows:
     """Read LiHua-World: `LiHuaWorld.zip` (chats) and `query_set.json` (questions).
 
-    The id of a chat is the time stamp in its file name. The evidence of a question is given as time
-    stamps. In rows with shifted columns, the stamps follow the answer after a tab. Null questions
-    have no evidence.
-    Source: Fan et al. 2025 (MiniRAG).
+    The evidence of a question is given as time stamps, which are the ids of chats. In rows with
+    shifted columns, they follow the answer after a tab. Source: Fan et al. 2025 (MiniRAG).
     """
     rows = Rows()
     try:

@@ -68,11 +68,9 @@ class Section(NamedTuple):
 def folder_rows(folder: Path, store: Path) -> Rows:
     """Read the texts in a folder and its subfolders as documents, sorted by path.
 
-    Each section (`notes.md#2`), page (`report.pdf#p3`) or undivided file becomes a document. Its
-    title consists of the title of the text and the headings, joined by ` > `. File names are left
-    out, because titles become entities of the graph. Questions are read from `questions.jsonl`. If
-    evidence names a file, any document of the file counts. Texts of .docx and .pdf files are
-    stored in `store`. A warning lists unreadable files. Raises UserError if no file is readable.
+    Each section (`notes.md#2`), page (`report.pdf#p3`) or undivided file becomes a document. File
+    names are left out of titles, because titles become entities of the graph. If evidence names a
+    file, any document of the file counts. Texts of .docx and .pdf files are stored in `store`.
     """
     rows, unreadable, western = Rows(), list[str](), list[str]()
     files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*")}
@@ -126,10 +124,7 @@ def _parts(file: Path, store: Path) -> list[Section]:
 
 
 def _decoded(file: Path) -> tuple[str, str]:
-    """Return the text of a file and its encoding. Raises Unreadable if the file is not a text.
-
-    Encodings are tried in order: byte order mark, UTF-8, charset of a web page, Windows-1252.
-    """
+    """Return the text of a file and its encoding. Raises Unreadable if the file is not a text."""
     content = file.read_bytes()
     if name := next((of for start, of in _SIGNATURES.items() if content.startswith(start)), ""):
         raise Unreadable(f"not a text: {name}")
@@ -160,9 +155,7 @@ def _as(content: bytes, encoding: str) -> str:
 
 
 def sections(text: str) -> list[Section]:
-    r"""Split a Markdown text into sections with the marks `#1`, `#2`, and so on.
-
-    Headings follow CommonMark. Headings in lists, quotes and front matter are ignored.
+    r"""Split a Markdown text at the headings outside of lists, quotes and front matter.
 
     >>> [(one.title, one.text) for one in sections("# Boats\nAll float.\n## Red\nUna's.")]
     [('Boats', 'All float.'), ('Boats > Red', "Una's.")]
@@ -186,10 +179,9 @@ def sections(text: str) -> list[Section]:
 
 
 def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
-    """Make a section of each text block, and of each heading that has no text and no sub-headings.
+    """Make a section of each text block, and of adjacent headings without text and sub-headings.
 
-    Titles begin with `name`, unless the text is below the only heading of level 1. Adjacent
-    headings without text are merged into one section.
+    Titles begin with `name`, unless the text is below the only heading of level 1.
     """
     trail, parts = list[tuple[int, str]](), list[Section]()
     levels = [*(level for level, _, _ in blocks), 0]
@@ -267,7 +259,7 @@ class _Page(HTMLParser):
 
 
 def page(text: str) -> list[Section]:
-    """Split the visible text of a web page into sections with the marks `#1`, `#2`, and so on."""
+    """Split the visible text of a web page into sections."""
     read = _Page()
     read.feed(text)
     read.close()

@@ -56,11 +56,7 @@ class _Question(FileRow):
 
 
 def jsonl(corpus: Path, questions: Path) -> Rows:
-    """Read the project's own format: `corpus.jsonl` and `questions.jsonl`.
-
-    For the fields, see `_Document` and `_Question`. The field names of FlashRAG, AutoRAG, BEIR, DPR
-    and HotpotQA are accepted as well. A warning lists the ignored fields.
-    """
+    """Read the project's own format. Names of FlashRAG, AutoRAG, BEIR, DPR, HotpotQA are known."""
     rows = Rows()
     for place, row in _read(corpus, _Document, _DOCUMENT_NAMES):
         document = Document(row.id, row.title, row.text, row.scope, tuple(row.aliases))
@@ -134,8 +130,8 @@ def _evidence_id(item: Any, rows: Rows, named: Callable[[], dict[str, list[str]]
     """Return the id of the document that an evidence item of the questions file names.
 
     The item names a document by id, title or text, in a field (DPR) or at the start of a list
-    (HotpotQA). A list of alternative ids (AutoRAG) becomes one item. The name of several documents
-    or of none is returned unchanged. `Rows.gold_error` reports unknown names.
+    (HotpotQA). A list of alternative ids (AutoRAG) becomes one item. `Rows.gold_error` reports
+    unknown names.
     """
     ids = [*map(str, item)] if isinstance(item, list) else []
     if len(ids) > 1 and rows.documents.keys() >= {*ids}:

@@ -34,10 +34,7 @@ class _Judgement(FileRow):
 
 
 def beir(corpus: Path, queries: Path, split: str) -> Rows:
-    """Read a data set in BEIR's layout: passages, queries and relevance judgements (qrels).
-
-    Only the queries with relevance judgements in `split` become questions.
-    """
+    """Read a data set in BEIR's layout. The queries with qrels in `split` become questions."""
     folder = corpus.parent / QRELS
     files = {file.name.removesuffix(".gz"): file for file in sorted(folder.glob("[!.]*"))}
     splits: dict[str, Path] = {}

@@ -106,7 +106,6 @@ def hotpotqa(corpus: Path, questions: Path) -> Rows:
 
     If several passages have this title, the evidence is the passage in the question's context. If
     the questions file is also the corpus, the corpus consists of the passages of all contexts.
-    Spaces are added between sentences that are not separated by white space.
     Source: Yang et al. 2018; Ho et al. 2020.
     """
     read = list(records(questions, _HotpotQuestion))
@@ -150,8 +149,7 @@ class _PopQuestion(_Asked):
 def popqa(corpus: Path, questions: Path) -> Rows:
     """Read PopQA, from files in HippoRAG's layout or from `popQA.tsv` and a corpus of your own.
 
-    A paragraph is evidence unless `is_supporting` is false. `popQA.tsv` has no evidence.
-    Source: Mallen et al. 2023; Gutiérrez et al. 2025 (HippoRAG 2).
+    `popQA.tsv` has no evidence. Source: Mallen et al. 2023; Gutiérrez et al. 2025 (HippoRAG 2).
     """
     rows = _PassageRows.of(corpus)
     for place, row in records(questions, _PopQuestion):
@@ -167,10 +165,7 @@ class _NaturalQuestion(_Asked):
 
 
 def nq(corpus: Path, questions: Path) -> Rows:
-    """Read Natural Questions, from files in HippoRAG's layout. The ids are row numbers.
-
-    Source: Kwiatkowski et al. 2019; Gutiérrez et al. 2025 (HippoRAG 2).
-    """
+    """Read Natural Questions in HippoRAG 2's layout. Source: Kwiatkowski et al. 2019."""
     rows = _PassageRows.of(corpus)
     for place, row in records(questions, _NaturalQuestion):
         marked = (one for one in row.contexts if one.is_supporting)
@@ -204,7 +199,6 @@ class _Asqa(_InParts):
 def alce_asqa(corpus: Path, questions: Path) -> Rows:
     """Read ASQA in ALCE's format. The corpus consists of the passages that ALCE retrieved.
 
-    `sub_answers` groups the short answers by question-answer pair. There is no evidence.
     Source: Gao et al. 2023 (ALCE), `asqa_eval_gtr_top100.json`; Stelmakh et al. 2022 (ASQA).
     """
     rows = Rows()
@@ -232,8 +226,7 @@ class _Query(FileRow):
 def multihoprag(corpus: Path, questions: Path) -> Rows:
     """Read MultiHop-RAG: `corpus.json` (news articles) and `MultiHopRAG.json` (queries).
 
-    The ids are row numbers. Each fact names an article by its url or title. A query over n articles
-    has n hops. Null queries have no evidence. Their answer is `Insufficient information.`
+    Null queries have no evidence. Their answer is `Insufficient information.`
     Source: Tang and Yang 2024.
     """
     rows, by_name = _PassageRows(), dict[str, str]()
@@ -266,12 +259,7 @@ class _ZhouQuestion(_InParts):
 
 
 def zhou2025(corpus: Path, questions: Path) -> Rows:
-    """Read a data set in the format of Zhou et al. 2025: `Corpus.json` and `Question.json`.
-
-    The answers of a question are separated by `|`. The ids are row numbers. The qa_pairs of ASQA
-    become sub-answers. There is no evidence.
-    Source: Zhou et al. 2025, Data/QueryDataset.py.
-    """
+    """Read `Corpus.json` and `Question.json`. Source: Zhou et al. 2025, Data/QueryDataset.py."""
     rows = _PassageRows.of(corpus)
     for place, row in records(questions, _ZhouQuestion):
         gold = Gold(not_blank(row.answer), sub_answers=row.sub_answers)
@@ -302,8 +290,7 @@ class _Published(FileRow):
 def ultradomain_original(corpus: Path, questions: Path) -> Rows:
     """Read a domain of UltraDomain with its published questions, whose contexts are the evidence.
 
-    The corpus consists of the distinct contexts in file order, as in LightRAG.
-    Source: Qian et al. 2024 (MemoRAG).
+    The distinct contexts are the corpus, as in LightRAG. Source: Qian et al. 2024 (MemoRAG).
     """
     rows, numbers = _PassageRows(), dict[str, str]()
     for place, row in records(questions, _Published):

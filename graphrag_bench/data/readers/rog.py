@@ -34,10 +34,8 @@ class _RogQuestion(FileRow):
 
 
 def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
-    """Read CWQ or WebQSP in RoG's format, where each question comes with triples of a graph.
+    """Read CWQ or WebQSP in RoG's format. Each row is a question and a document of its triples.
 
-    Each of the first `limit` rows becomes a question and a document, whose id and scope are the
-    id of the row. The text of a document is made from its triples when it is needed.
     Source: RoG (Luo et al., ICLR 2024), rmanluo/RoG-cwq and rmanluo/RoG-webqsp.
     """
     rows = Rows()
@@ -58,10 +56,7 @@ def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
 
 
 def training_set(dataset: Dataset) -> TrainingSet:
-    """Return the training questions of a data set, and any validation questions.
-
-    Raises UserError if there is no training file. Reading raises it for a question of the run.
-    """
+    """Return the training and validation questions. Reading refuses questions of the run."""
     if (training := dataset.training) is None:
         wanted = dataset.card.files.get("training", "a file of training questions")
         how = "Set method.scorer=cosine to use an untrained scorer."

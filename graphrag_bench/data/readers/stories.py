@@ -11,8 +11,6 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.values import Question
 
 SUMMARISE = "What happens in this episode? Give a summary of the plot."
-"""The question for every transcript of SummScreen."""
-_LEVELS = {None: "", 0: "easy", 1: "hard"}
 
 
 class _QualityQuestion(FileRow):
@@ -33,8 +31,7 @@ class _QualitySet(FileRow):
 def quality(corpus: Path, questions: Path) -> Rows:
     """Read QuALITY, where each line has an article and multiple-choice questions by one writer.
 
-    Two lines may have the same article. The test split has no correct options.
-    Source: Pang et al. 2022, v1.0.1 (htmlstripped files).
+    Two lines may have the same article. Source: Pang et al. 2022, v1.0.1 (htmlstripped files).
     """
     rows = Rows()
     for place, row in records(questions, _QualitySet):
@@ -42,7 +39,8 @@ def quality(corpus: Path, questions: Path) -> Rows:
         rows.documents.setdefault(row.article_id, article)
         for number, one in enumerate(row.questions, start=1):
             correct = None if one.gold_label is None else one.gold_label - 1
-            level, options = _LEVELS[one.difficult], tuple(one.options)
+            level = {None: "", 0: "easy", 1: "hard"}[one.difficult]
+            options = tuple(one.options)
             gold = Gold(type=level, options=options, correct=correct)
             question = Question(f"{row.set_unique_id}-{number}", one.question, row.article_id)
             rows.add_question(f"{place}, question {number}", question, gold)
@@ -66,11 +64,7 @@ class _Story(FileRow):
 
 
 def squality(corpus: Path, questions: Path) -> Rows:
-    """Read SQuALITY, where each line has a story and five questions about it.
-
-    The first question has the type `plot`, and all other questions have the type `detail`.
-    Source: Wang et al. 2022, v1.3 (txt files).
-    """
+    """Read SQuALITY, a story and five questions a line. Source: Wang et al. 2022, v1.3 (txt)."""
     rows = Rows()
     for place, row in records(questions, _Story):
         rows.add_document(place, Document(row.id, "", row.document, row.id))
@@ -111,11 +105,9 @@ class _LongBook(FileRow):
 
 
 def infinitebench(corpus: Path, questions: Path) -> Rows:
-    """Read En.QA or En.MC, the two book question sets of InfiniteBench.
+    """Read En.QA or En.MC, the two book question sets of InfiniteBench. Source: Zhang et al. 2024.
 
-    Rows with equal contexts belong to one book, `book-1` and so on in order of appearance. In
-    En.MC, the answer is the text of the correct option.
-    Source: Zhang et al. 2024.
+    In En.MC, the answer is the text of the correct option.
     """
     rows, books = Rows(), dict[str, str]()
     for place, row in records(questions, _LongBook):
@@ -148,8 +140,7 @@ class _Benchmark(FileRow):
 def graphragbench(corpus: Path, questions: Path) -> Rows:
     """Read GraphRAG-Bench, which consists of texts and of questions about each text.
 
-    Each text is a scope. The field `evidence` paraphrases the text, so it becomes `statements` and
-    not `spans`. If a question id is repeated, the name of the text is appended to the id.
+    The field `evidence` paraphrases the text, so it becomes `statements` and not `spans`.
     Source: Xiang et al. 2025, `Datasets/Corpus` and `Datasets/Questions`.
     """
     rows = Rows()
@@ -179,10 +170,8 @@ class _NovelQuestion(FileRow):
 def novelqa(corpus: Path, questions: Path) -> Rows:
     """Read NovelQA: novels (`Books/**/*.txt`) and questions (`Data/**/*.json`).
 
-    A questions file has the name of its novel, which becomes the scope. It contains a list of
-    questions with a field QID, or an object that maps QIDs to questions. The evidence sentences
-    become spans. `Gold` and the evidence are published only for some novels.
-    Source: Wang et al. 2024.
+    A questions file has the name of its novel. It contains a list, or an object {QID: question}.
+    `Gold` and the evidence are published only for some novels. Source: Wang et al. 2024.
     """
     rows = Rows()
     for book in sorted(corpus.rglob("*.txt")):
