@@ -25,8 +25,7 @@ class PrintedMethod(_Entry):
     """Settings that correspond to a method in a paper's table.
 
     A run must have the settings `run`. `also` lists the paper's values of other settings. The paper
-    averages over the values of `seeds` (`NAME=0..9`). `ignores` lists prefixes of settings that do
-    not affect the method.
+    averages over `seeds` (`NAME=0..9`). `ignores` are prefixes of settings without effect.
     """
 
     run: list[str]
@@ -40,9 +39,8 @@ class PrintedMethod(_Entry):
 class PrintedSetting(_Entry):
     """Settings that correspond to a setting in a paper's table. A plain list is short for `run`.
 
-    A run must have the settings `run`. `also` lists further settings. `levels` is a setting and its
-    values. If `over` is set, the row prints the lowest or highest result over these values. `layer`
-    is a layer of a tree (`0`, `1`, or `>1` for all higher layers).
+    `levels` is a setting and its values. If `over` is set, the row prints the lowest or highest
+    result over these values. `layer` is a layer of a tree (`0`, `1`, or `>1` for higher layers).
     """
 
     run: list[str] = []
@@ -61,9 +59,8 @@ class PrintedSetting(_Entry):
 class PrintedSet(_Entry):
     """Card and further settings (`run`) that correspond to a data set in a paper's table.
 
-    `card` is None if the project has no card for the data set. Runs use the card `stand_in` for a
-    data set that the paper does not name. If `abstract`, questions are generated from the corpus.
-    `metrics` and `methods` rename metrics and methods for this data set.
+    Runs use the card `stand_in` for a data set that the paper does not name. If `abstract`,
+    questions are generated. `metrics` and `methods` rename metrics and methods for this data set.
     """
 
     card: str | None
@@ -104,8 +101,7 @@ class PrintedMetric(_Entry):
 
     The value of a `metric` can be `a|b`: `b` is used if a run has no `a`. `judged` is the mean win
     rate over the `criteria`. `time` covers all steps. `seconds` and `tokens` cover one stage or
-    operator. `layers` is the fraction of retrieved nodes in one `layer` of a tree. The value of
-    `none` explains why there is no measurement.
+    operator. `layers` is the fraction of retrieved nodes in one `layer`. `none` has the reason.
     """
 
     kind: Literal[
@@ -129,8 +125,7 @@ class PrintedMetric(_Entry):
 class Grid(_Entry):
     """Cells of a table for which the paper prints no number: all combinations of the listed names.
 
-    Each entry of `over` has a setting and its values (`NAME=a,b,c`). The setting is an entry of
-    `rows` in `paper.yaml` or a setting of this project. `versus` lists the opponents of win rates.
+    An entry of `over` is a printed setting or one of this project with its values (`NAME=a,b,c`).
     """
 
     datasets: list[str]
@@ -142,11 +137,10 @@ class Grid(_Entry):
 
 
 class TableShape(_Entry):
-    """One table or figure of a paper.
+    """One table or figure of a paper. `settings` and `methods` override those of the paper.
 
     `shows` describes the cells of the `grids`. `graph` is the method whose graph sizes are printed.
-    `settings` and `methods` override those of the paper. `notes` explains for each method why our
-    results differ.
+    `notes` explains for each method why our results differ.
     """
 
     kind: Literal["runs", "winrates", "counts", "unprinted"]
@@ -160,9 +154,8 @@ class TableShape(_Entry):
 
 
 class Paper(_Entry):
-    """The content of `paper.yaml`. Missing fields are copied from the paper that `like` names.
+    """The content of `paper.yaml`. `source` names the sections that state the `settings`.
 
-    `settings` apply to all rows, and `source` names the sections of the paper that state them.
     `making` has the settings of `graphrag-bench questions` that generate the abstract questions.
     """
 
@@ -187,9 +180,8 @@ class Paper(_Entry):
 class Condition(_Entry):
     """Statement of a paper about some rows of its tables, and the setting that follows from it.
 
-    `tables`, `rows` and `setting` are glob patterns. `paper` is the quoted sentence and `place` its
-    section. If `paper` is NOT_STATED, `by` gives the source of the value. A condition has no
-    `value` if the setting differs between rows.
+    `tables` and `rows` are glob patterns. `paper` is the quoted sentence and `place` its section.
+    If `paper` is NOT_STATED, `by` gives the source. Without a `value`, the setting varies by row.
     """
 
     name: str

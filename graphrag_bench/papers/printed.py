@@ -1,7 +1,4 @@
-"""Read the tables that papers print, and derive the runs that reproduce them.
-
-`paper.yaml` translates each name in `printed_tables/<paper>/<table>.csv` into overrides.
-"""
+"""Read the tables that papers print, and derive the runs that reproduce them."""
 
 import csv
 import re
@@ -20,10 +17,8 @@ from graphrag_bench.files import read_yaml
 from graphrag_bench.papers import names
 
 FOLDER = Path(__file__).parent / "printed_tables"
-_SIZES = ("answer=off", "limit=1")
-"""Settings of a run that only measures sizes."""
-_PUBLISHED = ("regime=published", "reference_rows=off")
-"""Settings that all runs of a table share."""
+_SIZES = ("answer=off", "limit=1")  # of a run that only measures sizes
+_PUBLISHED = ("regime=published", "reference_rows=off")  # of all runs
 _TEXTS = ("dataset", "method", "versus", "metric", "llm", "unit", "note")
 
 TableRow = tuple[str, str, str, tuple[str, ...]]
@@ -34,8 +29,7 @@ TableRow = tuple[str, str, str, tuple[str, ...]]
 class PrintedCell:
     """One cell of a paper's table; `shown` is its text, or "" for a dash.
 
-    `setting` lists settings as printed, such as `triples=50`. A win rate is the percentage of
-    questions that `method` wins. `note` says why a value is `suspicious`.
+    `setting` lists settings as printed, such as `triples=50`. A win rate is that of `method`.
     """
 
     dataset: str
@@ -199,10 +193,7 @@ class Recipe:
 
     @property
     def row_words(self) -> tuple[str, ...] | None:
-        """The overrides of the run except the data set, or None if the data set has no card.
-
-        Settings have this order of precedence: row, method, table, paper.
-        """
+        """The overrides of the run except the data set, or None if the data set has no card."""
         own, table, paper = self.required, self.table, self.table.paper
         if self.place.run_card is None:
             return None
@@ -210,7 +201,7 @@ class Recipe:
             return _merge_settings([*own, "method=bm25", *_SIZES, *_PUBLISHED])
         of_rows = self.relevant(word for row in table.rows_of(self.cell) for word in row.also)
         models = {"llm": self.model if self.model in paper.llms else "", "embedder": paper.embedder}
-        return _merge_settings([
+        return _merge_settings([  # a later setting replaces an earlier one
             *paper.settings, *table.shape.settings, *self.method.also, *of_rows, *own,
             *(f"{kind}={table.owner}.{model}" for kind, model in models.items() if model),
             *_PUBLISHED, *(_SIZES if table.counts else ()),
@@ -272,8 +263,7 @@ def table_names() -> list[str]:
 def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
     """Return the numbers of documents and tokens that a paper prints for a data set.
 
-    `card` is the name of the data set in this project. The "chunks" of Zhou et al. are texts before
-    chunking, and count as documents.
+    The "chunks" of Zhou et al. are texts before chunking, and count as documents.
     """
     paper = load_paper(paper_name)
     counted = {"documents": "documents", "chunks": "documents", "tokens": "tokens"}

@@ -14,15 +14,10 @@ from graphrag_bench.world.generator import make_world
 OTHER_SEED = 1_000_003
 """Added to a world's seed for training questions, and added twice for validation questions."""
 MOST_TRAINING, MOST_VALIDATION = 300, 100
-"""The maximum numbers of training questions and of validation questions."""
 
 
 def from_settings(card: Card, settings: Mapping[str, object]) -> Dataset:
-    """Return the data set of the synthetic world with these settings.
-
-    Its name lists the settings that differ from their defaults. Raises UserError for a setting that
-    is unknown, out of range or of the wrong type.
-    """
+    """Return the data set of the synthetic world with these settings, which are checked."""
     try:
         return world_dataset(card, make_world(WorldSettings.model_validate(dict(settings))))
     except ValidationError as error:
@@ -43,12 +38,7 @@ def world_of(dataset: Dataset) -> World:
 
 
 def world_dataset(card: Card, world: World) -> Dataset:
-    """Return a data set of the passages of a world, with a question for each chain of facts.
-
-    The gold answers are the name and the alias of the last entity in the chain. The evidence is the
-    passages of its facts. If fact N was removed from the corpus, its passage is replaced by the id
-    `removed-N`, which no document has. The type of a question is its number of hops.
-    """
+    """Return a data set of the passages of a world, with a question for each chain of facts."""
     gold = {}
     for chain in world.chains:
         answer, start = world.entities[chain.answer], world.entities[chain.start]
@@ -67,10 +57,7 @@ def world_dataset(card: Card, world: World) -> Dataset:
 
 
 def training_worlds(dataset: Dataset) -> TrainingSet:
-    """Return training questions about a world like that of `dataset` but with another seed.
-
-    There are up to `MOST_TRAINING` questions. The validation questions use a third seed.
-    """
+    """Return training and validation questions about worlds like `dataset` with other seeds."""
     settings = WorldSettings.model_validate(dict(dataset.settings))
 
     def world(place: int, n_questions: int) -> Dataset:

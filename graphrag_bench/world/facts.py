@@ -1,7 +1,4 @@
-"""Synthetic worlds: settings, entities, facts, and the chains of facts behind the questions.
-
-Operators see only the texts and questions of the data set. They do not see entities and facts.
-"""
+"""Synthetic worlds: settings, and the facts behind the questions, which operators do not see."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -18,7 +15,7 @@ class WorldSettings(BaseModel):
     """Settings of a synthetic world. They determine its texts and questions.
 
     If `noise`, `alias_rate` or `removed` is changed, entities, facts and questions stay the same.
-    A higher rate affects the same items as a lower rate, and more. Numbers of items are rounded.
+    A higher rate affects the same items as a lower rate, and more.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -85,10 +82,9 @@ class Chain:
 @show_briefly
 @dataclass(frozen=True)
 class World:
-    """A synthetic world: entities, facts, passages, and the chains of facts behind the questions.
+    """A synthetic world. `contradictions` are false facts that are stated as rumours.
 
-    `distractors` are true facts about additional entities, which have no other facts and come last
-    in `entities`. `contradictions` are false facts that are stated as rumours.
+    `distractors` are true facts about additional entities, which come last in `entities`.
     """
 
     settings: WorldSettings
@@ -100,6 +96,6 @@ class World:
     chains: tuple[Chain, ...]
 
     def evidence(self, chain: Chain) -> tuple[str, ...]:
-        """Return the passage ids of a chain's facts, in order. Removed fact N gives `removed-N`."""
+        """Return the passage ids of a chain's facts, in order. No document has id `removed-N`."""
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)

@@ -24,7 +24,6 @@ _NOUNS = {
     "organisation": ("Society", "Guild", "College", "League", "Press", "Union", "Bank", "Trust"),
     "work": ("Chronicle", "Elegy", "Atlas", "Overture", "Letters", "Garden", "Voyage", "Mirror"),
 }
-"""The last words in the names of places, organisations and works."""
 _TRIES = 200
 _OF_HEAD = {kind: [one for one in grammar.RELATIONS if one.head == kind] for kind in TYPES}
 
@@ -32,10 +31,9 @@ _OF_HEAD = {kind: [one for one in grammar.RELATIONS if one.head == kind] for kin
 def make_world(settings: WorldSettings) -> World:
     """Generate the synthetic world with the given settings. Equal settings give equal worlds.
 
-    Every entity has a passage whose title is its name. The passage introduces the entity (and its
-    alias, if facts use the alias), and then states `facts_per_passage` facts about it. Noise
-    passages imitate or contradict facts: first the facts that questions need, then others, both in
-    random order. Raises UserError if the world is too small for `n_questions` different questions.
+    Every entity has a passage, which introduces it (and its alias, if facts use the alias), and
+    states facts about it. Noise passages imitate or contradict facts, those of questions first.
+    Raises UserError if the world is too small for `n_questions` different questions.
     """
     entities = _entities(settings)
     facts = _facts(settings, entities)

@@ -1,7 +1,6 @@
 """Write and parse the sentences of synthetic worlds, in which each relation has one phrase.
 
-Every fact is stated as "HEAD PHRASE TAIL.", so that searching for the phrases finds all facts and
-nothing else. Names contain no word of a phrase, no quotes, and none of the characters . , ; :
+Names contain no word of a phrase, no quotes, and none of the characters . , ; :
 """
 
 import re
@@ -17,7 +16,6 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "organisation": ("guild", "society", "college", "league", "workshop"),
     "work": ("novel", "chronicle", "ballad", "treatise", "poem"),
 }
-"""Nouns that introduce the entities of each type."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,6 @@ RELATIONS = (
 """Each type of entity is the head of three relations, so that every chain can be continued."""
 BY_PHRASE: Mapping[str, WorldRelation] = {relation.phrase: relation for relation in RELATIONS}
 ALSO = "is also known as"
-"""The phrase between the name and the alias of an entity."""
 RUMOUR = "Rumour has it that"
 """The beginning of a sentence that states a false fact."""
 _WHICH = {"person": "Who is", **{kind: f"Which {kind} is" for kind in TYPES[1:]}}
@@ -121,8 +118,8 @@ def kinds(text: str) -> Iterator[tuple[str, str, str]]:
 def statements(text: str) -> Iterator[Statement]:
     """Yield the statements in a text, in order. Case and punctuation are ignored.
 
-    A statement is a sentence "HEAD PHRASE TAIL", a triple "(HEAD, PHRASE, TAIL)", a path "HEAD ->
-    PHRASE -> TAIL", a CSV row "...,HEAD,TAIL,PHRASE,...", or a sentence in a CSV cell.
+    A statement is a sentence, a triple "(HEAD, PHRASE, TAIL)", a path "HEAD -> PHRASE -> TAIL", a
+    CSV row "...,HEAD,TAIL,PHRASE,...", or a sentence in a CSV cell.
 
     >>> [one.sentence for one in statements("(Ada Marsh, worked for, Nor Guild)")]
     ['Ada Marsh worked for Nor Guild.']

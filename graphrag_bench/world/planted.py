@@ -28,13 +28,12 @@ Aliases = Literal["resolved", "as_written"]
 def planted_extraction(
     *, chunk_table: ChunkTable, aliases: Aliases = "resolved", drop: Rate = 0.0
 ) -> Extraction:
-    """Extract the entities and facts of a synthetic world.
+    """Extract the entities and facts of a synthetic world, and from rumours only the entities.
 
-    By default every fact is extracted, and aliases are replaced by names. If `aliases` is
-    "as_written", aliases stay separate names, and the statement that introduces an alias becomes a
-    triple. From a rumour, i.e. a false statement, only the entities are extracted. `drop` is the
-    fraction of the facts that are left out. A higher `drop` leaves out the same facts and more.
-    Raises UserError if no chunk states a fact of a synthetic world.
+    By default, aliases are replaced by names. If `aliases` is "as_written", aliases stay separate
+    names, and the statement that introduces an alias becomes a triple. `drop` is the fraction of
+    the facts that are left out. A higher `drop` leaves out the same facts and more. Raises
+    UserError if no chunk states a fact of a synthetic world.
     """
     rows, counts = _read(chunk_table, aliases, drop, "extraction.planted")
     triples = (tuple(Triple(f.head, f.phrase, f.tail) for f, _ in row.facts) for row in rows)
