@@ -16,8 +16,7 @@ from graphrag_bench.text import count_tokens
 
 MOST_TOKENS = 4096
 """Default token limit of a reply. Source: Zhou et al. 2025, code 4e87938 (LLMConfig)."""
-REPLIES, CUT = "replies", "truncated_replies"
-"""Names of two statistics: number of replies, and number of replies cut at the token limit."""
+REPLIES, CUT = "replies", "truncated_replies"  # names of statistics
 _MOST_OF_TEXTS = 32_768
 _BESIDE_TEXTS = 200
 """Tokens reserved for the names in a prompt and for differences between tokenizers."""
@@ -26,10 +25,7 @@ T = TypeVar("T")
 
 @dataclass
 class Extractor:
-    """Client for the language model that builds a graph. It counts replies and truncated replies.
-
-    If `max_tokens` is None, a reply has at most 4,096 tokens, or fewer if the window is too small.
-    """
+    """Client for the language model that builds a graph. It counts replies, also truncated ones."""
 
     llm: ChatModel
     max_tokens: int | None
@@ -55,10 +51,7 @@ class Extractor:
         *,
         retry: bool = True,
     ) -> list[T | Failure]:
-        """Send prompts about `items` to the model, and return the parsed reply or error of each.
-
-        If `advice` is given and all replies failed, raises a UserError that ends with the advice.
-        """
+        """Return the reply or error of each prompt. If all failed and there is advice, raise it."""
 
         def read(text: str, cut: bool) -> T:
             self.n_replies += 1
@@ -90,10 +83,9 @@ class Extractor:
         advice: str,
         is_valid: Callable[[str], bool] = bool,
     ) -> list[str | None]:
-        """Send prompts to the model, and return the text of each reply.
+        """Return the text of each reply, or None and count a fallback for an invalid reply.
 
-        A failed call or a text that `is_valid` rejects gives None and counts as a fallback. Raises
-        UserError if no reply is valid.
+        Raises UserError if no reply is valid.
         """
 
         def read(text: str, cut: bool) -> str:
@@ -118,8 +110,7 @@ def list_faults(
 ) -> dict[str, float]:
     """Count all chunks, the chunks with each kind of fault, and the chunks with any fault.
 
-    Each of `readings` maps chunks to parsed replies. A chunk that is missing in a mapping has
-    failed. A chunk in `malformed` or with a skipped item is malformed.
+    Each of `readings` maps chunks to parsed replies. A chunk that a mapping lacks has failed.
     """
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
     failed = {row for reading in readings for row in range(n_chunks) if row not in reading}

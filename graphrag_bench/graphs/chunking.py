@@ -17,7 +17,6 @@ from graphrag_bench.text import count_tokens, token_cuts
 
 _SEPARATORS = re.compile(r"(?<=[\n。．！？.!?\u3000\u200b\t])|(?= )")
 """Places at which a text may be cut. A space belongs to the next word, as in the tokenizer."""
-_BETWEEN_DOCUMENTS = "\n\n"
 
 ChunkRow = tuple[str, str, str]
 """Document id, title and text of a chunk. A chunk of several documents has one row for each."""
@@ -96,7 +95,7 @@ def _over_the_corpus(documents: Iterable[Document], size: int, overlap: int) -> 
         texts, names, first, end = list[str](), list[str](), list[int](), list[int]()
         cuts, n_characters = array("Q"), 0
         for document in group:
-            for text in ([_BETWEEN_DOCUMENTS] if names else []) + [document.passage.strip()]:
+            for text in (["\n\n"] if names else []) + [document.passage.strip()]:
                 first_token = len(cuts)
                 cuts.extend(n_characters + place for place in token_cuts(text)[:-1])
                 n_characters += len(text)

@@ -14,13 +14,8 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.subgraphs import Subgraphs
+from graphrag_bench.embedding import vector_index
 from graphrag_bench.embedding.embedder import Embedder, Vectors
-from graphrag_bench.embedding.vector_index import (
-    LEAST_PRODUCTS,
-    VectorIndex,
-    index_texts,
-    rows_on_gpu,
-)
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import CO_OCCURS
 from graphrag_bench.graphs.merging import NO_ENTITIES, Merger
@@ -38,11 +33,11 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
     """Build a knowledge graph of the extracted triples.
 
     The nodes are the distinct normalised names of entities, including heads and tails of triples,
-    in order of first appearance. Each distinct triple (head, relation, tail) is a relationship, and
-    its weight is the number of times it was extracted. Triples with an empty part, and triples with
-    equal head and tail, are dropped. If `titles` is "about" (an option of this project), the title
-    of a passage becomes its first entity. If an entity of the passage shares no extracted triple
-    with the title, a new triple joins the two. Raises UserError if nothing was extracted.
+    in order of first appearance. Each distinct triple is a relationship, and its weight is the
+    number of times it was extracted. Triples with an empty part or equal ends are dropped. If
+    `titles` is "about" (an option of this project), the title of a passage becomes its first
+    entity. If an entity of the passage shares no extracted triple with the title, a new triple
+    joins the two. Raises UserError if nothing was extracted.
     Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2.
     """
     return _merged(extraction, chunk_table, titles).graph(len(chunk_table))
@@ -94,10 +89,10 @@ def name_index(
     progress: Progress,
     titles: Titles = "off",
     signs: bool = True,
-) -> VectorIndex:
+) -> vector_index.VectorIndex:
     """Embed the node names of the graph that is built from this extraction, in node order."""
     names = list(_merged(extraction, chunk_table, titles, signs=signs).nodes)
-    return index_texts(names, embedder, progress, "node names")
+    return vector_index.index_texts(names, embedder, progress, "node names")
 
 
 @artifact("graph.kg_synonymy", provides=KG_ATTRIBUTES)
@@ -105,7 +100,7 @@ def kg_synonymy(
     *,
     extraction: Extraction,
     chunk_table: ChunkTable,
-    name_index: VectorIndex,
+    name_index: vector_index.VectorIndex,
     progress: Progress,
     synonyms_per_node: PositiveInt = 10,
     synonymy_threshold: Annotated[float, Field(gt=0, le=1)] = 0.8,
@@ -142,16 +137,17 @@ def kg_synonymy(
 def synonym_pairs(
     vectors: Vectors, per_node: int, threshold: float, progress: Progress
 ) -> tuple[IntArray, FloatArray]:
-    """Return the pairs of unit vectors whose cosine is at least `threshold`, and the cosines.
+    """Return the pairs (i, j) of unit vectors with a cosine of at least `threshold` as `i * n + j`.
 
     Each of n vectors is paired only with the `per_node` vectors of highest cosine. Ties are broken
-    by the lower row. Rows i < j give the number `i * n + j`, ascending. Cosines have six decimals.
+    by the lower row. The cosines, which are also returned, have six decimals.
     """
     import faiss
 
     n = len(vectors)
     short = _shortened(vectors)
-    there = rows_on_gpu(short) if n * short.size >= LEAST_PRODUCTS else None
+    is_large = n * short.size >= vector_index.LEAST_PRODUCTS
+    there = vector_index.rows_on_gpu(short) if is_large else None
     codes, cosines = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
     with progress.task("comparing names", n) as advance:
         for block in np.split(np.arange(n), range(_at_once(n), n, _at_once(n))):
@@ -227,11 +223,10 @@ def add_relationships(
 def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
     """Build a knowledge graph of the triples that the data set contains for its documents.
 
-    The nodes are the distinct names, and the relationships are the distinct triples (head,
-    relation, tail), in order of first appearance. Names and relations are not normalised. A
-    relationship belongs to the chunks of all documents with its triple. Its weight is the number of
-    these chunks. Triples with a blank part are left out. Raises UserError if there are no triples,
-    or if a document does not have exactly one chunk.
+    The nodes are the distinct names, and the relationships are the distinct triples, in order of
+    first appearance. Names and relations are not normalised. The weight of a relationship is the
+    number of chunks whose documents have its triple. Triples with a blank part are left out. Raises
+    UserError if there are no triples, or if a document does not have exactly one chunk.
     """
     import pandas
 
@@ -264,10 +259,7 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
 
 @artifact("extraction.subgraphs")
 def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extraction:
-    """Return an extraction of the triples that the data set contains for its documents.
-
-    Raises UserError if there are no triples, or if a document does not have exactly one chunk.
-    """
+    """Return the triples that the data set contains for its documents (see `graph.subgraphs`)."""
     subgraphs, chunk = _subgraphs(corpus, chunk_table)
     triples: list[dict[Triple, None]] = [{} for _ in range(len(chunk_table))]
     for document, row in chunk.items():

@@ -24,11 +24,9 @@ Mention = tuple[int, str, Sequence[int]]
 class Merger:
     """Builder of a graph from mentions of entities and relationships.
 
-    All entities with the same normalised name become one node. If `signs` is false, only letters
-    and digits of names are kept. If `named` is true, equal triples (head, relation, tail) become
-    one relationship. Otherwise, all mentions of the same two nodes become one relationship,
-    whatever their direction. `nodes` and `relationships` map names and triples to rows. `keywords`
-    has pairs (relationship, keyword).
+    All entities with the same normalised name become one node. If `named` is true, equal triples
+    (head, relation, tail) become one relationship. Otherwise, all mentions of the same two nodes
+    become one relationship, whatever their direction.
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:
@@ -36,7 +34,7 @@ class Merger:
         self.normalised = cache(normalise_name if signs else unsigned_name)
         self.nodes: dict[str, int] = {}
         self.relationships: dict[tuple[int, str, int], int] = {}
-        self.keywords: list[tuple[int, str]] = []
+        self.keywords: list[tuple[int, str]] = []  # row of the relationship, keyword
         self._first: list[tuple[int, int, str]] = []  # first mention of each relationship
         self._weights: defaultdict[int, float] = defaultdict(float)
         self._types: list[tuple[int, str]] = []
@@ -96,11 +94,9 @@ class Merger:
     ) -> Graph:
         """Return the graph of all mentions. `keywords` and `attributes` add these columns.
 
-        If the merger is not `named`, nodes have types, and nodes and relationships have
-        descriptions. The type of a node is its most frequent type. Ties are broken by the first
-        mention. The first distinct descriptions that fit `most_tokens` (None: all), but at least
-        one, are joined in alphabetical order, and keywords in order of first mention. Weights are
-        added. The first mention of a relationship determines its direction.
+        The type of a node is its most frequent type. Ties are broken by the first mention. The
+        first distinct descriptions that fit `most_tokens` (None: all), but at least one, are joined
+        in alphabetical order. The first mention of a relationship determines its direction.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         columns: dict[str, Any] = {}
@@ -129,7 +125,7 @@ class Merger:
 
 
 def group_by_row(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
-    """Return a list of the texts of each row, given pairs (row, text)."""
+    """Return the texts of each row, given pairs (row, text)."""
     groups: list[list[str]] = [[] for _ in range(n_rows)]
     for row, text in notes:
         groups[row].append(text)

@@ -1,7 +1,4 @@
-"""Parse model replies that list entities, relationships and facts as records.
-
-An example of a record is `("entity"<|>Ada Marsh<|>person<|>The founder of the observatory.)`.
-"""
+"""Parse records in replies, such as `("entity"<|>Ada Marsh<|>person<|>The founder of a town.)`."""
 
 import re
 from collections.abc import Iterator
@@ -68,13 +65,12 @@ class RecordReply:
 def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> RecordReply:
     """Parse the records of entities and relationships in a model's reply.
 
-    A record starts with its kind and a delimiter, e.g. `("entity"<|>`. It is in brackets or at the
-    start of a line. Common variants of the delimiter are accepted. The fields of an entity are
-    kind, name, type and description. The fields of a relationship are kind, source, target,
-    description and strength. If `keywords` is true, a field with keywords may precede the strength.
-    A strength that is not a decimal number becomes 1, and a negative strength becomes 0. Entities
-    named "NONE" or "N/A", and an unfinished last record of a `cut` reply, are ignored. Raises
-    UnreadableReply if the reply has no valid record and does not say that there are no records.
+    A record starts with its kind and a delimiter, in brackets or at the start of a line. The fields
+    of an entity are kind, name, type and description. The fields of a relationship are kind,
+    source, target, description and strength. If `keywords` is true, a field with keywords may
+    precede the strength. A strength that is not a decimal number becomes 1. Entities named "NONE"
+    or "N/A", and an unfinished last record of a `cut` reply, are ignored. Raises UnreadableReply if
+    the reply has no valid record and does not say that there are no records.
     Source: the authors' code of Zhou et al. 2025 (4e87938), and nano-graphrag.
     """
     records: list[Record] = []
@@ -107,12 +103,10 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
 
 
 def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
-    """Parse the records of facts, and of the entities of each fact, in a model's reply.
+    """Parse the records of facts, and of the entities of each fact, as `read_records` does.
 
-    Format and errors are described in `read_records`. The fields of a fact are its text and its
-    completeness score, which is clipped to 0..10. A score that is missing or not a number becomes
-    10. The fields of an entity are its name and its description. An entity belongs to the last fact
-    before the entity. Entities before the first fact are counted as malformed.
+    The fields of a fact are its text and its completeness score (0..10, default 10). The fields of
+    an entity are its name and its description. An entity belongs to the last fact before it.
     Source: the authors' code of HyperGraphRAG (Luo et al. 2025), extraction prompt.
     """
     facts: list[FactRecord] = []
@@ -186,10 +180,7 @@ def _begins(text: str, head: re.Match[str]) -> bool:
 
 
 def _inside(segment: str, opening: str) -> tuple[str, str]:
-    """Return the content of a record, and the text after its closing bracket.
-
-    A record ends at the first bracket before a separator, bullet or line end, or else at the last.
-    """
+    """Return the content of a record, and the text after the closing bracket that ends it."""
     depth, last = 0, -1
     opens, closes = tuple(_CLOSING.get(opening, "()"))
     for sign in re.finditer(re.escape(opens) + "|" + re.escape(closes), segment) if opening else ():

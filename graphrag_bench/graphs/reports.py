@@ -30,7 +30,6 @@ SUMMARY_TOKENS = 150
 FINDING_TOKENS = 80
 FINDINGS = 5
 MAX_SENTENCES = 20
-"""Maximum number of candidate sentences for an extractive report."""
 WINDOW_SHARE = 0.6
 MAX_INPUT_TOKENS = 12_000
 """Maximum number of tokens of the tables in a prompt. Source: Zhou et al. 2025, code 4e87938."""
@@ -202,10 +201,7 @@ def _batches(communities: Communities) -> Iterator[list[int]]:
 
 
 class Contents:
-    """Members, relationships and texts of communities, from which reports are made.
-
-    Facts are by default "head relation tail". `parts` maps communities to child communities.
-    """
+    """Members, relationships and texts of communities. Default facts are "head relation tail"."""
 
     def __init__(self, graph: Graph, communities: Communities) -> None:
         self.graph, self.communities = graph, communities
@@ -218,7 +214,7 @@ class Contents:
         for row, (head, tail) in enumerate(self.ends):
             triple = f"{self.names[head]} {self.relations[row]} {self.names[tail]}"
             self.facts[row] = self.facts[row] or " ".join(triple.split())
-        self.parts = defaultdict[int, list[int]](list)
+        self.parts = defaultdict[int, list[int]](list)  # child communities
         for row, parent in enumerate(communities.parent.tolist()):
             self.parts[parent].append(row)
 
@@ -247,10 +243,7 @@ class Contents:
         return ", ".join(self.names[node] for node in self.members(community)[:3])
 
     def sentences(self, community: int, most: int) -> list[tuple[int, str]]:
-        """Return at most `most` sentences about a community, as pairs (member, sentence).
-
-        Each round adds the next sentence about every member, and then one about a relationship.
-        """
+        """Return (member, sentence) pairs, in rounds over the members and their relationships."""
         members, split = self.members(community), sentences.split_sentences
         described = [
             [(member, text) for text in split(self.descriptions[member])][:most]
@@ -268,12 +261,11 @@ def report_tables(
 ) -> str:
     """Return the tables of entities and relationships for the prompt that asks for a report.
 
-    Entities are sorted by degree, and relationships by rank. Each of the two tables gets half of
-    the token budget, and has only whole rows. If some rows do not fit, a third table has as many
-    reports of child communities as fit the budget. The first two tables then share the rest of the
-    budget, and their rows about these child communities come last. Reports are sorted by
-    importance, i.e. by the fraction of the parent's chunks that the child community has. Ties are
-    broken by text. `texts` and `ratings` are the reports of all communities.
+    Each of the two tables gets half of the token budget, and has only whole rows. If some rows do
+    not fit, a third table has as many reports of child communities as fit the budget. The first two
+    tables then share the rest of the budget, and their rows about these child communities come
+    last. Reports are sorted by importance, i.e. by the fraction of the parent's chunks that the
+    child community has. `texts` and `ratings` are the reports of all communities.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; nano-graphrag.
     Deviation: nano-graphrag numbers reports by community. Its importance is relative to the
     community with the most chunks. Its ranks also count the degrees of nodes outside the community.

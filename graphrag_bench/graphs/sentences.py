@@ -35,10 +35,7 @@ def named_entities(sentence: Sentence) -> list[str]:
 
 
 def co_occurring(names: Collection[str], title: str) -> list[tuple[str, str]]:
-    """Return all pairs of the distinct `names` in a sentence, or none for more than 8 names.
-
-    A `title` that is not one of the names is always paired with each name.
-    """
+    """Return pairs of up to 8 distinct `names`, and of a `title` that is no name with each name."""
     pairs = list(combinations(names, 2)) if len(names) <= 8 else []
     apart = title and title not in names
     return [*pairs, *((title, other) for other in names if apart)]
@@ -54,9 +51,6 @@ def relations_between(sentence: Sentence, subject: str, names: set[str]) -> Iter
 
 def split_sentences(text: str) -> list[str]:
     """Split a text into sentences, and remove line breaks within sentences.
-
-    A sentence ends at a blank line, or at one of . ! ? before a space. It does not end after an
-    initial or an abbreviation such as "Dr.".
 
     >>> split_sentences("Dr. Holt left. He came back.")
     ['Dr. Holt left.', 'He came back.']
@@ -78,9 +72,8 @@ def central_sentences(
 
     The order of sentences is kept. If all sentences fit `max_tokens`, all are returned. Otherwise,
     at least one is returned. The centrality of a sentence is its mean cosine to all sentences of
-    the group. Embeddings use only the first 48 words. Ties are broken by order. Sentences of fewer
-    than four words are skipped, unless all are that short. A sentence is also skipped if its cosine
-    to a more central selected sentence is 0.9 or more.
+    the group. Ties are broken by order. Sentences of fewer than four words are skipped, unless all
+    are that short. So are sentences that are very similar to a more central selected sentence.
     Source: Erkan and Radev 2004 (LexRank), section 3.
     """
     central = [list(dict.fromkeys(texts)) for texts, _ in groups]

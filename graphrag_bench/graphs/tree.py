@@ -34,14 +34,10 @@ SummariseRows = Callable[[Sequence[Sequence[int]]], list[str]]
 """Function that returns a summary of each cluster, given the rows of the cluster's members."""
 TREE_ATTRIBUTES = frozenset({"node.type", "node.description"})
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/tree_summary.j2")
-REDUCTION_DIMENSION = 10
-"""Number of dimensions after the reduction of vectors. Source: RAPTOR's code."""
-MAX_LAYERS, MAX_CLUSTER_TOKENS, SUMMARY_TOKENS = 5, 3500, 100
+REDUCTION_DIMENSION, MAX_LAYERS, MAX_CLUSTER_TOKENS, SUMMARY_TOKENS = 10, 5, 3500, 100
 """Clusters of more than `MAX_CLUSTER_TOKENS` tokens are clustered again. Source: RAPTOR's code."""
 CLUSTER_SIZE = 10
 """Average number of nodes in a cluster of balanced k-means. This project chose the number."""
-_LEAST_SHARED = 1 / 3
-"""Smallest fraction of the content words of a summary that must occur in the leaves."""
 _ADVICE = "The model or its context window may be too small. To use no model, set build.graph=tree."
 LEAF, SUMMARY_NODE = "chunk", "summary"
 """Prefixes of node names. `chunk 12` is a leaf, and `summary 2.0` is a summary of layer 2."""
@@ -195,7 +191,7 @@ def _by_model(
 
     def is_summary(text: str) -> bool:
         stems = _stems(text)
-        return bool(stems) and sum(map(known.__contains__, stems)) >= _LEAST_SHARED * len(stems)
+        return bool(stems) and sum(map(known.__contains__, stems)) >= len(stems) / 3
 
     def summaries(families: Sequence[Sequence[int]]) -> list[str]:
         clusters = [[every[row] for row in family] for family in families]

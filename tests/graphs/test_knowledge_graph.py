@@ -9,6 +9,7 @@ from builds import QUIET, chunks_of, dense, extraction, facts, texts
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding import vector_index
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.vector_index import DeviceRows, VectorIndex
 from graphrag_bench.errors import UserError
@@ -96,8 +97,8 @@ def test_names_are_joined_as_by_comparing_all(monkeypatch):
         monkeypatch.setattr(knowledge_graph, "_FEW", few)
         monkeypatch.setattr(knowledge_graph, "_at_once", lambda n, at_once=at_once: at_once)
         if device:  # torch on the processor stands for the GPU
-            monkeypatch.setattr(knowledge_graph, "LEAST_PRODUCTS", 0)
-            monkeypatch.setattr(knowledge_graph, "rows_on_gpu", partial(DeviceRows, device=device))
+            monkeypatch.setattr(vector_index, "LEAST_PRODUCTS", 0)
+            monkeypatch.setattr(vector_index, "rows_on_gpu", partial(DeviceRows, device=device))
         nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :per_node]
         pairs = {
             (min(row, other), max(row, other)): cosines[row, other]
