@@ -225,8 +225,8 @@ class EditablePipeline:
         >>> pipeline.run("toy", limit=2, answer="off")
         <Run bm25 on toy: 2 questions, 0 answered, 0 failed; runs/toy/bm25/...>
         """
-        result = execute(self.experiment(data, **settings))
-        return Run(result.experiment, result.folder.path, result.metrics)
+        experiment = self.experiment(data, **settings)
+        return Run(experiment, experiment.folder.path, execute(experiment))
 
     def ask(self, question: str, data: Dataset | str = "sample") -> TracedAnswer:
         """Answer one question, and return the answer with its context and trace.

@@ -155,7 +155,8 @@ def run_command(*arguments):
 
 def run_folder(*words):
     """Run by functions, without table and reference rows; return the run folder."""
-    return execute(Experiment.prepare(compose_settings(words))).folder.path.resolve()
+    execute(experiment := Experiment.prepare(compose_settings(words)))
+    return experiment.folder.path.resolve()
 
 
 def table_of(folder):

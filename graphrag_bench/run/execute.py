@@ -1,7 +1,6 @@
 """Run an experiment: build missing artifacts, answer missing questions, and compute the metrics."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +16,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.report.rows import group_by
 from graphrag_bench.run.budgets import empty_blocks
 from graphrag_bench.run.experiment import BUDGET, Experiment
-from graphrag_bench.run.folder import ENVIRONMENT, RunFolder, write_whole
+from graphrag_bench.run.folder import ENVIRONMENT, Row, RunFolder, write_whole
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.record import context_rows, record, timing_rows
 from graphrag_bench.run.results import results, write_references
@@ -32,21 +31,11 @@ _KINDS_SHOWN = 3
 _IDS_SHOWN = 5
 
 
-@dataclass(frozen=True, repr=False)
-class RunResult:
-    """A finished run: its folder, the content of its `metrics.json`, and its experiment."""
+def execute(experiment: Experiment, progress: Progress | None = None) -> Row:
+    """Complete a run and return its metrics. Failed questions are run again.
 
-    folder: RunFolder
-    metrics: Mapping[str, Any]
-    experiment: Experiment
-
-
-def execute(experiment: Experiment, progress: Progress | None = None) -> RunResult:
-    """Complete a run: build, retrieve, answer and score whatever is missing from its folder.
-
-    Failed questions are run again. Metrics cover the stored questions of all shards and repeats. A
-    stored `metrics.json` that covers more questions is kept. Raises RunLocked if another process is
-    working on the run or shard, and RunStopped if no further call can succeed.
+    The metrics cover the stored questions of all shards and repeats. Raises RunLocked if another
+    process is working on the run or shard, and RunStopped if no further call can succeed.
     """
     progress = progress or Progress()
     settings, dataset, method = experiment.settings, experiment.dataset, experiment.method
@@ -75,7 +64,7 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
         metrics, names = results(experiment, selected), [question.id for question in answered]
         if repeated := repeats_of(StoredRun(folder, dataset), names, settings.evaluation):
             metrics["repeats"] = repeated
-        return RunResult(folder, folder.write_metrics(metrics, keep_wider=True), experiment)
+        return folder.write_metrics(metrics, keep_wider=True)
 
 
 def _finish(experiment: Experiment, selected: Sequence[Question], progress: Progress) -> None:

@@ -34,7 +34,7 @@ def prepared(home, method, *settings):
 def test_actual_costs_are_within_the_planned_maximum(home, method):
     experiment = prepared(home, method)
     before = {row.step: row for row in estimates(experiment, LIMIT, LIMIT)}
-    cost = execute(experiment, Progress(quiet=True)).metrics["cost"]["steps"]
+    cost = execute(experiment, Progress(quiet=True))["cost"]["steps"]
     assert set(cost) <= set(before)
     for step, parts in cost.items():
         for name in ("calls", "prompt_tokens", "completion_tokens"):
@@ -69,7 +69,7 @@ def test_unknown_price_is_none(home):
 def test_expected_tokens_of_a_build_are_close(home, method, setting, most):
     experiment = prepared(home, method, "dataset=sample", setting, "answer=off")
     (row,) = [one for one in estimates(experiment, LIMIT, 0) if one.stage == "build"]
-    cost = execute(experiment, Progress(quiet=True)).metrics["cost"]["steps"]
+    cost = execute(experiment, Progress(quiet=True))["cost"]["steps"]
     paid = sum(step[part]["prompt_tokens"] for step in cost.values() for part in ("paid", "cached"))
     assert 1 / most <= row.expected.prompt_tokens / paid <= most
     (built,) = [one for one in estimates(experiment, LIMIT, 0) if one.stage == "build"]

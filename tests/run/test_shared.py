@@ -36,12 +36,14 @@ def test_second_cell_reuses_models_and_artifacts(tmp_path, monkeypatch):
     monkeypatch.setattr(models, "make_model", made)
     monkeypatch.setattr(models, "load_artifact", loads)
     common = ProcessCache()
-    _, second = (execute(cell(tmp_path, one, of=common), Progress(quiet=True)) for one in CELLS)
+    first, second = (cell(tmp_path, one, of=common) for one in CELLS)
+    execute(first, Progress(quiet=True))
+    execute(second, Progress(quiet=True))
     names = [one.args[0] for one in made.mock_calls]
     names += [one.args[1].parent.name for one in loads.mock_calls]
     assert {"llm", "embedder", "nlp", "graph", "chunk_table"} <= set(names)
     assert len(set(names)) == len(names)
-    alone = execute(cell(tmp_path / "alone", CELLS[1]), Progress(quiet=True))
+    execute(alone := cell(tmp_path / "alone", CELLS[1]), Progress(quiet=True))
     files = [run.folder.file("records").read_bytes() for run in (second, alone)]
     assert files[0] == files[1] and files[0].count(b"\n") == 2
     assert calls(second) == calls(alone)
@@ -101,7 +103,7 @@ def test_a_finished_run_counts_no_tokens_again(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "estimates", counts)
     for commit, n_counts in (("a", 1), ("a", 1), ("b", 2)):
         monkeypatch.setattr(results, "commit", lambda commit=commit: commit)
-        assert execute(cell(tmp_path), Progress(quiet=True)).metrics["estimate"]
+        assert execute(cell(tmp_path), Progress(quiet=True))["estimate"]
         assert counts.call_count == n_counts
 
 
