@@ -27,12 +27,7 @@ VERSION_BASE = "1.3"
 def compose_settings(
     overrides: Sequence[str] = (), values: Mapping[str, Any] | None = None, name: str = PRIMARY
 ) -> dict[str, Any]:
-    """Return the settings of `graphrag-bench run` with these overrides.
-
-    `values` maps settings to new values. A mapping for a group of settings, such as `llm`, replaces
-    the whole group. `name` is the configuration file to start from. Raises UserError for unknown
-    names and values that cannot be parsed.
-    """
+    """Return the settings of a run. A mapping in `values` for a group, e.g. `llm`, replaces it."""
     whole = composition(overrides, name)
     settings = settings_of(whole, whole.hydra)
     if not values:
@@ -76,11 +71,7 @@ def _hydra() -> Iterator[ConfigLoader]:
 
 
 def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | None:
-    """Return the overrides of each cell (combination of values) of a sweep, in Hydra's order.
-
-    Overrides of the command replace `hydra.sweeper.params`. Returns None if the sweeper chooses
-    each cell by the results of earlier cells. Raises UserError for intervals and empty choices.
-    """
+    """Return the overrides of each cell of a sweep, or None if cells depend on earlier results."""
     if config.hydra.runtime.choices["hydra/sweeper"] != "basic":
         return None
     params: Mapping[str, Any] = config.hydra.sweeper.get("params") or {}
@@ -108,10 +99,7 @@ def parse_overrides(overrides: Sequence[str]) -> list[Override]:
 
 
 def value_of(text: str, name: str = "value") -> Any:
-    """Parse a value by Hydra's grammar: a number, a list, true, null, or the text itself.
-
-    Raises UserError with the setting `name` for a syntax error or for several values.
-    """
+    """Parse a value by Hydra's grammar: a number, a list, true, null, or the text itself."""
     (override,) = parse_overrides([f"{name}={text}"])
     if override.is_sweep_override():
         raise multiple_values_error(f"{name}={text}")
@@ -119,12 +107,7 @@ def value_of(text: str, name: str = "value") -> Any:
 
 
 def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
-    """Return the settings of a configuration that Hydra composed. `hydra` is its `hydra` node.
-
-    Interpolations that cannot be resolved are kept, and reported when the method is checked. The
-    added field `given` lists the method's settings that are overridden or differ from the method's
-    file, and `row` is the chosen row of a paper's table.
-    """
+    """Return the settings that Hydra composed, with `given` and `row`. `hydra` is Hydra's node."""
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)
     own, choices = plain["method"], hydra.runtime.choices

@@ -24,11 +24,7 @@ _BUILT_IN = (
 
 
 def load_plugins(names: Sequence[str] = ()) -> None:
-    """Import the built-in operators and builders, then the plug-in packages `names`.
-
-    A name that begins with `./`, `../`, `/` or `~` is a path. Raises UserError for a package that
-    is missing or cannot be imported.
-    """
+    """Import the built-in operators and builders, then the plug-in packages (names or paths)."""
     for name in _BUILT_IN:
         import_below(name)
     add_folders(config_folders(names))

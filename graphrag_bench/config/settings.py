@@ -63,8 +63,7 @@ class DatasetSettings(_Settings):
 
     model_config = ConfigDict(extra="allow")
     name: str
-    """Name of a card in datasets/, or the publisher's name with dataset=beir or
-    dataset=ir_datasets."""
+    """Name of a card, or the publisher's name with dataset=beir or dataset=ir_datasets."""
     card: str = ""
     """Name of the card. The default is dataset.name."""
     split: Text | None = None
@@ -123,8 +122,7 @@ class EvaluationSettings(_Settings):
     evidence_tokens: list[PositiveInt] = [500, 1000, 2000]
     """Context sizes B (in tokens) for the metric evidence_at_tokens@B."""
     normaliser: Literal["unicode", "squad"] = "unicode"
-    """Punctuation that is removed before texts are compared: `unicode` (any script) or `squad`
-    (ASCII)."""
+    """Punctuation removed before texts are compared: `unicode` (any script) or `squad` (ASCII)."""
     baseline: str = "vanilla"
     """Method that all other methods are compared with, or `none` for no comparison."""
     compared: list[str] = []
@@ -210,10 +208,9 @@ class RunSettings(_Settings):
     it limits all answers. `auto` means 512 tokens by default, 4,096 with profile=zhou2025, and
     2,048 with any other profile."""
     regime: Regime = "house"
-    """Conditions of the comparison. With `house`, all methods have the same context budget, the
-    same prompt for prose answers, and the same instruction for a context without the answer. With
-    `published`, each method has its own prompt and its own top-k, and budget_context=N is only an
-    upper limit."""
+    """Conditions of the comparison. With `house`, all methods share the context budget, the prompt
+    for prose answers, and the instruction for a context without the answer. With `published`, each
+    method has its own prompt and its own top-k, and budget_context=N is only an upper limit."""
     budget_context: Annotated[
         PositiveInt | Literal["auto", "native"],
         BeforeValidator(lambda value: "native" if value is None else value),

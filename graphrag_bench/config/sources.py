@@ -13,9 +13,8 @@ A method's file may list the parameters that its sources (papers, authors' code)
     fidelity: {conversion: llm, build.extraction: llm}
     pooled: {form: paths}
 
-Each mapping changes the file under a condition: `zhou2025` with `profile=zhou2025`, `fidelity` with
-`fidelity=paper`, and `pooled` with path pooling. Settings of the user override these changes.
-`unstated` means that the source states no value, so that the value of the file is kept.
+These mappings change the file with `profile=zhou2025`, with `fidelity=paper` and with path pooling.
+Settings of the user override them. `unstated` means that the source states no value.
 """
 
 import copy
@@ -144,11 +143,7 @@ def _parsed(text: str, path: str) -> Any:
 
 
 def method_file(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the content of a method's file, merged over the methods in its `defaults`.
-
-    For a user's method, the path of its file is added under the key `file`. `above` lists the
-    methods that are based on this method. Raises UserError for an unknown name and for a cycle.
-    """
+    """Return a method's file, merged over its `defaults`. `above` are the methods based on it."""
     if name in above:
         raise UserError(f"The method '{name}' is based on itself: {' <- '.join((*above, name))}.")
     if (path := file_of("method", name)) is None:
@@ -178,11 +173,7 @@ def _method(path: Path) -> dict[str, Any]:
 def with_profile(
     method: Mapping[str, Any], profile: str, fidelity: str, pooling: object = None
 ) -> dict[str, Any]:
-    """Return a copy of a method's file with the changes of profile, fidelity and path pooling.
-
-    `pooling` is a choice of path pooling: its name, or a mapping of its settings. Raises UserError
-    if the changes are not a mapping, or if they change a setting that the method does not have.
-    """
+    """Return a method's file, changed by profile, fidelity and `pooling` (a name or a mapping)."""
     mode = pooling.get("mode") if isinstance(pooling, Mapping) else pooling
     profiles = method.get("profiles") or {}
     sources = [profiles.get(profile) if isinstance(profiles, Mapping) else profiles]

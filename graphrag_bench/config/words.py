@@ -35,11 +35,7 @@ def expand_home_in(word: str) -> str:
 
 
 def quote(word: str) -> str:
-    """Quote the value of an override if Hydra's grammar cannot parse it.
-
-    If commas separate several values, each value is quoted. A text with brackets is quoted as a
-    whole. Raises UserError for a list of choices, such as `method=[bm25,vanilla]`.
-    """
+    """Quote the value of an override, or each of its values, if Hydra's grammar cannot parse it."""
     name, equals, value = word.partition("=")
     if not equals or name.startswith("-"):
         return word

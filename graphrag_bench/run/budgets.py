@@ -1,10 +1,7 @@
 """The context window of the reader (the model that answers), and the context budget of a run.
 
-In the mode *equal*, every method fills a context of `budget_context=N` tokens. With `auto`, N
-follows from the size of the chunks and the reader's window. In the mode *native*, each method keeps
-its own top-k or its own token budget, up to the window. This mode is set by `budget_context=native`
-and by `regime=published` (where `budget_context=N` is an upper limit). It is the default if
-`method.budget` is set, and under any profile other than `default`.
+In the mode *equal*, every method fills a context of the same size. In the mode *native*, each
+method keeps its own top-k or its own token budget, up to the window.
 """
 
 import math
@@ -52,15 +49,14 @@ _SLOTS: Mapping[Filling, str] = {"chunk": "chunks", "node": "nodes"}
 
 @dataclass(frozen=True)
 class ContextWindow:
-    """Context window of the reader, with the median and 90th percentile of a chunk's tokens.
+    """Context window of the reader in tokens (None if unknown), and the tokens of a chunk.
 
-    `tokens` is the size of the window, or None if it is unknown. `reserved` tokens are left for
-    instructions, question and answer. If prompts are counted with the tokenizer of another model,
-    the reader needs at most `margin` tokens for each counted token.
+    `reserved` tokens are left for instructions, question and answer. If the tokenizer of another
+    model counts tokens, the reader needs at most `margin` tokens for each of them.
     """
 
     median_chunk: int
-    long_chunk: int
+    long_chunk: int  # 90th percentile
     tokens: int | None
     reserved: int
     margin: float = 1.0
@@ -132,13 +128,7 @@ def context_budget(
     settings: RunSettings, pipeline: Pipeline, window: ContextWindow,
     file: Mapping[str, Any] | None, *, swept: bool,
 ) -> ContextBudget:  # fmt: skip
-    """Return the context budget of a run, which is unbounded if the pipeline packs no context.
-
-    An equal budget is filled with additional items unless the user set the number of items, as in
-    `method.top_k=8`. `file` is the content of the method's file. Raises UserError if
-    `budget_context=N` exceeds the window, is combined with `method.budget`, or (unless `swept`) if
-    no step packs a context.
-    """
+    """Return the context budget of a run. It is not filled up if the user set a number of items."""
     wish, own = settings.budget_context, settings.method.get("budget")
     number = wish if isinstance(wish, int) else None
     if not packers(pipeline):
@@ -196,10 +186,8 @@ def with_budget(
     """Return the pipeline with the step settings that follow from the context budget.
 
     If chunks or nodes fill the budget, their block in the prompt has no top-k, and the steps that
-    rank these items return enough of them to fill the block. Under a profile, a block with
-    `top_k=auto` includes every item that fits. A `share` above 1 is a number of tokens, which is
-    multiplied by the ratio of the given budget to the method's own budget. If a step sends groups
-    of items to the model, each group is limited to the model's window.
+    rank these items return enough of them. Under a profile, a block with `top_k=auto` includes
+    every item that fits. A `share` above 1 is a number of tokens, which scales with the budget.
     """
     slot, whole, tokens = _SLOTS.get(budget.filling, ""), own_budget(settings), budget.tokens
     blocks = {id(op) for op in packers(pipeline)}
@@ -262,18 +250,16 @@ def _item_numbers(pipeline: Pipeline, file: Mapping[str, Any]) -> set[str]:
 
 @dataclass(frozen=True)
 class Block:
-    """A block of a prompt, such as its chunks, with its share of the context budget.
+    """A block of a prompt with its share of the context budget. `n_tokens` is None if unbounded.
 
-    `n_tokens` is the size of the block, or None if it is unbounded. `own_tokens` is true if the
-    size does not depend on the budget. `whole` is the number of typical chunks that fit into a
-    bounded block of chunks, and None for other blocks.
+    `whole` is the number of typical chunks that fit into a bounded block of chunks, else None.
     """
 
     op: OperatorStep
     share: float
     n_tokens: int | None
     whole: int | None
-    own_tokens: bool
+    own_tokens: bool  # independent of the budget
 
 
 def context_blocks(pipeline: Pipeline, budget: ContextBudget, typical: int) -> list[Block]:
@@ -304,10 +290,7 @@ def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) ->
 def empty_blocks(
     pipeline: Pipeline, budget: ContextBudget, window: ContextWindow, *, asked: bool = False
 ) -> str:
-    """Return a message that suggests a larger budget if no chunk fits into any prompt, else "".
-
-    If the user set the budget (`asked`), items other than chunks in a prompt suffice for "".
-    """
+    """Return a message if no chunk (no item, if the user `asked` for the budget) fits, else ""."""
     every = context_blocks(pipeline, budget, window.median_chunk)
     chunks = [block for block in every if block.whole is not None]
     if not chunks or any(block.whole for block in chunks) or (asked and len(chunks) < len(every)):

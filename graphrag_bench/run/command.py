@@ -54,18 +54,14 @@ def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
 
 @dataclass
 class Command:
-    """The experiments of one command. Each experiment is prepared only once.
-
-    If `sized` is true, a stand-in replaces a paper's data set that is not on disk. Pickling drops
-    the experiments, because each worker of a launcher prepares its own.
-    """
+    """The experiments of one command. If `sized`, stand-ins replace papers' missing data sets."""
 
     shared: ProcessCache = field(default_factory=process_cache)
     sized: bool = False
     _prepared: dict[str, Experiment] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[type["Command"], tuple[()]]:
-        return Command, ()
+        return Command, ()  # each worker of a launcher prepares its own experiments
 
     def experiment(
         self, values: Mapping[str, Any], dataset: Dataset | None = None, *, swept: bool
@@ -119,12 +115,7 @@ class Command:
 
 
 def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[RunSettings]:
-    """Return the settings of the reference methods, i.e. of the built-in methods with a `role`.
-
-    They keep their own parameters and share all other settings with the experiment. If the methods
-    of the command (`asked`) include the baseline, the list is empty. If the run does not answer,
-    the list contains only baselines. Ceilings need gold evidence.
-    """
+    """Return the settings of the reference methods (`role`), unless `asked` has the baseline."""
     settings = experiment.settings
     if settings.reference_rows == "off" or settings.evaluation.baseline in asked:
         return []

@@ -67,11 +67,7 @@ def result_settings(settings: RunSettings) -> dict[str, Any]:
 
 
 def condition_values(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
-    """Return the settings that affect a run's results, and values derived from these settings.
-
-    The derived values are the answer prompt (`prompt`, `question`, `clause`), the limits in tokens
-    (`answer_tokens`, `budget`, `window`; None means no limit) and the `protocol` of the judge.
-    """
+    """Return the settings and derived values that affect results. A limit of None is no limit."""
     published = settings.regime == "published"
     bounds = [own_budget(settings), settings.budget_context]
     return {

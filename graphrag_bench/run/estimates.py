@@ -68,11 +68,9 @@ def total(loads: Iterable[Load]) -> Load:
     """Return the sum of calls, tokens and dollars. Dollars are None if any price is unknown."""
     rows = list(loads)
     usd = None if any(one.usd is None for one in rows) else sum(one.usd or 0.0 for one in rows)
-    prompt, completion = (
-        (one.prompt_tokens for one in rows),
-        (one.completion_tokens for one in rows),
-    )
-    return Load(sum(one.calls for one in rows), sum(prompt), sum(completion), usd)
+    prompt = sum(one.prompt_tokens for one in rows)
+    completion = sum(one.completion_tokens for one in rows)
+    return Load(sum(one.calls for one in rows), prompt, completion, usd)
 
 
 _ESTIMATE = "{:<32} {:>9} {:>12} {:>11} {:>9}  {:>10} {:>10}"
@@ -99,9 +97,8 @@ def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator
     roles = sorted({"llm_build" if row.stage == "build" else "llm" for row in rows})
     for name, role in {models.identity(role): role for role in roles}.items():
         if isinstance(model := models.unwrapped(role), OpenAICompatible):
-            stated = (
-                f"{model.prices.prompt:g} and {model.prices.completion:g} USD per million tokens"
-            )
+            prompt, completion = model.prices.prompt, model.prices.completion
+            stated = f"{prompt:g} and {completion:g} USD per million tokens"
             if model.prices == Prices():
                 stated = "the price is unknown; set llm.prices={prompt: N, completion: N}"
             yield f"  {name.rpartition(':')[0]}: {stated}"
@@ -111,10 +108,9 @@ def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator
 def estimates(
     experiment: Experiment, n_early: int, n_answers: int, *, unpaid: bool = True
 ) -> list[Estimate]:
-    """Return the estimate of each step and artifact that calls a model.
+    """Return the cost of each build and step for `n_early` questions, `n_answers` of them answered.
 
-    `n_early` is the number of questions for retrieval, and `n_answers` the number of questions to
-    answer. If `unpaid` is true, stored artifacts cost nothing.
+    If `unpaid` is true, stored artifacts cost nothing.
     """
     rows, store = list[Estimate](), experiment.store()
     sizes = cache(partial(_sizes, experiment))
@@ -134,11 +130,10 @@ def estimates(
             groups = _groups(experiment, op, sizes()) if grouped else (bound, bound)
             most_calls = n * times * min(bound, 2 * groups[1])
             calls = min(most_calls, math.ceil(n * usual * groups[0]))
-            each = zip(
-                (calls, most_calls), _tokens(experiment, op, sizes(), *lengths()), strict=True
-            )
-            pair = (_load(experiment, "llm", n_calls, *of_call) for n_calls, of_call in each)
-            rows.append(Estimate(op.label.partition(".")[0], op.label, *pair))
+            usually, at_most = _tokens(experiment, op, sizes(), *lengths())
+            expected = _load(experiment, "llm", calls, *usually)
+            most = _load(experiment, "llm", most_calls, *at_most)
+            rows.append(Estimate(op.label.partition(".")[0], op.label, expected, most))
     return rows
 
 
@@ -245,11 +240,7 @@ _WORD = " word"
 
 
 def stand_in(values: Mapping[str, Any]) -> Dataset | None:
-    """Return a stand-in for a paper's data set that is not on disk, or None if it is on disk.
-
-    Its numbers of documents and tokens are from papers, preferably from the paper of `row`. Raises
-    UserError if no paper states them.
-    """
+    """Return a data set with the sizes that papers print, or None if the data set is on disk."""
     source = values["dataset"]
     card = load_card(str(source["name"]))
     if source.get("root") or is_on_disk(card, Path(str(values["paths"]["home"]))):
@@ -260,7 +251,7 @@ def stand_in(values: Mapping[str, Any]) -> Dataset | None:
 @cache
 def _of_sizes(paper: str, name: str, abstract: bool) -> Dataset:
     card, kind = load_card(name), ABSTRACT if abstract else ""
-    papers = [*paper_names(), paper]
+    papers = [*paper_names(), paper]  # the last one has precedence
     sizes = {size.what: size.value for one in papers for size in printed_sizes(one, name)}
     if not {"documents", "tokens"} <= set(sizes):
         raise UserError(f"Data set '{name}' is not on disk, and no paper states its size.")

@@ -38,20 +38,16 @@ GIVEN = frozenset({*Models.NAMES, BUDGET})
 
 @dataclass(frozen=True, repr=False)
 class Experiment:
-    """A run that is prepared and checked, but not started.
+    """A run that is prepared and checked, but not started. `trial` counts its repeats from 0."""
 
-    In `settings`, the context budget and path pooling have their final values. `budget_set` is true
-    if the user set the context budget. `trial` is the number of the repeat, counted from 0.
-    """
-
-    settings: RunSettings
+    settings: RunSettings  # with the final values of budget_context and pooling
     dataset: Dataset
     method: Method
     models: Models
     choices: Choices
     window: budgets.ContextWindow
     context_budget: ContextBudget
-    budget_set: bool = False
+    budget_set: bool = False  # by the user
     trial: int = 0
 
     @classmethod
@@ -62,9 +58,8 @@ class Experiment:
         """Check settings and return their experiment, without loading a model.
 
         The settings of a sweep (`swept`) are shared by several methods, so a method ignores
-        `build`, path pooling and the context budget if it cannot use them. Experiments with the
-        same `shared` cache load data and models only once. Raises one UserError that lists every
-        problem.
+        `build`, path pooling and the context budget if it cannot use them. Raises one UserError
+        that lists every problem.
         """
         shared = shared or ProcessCache()
         settings, dataset, file = _checked_inputs(values, dataset, shared)
@@ -136,12 +131,7 @@ class Experiment:
     def by_scope(
         self, questions: Sequence[Question]
     ) -> list[tuple[str | None, Models, list[Question]]]:
-        """Return (scope, models, questions) for each graph that the questions need.
-
-        With `graph.per=partition`, each scope has a graph, and `models` has the corpus of the
-        scope. With `graph.per=all`, there is one graph, whose scope is None. Raises UserError for a
-        scope without documents.
-        """
+        """Return (scope, models, questions) for each graph. A graph of all has the scope None."""
         if self.settings.graph.per == "all":
             return [(None, self.models, list(questions))]
         groups = group_by(sorted(questions, key=lambda q: q.scope or ""), lambda q: q.scope)
@@ -274,8 +264,7 @@ def _checked_inputs(
             options = StepOptions(prompts if isinstance(prompts, str) else None)
             errors.attempt(lambda: _check_steps(config, build(config, options), None))
     errors.raise_all()
-    assert settings is not None
-    assert dataset is not None
+    assert settings is not None and dataset is not None
     return settings, dataset, file
 
 

@@ -1,8 +1,4 @@
-"""The folder of a run. Finished questions are appended to a journal, which is sorted at the end.
-
-Every other file is written under a temporary name and then renamed. The shards of a run share its
-folder, but each shard has its own journal, ledger and records.
-"""
+"""The folder of a run. Finished questions are appended to a journal, which is sorted at the end."""
 
 import json
 import math
@@ -109,11 +105,7 @@ class RunFolder:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Lock this shard of the run. Raises RunLocked if another process is working on it.
-
-        The lock of an unsharded run excludes all shards. Shards of different divisions, such as 1/4
-        and 1/5, exclude each other, because they share questions.
-        """
+        """Lock this shard, also against other divisions, because 1/4 and 1/5 share questions."""
         own, division = self.file("run", "lock"), self.shard.partition("-of-")[2]
         refusal = (
             f"Another process runs {self.path}. Wait for it, or divide the questions among four "
@@ -135,10 +127,7 @@ class RunFolder:
         return read_json(self.path / METRICS)
 
     def write_metrics(self, metrics: Row, *, keep_wider: bool = False) -> Row:
-        """Add the selections in the stored metrics to `metrics`. Write and return the result.
-
-        If `keep_wider` is true, a stored file that covers more questions is not overwritten.
-        """
+        """Add the stored selections. With `keep_wider`, keep a file that covers more questions."""
         stored = self.metrics()
         new = metrics | ({SELECTED: stored[SELECTED]} if SELECTED in stored else {})
         if not (keep_wider and is_narrower(new, stored)):

@@ -38,11 +38,7 @@ def import_run(
     file: Path, title: str, settings: DatasetSettings, home: str | Path,
     *, reference: str = "", allow_unmatched: bool = False,
 ) -> StoredRun:  # fmt: skip
-    """Store the rankings and answers of the system `title` as a run, and score the run.
-
-    `reference` is the publication of the system. Raises UserError for a blank title, for an invalid
-    file, and (unless `allow_unmatched`) if more than 1 % of the passages match no document.
-    """
+    """Store the rankings and answers of a system, whose publication is `reference`, as a run."""
     if not (name := title.strip()):
         raise UserError("name= is empty. Set it to the name of the system.")
     dataset = dataset_of(settings, home)
@@ -95,11 +91,9 @@ def _row(question: Question, ranking: Ranking) -> Row:
 def export_trec(run: StoredRun, folder: Path) -> int:
     """Write a run's rankings to `run.trec` and its gold to `qrels.trec`. Return the question count.
 
-    Only scored questions are exported. If the data set cannot be read, all stored questions are
-    exported, without `qrels.trec`. A question without documents gets the placeholder `NO_PASSAGE`.
-    Documents of the same rank get the same score; trec_eval sorts them by name. A gold item of
-    several documents is written under its own name. Raises UserError for a run without rankings,
-    for gold with alternative documents, and for a name with white space.
+    If the data set cannot be read, all stored questions are exported, without `qrels.trec`. A
+    question without documents gets the placeholder `NO_PASSAGE`. Documents of the same rank get the
+    same score; trec_eval sorts them by name. A gold item of several documents keeps its own name.
     """
     scored = set(scored_questions(run)) if run.dataset else set(run.rows)
     rows = [row for name, row in run.rows.items() if name in scored and "documents" in row]
@@ -125,10 +119,8 @@ def export_trec(run: StoredRun, folder: Path) -> int:
 def export_beir(run: StoredRun, folder: Path) -> int:
     """Write the data set of a run in the BEIR format, and return the number of questions.
 
-    The format has no fields for gold answers, aliases and scopes. A question without gold documents
-    gets the placeholder `NO_PASSAGE` with score 0, because BEIR ignores questions without qrels.
-    Raises UserError if the data set cannot be read, for gold with alternative documents, and for a
-    folder that has files other than those of `export_trec`.
+    A question without gold documents gets the placeholder `NO_PASSAGE` with score 0, because BEIR
+    ignores questions without qrels. The folder may have only the files of `export_trec`.
     """
     data = run.require_dataset()
     for name, gold in data.gold.items():

@@ -32,10 +32,9 @@ from graphrag_bench.run.folder import paths_of
 class MethodKeys(BaseModel):
     """The keys of a method's file other than parameters and steps.
 
-    `title` is the name in tables. `page` is the folder in methods/, by default `name`. Methods with
-    a `role` are reference methods. With `given`, the slot `chunks` starts with gold passages.
-    `prompts` is a folder of files that replace the method's prompts. `verified` is true if the
-    method was checked against its paper or code, and "partly" if only parts of it were checked.
+    `title` is the name in tables, `page` the folder in methods/. With `given`, the slot `chunks`
+    starts with gold passages. `prompts` is a folder of files that replace the method's prompts.
+    `verified` says whether the method was checked against its paper or code.
     """
 
     name: StrictStr
@@ -54,11 +53,7 @@ RESERVED = frozenset({*MethodKeys.model_fields, "budget", FILE, *KEYS, *STAGES})
 
 @dataclass(frozen=True)
 class Method:
-    """A method with its parameters and its pipeline.
-
-    `pooled` is true if the method uses path pooling. `edits` lists the differences between its
-    steps and the steps in its file. A method with edits has no role.
-    """
+    """A method with its parameters and its pipeline. `edits` are its differences from its file."""
 
     keys: MethodKeys
     parameters: Mapping[str, Any]
@@ -79,7 +74,7 @@ class Method:
 
     @property
     def role(self) -> str:
-        """The role as reference method: `floor`, `baseline`, `ceiling`, or "" for no role."""
+        """The role as reference method. A method with edits has the role ""."""
         return "" if self.edits else self.keys.role or ""
 
 
@@ -232,8 +227,7 @@ def complete(choices: Choices, dataset: Dataset) -> None:
 
     The input of an extraction is the first of these that exists: the facts of a synthetic world,
     the triples of the data set, its OpenIE file (for `presplit` chunks), the names that the tagger
-    finds. The input of a graph is the triples of the data set, or else its texts. Node names come
-    from the extraction of the graph, if there is one, else from the graph.
+    finds. Node names come from the extraction of the graph, if there is one, else from the graph.
     """
     chunking = choices["chunk_table"].get("variant")
     chunking = dataset.card.chunking if chunking == "auto" else chunking

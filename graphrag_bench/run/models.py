@@ -83,8 +83,7 @@ class Models(Mapping[str, Any]):
     def charge(self, ledger: Path, earlier: Paths, others: Paths = tuple) -> None:
         """Record calls in the file `ledger`, and reset the counts of failed calls.
 
-        The budget also counts the costs in the `earlier` ledgers of this run and in the ledgers of
-        other processes (`others`) that work on the run at the same time.
+        The budget also counts `earlier` ledgers and ledgers of concurrent processes (`others`).
         """
         self.gates.clear()
         if self.ledger_path != ledger:
@@ -290,10 +289,7 @@ class ProcessCache:
         weigh: Callable[[T], int] = lambda model: 1 + isinstance(model, Vllm),
         most: int = MOST_OF_A_KIND,
     ) -> T:  # fmt: skip
-        """Return the cached object of a kind with these settings. If there is none, call `make`.
-
-        The sum of weights of a kind is at most `most`. A vLLM weighs 2, because it fills a GPU.
-        """
+        """Return the cached object of a kind, or make it. A vLLM weighs 2, as it fills a GPU."""
         recent, key = self._recent.setdefault(kind, {}), key_of(settings)
         if (known := recent.pop(key, None)) is None:
             value = make()

@@ -163,10 +163,9 @@ def _fingerprint(texts: Sequence[str | None]) -> str:
 def context_texts(
     folder: RunFolder, rows: Mapping[str, Row], dataset: Dataset
 ) -> dict[str, Sequence[str | None]]:
-    """Return the texts of the stored context of each question, in order.
+    """Return the stored texts of each context by question, without contexts that have changed.
 
-    A question is omitted if its texts were not stored (`trace=off`) or have changed in the data
-    set. A text is None if its document is no longer in the data set.
+    A text is None if its document is no longer in the data set.
     """
     passages = {document.id: document.passage for document in dataset.documents}
     stored = {row["question"]: row for row in read_lines(*folder.files("contexts"))}

@@ -24,8 +24,6 @@ from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
 from graphrag_bench.version import commit
 
-Recipes = Sequence[tuple[PlannedArtifact, Mapping[str, Any]]]
-"""Artifacts with their recipes, which are the stored records of their builds."""
 _STATED = ("profile", "fidelity", "regime", "limit", "split", "dev_share", "answer")
 
 
@@ -88,7 +86,7 @@ def _models(experiment: Experiment) -> dict[str, Any]:
     return {**identities, "prices": prices}
 
 
-def _of_builds(recipes: Recipes) -> dict[str, Any]:
+def _of_builds(recipes: Sequence[tuple[PlannedArtifact, Mapping[str, Any]]]) -> dict[str, Any]:
     """Return the statistics of all builds. Counts are summed over graphs; shares are averaged."""
     columns: dict[str, list[float]] = {}
     calls: dict[str, Counter[str]] = {}
@@ -119,10 +117,9 @@ def _of_builds(recipes: Recipes) -> dict[str, Any]:
 
 
 def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
-    """Return the paid and cached costs of answers and builds, by stage, step and question.
+    """Return the costs by stage, step and question, without calls for questions not `selected`.
 
-    Calls for other questions, e.g. of a run with a larger limit, are left out. Calls of an
-    embedding API belong to no question.
+    Calls of an embedding API belong to no question.
     """
     every = read_ledger(*experiment.folder.files("ledger"), *experiment.ledgers(selected))
     ids = frozenset(question.id for question in selected)

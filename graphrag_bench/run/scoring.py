@@ -27,16 +27,12 @@ from graphrag_bench.run.record import context_texts, documents_in
 
 @dataclass(frozen=True)
 class Scoring:
-    """How questions are scored: the answer `metrics`, and the settings in `evaluation`.
-
-    Three fields are keyed by question id: `questions` has the question, `texts` the texts of the
-    context (None if unknown), and `judged` the judged values by metric (None if unreadable).
-    """
+    """How questions are scored. Mappings are keyed by question id, and by metric in `judged`."""
 
     metrics: tuple[str, ...] = DEFAULT_METRICS
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     questions: Mapping[str, str] = field(default_factory=dict)
-    texts: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    texts: Mapping[str, Sequence[str | None]] = field(default_factory=dict)  # of the context
     judged: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
 
@@ -72,10 +68,7 @@ def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
 
 
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:
-    """Return the answer metrics of a data set: the metrics on its card, or the default metrics.
-
-    Metrics of options and sub-answers are added if gold has any. `evaluation.metrics` come last.
-    """
+    """Return the answer metrics of a data set: its card's or the default, and further metrics."""
     golds, names = dataset.gold.values(), list(dataset.card.metrics or DEFAULT_METRICS)
     names += ["multiple_choice"] * any(gold.options for gold in golds)
     names += ["strrec", "strem", "strhit"] * any(gold.sub_answers for gold in golds)
@@ -167,11 +160,10 @@ def score(
 ) -> dict[str, Any]:
     """Return the scores of stored results for `metrics.json`.
 
-    `metrics` contains for each metric the `mean` over questions that did not fail, the bounds `low`
-    and `high` of the 95 % bootstrap interval, and the number `n` of questions. If questions share
-    scopes, whole scopes are resampled, and `clusters` is the number of scopes. `answers_cut` is the
-    fraction of answers cut at their limit. `missing` counts the unreadable judgements by metric.
-    `lengths` contains mean numbers of words. `computed_by` names packages that compute metrics.
+    `metrics` contains for each metric the `mean` over questions that did not fail, with its 95 %
+    bootstrap interval. If questions share scopes, whole scopes are resampled, and `clusters` is the
+    number of scopes. `answers_cut` is the fraction of answers cut at their limit. `missing` counts
+    the unreadable judgements by metric. `computed_by` names packages that compute metrics.
     """
     alive = [row for row in rows if row["status"] != "failed"]
     answers = [row for row in rows if row["status"] == "answered"]
@@ -212,10 +204,7 @@ def score(
 
 
 def contexts(rows: Iterable[Row]) -> dict[str, Any]:
-    """Return a `digest` of the kind, id and tokens of all texts, or {} if all contexts are empty.
-
-    `room` is, by kind, the mean number of texts in contexts without room for another such text.
-    """
+    """Return a `digest` of all contexts and, as `room`, the mean number of texts in full ones."""
     identities: dict[str, list[tuple[str, str, int]]] = {}
     room: dict[str, list[int]] = {}
     for row in rows:

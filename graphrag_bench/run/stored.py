@@ -50,10 +50,9 @@ shows, and items of lists (except steps)."""
 class StoredRun:
     """A stored run, read from its folder.
 
-    `loaded` is the run's data set if it is in memory. `read` caches the data sets of several runs.
-    Cells of a sweep that differ only in the settings in `EXTENT` share a folder: `extent` has the
-    values of one cell. `varied` lists its overrides (None for a single run). `scored_as` lists the
-    stored settings of scoring that are replaced.
+    `read` caches the data sets of several runs. Cells of a sweep that differ only in the settings
+    in `EXTENT` share a folder: `extent` has the values of one cell, and `varied` its overrides
+    (None for a single run). `scored_as` lists the stored settings of scoring that are replaced.
     """
 
     folder: RunFolder
@@ -268,10 +267,9 @@ def _trials(run: StoredRun) -> list[StoredRun]:
 def repeats_of(run: StoredRun, answered: Sequence[str], settings: EvaluationSettings) -> Row:
     """Return the scores of a run's repeats for `metrics.json`, or {} without repeats.
 
-    The scores cover the questions in `answered` without a failed repeat. `changed` questions have
-    different answers. Each metric has a `mean` with a 95 % interval over questions, the `values` of
-    the repeats, and their standard deviation `spread`. A metric of evidence is omitted if all
-    repeats have the same values. `cost` does not include the first repeat.
+    The scores cover the questions in `answered` without a failed repeat. `changed` counts questions
+    with different answers. A metric of evidence is omitted if all repeats have the same values.
+    `cost` does not include the first repeat.
     """
     if len(runs := _trials(run)) == 1:
         return {}
@@ -332,8 +330,7 @@ def _questions(dataset: Dataset, extent: Mapping[str, Any]) -> list[str]:
 def scores_of(run: StoredRun, settings: EvaluationSettings | None = None) -> Scores:
     """Return the metrics of each selected question that did not fail, by id.
 
-    `settings` are the settings of scoring, by default those of the run. If every answer was
-    repeated, the values are means over the repeats in which the question did not fail.
+    If every answer was repeated, values are means over the repeats of a question without failure.
     """
     repeats = run.metrics.get("repeats") or {}
     whole = repeats.get("questions") == run.metrics["answered"]
@@ -359,9 +356,8 @@ def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
 def with_one_rule(runs: Sequence[StoredRun]) -> list[StoredRun]:
     """Return the runs, scored by the rule of the first run.
 
-    If a run was stored with another rule, `scored_as` names the stored rule. Cells of a sweep and
-    runs whose data set cannot be read keep their own rule. Raises UserError if runs of one data set
-    were scored with different gold and cannot be scored again.
+    Cells of a sweep and runs whose data set cannot be read keep their own rule. Raises UserError if
+    runs of one data set were scored with different gold and cannot be scored again.
     """
     for dataset, group in group_by(runs, lambda run: str(run.metrics["dataset"])).items():
         by_gold = group_by(group, lambda run: str(run.metrics.get("gold")))
@@ -408,9 +404,8 @@ def settings_of(run: StoredRun) -> dict[str, Any]:
 def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     """Return the settings that differ between runs, with the value in each run (None if unset).
 
-    Parameters of methods and names of models are compared between the runs that have them. A step's
-    setting is included if it differs between runs of one method, and if no parameter or other
-    setting outside of the steps has the same values.
+    A step's setting is included if it differs between runs of one method, and if no parameter or
+    other setting outside of the steps has the same values.
     """
     every = list(map(settings_of, runs))
 

@@ -1,7 +1,4 @@
-"""Stored sweeps: `sweep.json` in the command's folder, and `cell.json` in each job's folder.
-
-A cell is one combination of settings in a sweep, which is one job of Hydra.
-"""
+"""Stored sweeps (`sweep.json`) and their cells (`cell.json`). A cell is a job of Hydra."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,16 +14,10 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.report.comparisons import comparison_table
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.tables import run_table
+from graphrag_bench.run import stored
 from graphrag_bench.run.folder import METRICS, TABLE, RunFolder, write_whole
 from graphrag_bench.run.scoring import Datasets
-from graphrag_bench.run.stored import (
-    StoredRun,
-    find_run,
-    readable_runs,
-    stored_differences,
-    tables_of,
-    with_one_rule,
-)
+from graphrag_bench.run.stored import StoredRun
 
 T = TypeVar("T")
 CELL, SWEEP, CSV = "cell.json", "sweep.json", "table.csv"
@@ -34,11 +25,10 @@ CELL, SWEEP, CSV = "cell.json", "sweep.json", "table.csv"
 
 @dataclass(frozen=True)
 class Sweep:
-    """A command that runs several cells.
+    """A `command` (its time and process id) that runs several cells.
 
-    `command` is the time and the process id of the command. `varied` lists the settings that differ
-    between cells, and `methods` the methods of each data set. `cells` are the overrides of each
-    cell. It is empty if the sweeper chooses each cell by the results of earlier cells.
+    `varied` lists the settings that differ between cells, and `methods` the methods of each data
+    set. `cells` are the overrides of each cell, or () if they depend on earlier results.
     """
 
     command: str = ""
@@ -68,10 +58,9 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a sweep, or the job of a single run, with its result.
+    """A cell of a sweep, or the job of a single run, with its result. `error` is "" if finished.
 
-    `runs` are the folders of its run and of the reference methods. `problems` are messages about
-    incomplete runs. `error` is "" for a finished cell. `extent` has the settings in `EXTENT`.
+    `runs` are the folders of its run and of the reference methods, `problems` messages about them.
     """
 
     command: str
@@ -153,42 +142,38 @@ def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
     references = {run.folder.path: run for runs in every for run in runs[1:]}
     for run in own:
         references.pop(run.folder.path, None)
-    return with_one_rule([*own, *references.values()])
+    return stored.with_one_rule([*own, *references.values()])
 
 
 def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
     """Find runs by folder, key prefix or method, and score them by the same rule.
 
-    The folder of a sweep selects the runs of its table. Any other folder selects all runs below it.
-    Raises UserError for a name without runs.
+    The folder of a sweep selects the runs of its table, any other folder all runs below it.
     """
     runs: list[StoredRun] = []
     for name in names:
         folder = Path(name)
         found = table_runs(cells_below(folder), {}) if folder.is_dir() else []
-        found = found or readable_runs(sorted(folder.glob(f"**/{METRICS}")))
-        runs += found or [find_run(name, home)]
+        found = found or stored.readable_runs(sorted(folder.glob(f"**/{METRICS}")))
+        runs += found or [stored.find_run(name, home)]
     distinct = {(run.folder.path.resolve(), repr(run.extent)): run for run in runs}
-    return with_one_rule(list(distinct.values()))
+    return stored.with_one_rule(list(distinct.values()))
 
 
 def cell_tables(
     every: Sequence[Cell], datasets: Datasets, columns: str = ""
 ) -> tuple[list[StoredRun], list[Table], list[Table]]:
-    """Return the runs of a sweep, the tables to show, and the tables with all columns.
-
-    `datasets` caches data sets. The settings of the first run determine the main metric
-    (`evaluation.compared`, or else `objective`) and the default of `columns`.
-    """
+    """Return the runs of a sweep, the tables to show, and the tables with all columns."""
     if not (runs := table_runs(every, datasets)):
         heads = ("method", "result")
         alone = [_with_failed_cells(Table("", heads, (), (), heads), every)]
         return runs, alone, alone
-    compared, first = stored_differences(runs), runs[0].config
+    compared, first = stored.stored_differences(runs), runs[0].config
     whole = [_with_failed_cells(run_table([run.metrics for run in runs]), every)]
+    columns = columns or first["columns"]
     tables = [
         _with_failed_cells(table, every) if table.heads[0] == "method" else table
-        for table in tables_of(runs, compared, columns or first["columns"], first.get("objective"))
+        for table in stored.tables_of(runs, compared, columns, first.get("objective"))
     ]
     return runs, tables, [*whole, *filter(None, [comparison_table(compared)])]
 
