@@ -32,7 +32,6 @@ NLP = {"_target_": "graphrag_bench.embedding.nlp.Spacy"}
 CROSS_ENCODER = {"_target_": "graphrag_bench.embedding.cross_encoder.CrossEncoder"}
 Share = Annotated[float, Field(ge=0, le=1)]
 Text = Annotated[str, Field(strict=False, coerce_numbers_to_str=True)]
-"""A text. Numbers are converted to texts."""
 ON_OFF = BeforeValidator(lambda value: ("off", "on")[value] if isinstance(value, bool) else value)
 """Accepts `on` and `off` without quotes, which YAML parses as booleans."""
 Switch = Annotated[Literal["on", "off"], ON_OFF]
@@ -91,8 +90,7 @@ class GraphSettings(_Settings):
     """How many graphs are built, and files to import instead of building a graph."""
 
     per: Literal["all", "partition"] = "all"
-    """`all` builds one graph of the whole corpus. `partition` builds one graph for each scope of
-    the questions, e.g. for each book."""
+    """`all` builds one graph. `partition` builds one for each scope of questions, e.g. a book."""
     import_from: Text | None = None
     """Graph to import: a GraphRAG folder or a .graphml file."""
     checkpoint: Text | None = None
@@ -204,9 +202,8 @@ class RunSettings(_Settings):
     """Form of the answers. `auto` is the form on the data set's card. With `free`, short answers
     become free text, and other forms stay."""
     answer_tokens: Literal["auto"] | PositiveInt = "auto"
-    """Maximum number of tokens of an open answer, within the model's window. With regime=published,
-    it limits all answers. `auto` means 512 tokens by default, 4,096 with profile=zhou2025, and
-    2,048 with any other profile."""
+    """Maximum number of tokens of an open answer (of any answer with regime=published), within the
+    model's window. `auto` means 512, 4,096 with profile=zhou2025, or 2,048 with other profiles."""
     regime: Regime = "house"
     """Conditions of the comparison. With `house`, all methods share the context budget, the prompt
     for prose answers, and the instruction for a context without the answer. With `published`, each

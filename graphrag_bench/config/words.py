@@ -1,7 +1,6 @@
 """Prepare the words of a command for Hydra: expand `~` and quote values.
 
-Outside of quotes, Hydra's grammar accepts only ASCII letters, and does not accept `~`, `;`, `=` and
-`#`. Values that Hydra cannot parse and names of choices that look like numbers are quoted.
+Outside of quotes, Hydra's grammar accepts only ASCII letters, and no `~`, `;`, `=` or `#`.
 """
 
 import re

@@ -27,8 +27,7 @@ from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
 from graphrag_bench.version import environment
 
 Failed = tuple[str, Failure]  # the id of a question, and its failure
-_KINDS_SHOWN = 3
-_IDS_SHOWN = 5
+_KINDS_SHOWN, _IDS_SHOWN = 3, 5
 
 
 def execute(experiment: Experiment, progress: Progress | None = None) -> Row:
@@ -139,8 +138,7 @@ def build_resources(
     """Return the artifacts and models that the steps need, by name. Missing artifacts are built."""
     needs = experiment.method.pipeline.needs(answering)
     wanted = {name for name in experiment.needed_artifacts if name in needs} | {"chunk_table"}
-    plan = experiment.plan_for(models)
-    resources = experiment.store(progress).resources(plan, wanted, models)
+    resources = experiment.store(progress).resources(experiment.plan_for(models), wanted, models)
     resources |= {name: models[name] for name in Models.NAMES if name in needs}
     return resources | {BUDGET: experiment.context_budget}
 

@@ -131,7 +131,7 @@ class Experiment:
     def by_scope(
         self, questions: Sequence[Question]
     ) -> list[tuple[str | None, Models, list[Question]]]:
-        """Return (scope, models, questions) for each graph. A graph of all has the scope None."""
+        """Return (scope, models, questions) of each graph. A graph of the corpus has no scope."""
         if self.settings.graph.per == "all":
             return [(None, self.models, list(questions))]
         groups = group_by(sorted(questions, key=lambda q: q.scope or ""), lambda q: q.scope)

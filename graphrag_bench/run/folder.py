@@ -127,7 +127,7 @@ class RunFolder:
         return read_json(self.path / METRICS)
 
     def write_metrics(self, metrics: Row, *, keep_wider: bool = False) -> Row:
-        """Add the stored selections. With `keep_wider`, keep a file that covers more questions."""
+        """Write metrics and the stored selections. `keep_wider` keeps a file of more questions."""
         stored = self.metrics()
         new = metrics | ({SELECTED: stored[SELECTED]} if SELECTED in stored else {})
         if not (keep_wider and is_narrower(new, stored)):

@@ -163,10 +163,7 @@ def _fingerprint(texts: Sequence[str | None]) -> str:
 def context_texts(
     folder: RunFolder, rows: Mapping[str, Row], dataset: Dataset
 ) -> dict[str, Sequence[str | None]]:
-    """Return the stored texts of each context by question, without contexts that have changed.
-
-    A text is None if its document is no longer in the data set.
-    """
+    """Return the stored texts of unchanged contexts by question (None for a missing document)."""
     passages = {document.id: document.passage for document in dataset.documents}
     stored = {row["question"]: row for row in read_lines(*folder.files("contexts"))}
     of_questions: dict[str, Sequence[str | None]] = {}

@@ -152,14 +152,11 @@ def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None)
 
 @dataclass(frozen=True)
 class References:
-    """The `keys` of a run's artifacts by scope (None for the whole corpus) and resource.
+    """The `keys` of a run's artifacts by scope (None for the whole corpus) and resource."""
 
-    `dataset` is the folder of the corpus in artifacts/. `shared` is the shared store or "".
-    """
-
-    dataset: str
+    dataset: str  # the folder of the corpus in artifacts/
     keys: Mapping[str | None, Mapping[str, str]]
-    shared: str = ""
+    shared: str = ""  # the shared store
 
 
 def write_references(experiment: Experiment, selected: Sequence[Question]) -> None:
