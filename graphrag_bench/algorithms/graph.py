@@ -24,12 +24,12 @@ ATTRIBUTES = {
     "names": "node.name",
     "types": "node.type",
     "descriptions": "node.description",
-    "node_attributes": "node.attributes",
+    "node_attributes": "node.attributes",  # the only one that is not in the table
     "relations": "relationship.name",
     "facts": "relationship.description",
     "keywords": "relationship.keywords",
 }
-"""The attributes that fields of `Graph` hold. Source: Zhou et al. 2025, Table 2, but the fourth."""
+"""The attributes that fields of `Graph` hold. Source: Zhou et al. 2025, Table 2."""
 
 
 @show_briefly

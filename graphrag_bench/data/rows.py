@@ -88,7 +88,7 @@ class Rows:
         self.gold[name] = replace(gold, grades=()) if {*gold.grades} <= {1} else gold
 
     def gold_error(self, corpus: Path) -> str:
-        """Return the first error in the gold evidence, or "". Evidence in files gets `Gold.parts`.
+        """Return the first error in the gold evidence, or "". Also fill in `Gold.parts`.
 
         Evidence must be in the corpus and in the scope of its question.
         """

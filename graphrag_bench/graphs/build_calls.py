@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass
 class Extractor:
-    """Client for the language model that builds a graph. It counts replies, also truncated ones."""
+    """Client for the language model that builds a graph. It counts all and truncated replies."""
 
     llm: ChatModel
     max_tokens: int | None
@@ -51,7 +51,7 @@ class Extractor:
         *,
         retry: bool = True,
     ) -> list[T | Failure]:
-        """Return the reply or error of each prompt. If all failed and there is advice, raise it."""
+        """Return the reply or error of each prompt. With advice, raise UserError if all failed."""
 
         def read(text: str, cut: bool) -> T:
             self.n_replies += 1
