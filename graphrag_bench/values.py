@@ -96,7 +96,18 @@ class Ranked(Generic[T]):
         """
         values = np.asarray(scores, dtype=np.float64)
         rows = np.arange(len(values)) if among is None else np.unique(np.asarray(among, np.int64))
-        return best_rows(rows, values[rows], len(rows) if k is None else k)
+        return cls.best(rows, values[rows], k)
+
+    @classmethod
+    def best(cls, rows: IntArray, scores: FloatArray, k: int | None = None) -> "Ranked[T]":
+        """Return the `k` distinct rows with the highest scores. Ties are broken by the lower id."""
+        places = np.arange(len(rows))
+        if k is not None and 0 < k < len(rows) and np.isfinite(scores).all():
+            cut = np.partition(scores, len(rows) - k)[len(rows) - k]
+            places = np.flatnonzero(scores >= cut - 10.0**-DECIMALS)
+        finite = np.where(np.isfinite(scores[places]), scores[places], -np.inf)
+        order = places[best_first(finite, rows[places])[:k]]
+        return cls(rows[order], scores[order])
 
     @classmethod
     def of(cls, scores: Mapping[int, float]) -> "Ranked[T]":
@@ -176,12 +187,12 @@ class RowScores:
         if self.some_rows is None:
             return Ranked[Any].top(self._read(), k)
         rows, values = self.some_rows
-        best: Ranked[Any] = best_rows(rows, values, k)
+        best = Ranked[Any].best(rows, values, k)
         if len(best) == k and np.round(best.scores[-1], DECIMALS) > 0:
             return best
         others = np.setdiff1d(np.arange(min(self._n_rows, len(rows) + k)), rows)[:k]
         zeros = np.zeros(len(others))
-        return best_rows(np.append(rows, others), np.append(values, zeros), k)
+        return Ranked.best(np.append(rows, others), np.append(values, zeros), k)
 
 
 class NodeScores(RowScores):
@@ -367,14 +378,3 @@ def interleave(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
     for pair in filter(None, chain.from_iterable(zip_longest(*(one.items() for one in lists)))):
         first.setdefault(*pair)
     return Ranked.of(first)
-
-
-def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
-    """Return the `k` distinct rows with the highest scores. Ties are broken by the lower id."""
-    places = np.arange(len(rows))
-    if 0 < k < len(rows) and np.isfinite(scores).all():
-        cut = np.partition(scores, len(rows) - k)[len(rows) - k]
-        places = np.flatnonzero(scores >= cut - 10.0**-DECIMALS)
-    finite = np.where(np.isfinite(scores[places]), scores[places], -np.inf)
-    order = places[best_first(finite, rows[places])[:k]]
-    return Ranked(rows[order], scores[order])

@@ -17,7 +17,7 @@ from graphrag_bench.algorithms.pagerank import (
 )
 from graphrag_bench.arrays import best_score_by_id
 from graphrag_bench.contract import operator
-from graphrag_bench.values import Chunk, ChunkScores, Node, NodeScores, Ranked, best_rows
+from graphrag_bench.values import Chunk, ChunkScores, Node, NodeScores, Ranked
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
 
@@ -132,4 +132,4 @@ def specificity(
     """
     ids, best = best_score_by_id(nodes.ids, nodes.scores)
     specific = best / np.maximum(graph.chunks_per_node[ids], 1)
-    return best_rows(ids, specific, len(ids) if top_k is None else top_k)
+    return Ranked.best(ids, specific, top_k)

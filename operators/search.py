@@ -28,7 +28,6 @@ from graphrag_bench.values import (
     Question,
     Ranked,
     Relationship,
-    best_rows,
 )
 from operators.community.of_graph import with_report
 from operators.relationship.of_graph import by_degree_and_weight
@@ -66,7 +65,7 @@ def best_hits(hits: Sequence[Ranked[Any]], top_k: int) -> Ranked[Any]:
     if not hits:
         return Ranked.empty()
     ids, scores = (np.concatenate([getattr(h, part) for h in hits]) for part in ("ids", "scores"))
-    return best_rows(*best_score_by_id(ids, scores), top_k)
+    return Ranked.best(*best_score_by_id(ids, scores), top_k)
 
 
 def most_similar(

@@ -21,7 +21,6 @@ from graphrag_bench.values import (
     RetrievalState,
     RowScores,
     Subgraph,
-    best_rows,
     interleave,
 )
 
@@ -116,7 +115,7 @@ def _merged_rankings(values: Sequence[Ranked[Any]], rule: str) -> Ranked[Any]:
     rows, places = np.unique(every.ids, return_inverse=True)
     points = np.full(len(rows), -np.inf if rule == "max" else 0.0)
     (np.maximum if rule == "max" else np.add).at(points, places, every.scores)
-    return best_rows(rows, points, len(rows))
+    return Ranked.best(rows, points)
 
 
 def empty(slot: str) -> Any:

@@ -20,7 +20,7 @@ from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import ChunkScores, Node, Ranked, best_rows
+from graphrag_bench.values import ChunkScores, Node, Ranked
 
 _BRACKETS = re.compile(r"\(([^()]{2,100})\)")
 _SHORT = re.compile(r"[^\W_][\w.&/-]{1,9}")
@@ -240,4 +240,4 @@ def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
     """
     rows, best = best_score_by_id(nodes.ids, nodes.scores, least=0.0)
     weights = best / np.maximum(np.diff(graph.node_chunk.indptr)[rows], 1)
-    return best_rows(rows, weights / (weights.sum() or 1.0), len(rows))
+    return Ranked.best(rows, weights / (weights.sum() or 1.0))

@@ -19,7 +19,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import Chunk, Mentions, Node, Question, Ranked, Relationship, best_rows
+from graphrag_bench.values import Chunk, Mentions, Node, Question, Ranked, Relationship
 from methods.hoprag.hop_graph import SEPARATOR, PseudoQuestions
 
 
@@ -46,7 +46,7 @@ def hybrid(
     for asked, near in zip(mentions, relationship_index.search(vectors, n_candidates), strict=True):
         words = graph.keywords.take(near.ids) if graph.keywords else [""] * len(near)
         overlap = _overlap([set(text.split(SEPARATOR)) - {""} for text in words], asked)
-        rankings.append(best_rows(near.ids, (near.scores + overlap) / 2, top_k))
+        rankings.append(Ranked[Relationship].best(near.ids, (near.scores + overlap) / 2, top_k))
     return rankings
 
 
@@ -75,7 +75,7 @@ def helpful(
     rankings = []
     for vector, visited in zip(vectors, chunks, strict=True):
         cosine = products(vector[None, :], chunk_index.vectors, visited.ids[None, :])[0]
-        rankings.append(best_rows(visited.ids, (visited.scores + cosine) / 2, top_k))
+        rankings.append(Ranked[Chunk].best(visited.ids, (visited.scores + cosine) / 2, top_k))
     return rankings
 
 
@@ -178,7 +178,7 @@ def _follow(
         new = [node for node in unique(reached) if node not in visits]
         visits.update(reached)
     n_visits = np.array(list(visits.values()), np.float64)
-    return best_rows(np.array(list(visits), np.int64), n_visits / n_visits.sum(), len(visits))
+    return Ranked.best(np.array(list(visits), np.int64), n_visits / n_visits.sum())
 
 
 def _first_match(pattern: str, purpose: str) -> ReplyFormat[str]:
@@ -277,6 +277,4 @@ def _count_visits(
         here = unique([other for some in near for other in some])[: 2 * width]
     named = [questions.names_of(row_ids(graph.node_chunk, node)) for node in helps]
     visited = [visits[node] if helpful else 0 for node, helpful in helps.items()]
-    return best_rows(
-        np.array(list(helps), np.int64), _overlap(named, mentions) + visited, len(helps)
-    )
+    return Ranked.best(np.array(list(helps), np.int64), _overlap(named, mentions) + visited)

@@ -16,7 +16,7 @@ from graphrag_bench.columns import bool_csr, row_ids, sorted_csr
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex, products
-from graphrag_bench.values import Chunk, ChunkScores, Node, Path, Question, Ranked, best_rows
+from graphrag_bench.values import Chunk, ChunkScores, Node, Path, Question, Ranked
 from operators.pagerank import Damping
 
 FactPath = tuple[int, ...]
@@ -212,4 +212,4 @@ def focused_ppr(
     np.maximum.at(reset, np.searchsorted(inside, nodes.ids[known]), nodes.scores[known])
     reset[len(inside) :] = passage_weight * np.maximum(chunk_scores.values[rows], 0.0)
     mass = personalised_pagerank(walk, reset, damping)[len(inside) :]
-    return best_rows(rows, mass / (mass.max() or 1.0), top_k)
+    return Ranked.best(rows, mass / (mass.max() or 1.0), top_k)

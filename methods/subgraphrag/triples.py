@@ -20,16 +20,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.prompts import ContextBudget, Prompt
 from graphrag_bench.text import n_fitting
-from graphrag_bench.values import (
-    Answer,
-    Context,
-    Node,
-    Piece,
-    Question,
-    Ranked,
-    Relationship,
-    best_rows,
-)
+from graphrag_bench.values import Answer, Context, Node, Piece, Question, Ranked, Relationship
 from operators.answer.generation import READER_VARIABLES, answer_of, reader_values
 
 RowIds = NDArray[np.integer[Any]]
@@ -174,7 +165,7 @@ def triple_scores(
         else:
             topics = (linked or Ranked[Node].empty()).ids
             values = triple_scorer.scores(graph.source, graph.target, vector, rows, topics)
-        rankings.append(best_rows(rows, values, top_k))
+        rankings.append(Ranked[Relationship].best(rows, values, top_k))
     return rankings
 
 

@@ -20,7 +20,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.json_replies import read_json, schema_of
 from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.values import Chunk, Question, Ranked, best_rows
+from graphrag_bench.values import Chunk, Question, Ranked
 
 PROMPT = Prompt("operators:prompts/chunk_rerank.j2")
 PURPOSE = "passage order"
@@ -162,7 +162,7 @@ def route(
             best = one.best_routes(cosine, share**parent_weight, other_parents)
             reached = np.array([best[row].score if row in best else 0.0 for row in one.rows])
             scores = weight * np.log(share + 1e-4) + title_bonus * one.is_named + reached
-            first = best_rows(ranked.ids, scores, top_k)
+            first = Ranked[Chunk].best(ranked.ids, scores, top_k)
             results.append((first, Routes(tuple(best[row] for row in first.ids if row in best))))
     return results
 

@@ -6,24 +6,9 @@ import numpy as np
 from pydantic import AfterValidator, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.arrays import (
-    DECIMALS,
-    FloatArray,
-    IntArray,
-    best_first,
-    best_score_by_id,
-    unique,
-)
-from graphrag_bench.columns import row_ids
+from graphrag_bench.arrays import DECIMALS, FloatArray, IntArray, best_first, best_score_by_id
 from graphrag_bench.contract import operator
-from graphrag_bench.values import (
-    Node,
-    NodeScores,
-    Ranked,
-    Relationship,
-    RelationshipScores,
-    best_rows,
-)
+from graphrag_bench.values import Node, NodeScores, Ranked, Relationship, RelationshipScores
 
 
 def degrees_of_ends(graph: Graph, rows: IntArray) -> IntArray:
@@ -65,8 +50,8 @@ def onehop(
     if ties == "id":
         rows = graph.relationships_at(nodes.ids)
     else:
-        at = [row_ids(graph.node_relationship, node) for node in nodes.ids.tolist()]
-        rows = np.array(unique([row for one in at for row in one.tolist()]), np.int64)
+        at = graph.node_relationship[nodes.ids].indices.tolist()
+        rows = np.array(list(dict.fromkeys(at)), np.int64)
     degrees = degrees_of_ends(graph, rows)
     ranked = Ranked[Relationship](rows, degrees.astype(np.float64))
     if order == "degree":
@@ -111,7 +96,7 @@ def aggregator(
         best = Ranked[Relationship].top(scores, top_k)
     else:
         first = graph.pairs.first
-        best = best_rows(first, scores[first], top_k)
+        best = Ranked.best(first, scores[first], top_k)
     if keep_scores == "best":
         best = best.take(best.scores > 0)
         every = RelationshipScores.sparse(best.ids, best.scores, graph.n_relationships)

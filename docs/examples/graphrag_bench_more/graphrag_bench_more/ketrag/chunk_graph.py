@@ -39,7 +39,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, n_fitting, search_words
-from graphrag_bench.values import Chunk, Query, Question, Ranked, best_rows
+from graphrag_bench.values import Chunk, Query, Question, Ranked
 from operators.search import best_hits, search_each, vectors_of
 
 CoreShare = Annotated[float, Field(gt=0, le=1)]
@@ -367,11 +367,11 @@ def by_keyword(
             continue
         cosine = products(vectors, chunk_index.vectors, np.tile(rows, (len(vectors), 1)))
         scores = cosine.max(axis=0).astype(np.float64)
-        filling: Ranked[Chunk] = best_rows(last, scores[len(before) :], len(last))
+        filling = Ranked[Chunk].best(last, scores[len(before) :])
         filling = _fitting(filling, size, room - sum(map(size, before.tolist())))
         ids = np.concatenate([before, filling.ids])
         scores = np.concatenate([scores[: len(before)], filling.scores])
-        rankings.append(_fitting(best_rows(ids, scores, len(ids)), size, most))
+        rankings.append(_fitting(Ranked.best(ids, scores), size, most))
     return rankings
 
 

@@ -23,7 +23,7 @@ from graphrag_bench.llm.structured import ask
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import Chunk, Community, Node, Query, Question, Ranked, best_rows, value
+from graphrag_bench.values import Chunk, Community, Node, Query, Question, Ranked, value
 from operators.search import most_similar
 
 PROMPT = Prompt("graphrag_bench_more:youtugraphrag/prompts/typed_decomposition.j2")
@@ -220,7 +220,7 @@ def chunks_by_attribute(
         stating = [row_ids(attributes.chunk, row) for row in one.ids.tolist()]
         scores = np.repeat(one.scores, [len(chunks) for chunks in stating])
         rows = np.concatenate([np.zeros(0, np.int64), *stating])
-        chosen.append(best_rows(*best_score_by_id(rows, scores), len(rows)))
+        chosen.append(Ranked.best(*best_score_by_id(rows, scores)))
     return chosen
 
 
