@@ -57,8 +57,11 @@ def link(title: str, page: Path) -> str:
     name = titles().get(title.removesuffix(UNVERIFIED))
     if name is None:
         return title
-    own = name in built_in_names("method")
-    place = write_docs.page_of(name) if own else MORE / name / "README.md"
+    if name in built_in_names("method"):
+        place = write_docs.page_of(name)
+    else:
+        method = read_mapping(MORE / "configs" / "method" / f"{name}.yaml")
+        place = MORE / method.get("page", name) / "README.md"
     return f"[{title}]({Path(os.path.relpath(place, page.parent)).as_posix()})"
 
 

@@ -39,8 +39,6 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import UNBOUNDED
 from graphrag_bench.question_plan import Dependencies, SubQuestionKind
 from graphrag_bench.values import Question, Ranked, Subgraph
-from methods.gfmrag.gnn_scorers import EntityScorer, GnnWeights, NetworkShape, entity_scorer
-from methods.gfmrag.gnn_training import initialise
 from methods.hoprag.hop_graph import PseudoQuestions
 from methods.linearrag.activation import TriGraph
 from operators.answer.generation import Points
@@ -127,11 +125,7 @@ class World:
             return VectorIndex(embedder.encode(list(column), kind="passage"))
 
         names, relations = index(list(graph.names)), index(list(graph.relations))
-        trained = dict[str, Any]()
-        if not tested.PLUGIN:  # importing torch takes seconds
-            trained["entity_scorer"] = network_of(graph, embedder)
         return {
-            **trained,
             "chunk_table": table,
             "extraction": read,
             "graph": graph,
@@ -159,7 +153,7 @@ class World:
             "llm": model,
             "llm_build": model,
             "progress": Progress(quiet=True),
-            **tested.more("resources", graph, sentences, names, index),
+            **tested.more("resources", graph, sentences, names, index, embedder),
         }
 
     def values(self, amount: str) -> dict[str, Any]:
@@ -200,17 +194,6 @@ class World:
             "question_kind": SubQuestionKind("specific"),
             "points": Points(("Ada Marsh founded it.", "It stands.")[:k], (80, 5)[:k]),
         }
-
-
-def network_of(graph: Graph, embedder: Hashing) -> EntityScorer:
-    """A small graph network with random parameters."""
-    shape = NetworkShape(embedder.dimension, 8, 2)
-    network = shape.network()
-    initialise(network, np.random.default_rng(0))
-    weights = GnnWeights(shape, {n: v.numpy() for n, v in network.state_dict().items()})
-    return entity_scorer(
-        gnn_weights=weights, graph=graph, embedder=embedder, progress=Progress(quiet=True)
-    )
 
 
 def described(graph: Graph) -> Graph:

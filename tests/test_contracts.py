@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 import numpy as np
 import pytest
 import tested
-from gnn_checkpoints import checkpoint
 from small_worlds import WORLDS, Babbling, Obliging, World, dataset, process_output
 from toy_runs import Capitals
 
@@ -27,7 +26,6 @@ from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, opera
 from graphrag_bench.data.dataset import Gold, TrainingSet
 from graphrag_bench.data.subgraphs import Subgraphs
 from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.embedding.model_files import Checkpoint
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.progress import Progress
@@ -57,7 +55,8 @@ SOMETHING_FROM_NOTHING = {
     *("node.ppr", "chunk.ppr"),  # without seeds the walk starts everywhere
     *("node.match", "node.link", "node.by_keyword", "query.low", "query.high"),  # the question
     *("relationship.hybrid", "chunk.pick.similar_and_dense"),  # the vectors alone decide
-    *("drift.primer.nlp", "thoughts.next"),  # a follow-up of the question
+    "thoughts.next",  # a follow-up of the question
+    *tested.more("from_nothing"),
 }
 """Operators that return rows for empty input."""
 PROMPT = Prompt("methods:vanilla/prompts/answer.j2")
@@ -279,17 +278,12 @@ LEARNT = replace(
 USUAL = {
     "chunk_table": "presplit", "extraction": "nlp", "text_extraction": "nlp", "graph": "kg",
     "fact_extraction": "nlp", "pseudo_questions": "nlp", "communities": "leiden",
-    "triple_scorer": "cosine", "reports": "extractive", "gnn_weights": "trained",
-    **tested.more("usual"),
+    "triple_scorer": "cosine", "reports": "extractive", **tested.more("usual"),
 }  # fmt: skip
 """The variants that other artifacts are built from."""
 OTHERWISE = tested.more("otherwise")
 """Other variants for resources that the usual graph does not suit."""
-QUICK: Mapping[tuple[str, str], Mapping[str, int]] = {
-    ("gnn_weights", "trained"): {
-        "hidden": 4, "layers": 1, "epochs": 1, "world_size": 12, "questions": 6,
-    }
-}  # fmt: skip
+QUICK: Mapping[tuple[str, str], Mapping[str, int]] = tested.more("quick")
 """Settings of builders that are slow by default."""
 LENIENT = {"graph.tkg_llm", "graph.rkg_llm", *tested.more("lenient")}
 """Builders that accept any reply."""
@@ -306,13 +300,11 @@ def given(home: Path) -> dict[str, Any]:
     home.mkdir(parents=True, exist_ok=True)
     (home / "openie.json").write_text(json.dumps({"docs": docs}), encoding="utf-8")
     training = TrainingSet("tiny", lambda _: LEARNT, lambda: len(LEARNT.questions))
-    model, trained = Obliging(), dict[str, Any]()
-    if not tested.PLUGIN:  # importing torch takes seconds
-        trained["checkpoint"] = Checkpoint(str(checkpoint(home / "checkpoint")))
+    model = Obliging()
     return {
         "corpus": CORPUS, "training": training, "openie": home / "openie.json",
         "embedder": Hashing(32), "nlp": Capitals(), "llm": model, "llm_build": model,
-        **trained,
+        **tested.more("given", home),
     }  # fmt: skip
 
 

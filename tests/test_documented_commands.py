@@ -14,10 +14,11 @@ from graphrag_bench.cli.parsing import Parser, is_setting, setting_name
 from graphrag_bench.config import compose
 from graphrag_bench.config.compose import parse_overrides
 from graphrag_bench.config.settings import check_settings, described_settings
-from graphrag_bench.config.sources import GROUPS, ROLES
+from graphrag_bench.config.sources import GROUPS, ROLES, add_folders
 from graphrag_bench.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
+PLUGIN = ROOT / "docs" / "examples" / "graphrag_bench_more"
 COMMANDS = [name for group in main.GROUPS.values() for name in group]
 OF_RUNS = ("run", "plan", "ask")
 MENTIONED = ("are required", "expected one argument")
@@ -25,7 +26,7 @@ MENTIONED = ("are required", "expected one argument")
 PLACES = {"dataset=NAME": "dataset=toy", "method=NAME": "method=bm25",
           "experiment=NAME": "experiment=evidence",
           "row=NAME": "row=zhou2025.table5.KGP"}  # fmt: skip
-OWN = re.compile(r"plugins=|method=(near|noderag)|=\S*\./|\$|mine|pilot|town|PAPER.TABLE.ROW|[{}]|"
+OWN = re.compile(r"plugins=|method=near|=\S*\./|\$|mine|pilot|town|PAPER.TABLE.ROW|[{}]|"
                  "dampng|nonsense|<TAB>")  # fmt: skip
 """Marks of commands to skip: choices that the page creates, refused commands, shell syntax."""
 INLINE = re.compile(rf"`((?:graphrag-bench +)?(?:{'|'.join(COMMANDS)})(?: [^`]*)?)`")
@@ -110,6 +111,8 @@ def compose_first(words):
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_every_command_line_of_a_page_is_valid(file):
+    if file.is_relative_to(PLUGIN):
+        add_folders([PLUGIN / PLUGIN.name / "configs"])
     wrong = []
     for line in documented(file):
         try:

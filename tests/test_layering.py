@@ -80,7 +80,7 @@ def test_the_core_imports_no_operator_and_no_method():
 
 MAY_NAME = {"cli", "papers", "judging", "importers"}
 """Examples in helps, the papers' tables and judging protocols, formats of files."""
-WORDS = {"bm25", "oracle", "rerank", "reader", "hybrid", "drift", "vanilla", "decompose"}
+WORDS = {"bm25", "oracle", "rerank", "reader", "hybrid", "vanilla", "decompose"}
 """Names of methods that are words of the field."""
 
 

@@ -32,9 +32,6 @@ QUESTION_WORDS = {"Question", "Who", "What", "How", "Into", "Did", "Which"}
 WEIGHTLESS = ["embedder=hashing", "llm=scripted", "llm._target_=toy_runs.reader",
               "nlp._target_=toy_runs.Capitals"]  # fmt: skip
 TOY = ["dataset=toy", *WEIGHTLESS]
-QUICK = {"gfmrag": ["build.gnn_weights.world_size=12", "build.gnn_weights.questions=6",
-                    "build.gnn_weights.epochs=1"]}  # fmt: skip
-"""Settings that shorten the training of methods."""
 READER = {"_target_": "toy_runs.reader", "replies": {"capital of France": "Paris"}}
 TAGGER = {"_target_": "toy_runs.Capitals"}
 
@@ -64,7 +61,6 @@ def ada_marsh(chat):
     replies = {
         "named_entities": {"named_entities": names},
         '"points"': {"points": [{"description": "Ada Marsh", "score": 80}]},
-        '"follow_ups"': {"answer": "Ada Marsh", "score": 60, "follow_ups": asking},
         '"final_query"': planned(names),
         '"reasoning_steps"': {"reasoning_steps": list(steps), "extended_queries": steps},
         "sub_questions": {"sub_questions": asking},

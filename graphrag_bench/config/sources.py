@@ -61,7 +61,10 @@ _EXTRAS = {
     "ray": "ray-sweeps", "ray_aws": "ray-sweeps", "optuna": "tuning",
 }  # fmt: skip
 """The pip extra of this package that installs each plug-in of Hydra."""
-IN_PLUGIN = ("hirag", "ketrag", "noderag", "youtugraphrag", "youtugraphrag_agent")
+IN_PLUGIN = (
+    "drift", "drift_nlp", "gfmrag", "hirag", "ketrag", "noderag", "proprag", "youtugraphrag",
+    "youtugraphrag_agent",
+)  # fmt: skip
 """Methods of the plug-in package docs/examples/graphrag_bench_more."""
 _own: list[Path] = []
 

@@ -78,8 +78,8 @@ def test_few_scopes_unverified_methods_and_changed_repeats_are_noted():
         (note,) = notes(scoped, about="intervals")
         assert f"scopes ({clusters}" in note.text and ("few" in note.text) == few
     doubted = run("HopRAG", method="hoprag", verified="false")
-    (note,) = notes(doubted, run("DRIFT", method="drift", verified="partly"), about="verified")
-    assert "drift" in note.text and "hoprag" in note.text
+    (note,) = notes(doubted, run("IRCoT", method="ircot", verified="partly"), about="verified")
+    assert "ircot" in note.text and "hoprag" in note.text
     assert not any(note.warns for note in notes(repeated(2), about="repeats"))
     assert notes(run("A", varied="top_k=4", method="a"), run("B", method="b"), about=REFERENCE)
 

@@ -59,8 +59,8 @@ def test_titles_have_the_settings_that_differ():
         ([run("V", key="aa"), run("V", key="bb")], ["V aa", "V bb"]),
         ([damped(0.3, 0.3, fill_context=one) for one in ("on", "off")],
          ["V fill_context=on", "V fill_context=off"]),
-        ([run("HopRAG", verified="false"), run("DRIFT", verified="partly"), run("V")],
-         ["HopRAG (?)", "DRIFT (?)", "V"]),
+        ([run("HopRAG", verified="false"), run("IRCoT", verified="partly"), run("V")],
+         ["HopRAG (?)", "IRCoT (?)", "V"]),
         ([run("A", varied="top_k=4"), run("V")], ["A top_k=4", "V (reference)"]),
     ):  # fmt: skip
         assert [one["title"] for one in in_table_order(runs)] == wanted

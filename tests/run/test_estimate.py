@@ -14,7 +14,7 @@ from graphrag_bench.text import count_tokens
 pytestmark = pytest.mark.slow
 
 LIMIT = 1
-MODELS = ["ggraphrag", "drift", "ircot", "tog", "pankrag", "rerank", "hoprag", "kgp", "lgraphrag"]
+MODELS = ["ggraphrag", "hyde", "ircot", "tog", "pankrag", "rerank", "hoprag", "kgp", "lgraphrag"]
 """Methods that cover every kind of model call."""
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from methods.gfmrag.gnn_scorers import NetworkShape
-from methods.gfmrag.gnn_training import initialise
+from graphrag_bench_more.gfmrag.gnn_scorers import NetworkShape
+from graphrag_bench_more.gfmrag.gnn_training import initialise
 
 TEXT, HIDDEN, LAYERS = 32, 4, 2
 SHAPE = NetworkShape(TEXT, HIDDEN, LAYERS)

@@ -12,7 +12,7 @@ from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import ChunkScores, Path, Question
-from methods.proprag.beam import beam, focused_ppr, of_paths
+from graphrag_bench_more.proprag.beam import beam, focused_ppr, of_paths
 from operators.pagerank import chunk_ppr as ppr
 
 ADA, BO, CY, MET, LED, SANG = range(6)

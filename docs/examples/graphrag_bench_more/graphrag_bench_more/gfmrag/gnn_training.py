@@ -23,7 +23,7 @@ from graphrag_bench.values import Ranked
 from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.generator import make_world
 from graphrag_bench.world.planted import planted_extraction
-from methods.gfmrag.gnn_scorers import (
+from graphrag_bench_more.gfmrag.gnn_scorers import (
     GnnWeights,
     KindedEdges,
     NetworkShape,

@@ -6,7 +6,15 @@ from typing import Any
 
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Context, Piece, Query, Question
-from methods.drift.search import DriftAnswer, FollowUp, NoneOpen, Trail, answer, passage, primer
+from graphrag_bench_more.drift.search import (
+    DriftAnswer,
+    FollowUp,
+    NoneOpen,
+    Trail,
+    answer,
+    passage,
+    primer,
+)
 
 QUESTION = Question("q", "Who founded the town?")
 UNREADABLE = "no JSON at all"

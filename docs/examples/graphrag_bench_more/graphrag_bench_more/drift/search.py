@@ -112,7 +112,7 @@ def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
 PARAGRAPH = answer_form("paragraph").max_tokens
 FOLLOW_UP_TOKENS = 256
 """The number of tokens reserved for follow-up questions in a reply to the primer prompt."""
-PRIMER = Prompt("methods:drift/prompts/primer.j2")
+PRIMER = Prompt("graphrag_bench_more:drift/prompts/primer.j2")
 
 
 @operator("drift.primer.nlp", order="the order of the communities")
@@ -177,7 +177,7 @@ def primer(
     return trail, trail.query
 
 
-LOCAL = Prompt("methods:drift/prompts/local.j2")
+LOCAL = Prompt("graphrag_bench_more:drift/prompts/local.j2")
 
 
 @operator("drift.answer.nlp")

@@ -16,9 +16,14 @@ from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.model_files import Checkpoint
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import Ranked
-from methods.gfmrag import gnn_scorers
-from methods.gfmrag.gnn_scorers import EntityScorer, GnnWeights, NetworkShape, edges_of
-from methods.gfmrag.gnn_training import TrainingGraph, _batches, loss_of, trained_weights
+from graphrag_bench_more.gfmrag import gnn_scorers
+from graphrag_bench_more.gfmrag.gnn_scorers import EntityScorer, GnnWeights, NetworkShape, edges_of
+from graphrag_bench_more.gfmrag.gnn_training import (
+    TrainingGraph,
+    _batches,
+    loss_of,
+    trained_weights,
+)
 
 
 def test_a_chunk_scores_by_the_inverse_frequency_of_its_entities():

@@ -1,0 +1,1 @@
+"""GFM-RAG: builders and operators."""
