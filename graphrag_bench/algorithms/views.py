@@ -90,7 +90,7 @@ def inverse(sums: ArrayLike) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Views(Columns):
-    """Properties of a graph that are stored on disk. Of `transition`, only the values are stored."""
+    """Properties of a graph that are stored on disk. Of `transition`, only the values are."""
 
     pairs: Pairs
     adjacency: Any
