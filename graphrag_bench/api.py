@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _OF_COMMANDS = {"dataset", "method", "objective", *NO_SETTINGS}
 _RUN_SETTINGS = tuple(sorted(set(RunSettings.model_fields) - _OF_COMMANDS))
-_SELECTORS, _ROLES = ("profile", "fidelity"), ("llm_build", "llm_judge")
+_SELECTORS = ("profile", "fidelity")
 
 
 def dataset(
@@ -61,8 +61,7 @@ def dataset(
     >>> len(dataset("world", size=20, n_questions=3).questions)
     3
     """
-    own = plain_value(settings)
-    return read_dataset(str(card), root, openie, own, home=home, questions=questions)
+    return read_dataset(card, root, openie, plain_value(settings), home=home, questions=questions)
 
 
 def dataset_of(
@@ -193,13 +192,13 @@ class EditablePipeline:
         data = data if isinstance(data, Dataset) else dataset(data)
         rest = plain_value({**self.settings, **settings})
         chosen, shared = [], ProcessCache()
-        for name in (*sources.GROUPS, *_ROLES):
+        for name in (*sources.GROUPS, *sources.ROLES):
             if isinstance(model := rest.get(name), ChatModel):
                 kind = f"{type(model).__module__}.{type(model).__qualname__}"
                 rest[name] = own = {"_target_": kind, "identity": model.identity}
                 shared.get_or_make(name, own, model.attached)
             if isinstance(rest.get(name), str):
-                chosen.append(f"{'llm@' if name in _ROLES else ''}{name}={rest.pop(name)}")
+                chosen.append(f"{'llm@' if name in sources.ROLES else ''}{name}={rest.pop(name)}")
         source = {"name": data.card.name, "root": data.root, **data.settings}
         if data.card.name in COLLECTIONS:
             source["card"] = data.card.name
@@ -213,8 +212,8 @@ class EditablePipeline:
             if step not in (self.original.get(stage) or [])
             for name in step
         ]
-        given = [*self.given, *changed]
-        return Experiment.prepare({**settings, "given": given}, data, shared=shared)
+        settings["given"] = [*self.given, *changed]
+        return Experiment.prepare(settings, data, shared=shared)
 
     def run(self, data: Dataset | str, **settings: Any) -> "Run":
         """Run the method on a data set. A stored run with the same settings is resumed.

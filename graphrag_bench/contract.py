@@ -339,9 +339,8 @@ class WrongReturn(ValueError):
 def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> dict[str, Any]:
     """Map each slot to the value that an operator returned for it. None values are left out.
 
-    Raises WrongReturn for a value of the wrong type, an id that is not in the graph or the chunk
-    table, and scores that are not finite or of the wrong length. Ids and lengths for other graphs
-    than `graph` and values of lazy scores are not checked.
+    Raises WrongReturn. Ids and lengths for graphs other than `graph`, and the values of lazy scores
+    are not checked.
     """
     values = result if isinstance(result, tuple) else (result,)
     if len(values) != len(operator.returns):

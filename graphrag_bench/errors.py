@@ -115,10 +115,7 @@ def unknown(kind: str, name: str, valid: Names) -> UserError:
 def by_prefix(
     name: str, values: Mapping[str, T], what: str, place: object, shown: Callable[[T], str] = str
 ) -> T:
-    """Return the value of the key `name`, or of the only key that starts with `name`.
-
-    Otherwise, raises a UserError that lists keys, each with the note `shown(value)` in brackets.
-    """
+    """Return the value of the key `name` or the only key with this prefix, or raise UserError."""
     keys = [name] if name in values else [key for key in values if name and key.startswith(name)]
     if len(keys) == 1:
         return values[keys[0]]

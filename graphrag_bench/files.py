@@ -24,12 +24,6 @@ def project_folder(name: str) -> Path:
     return installed if installed.is_dir() else _PACKAGE.parent / name
 
 
-def checkout() -> Path | None:
-    """Return the folder of the git checkout, or None if the package is installed."""
-    root = _PACKAGE.parent
-    return root if (root / "pyproject.toml").is_file() else None
-
-
 class _Loader(_FAST):  # type: ignore[misc]
     yaml_implicit_resolvers = {
         sign: [rule for rule in rules if rule[0] != "tag:yaml.org,2002:timestamp"]

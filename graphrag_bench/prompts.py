@@ -24,7 +24,6 @@ Regime = Literal["house", "published"]
 """Conditions of a run: `house` (equal for all methods) or `published` (as in a method's paper)."""
 OPEN: tuple[FormName, ...] = ("free", "list", "paragraph", "summary")
 """Forms whose answers may have any length."""
-FORMS_FILE = Path(__file__).with_name("answer_forms.yaml")
 REFUSAL = "unanswerable"
 """The reply that every `licence` asks for if the context does not contain the answer."""
 
@@ -175,7 +174,7 @@ def answer_form(
 def _forms() -> dict[str, AnswerForm]:
     import yaml
 
-    read = yaml.safe_load(FORMS_FILE.read_text(encoding="utf-8"))
+    read = yaml.safe_load(Path(__file__).with_name("answer_forms.yaml").read_text("utf-8"))
     return {name: AnswerForm(name, **fields) for name, fields in read.items()}
 
 

@@ -132,10 +132,7 @@ class Ranked(Generic[T]):
 
 
 class RowScores:
-    """Read-only scores of all rows of a table: dense, sparse, or computed on each access (lazy).
-
-    `some_rows` contains the rows and the values of sparse scores, and is None for other scores.
-    """
+    """Read-only scores of all rows: dense, sparse (`some_rows`), or computed on access (`lazy`)."""
 
     def __init__(self, values: ArrayLike) -> None:
         dense = np.asarray(values, np.float64)
@@ -308,7 +305,7 @@ class Answer:
     cut: bool = False
 
 
-_slots: dict[str, Any] = {
+SLOTS: dict[str, Any] = {
     "question": Question,
     "nodes": Ranked[Node],
     "relationships": Ranked[Relationship],
@@ -324,7 +321,8 @@ _slots: dict[str, Any] = {
     "context": Context,
     "answer": Answer,
 }
-for kind in (Ranked, Path, Piece, *_slots.values()):
+"""The type of the value in each slot."""
+for kind in (Ranked, Path, Piece, *SLOTS.values()):
     if isinstance(kind, type) and is_dataclass(kind):
         show_briefly(kind)
 
@@ -333,23 +331,18 @@ def value(slot: str) -> Any:
     """Return a class decorator that assigns a slot to a type. Raises ValueError for a used slot."""
 
     def register(kind: type[T]) -> type[T]:
-        known = _slots.get(slot, kind)
+        known = SLOTS.get(slot, kind)
         if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
             raise ValueError(f"slot '{slot}' already belongs to {known.__qualname__}")
-        _slots[slot] = kind
+        SLOTS[slot] = kind
         return kind
 
     return register
 
 
-def slot_names() -> frozenset[str]:
-    """Return the names of all slots."""
-    return frozenset(_slots)
-
-
 def slot_of(annotation: Any) -> str | None:
     """Return the slot of a value type, or None if the type has no slot."""
-    return next((slot for slot, kind in _slots.items() if kind == annotation), None)
+    return next((slot for slot, kind in SLOTS.items() if kind == annotation), None)
 
 
 @dataclass(frozen=True)

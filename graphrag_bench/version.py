@@ -5,11 +5,11 @@ import platform
 import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
-from graphrag_bench.files import checkout
-
 __version__ = "0.2.0"
+_ROOT = Path(__file__).resolve().parent.parent
 _PACKAGES = (
     "graphrag-bench", "numpy", "scipy", "torch", "sentence-transformers", "transformers",
     "faiss-cpu", "igraph", "leidenalg", "spacy", "bm25s", "xllamacpp", "urllib3", "hydra-core",
@@ -19,13 +19,12 @@ _PACKAGES = (
 @cache
 def commit() -> str:
     """Return the short commit (`+`: with uncommitted changes), or the version of the package."""
-    root = checkout()
-    if root is None or not (root / ".git").exists():
+    if not all((_ROOT / name).exists() for name in ("pyproject.toml", ".git")):
         return f"v{_version('graphrag-bench')}"
     try:
         status = subprocess.check_output(
             ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch"],
-            cwd=root, text=True, stderr=subprocess.PIPE,
+            cwd=_ROOT, text=True, stderr=subprocess.PIPE,
         ).splitlines()  # fmt: skip
     except (OSError, subprocess.CalledProcessError):
         return "unknown"

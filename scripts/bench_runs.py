@@ -29,7 +29,7 @@ from methods.entitypassage.names import entity_passage
 N_CHUNKS, N_QUESTIONS, N_REPEATS, K = 900, 900, 5, 4
 REPLY = "Norvik"
 QUIET = Progress(quiet=True)
-GRAPHRAG_BENCH = (sys.executable, "-m", "graphrag_bench.cli.main")
+GRAPHRAG_BENCH = (sys.executable, "-m", "graphrag_bench")
 
 
 def answer_questions() -> Measurement:

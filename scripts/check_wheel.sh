@@ -21,7 +21,7 @@ EOF
 mkdir "$work/empty"
 cd "$work/empty"
 export PYTHONPATH="$work/site" HF_HUB_OFFLINE=1
-run() { "$python" -m graphrag_bench.cli.main "$@"; }
+run() { "$python" -m graphrag_bench "$@"; }
 
 "$python" - "$work/site" <<'EOF'
 import sys

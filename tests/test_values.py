@@ -40,7 +40,7 @@ def test_ranked_rows_are_immutable_copies_and_states_are_new():
 
 
 def test_a_slot_belongs_to_one_type_and_a_cell_run_again_replaces_its_type(monkeypatch):
-    monkeypatch.setattr(values, "_slots", dict(values._slots))
+    monkeypatch.setattr(values, "SLOTS", dict(values.SLOTS))
 
     def cell(slot: str) -> type:
         @values.value(slot)

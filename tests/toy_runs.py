@@ -137,7 +137,7 @@ def shell(*arguments):
     """Run a command in a new process, which takes a second."""
     path = f"{Path(graphrag_bench.__file__).parents[1]}{os.pathsep}{Path(__file__).parent}"
     done = subprocess.run(
-        [sys.executable, "-m", "graphrag_bench.cli.main", *arguments], capture_output=True,
+        [sys.executable, "-m", "graphrag_bench", *arguments], capture_output=True,
         text=True, check=False, env={**os.environ, "PYTHONPATH": path},
     )  # fmt: skip
     return CommandResult(done.returncode, done.stdout, done.stderr)

@@ -23,7 +23,7 @@ from graphrag_bench.pipeline.steps import (
 )
 from graphrag_bench.prompts import Prompt, Regime
 from graphrag_bench.text import counted
-from graphrag_bench.values import Question, RetrievalState, slot_names
+from graphrag_bench.values import SLOTS, Question, RetrievalState
 
 STAGES = ("convert", "retrieve", "generate")
 BLOCK = 64
@@ -86,7 +86,7 @@ class Pipeline:
         checker = Checker(resources, attributes, {"question", *slots})
         for step in self.steps():
             step.check(checker)
-        for name in sorted(checker.unread.keys() - slot_names()):
+        for name in sorted(checker.unread.keys() - SLOTS.keys()):
             parameters = {one.parameter for op in self.operators() for one in op.operator.reads}
             hint = did_you_mean(name, sorted(parameters - {name}))
             checker.problem(f"{checker.unread[name]}: no step reads its list '{name}'. {hint}")
@@ -218,7 +218,7 @@ class _Builder:
             return ""
         if name in ("", kind):
             return name
-        if name in slot_names():
+        if name in SLOTS:
             self.problems.append(f"{label}: as: '{name}' is a slot; choose another name.")
         elif (known := self.lists.setdefault(name, kind)) != kind:
             self.problems.append(f"{label}: as: '{name}' is a list of {known}, not of {kind}.")

@@ -16,7 +16,7 @@ from graphrag_bench.llm.calls import Completion, FailureGate, Meter, RequestsWri
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
 from graphrag_bench.text import show_briefly
-from graphrag_bench.values import RetrievalState, slot_names
+from graphrag_bench.values import SLOTS, RetrievalState
 
 
 @dataclass
@@ -66,7 +66,7 @@ class Checker:
         self.unread.pop(slot, None)
         if slot not in self.written:
             writers = ", ".join(op.name for op in operators.all() if slot in op.returns) or "none"
-            known = f"; operators that write it: {writers}" if slot in slot_names() else ""
+            known = f"; operators that write it: {writers}" if slot in SLOTS else ""
             self.problem(f"{label} reads '{slot}', which no earlier step writes{known}.")
         self.written.add(slot)
 
