@@ -61,7 +61,8 @@ def dataset(
     >>> len(dataset("world", size=20, n_questions=3).questions)
     3
     """
-    return read_dataset(card, root, openie, plain_value(settings), home=home, questions=questions)
+    own = plain_value(settings)
+    return read_dataset(str(card), root, openie, own, home=home, questions=questions)
 
 
 def dataset_of(
