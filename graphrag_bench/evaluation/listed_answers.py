@@ -16,10 +16,8 @@ MARK = "ans:"
 SQUAD: Final = "squad"
 """Normaliser of the list metrics, as in SubgraphRAG, whatever `evaluation.normaliser` is."""
 _NO_ANSWER = ("none", "ans: not available", "ans: no information available")
-_EITHER_WAY = (
-    "when", "what year", "which year", "where", "sport", "what countr", "language", "nba finals",
-    "world series",
-)  # fmt: skip
+_EITHER_WAY = ("when", "what year", "which year", "where", "sport", "what countr", "language",
+               "nba finals", "world series")  # fmt: skip
 _YEAR_ONLY = ("when", "what year")
 _DATE = re.compile(r"(\d{4})-\d{2}-\d{2}\b.*", re.DOTALL)
 _LONE = r"^\W*(?:option|choice|answer)?\W*([{any}])\W*$"
@@ -83,9 +81,8 @@ def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, f
     >>> list_scores("ans: Ostra\nans: Norvik", ["Norvik"], "Which towns did she see?")["hit@1"]
     0.0
     """
-    dated, either = (
-        any(words in question.lower() for words in of) for of in (_YEAR_ONLY, _EITHER_WAY)
-    )
+    asked = question.lower()
+    dated, either = (any(words in asked for words in of) for of in (_YEAR_ONLY, _EITHER_WAY))
     wanted = [_DATE.sub(r"\1", gold) if dated else gold for gold in golds if gold.strip()]
     lines = answer_lines(answer)
     if not lines or not wanted:

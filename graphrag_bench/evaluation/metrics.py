@@ -30,24 +30,20 @@ class AnsweredQuestion:
     matching: Matching
 
 
-MetricValues = Callable[[AnsweredQuestion], dict[str, float]]
-"""Function that returns values by name; {} if the question does not have the required gold data."""
-
-
 @dataclass(frozen=True)
 class Metric:
     """Metric with its name, meaning and direction.
 
-    `values` computes the metric for one answer, if the optional `package` is installed. A metric
-    without `values` cannot be listed in a card or in `evaluation.metrics`. `gives` lists the names
-    of the values if there are several.
+    `values` returns the values for one answer by name, or {} without the required gold data, if the
+    optional `package` is installed. A metric without `values` cannot be listed in a card or in
+    `evaluation.metrics`. `gives` lists the names of the values if there are several.
     """
 
     name: str
     source: MetricSource
     meaning: str
     more_is_better: bool = True
-    values: MetricValues | None = None
+    values: Callable[[AnsweredQuestion], dict[str, float]] | None = None
     package: str = ""
     gives: tuple[str, ...] = ()
 

@@ -17,7 +17,11 @@ _SIGNS = 2**18
 """Number of signs in memory at a time. They need 2 MB and fit into the cache of a core."""
 
 
-def clusters_of(scopes: Sequence[str | None]) -> NDArray[np.int64] | None:
+Clusters = NDArray[np.int64] | None
+"""Cluster of each value. If it is None, single values are resampled."""
+
+
+def clusters_of(scopes: Sequence[str | None]) -> Clusters:
     """Return the cluster of each value, numbered by first appearance.
 
     Questions about the same part of the corpus, such as a document, have the same scope and form a
@@ -33,7 +37,7 @@ def clusters_of(scopes: Sequence[str | None]) -> NDArray[np.int64] | None:
     return np.array(clusters, np.int64) if 1 < len(numbers) < len(clusters) else None
 
 
-def cluster_sums(values: NDArray[Any], clusters: NDArray[np.int64] | None) -> NDArray[np.float64]:
+def cluster_sums(values: NDArray[Any], clusters: Clusters) -> NDArray[np.float64]:
     """Return the sums over clusters along the first axis; without clusters, the values."""
     rows = np.asarray(values, np.float64)
     if clusters is None:
@@ -44,11 +48,7 @@ def cluster_sums(values: NDArray[Any], clusters: NDArray[np.int64] | None) -> ND
 
 
 def sign_flip_p(
-    differences: NDArray[Any],
-    clusters: NDArray[np.int64] | None = None,
-    *,
-    permutations: int = 9999,
-    seed: int = 0,
+    differences: NDArray[Any], clusters: Clusters = None, *, permutations: int = 9999, seed: int = 0
 ) -> NDArray[np.float64]:
     """Return the two-sided p-value (mid-p) of each column of paired differences.
 
@@ -141,9 +141,7 @@ class Mean:
         return {name: value for name, value in vars(self).items() if name != "clusters" or value}
 
 
-def mean_with_interval(
-    values: Sequence[float], *, scopes: Sequence[str | None] | None = None
-) -> Mean:
+def mean_with_interval(values: Sequence[float], *, scopes: Sequence[str | None] = ()) -> Mean:
     """Return the mean with its 95 % percentile bootstrap interval, rounded to 6 decimals.
 
     The bootstrap resamples the questions of a scope together (`clusters_of`). With ten or fewer
@@ -158,7 +156,7 @@ def mean_with_interval(
     sample = np.asarray(values, np.float64)
     if not len(sample):
         raise ValueError("no values to average")
-    clusters = None if scopes is None else clusters_of(scopes)
+    clusters = clusters_of(scopes)
     low = high = float(sample.mean())
     if len(sample) > 1 and float(np.ptp(sample)) > 0:
         sums, sizes = (cluster_sums(one, clusters) for one in (sample, np.ones(len(sample))))
@@ -193,7 +191,7 @@ class Difference(Mean):
 
 
 def paired_difference(
-    first: Sequence[float], second: Sequence[float], *, scopes: Sequence[str | None] | None = None
+    first: Sequence[float], second: Sequence[float], *, scopes: Sequence[str | None] = ()
 ) -> Difference:
     """Return the paired difference (second minus first) with interval, p-value and wins.
 
@@ -206,8 +204,7 @@ def paired_difference(
     """
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     mean = mean_with_interval(list(b - a), scopes=scopes)
-    clusters = None if scopes is None else clusters_of(scopes)
-    (p,) = sign_flip_p(b - a, clusters)
+    (p,) = sign_flip_p(b - a, clusters_of(scopes))
     return Difference(
         **vars(mean), first=round(float(a.mean()), 6), second=round(float(b.mean()), 6),
         p=round(float(p), 6),
@@ -217,7 +214,7 @@ def paired_difference(
 
 
 def detectable_difference(
-    differences: Sequence[float], scopes: Sequence[str | None] | None = None
+    differences: Sequence[float], scopes: Sequence[str | None] = ()
 ) -> float | None:
     """Return the minimum detectable mean difference (power 80 %, two-sided level 5 %).
 
@@ -232,8 +229,7 @@ def detectable_difference(
     sample = np.asarray(differences, np.float64)
     if len(sample) < 2 or float(np.ptp(sample)) == 0:
         return None
-    clusters = None if scopes is None else clusters_of(scopes)
-    residuals = cluster_sums(sample - sample.mean(), clusters)
+    residuals = cluster_sums(sample - sample.mean(), clusters_of(scopes))
     n = len(residuals)
     error = math.sqrt(n / (n - 1) * float(np.sum(residuals**2))) / len(sample)
     return round(_REACH * error, 6) if error > 0 else None

@@ -107,7 +107,7 @@ def test_questions_of_a_scope_are_resampled_together():
     assert (result.first, result.second, result.mean) == (0.5, 0.75, 0.25)
     assert (result.wins, result.ties, result.losses, result.n) == (2, 1, 1, 4)
     scopes = ["a", "a", "b", "b", "c", "c"]
-    results = [stats.paired_difference([0] * 6, [1] * 6, scopes=of) for of in (scopes, None)]
+    results = [stats.paired_difference([0] * 6, [1] * 6, scopes=of) for of in (scopes, ())]
     assert [(one.p, one.clusters) for one in results] == [(0.125, 3), (pytest.approx(1 / 64), 0)]
 
 
