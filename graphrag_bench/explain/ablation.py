@@ -20,7 +20,7 @@ from graphrag_bench.pipeline.combinators import Item, combinator_key, inner_list
 from graphrag_bench.pipeline.pipeline import STAGES
 from graphrag_bench.pipeline.steps import Failure
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.comparisons import format_difference, paired_differences
+from graphrag_bench.report.comparisons import Scores, format_difference, paired_differences
 from graphrag_bench.report.rendering import MISSING, Table, format_p, p_column
 from graphrag_bench.run.execute import retrieve
 from graphrag_bench.run.experiment import Experiment
@@ -31,7 +31,6 @@ from graphrag_bench.run.stored import StoredRun, scored_questions
 from graphrag_bench.text import counted
 from graphrag_bench.values import Context, Question
 
-Scores = dict[str, dict[str, float]]
 _NO_CALLS: Mapping[str, Any] = {"budget": {"tokens": 1, "usd": None}}
 """A budget that is too small for any model call, so that only stored replies are used."""
 
@@ -65,10 +64,7 @@ def parse_change(word: str) -> Change:
 
 
 def apply_changes(method: Item, changes: Sequence[Change]) -> tuple[Item, list[str]]:
-    """Apply changes in order to a copy of a method file. Raises UserError for an unknown step.
-
-    The second value lists the paths of the settings that were set, as in the settings of a run.
-    """
+    """Return a changed copy of a method file, and the paths of the settings that were set."""
     new, chosen = copy.deepcopy(method), list[tuple[Item, str]]()
     for change in changes:
         every = step_places(new)
@@ -91,10 +87,7 @@ def apply_changes(method: Item, changes: Sequence[Change]) -> tuple[Item, list[s
 
 @dataclass(frozen=True)
 class StepPlace:
-    """The place of a step, `items[row]`, in a method file.
-
-    `combinator` is None for an operator. `names` are the names that a user can write for the step.
-    """
+    """The place of a step, `items[row]`, in a method file, and the `names` that users can write."""
 
     items: list[Item]
     row: int

@@ -12,12 +12,10 @@ from graphrag_bench.report.rendering import MISSING, Table, format_interval, for
 from graphrag_bench.report.rows import RunMetrics, group_by, in_table_order, rule_of, usual_metrics
 
 _MOST_SHOWN = 20
-_MATCHED_FIELDS = (
-    "llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build", "limit",
-    "regime",
-)  # fmt: skip
+_MATCHED_FIELDS = ("llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity",
+                   "llm_build", "limit", "regime")  # fmt: skip
 """Fields by which a run is matched with one of several runs of the baseline."""
-QuestionScores = Mapping[str, Mapping[str, float]]
+Scores = dict[str, dict[str, float]]
 """The metrics of each question, by question id."""
 Scopes = Mapping[str, str | None]
 """Scope of each question, for example the document that the question is about."""
@@ -28,7 +26,7 @@ class ScoredRun:
     """A run with its `metrics.json`, and with the metrics and the scope of each question."""
 
     metrics: RunMetrics
-    scores: QuestionScores
+    scores: Scores
     scopes: Scopes = field(default_factory=dict)
 
 
@@ -131,12 +129,12 @@ def selection_notes(compared: Sequence[Comparison]) -> list[str]:
     return notes + [several] * any(row.n_baselines > 1 for row in compared)
 
 
-def _shared(metric: str, first: QuestionScores, second: QuestionScores) -> list[str]:
+def _shared(metric: str, first: Scores, second: Scores) -> list[str]:
     return [q for q in first if metric in first[q] and metric in second.get(q, {})]
 
 
 def paired_differences(
-    first: QuestionScores, second: QuestionScores, scopes: Scopes, metrics: Iterable[str]
+    first: Scores, second: Scores, scopes: Scopes, metrics: Iterable[str]
 ) -> Iterator[tuple[str, Difference]]:
     """Yield the paired difference (second minus first) on each metric over the shared questions."""
     for metric in metrics:
@@ -151,9 +149,7 @@ def format_difference(difference: Difference) -> str:
     return f"{difference.mean:+.3f}{interval}"
 
 
-def difference_table(
-    caption: str, first: QuestionScores, second: QuestionScores, scopes: Scopes
-) -> Table:
+def difference_table(caption: str, first: Scores, second: Scores, scopes: Scopes) -> Table:
     """Return a table that compares two runs on all metrics that both have."""
     metrics = dict.fromkeys(chain.from_iterable(first.values()))
     cells = tuple(
@@ -170,7 +166,7 @@ def difference_table(
     return Table(caption, heads, cells, notes, texts=("metric",))
 
 
-def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> str:
+def flipped_line(name: str, first: Scores, second: Scores) -> str:
     """Return a line with the questions on which a metric rises or falls, up to 20 of each."""
     both, parts = _shared(name, first, second), []
     for verb, sign in (("gained", 1), ("lost", -1)):

@@ -9,7 +9,6 @@ from graphrag_bench.report import rows
 from graphrag_bench.report.rendering import FEW
 from graphrag_bench.report.rows import RunMetrics, Runs, group_by, regime_of, unverified
 
-FEW_CLUSTERS = 10
 _MOST_NAMED = 3
 _WAYS = ("failed", "malformed", "cut")
 _KINDS = {"community": "reports", "path": "paths", "chunk": "chunks", "node": "nodes",
@@ -210,7 +209,7 @@ def resampling_units(clusters: Iterable[int]) -> str:
     """Return what the bootstrap resamples: scopes, or questions if all `clusters` are 0."""
     if not (numbers := sorted({*clusters} - {0})):
         return "questions"
-    few = "; intervals over so few scopes are too narrow" if numbers[0] <= FEW_CLUSTERS else ""
+    few = "; intervals over so few scopes are too narrow" if numbers[0] <= 10 else ""
     return f"scopes ({', '.join(map(str, numbers))} groups of questions{few})"
 
 

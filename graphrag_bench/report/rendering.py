@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -210,6 +210,4 @@ def safe_cell(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-FORMATS: Mapping[str, Callable[[Table], str]] = {
-    "markdown": markdown, "latex": latex, "csv": csv_text,
-}  # fmt: skip
+FORMATS = {"markdown": markdown, "latex": latex, "csv": csv_text}

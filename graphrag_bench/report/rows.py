@@ -21,17 +21,15 @@ REFERENCE_ROLES = ("floor", "ceiling")
 """Roles of methods that are not compared with the baseline."""
 _ROLES = ("floor", "baseline", "", "ceiling")
 _SOURCES = ("profile", "fidelity")
-FILL_CONTEXT = "fill_context"
-"""Field of `metrics.json`. It is `on` if the context is filled up to the budget."""
 _RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "corpus")
-_EXTENT = ("regime", "limit", "answer", FILL_CONTEXT)
+_EXTENT = ("regime", "limit", "answer", "fill_context")
 _STAGES = ("convert.", "retrieve.", "generate.")
 _STEPS = tuple(f"method.{stage}" for stage in _STAGES)
 TOKENS = ("prompt_tokens", "completion_tokens")
 RunMetrics = Mapping[str, Any]
 Runs = Sequence[RunMetrics]
-GroupedT = TypeVar("GroupedT")
-GroupKeyT = TypeVar("GroupKeyT", bound=Hashable)
+ItemT = TypeVar("ItemT")
+KeyT = TypeVar("KeyT", bound=Hashable)
 
 
 def usual_metrics(names: Iterable[str]) -> list[str]:
@@ -61,11 +59,9 @@ def rule_of(run: RunMetrics) -> dict[str, Any]:
     return {f"evaluation.{name}": run.get("evaluation", {}).get(name) for name in RULE}
 
 
-def group_by(
-    items: Iterable[GroupedT], key: Callable[[GroupedT], GroupKeyT]
-) -> dict[GroupKeyT, list[GroupedT]]:
+def group_by(items: Iterable[ItemT], key: Callable[[ItemT], KeyT]) -> dict[KeyT, list[ItemT]]:
     """Group items by a key; groups and items keep their order."""
-    groups: dict[GroupKeyT, list[GroupedT]] = {}
+    groups: dict[KeyT, list[ItemT]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return groups
@@ -109,8 +105,8 @@ def unverified(run: RunMetrics) -> str:
 def best_run(runs: Runs, metric: str) -> tuple[int, dict[str, Any]]:
     """Return the position of the first run with the highest mean of a metric, and a record.
 
-    `n_equal` in the record is the number of other runs with this mean. Raises UserError if no run
-    has the metric, or if only floor and ceiling methods and runs with failed questions are given.
+    Floor and ceiling methods and runs with failed questions are left out. `n_equal` is the number
+    of other runs with this mean. Raises UserError if no run remains, or if none has the metric.
     """
     tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
     metrics = {row: runs[row]["metrics"] for row in tuned if not runs[row]["failed"]}
@@ -188,12 +184,8 @@ def n_references(runs: Runs) -> int:
 
 def parameter_details(groups: Sequence[Hashable], runs: Runs) -> list[str]:
     """Return for each run the parameters in which it differs from the other runs of its group."""
-
-    def parameters(members: Runs) -> list[str]:
-        fields = [{**run["settings"], FILL_CONTEXT: run.get(FILL_CONTEXT)} for run in members]
-        return _assignments(fields, highest_level=1)
-
-    return _by_group(groups, runs, parameters)
+    fields = [{**run["settings"], "fill_context": run.get("fill_context")} for run in runs]
+    return _by_group(groups, fields, lambda of_group: _assignments(of_group, 1))
 
 
 def _by_group(
@@ -250,12 +242,10 @@ def _level(name: str) -> int:
     return 0 if name in _SOURCES else 1 + name.startswith(_STEPS)
 
 
-def _assignments(settings: Sequence[Mapping[str, Any]], highest_level: int) -> list[str]:
-    names = [name for name in _differing(settings) if _level(name) <= highest_level]
-    return [
-        ", ".join(f"{name.removeprefix('method.')}={one.get(name)}" for name in names)
-        for one in settings
-    ]
+def _assignments(settings: Sequence[Mapping[str, Any]], level: int) -> list[str]:
+    names = [name for name in _differing(settings) if _level(name) <= level]
+    shown = {name: name.removeprefix("method.") for name in names}
+    return [", ".join(f"{shown[name]}={one.get(name)}" for name in names) for one in settings]
 
 
 def tokens_and_usd(run: RunMetrics) -> tuple[float, float]:

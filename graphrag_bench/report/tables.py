@@ -19,10 +19,8 @@ ABOUT = "docs/metrics.md explains the columns"
 MORE = "columns=all shows all columns, costs and notes; docs/metrics.md explains the columns"
 _TITLE: RunColumn = ("method", lambda run: str(run["title"]))
 _FAILED: RunColumn = ("failed", lambda run: str(run["failed"]))
-_ANSWERS = {
-    "accuracy": "accuracy", "f1": "F1", "exact_match": "EM", "hit@1": "Hit@1",
-    "list_f1": "list F1", "hit@1_in_graph": "Hit@1 in graph",
-}  # fmt: skip
+_ANSWERS = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM", "hit@1": "Hit@1",
+            "list_f1": "list F1", "hit@1_in_graph": "Hit@1 in graph"}  # fmt: skip
 
 
 def run_table(runs: Runs) -> Table:
@@ -158,13 +156,11 @@ def main_metric(runs: Runs) -> str:
     return min(names, key=place, default="accuracy")
 
 
-def headline_table(
-    runs: Runs, differences: Sequence[Comparison] = (), metric: str | None = None
-) -> Table:
+def headline_table(runs: Runs, gaps: Sequence[Comparison] = (), metric: str | None = None) -> Table:
     """Return a table of the main metric, its difference from the baseline, and the cost."""
     ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
     name = metric or main_metric(ordered)
-    shown = [one for one in differences if one.metric == name]
+    shown = [one for one in gaps if one.metric == name]
     in_usd = any(rows.tokens_and_usd(run)[1] for run in ordered)
 
     def cost(run: RunMetrics) -> str:
@@ -178,9 +174,9 @@ def headline_table(
     if shown:
         baseline = "/".join(dict.fromkeys(one.baseline_title for one in shown))
         ps = {one.place: rendering.format_p(one.p) for one in shown}
-        gaps = {one.place: f"{one.difference.mean:+.3f}{format_part(one.difference.n, one.n)}"
+        means = {one.place: f"{one.difference.mean:+.3f}{format_part(one.difference.n, one.n)}"
                 for one in shown}  # fmt: skip
-        columns.append((f"minus {baseline}", lambda run: gaps.get(run["place"], MISSING)))
+        columns.append((f"minus {baseline}", lambda run: means.get(run["place"], MISSING)))
         p_head = p_column(one.n_tests for one in shown)
         columns.append((p_head, lambda run: ps.get(run["place"], MISSING)))
     columns += _cut_answers(ordered)

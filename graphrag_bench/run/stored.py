@@ -20,7 +20,7 @@ from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.llm.ledger import lines_by, read_ledger, sums
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.comparisons import Comparison, ScoredRun, comparisons
+from graphrag_bench.report.comparisons import Comparison, ScoredRun, Scores, comparisons
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import RULE, group_by, rule_of
 from graphrag_bench.report.tables import select_tables
@@ -30,8 +30,6 @@ from graphrag_bench.run.scoring import Datasets
 
 EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
 """Settings that select questions and scoring. They are not part of a run's key."""
-Scores = dict[str, dict[str, float]]
-"""The metrics of each question, by id."""
 _MODELS = ("llm", "llm_build", "embedder")
 _STEP = re.compile(r"method\.(convert|retrieve|generate)\..*")
 _ASIDE = re.compile(
