@@ -24,7 +24,6 @@ from graphrag_bench.run.stored import StoredRun
 
 Named = dict[str, Any]
 _HOPS = ("nodes", "relationships")
-_RANKED = (*_HOPS, "chunks", "communities")
 _KINDS: Mapping[str, Any] = {"chunk_table": ChunkTable, "graph": Graph, "reports": Reports}
 
 
@@ -103,7 +102,7 @@ def named_value(slot: str, value: Any, names: ArtifactNames) -> Any:
     def hops(one: Mapping[str, Any]) -> Named:
         return {kind: [names.row(kind, row) for row in one[kind]] for kind in _HOPS}
 
-    if slot in _RANKED and has_keys(value, "ids", "scores"):
+    if slot in (*_HOPS, "chunks", "communities") and has_keys(value, "ids", "scores"):
         return ranked(slot, value)
     if slot == "step_nodes" and has_keys(value, "ids", "steps"):
         pairs = zip(value["ids"], value["steps"], strict=True)
