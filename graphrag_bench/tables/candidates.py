@@ -144,10 +144,7 @@ def stored_of(part: Part, conditions: Sequence[RunConditions]) -> list[tuple[Run
 
 
 def selected_runs(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
-    """Select for each row the candidate nearest to the paper.
-
-    For grade C, only one group of runs of each model is used: the one that covers the most rows.
-    """
+    """Select each row's candidate nearest to the paper; for grade C, from one group per model."""
     by_llm = group_by(rows, lambda row: row[0][2])
     groups = {llm: _largest_group([rows[row] for row in of]) for llm, of in by_llm.items()}
     picked = {}

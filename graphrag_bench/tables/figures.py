@@ -327,17 +327,15 @@ def _words(recipes: Iterable[Recipe]) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(words for one in recipes if (words := one.words)))
 
 
-def _figure(
-    table: PaperTable, cell: PrintedCell, picked: Candidate, measured: FigureValue
-) -> Figure:
+def _figure(table: PaperTable, cell: PrintedCell, picked: Candidate, found: FigureValue) -> Figure:
     graded, metric = picked.grade, table.metric(cell)
     percent = cell.unit == "percent" and metric.kind in _SHARES
     scale = 100.0 if percent else 1000.0 if cell.unit == "ms" else 1.0
-    low, high = (None if end is None else end * scale for end in (measured.low, measured.high))
+    low, high = (None if end is None else end * scale for end in (found.low, found.high))
     counted = metric.kind == "count" and cell.value
-    if counted and not (size := PrintedSize.of(cell, metric.value)).agrees(measured.value):
-        values = f"{measured.value:,.0f}", f"{size.value:,}"
+    if counted and not (size := PrintedSize.of(cell, metric.value)).agrees(found.value):
+        values = f"{found.value:,.0f}", f"{size.value:,}"
         graded = Grade.of([*graded.major, Mismatch(size.what, *values, major=True)])
     path, metrics = str(picked.run.folder.path), picked.run.metrics
     judge = picked.judge + (f", protocol {picked.protocol}" if picked.protocol else "")
-    return Figure(measured.value * scale, low, high, measured.n, metrics, path, graded, judge)
+    return Figure(found.value * scale, low, high, found.n, metrics, path, graded, judge)

@@ -33,10 +33,10 @@ _QUANTISED = re.compile(r"\b(I?Q[2-8]_\w+|AWQ|GPTQ|int[48]|bnb)\b", re.IGNORECAS
 class RunConditions:
     """Stored run and the properties that grading compares.
 
-    `sizes` has the numbers of documents and tokens of the corpus, if they are known. If
-    `papers_prompts`, no prompt comes from this project, and the user says that the prompts are the
-    paper's. `verified` is about the format of the data set. `abstract` questions are about the
-    whole corpus.
+    `sizes` has the numbers of documents and tokens of the corpus, if they are known.
+    `papers_prompts` is true if no prompt comes from this project and the user says that the prompts
+    are the paper's. `verified` tells whether the format of the data set was checked against
+    original files, and `abstract` whether the questions are about the whole corpus.
     """
 
     run: StoredRun
@@ -205,9 +205,7 @@ def _models(one: RunConditions, recipe: Recipe, judge: str) -> Iterator[Mismatch
         yield Mismatch("judge", judge, recipe.judge, major=True)
 
 
-def different_settings(
-    ours: Mapping[str, object], theirs: Mapping[str, object]
-) -> Iterator[Mismatch]:
+def different_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[Mismatch]:
     """Yield a mismatch for each setting that differs. Steps count only if no other one does."""
     undecided = {"method.title", REGIME}
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
@@ -234,7 +232,7 @@ def _composed(words: tuple[str, ...]) -> dict[str, Any]:
 
 
 def with_chunking(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
-    """Return the settings with `chunking=auto` replaced, and the default chunk size (1200)."""
+    """Return the settings with the data set's chunking for `auto`, and the default chunk size."""
     named = dict(settings)
     if named.get("chunking.variant") == "auto" and dataset in card_names():
         named["chunking.variant"] = load_card(str(dataset)).chunking

@@ -42,7 +42,7 @@ _FILE = re.compile(
 def push_runs(runs: Sequence[StoredRun], home: str | Path, repo: str, *, texts: bool) -> list[str]:
     """Upload runs and a dataset card, without paths and addresses. Return a line for each run.
 
-    Without `texts`, traces and contexts with texts are left out. Raises UserError as `result_of`.
+    Without `texts`, traces and contexts with texts are left out. Raises UserErrors of `result_of`.
     """
     with TemporaryDirectory() as scratch:
         folder, sections, lines = Path(scratch), {}, []
