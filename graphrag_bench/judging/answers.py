@@ -23,6 +23,8 @@ from graphrag_bench.run.record import context_texts
 from graphrag_bench.run.stored import StoredRun
 
 T = TypeVar("T")
+RowsOf = Callable[[Sequence[T]], list[Row]]
+Cases = Sequence[AnswerToJudge]
 LEDGER = "judge_ledger.jsonl"
 LOST_CONTEXTS = (
     "are not stored (trace=off), or the data set has changed. Delete the run and repeat it without "
@@ -34,7 +36,7 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class Measure:
-    """Judged metric with its prompts (one for each call). A `named` metric needs its name."""
+    """Judged metric with a prompt for each call. A `named` metric is only selected by name."""
 
     metric: JudgedMetric
     prompts: tuple[str, ...]
@@ -77,19 +79,14 @@ MEASURES: Mapping[str, Measure] = {
 """Judged metrics by name. All values are in 0..1, and higher is better."""
 
 
-def select_measures(
-    metrics: Sequence[str] = (), stored: StoredRun | None = None
-) -> dict[str, Measure]:
-    """Return the metrics with these names; by default, all metrics that are not `named`.
-
-    Raises UserError if a name is unknown, or if a metric needs contexts that an imported run lacks.
-    """
-    for name in metrics:
+def select_measures(names: Sequence[str] = (), run: StoredRun | None = None) -> dict[str, Measure]:
+    """Return the metrics with these names, or by default all metrics that are not `named`."""
+    for name in names:
         if name not in MEASURES:
             raise unknown("judged metric", name, MEASURES)
-        if stored is not None and "context" in MEASURES[name].needs:
-            stored.require_steps()
-    wanted = metrics or [name for name, one in MEASURES.items() if not one.named]
+        if run is not None and "context" in MEASURES[name].needs:
+            run.require_steps()
+    wanted = names or [name for name, one in MEASURES.items() if not one.named]
     return {name: MEASURES[name] for name in MEASURES if name in wanted}
 
 
@@ -139,7 +136,7 @@ def max_calls(
     }
 
 
-def _cases(stored: StoredRun, limit: int | None) -> list[AnswerToJudge]:
+def _cases(stored: StoredRun, limit: int | None) -> Cases:
     dataset = stored.require_dataset()
     rows = {name: row for name, row in stored.rows.items() if row["status"] == "answered"}
     cases = [
@@ -156,9 +153,7 @@ def _cases(stored: StoredRun, limit: int | None) -> list[AnswerToJudge]:
     return cases
 
 
-def _todo(
-    folder: Path, name: str, cases: Sequence[AnswerToJudge], models: Models
-) -> list[AnswerToJudge]:
+def _todo(folder: Path, name: str, cases: Cases, models: Models) -> Cases:
     measure, key = MEASURES[name], MEASURES[name].key(name, models)
     judged = {
         row["question"]: row["of"]
@@ -169,9 +164,7 @@ def _todo(
     return [case for case in known if judged.get(case.id) != measure.fingerprint(case)]
 
 
-def _rows_of(
-    name: str, models: Models, llm: ChatModel, cases: Sequence[AnswerToJudge]
-) -> list[Row]:
+def _rows_of(name: str, models: Models, llm: ChatModel, cases: Cases) -> list[Row]:
     measure, key = MEASURES[name], MEASURES[name].key(name, models)
     judged = judge(measure.metric, llm, lambda: models.embedder, cases)
     return [
@@ -191,9 +184,6 @@ def attached_judge(models: Models, ledger: Ledger, name: str) -> ChatModel:
     limits = models.settings.failures
     gate = FailureGate(f"judge {name}", limits.limit, limits.after)
     return models.llm_judge.attached(log=ledger.logger("judge", name), gate=gate)
-
-
-RowsOf = Callable[[Sequence[T]], list[Row]]
 
 
 def in_blocks(

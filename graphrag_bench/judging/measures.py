@@ -181,8 +181,8 @@ def correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
 
     Rules extract the stated answers from a short name or a long list, and the judge from other
     texts. It does not see the gold answer, because it would then overlook wrong items in a list.
-    If comparing them with the gold answer does not settle the value, the judge decides in a second
-    call whether they mean the same. A refusal is right only if the gold answer is a refusal.
+    If rules cannot tell whether the stated answers are the gold answer, the judge decides in a
+    second call. A refusal is right only if the gold answer is a refusal.
     """
     if refuses(case.answer, case.golds):
         return float(not case.refused)

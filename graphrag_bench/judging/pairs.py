@@ -30,10 +30,8 @@ from graphrag_bench.run.models import Models
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.text import count_tokens
 
-CRITERIA = (
-    "comprehensiveness", "diversity", "empowerment", "logicality", "relevance", "coherence",
-    "overall",
-)  # fmt: skip
+CRITERIA = ("comprehensiveness", "diversity", "empowerment", "logicality", "relevance",
+            "coherence", "overall")  # fmt: skip
 PAPER_CRITERIA: Mapping[str, tuple[str, ...]] = {
     "zhou2025": ("comprehensiveness", "diversity", "empowerment", "overall"),
     "lightrag": ("comprehensiveness", "diversity", "empowerment", "overall"),
@@ -207,10 +205,7 @@ class AnswerPairs:
 
     @classmethod
     def of(cls, runs: Sequence[StoredRun], limit: int | None = None) -> "AnswerPairs":
-        """Return the answers to at most `limit` shared questions, stratified by type.
-
-        Raises UserError if the runs share no question.
-        """
+        """Return the answers to at most `limit` shared questions, stratified by type."""
         sets = [run.require_dataset() for run in runs]
         texts = [{question.id: question.text for question in one.questions} for one in sets]
         n_alike = Counter(str(run.metrics["title"]) for run in runs)
@@ -286,10 +281,7 @@ class PairJudging:
         return sum(duel.winner is None for duel in self.pending())
 
     def run(self, progress: Progress) -> list[Row]:
-        """Judge the pairs that have no verdict yet, and return all verdicts.
-
-        Failed calls are repeated. Raises RunStopped if no further call can succeed.
-        """
+        """Judge the pairs without a verdict, including failed ones, and return all verdicts."""
 
         def place(row: Row) -> tuple[Any, ...]:
             pair = sorted((row["first"], row["second"]))

@@ -26,14 +26,12 @@ _CONVERTED = re.compile(r"(?![1-9]\d{,10}$)(?=.*\d).{,30}$|(true|false)$", re.I)
 """Texts that a spreadsheet may convert into a number, a date or a truth value."""
 _SEPARATOR = re.compile(r'"?sep=([^\r\n]).*\n', re.I)
 """Optional first line of a CSV file that tells Excel the separator."""
-_DRAWS, _ENDS = 9999, (2.5, 97.5)
-"""Number of bootstrap samples of kappa, and the percentiles of its interval."""
 
 
 def write_sheet(judging: PairJudging, n: int, file: Path, seed: int) -> int:
     """Write a spreadsheet with up to `n` pairs of answers; return the number of pairs.
 
-    Pairs that need a judge are sampled by question type. Only the judging folder tells who is A.
+    Pairs that need a judge are sampled by question type. Only the folder tells which run is A.
     """
     duels, rng = _duels(judging, seed), np.random.default_rng(seed)
     gold = judging.pairs.runs[0].require_dataset().gold
@@ -123,10 +121,7 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
 
 
 def agreement_table(judging: PairJudging, people: Mapping[str, str], n_blank: int) -> Table:
-    """Return a table with the agreement and Cohen's kappa between people and judge, by criterion.
-
-    Raises UserError if the judge has no verdicts on these pairs.
-    """
+    """Return a table with the agreement and Cohen's kappa of people and judge, by criterion."""
     labels = [*judging.pairs.titles, TIE]
     won = {key[:3]: of for key, of in points_won(verdict_rows(judging.folder)).items()}
     rows = []
@@ -135,15 +130,13 @@ def agreement_table(judging: PairJudging, people: Mapping[str, str], n_blank: in
         both = {q: sum(points[q].values()) for q in people if len(points.get(q, {})) == 2}
         judge = {q: {2.0: labels[0], 0.0: labels[1]}.get(total, TIE) for q, total in both.items()}
         if (same := mean_of({q: float(people[q] == judge[q]) for q in judge}, {})) is None:
-            raise UserError(
-                "The judge has no verdict on these pairs. Run the command without --read first."
-            )
+            raise UserError("The judge has no verdict on these pairs. First run without --read.")
         cells = Counter((labels.index(people[q]), labels.index(judge[q])) for q in judge)
         counts = np.array([[cells[i, j] for j in range(3)] for i in range(3)])
-        drawn = np.random.default_rng(0).multinomial(same.n, counts.ravel() / same.n, _DRAWS)
+        drawn = np.random.default_rng(0).multinomial(same.n, counts.ravel() / same.n, 9999)
         shown = MISSING
         if not np.isnan(value := kappa(counts)):
-            low, high = np.nanpercentile(kappa(drawn.reshape(-1, 3, 3)), _ENDS)
+            low, high = np.nanpercentile(kappa(drawn.reshape(-1, 3, 3)), (2.5, 97.5))
             shown = f"{value:.2f}{format_interval(low, high, same.n)}"
         numbers = str(same.n), str(len(people) - same.n)
         rows.append((criterion, *numbers, format_mean(same.stored()), shown))
