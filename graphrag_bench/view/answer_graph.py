@@ -15,10 +15,6 @@ from graphrag_bench.text import normalise_name, short
 
 Vertex = tuple[str, int]
 """A node ("n", row) or a chunk ("c", row)."""
-_HOP = float(np.log(2))
-"""Cost of each hop: -log(0.5), because the walk continues with probability 0.5."""
-_MAX_COST = float(np.log(1e6))
-"""Maximum cost of a walk, which corresponds to a probability of one in a million."""
 Plain = dict[str, Any]
 MAX_NODES, MAX_CHUNKS = 200, 20
 """Maximum number of drawn nodes and chunks, and number of highest-ranked chunks to draw."""
@@ -32,6 +28,7 @@ class ProbableWalks:
 
     A walk follows relationships in both directions, with probabilities in proportion to their
     weights. It ends at a chunk, or continues to a node of the chunk if `through_chunks` is true.
+    Walks with a probability below one in a million are left out.
     """
 
     def __init__(self, graph: Graph, seeds: Sequence[int], *, through_chunks: bool) -> None:
@@ -43,7 +40,7 @@ class ProbableWalks:
         """The previous vertex on the walk to each vertex. Nodes are numbered before chunks."""
         if starts:
             _, self.before, _ = dijkstra(
-                costs, indices=starts, min_only=True, return_predecessors=True, limit=_MAX_COST
+                costs, indices=starts, min_only=True, return_predecessors=True, limit=np.log(1e6)
             )
 
     def to(self, last: Vertex) -> list[Vertex]:
@@ -65,7 +62,7 @@ def _costs(graph: Graph, through_chunks: bool) -> Any:
     else:
         certain, empty = inside.astype(bool).astype(np.float64), csr_array((inside.shape[1],) * 2)
         shares = block_array([[_shares(nodes), certain], [None, empty]], format="csr")
-    shares.data = _HOP - np.log(shares.data)
+    shares.data = np.log(2) - np.log(shares.data)  # each hop is taken with probability 0.5
     return shares
 
 
