@@ -202,9 +202,8 @@ def specific_questions(
     """Generate up to `n` questions, in equal numbers for each number of `hops`.
 
     Also return the number of rejected questions. If `llm` is None, questions are phrased by a
-    template. A question phrased by `llm` is rejected if it is unreadable, or if it contains the
-    answer or the name of an intermediate node. If possible, a question about another chain replaces
-    a rejected question.
+    template. A question by `llm` is rejected, and replaced by one about another chain if possible,
+    if it is unreadable, or if it contains the answer or the name of an intermediate node.
     """
     chains, questions, n_refused = Chains(graph), list[QA](), 0
     for place, number in enumerate(hops):
