@@ -38,7 +38,7 @@ _NAME_SIGNS = re.compile(
     r"((?<=[^\W_])(?:\+\++|[+#\u266d\u266f](?![a-z0-9_]))"  # C++, Na+, C#
     r"|(?<=\d)[%$\u00a3\u00a5\u20a0-\u20bf]"  # 5%, 5 euros
     r"|(?<![^\s(\[/])(?:[a-z\u03b1-\u03c9]{1,2}[*-]|[a-z]{1,4}\d+-)(?![\w*-])"  # A*, AB-, NO3-
-    r"|(?<![^\s(\[/])[-+<>~\u2264\u2265\u00b1\u2248$\u00a3\u00a5\u20a0-\u20bf]+(?=\.?\d)"  # -5, <5
+    r"|(?<![^\s(\[/])[-+<>~\u2264\u2265\u00b1\u2248$\u00a3\u00a5\u20a0-\u20bf]+\.?(?=\d)"  # -5, <.5
     r"|(?<![^\s(\[/])\.(?=[a-z]))"  # .NET
 )
 """Symbols in lower-case names. In AB- and A*, the match also includes the letters."""

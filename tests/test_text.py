@@ -18,7 +18,7 @@ with_signs, in_pairs = partial(words, signs=True), partial(words, bigrams=True)
     [
         (normalise_name, "  AT&amp;T\t Straße", "at t strasse"),
         (normalise_name, "東京タワー हिन्दी Ⅳ. Henry", "東京タワー हिन्दी iv henry"),
-        (normalise_name, "1,200 tokens _+", "1 200 tokens"),
+        (normalise_name, "1,200 tokens _+ -.5", "1 200 tokens -.5"),
         (normalise_name, "Na⁺, AB\u2212 (C++)!", "na+ ab- c++"),
         (normalise_name, "**Berta Holm** - GPT-4, A+B", "berta holm gpt 4 a b"),
         (normalise_name, "pre- and post-war 1990-1995", "pre and post war 1990 1995"),
