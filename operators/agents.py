@@ -22,8 +22,6 @@ from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Node, Question, Ranked, Relationship
 
 RELATIONS, ENTITIES = "relation scores", "entity scores"
-RELATION_PROMPT = Prompt("operators:prompts/relationship_agent.j2")
-ENTITY_PROMPT = Prompt("operators:prompts/node_agent.j2")
 MAX_TOPICS, MAX_RELATIONS, MAX_CANDIDATES = 8, 60, 20
 """Limits on the nodes per round, the relation names per prompt, and the candidates per relation."""
 _NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)"
@@ -60,7 +58,7 @@ def choose_relations(
     *,
     graph: Graph,
     llm: ChatModel,
-    prompt: Prompt = RELATION_PROMPT,
+    prompt: Prompt = Prompt("operators:prompts/relationship_agent.j2"),
     width: PositiveInt = 3,
     max_tokens: PositiveInt = 120,
 ) -> Exploration:
@@ -104,7 +102,7 @@ def choose_nodes(
     *,
     graph: Graph,
     llm: ChatModel,
-    prompt: Prompt = ENTITY_PROMPT,
+    prompt: Prompt = Prompt("operators:prompts/node_agent.j2"),
     width: PositiveInt = 3,
     max_groups: PositiveInt = 24,
     max_tokens: PositiveInt = 160,

@@ -6,15 +6,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
+from graphrag_bench.algorithms import pagerank
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.pagerank import (
-    AT_ONCE,
-    Contains,
-    Reset,
-    masses,
-    walk_of_nodes,
-    walk_with_chunks,
-)
 from graphrag_bench.arrays import best_score_by_id
 from graphrag_bench.contract import operator
 from graphrag_bench.values import Chunk, ChunkScores, Node, NodeScores, Ranked
@@ -55,8 +48,9 @@ def node_ppr(
         rows, weights = best_score_by_id(seeds.ids, seeds.scores, least=0.0)
         if reset == "specificity":
             weights = 1.0 / np.maximum(graph.chunks_per_node[rows], 1)
-        resets.append(Reset(rows, np.ones(len(rows)) if reset == "uniform" else weights))
-    for mass in masses(walk_of_nodes(graph, weighted=weighted), resets, damping, top_k):
+        resets.append(pagerank.Reset(rows, np.ones(len(rows)) if reset == "uniform" else weights))
+    walk = pagerank.walk_of_nodes(graph, weighted=weighted)
+    for mass in pagerank.masses(walk, resets, damping, top_k):
         scores = NodeScores(mass.values)
         if mass.rows is not None:
             scores = NodeScores.sparse(mass.rows, mass.values, graph.n_nodes)
@@ -77,7 +71,7 @@ def chunk_ppr(
     damping: Damping = 0.5,
     passage_weight: NonNegativeFloat = 0.05,
     joined: Literal["relationships_and_chunks", "chunks"] = "relationships_and_chunks",
-    contains: Contains = "one",
+    contains: pagerank.Contains = "one",
     contains_weight: Annotated[float, Field(gt=0)] = 1.0,
     cliques: tuple[str, ...] = (),
     top_k: PositiveInt = 4,
@@ -97,20 +91,20 @@ def chunk_ppr(
     chunks get 0.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.4 and the defaults of its code.
     """
-    walk = walk_with_chunks(
+    walk = pagerank.walk_with_chunks(
         graph, relationships=joined == "relationships_and_chunks", contains=contains,
         contains_weight=contains_weight, cliques=cliques,
     )  # fmt: skip
     rankings: list[Ranked[Chunk]] = []
-    for begin in range(0, len(nodes), AT_ONCE):
-        block = slice(begin, begin + AT_ONCE)
+    for begin in range(0, len(nodes), pagerank.AT_ONCE):
+        block = slice(begin, begin + pagerank.AT_ONCE)
         resets = []
         for seeds, chunks in zip(nodes[block], chunk_scores[block], strict=True):
             rows, weights = best_score_by_id(seeds.ids, seeds.scores, least=0.0)
             near, scores = chunks.nonzero
             weights = np.concatenate([weights, passage_weight * np.maximum(scores, 0.0)])
-            resets.append(Reset(np.concatenate([rows, graph.n_nodes + near]), weights))
-        for mass in masses(walk, resets, damping, top_k, graph.n_nodes):
+            resets.append(pagerank.Reset(np.concatenate([rows, graph.n_nodes + near]), weights))
+        for mass in pagerank.masses(walk, resets, damping, top_k, graph.n_nodes):
             rows = np.arange(len(mass.values)) if mass.rows is None else mass.rows
             is_chunk = rows >= graph.n_nodes
             rows, values = rows[is_chunk] - graph.n_nodes, mass.values[is_chunk]

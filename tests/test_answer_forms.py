@@ -26,7 +26,7 @@ from graphrag_bench.values import Context, Piece, Question
 from methods.dalk.evidence import stepwise
 from methods.subgraphrag.triples import listed
 from methods.tog.answering import if_enough
-from operators.answer.generation import REDUCE, Points, direct, reduce
+from operators.answer.generation import Points, direct, reduce
 
 CONTEXT = Context((Piece("chunk", "c", "Mira Holt was taught by Otto Brandt.", 1.0, 9),))
 TRIPLETS = "methods:subgraphrag/prompts/system/triplets.j2"
@@ -94,7 +94,7 @@ def test_prompt_and_limit_follow_the_form(step, form):
     question = Question("q", "Who taught Mira Holt?", form=form)
     if step == "reduce":
         reduce(question, Points(("Otto.",), (90,)), llm=llm, tokenizer=OpenAIEncoding(),
-               context_budget=UNBOUNDED, prompt=REDUCE)  # fmt: skip
+               context_budget=UNBOUNDED)  # fmt: skip
     else:
         own = {"direct": {"prompt": prompt}, "listed": {"prompt": replace(prompt, name=TRIPLETS)}}
         answers = {"direct": direct, "listed": listed, "enough": if_enough, "stepwise": stepwise}

@@ -11,9 +11,6 @@ from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Answer, Context, Piece, Question, Subgraph
 from operators.answer.generation import READER_VARIABLES, answer_of, reader_values
 
-SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
-STEPS = Prompt("methods:dalk/prompts/steps.j2")
-FINAL = Prompt("methods:dalk/prompts/answer.j2")
 REASONING_TOKENS = 128
 """The token limit of two replies: the sentences and the reasoning."""
 
@@ -26,7 +23,7 @@ def evidence(
     graph: Graph,
     llm: ChatModel,
     tokenizer: Tokenizer,
-    prompt: Prompt = SENTENCES,
+    prompt: Prompt = Prompt("methods:dalk/prompts/sentences.j2"),
     label: str = "Path-based Evidence",
 ) -> Context:
     """Let the language model rewrite the triples of the subgraph as sentences for the context.
@@ -36,9 +33,8 @@ def evidence(
     Source: DALK (Li et al. 2024), Section 3.3; Zhou et al. (2025), Section 6.2.
     """
     before = context or Context(())
-    lines = [", ".join(graph.triple(row)) for row in subgraph.relationships]
-    lines += list(subgraph.texts)
-    if not lines:
+    stated = [", ".join(graph.triple(row)) for row in subgraph.relationships]
+    if not (lines := [*stated, *subgraph.texts]):
         return before
     chat = prompt.render({"triples": lines})
     text = f"{label}: {reply(llm, chat, max_tokens=REASONING_TOKENS).text.strip()}"
@@ -52,8 +48,8 @@ def stepwise(
     context: Context,
     *,
     llm: ChatModel,
-    steps_prompt: Prompt = STEPS,
-    prompt: Prompt = FINAL,
+    steps_prompt: Prompt = Prompt("methods:dalk/prompts/steps.j2"),
+    prompt: Prompt = Prompt("methods:dalk/prompts/answer.j2"),
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
     """Answer the question in two calls: reason step by step over the evidence, then answer.

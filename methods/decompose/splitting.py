@@ -11,9 +11,6 @@ from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Query, Question
 
-PROMPT = Prompt("methods:decompose/prompts/sub_questions.j2")
-REPLY_TOKENS = 320
-
 
 class SubQuestions(BaseModel):
     """Reply to the decomposition prompt."""
@@ -28,7 +25,7 @@ def decompose(
     question: Question,
     *,
     llm: ChatModel,
-    prompt: Prompt = PROMPT,
+    prompt: Prompt = Prompt("methods:decompose/prompts/sub_questions.j2"),
     at_most: PositiveInt = 4,
     with_question: bool = False,
 ) -> Query:
@@ -41,7 +38,7 @@ def decompose(
     """
     chat = prompt.render({"question": question.text, "most": at_most})
     shape, none = SubQuestions, SubQuestions(sub_questions=[])
-    reply = ask(llm, chat, shape, max_tokens=REPLY_TOKENS, purpose="sub-questions", fallback=none)
+    reply = ask(llm, chat, shape, max_tokens=320, purpose="sub-questions", fallback=none)
     parts = unique([text.strip() for text in reply.sub_questions if text.strip()])[:at_most]
     whole = (question.text,) if with_question or not parts else ()
     return Query(unique([*whole, *parts]))

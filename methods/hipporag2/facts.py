@@ -15,9 +15,6 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Query, Question, Ranked, Relationship
 from operators.search import scaled_similarity, vectors_of
 
-PROMPT = Prompt("methods:hipporag2/prompts/filter_triples.j2")
-REPLY_TOKENS = 64
-
 
 @operator("relationship.link", batched=True, requires={"node.name", "relationship.name"})
 def link(
@@ -69,7 +66,7 @@ def filter_llm(
     *,
     graph: Graph,
     llm: ChatModel,
-    prompt: Prompt = PROMPT,
+    prompt: Prompt = Prompt("methods:hipporag2/prompts/filter_triples.j2"),
 ) -> Ranked[Relationship]:
     """Keep the relationships that the language model finds useful for the question.
 
@@ -85,5 +82,5 @@ def filter_llm(
     triples = [", ".join(graph.triple(row)) for row in relationships.ids.tolist()]
     every = Useful(useful=list(range(1, len(triples) + 1)))
     chat = prompt.render({"question": question.text, "triples": triples})
-    reply = ask(llm, chat, Useful, max_tokens=REPLY_TOKENS, purpose="triple filter", fallback=every)
+    reply = ask(llm, chat, Useful, max_tokens=64, purpose="triple filter", fallback=every)
     return relationships.take(np.isin(every.useful, reply.useful))

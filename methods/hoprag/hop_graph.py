@@ -6,11 +6,10 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.arrays import DECIMALS, FloatArray, IntArray, best_first
+from graphrag_bench.arrays import DECIMALS, BoolArray, FloatArray, IntArray, best_first
 from graphrag_bench.columns import NOT_STORED, Columns, Texts, incidence, sorted_csr
 from graphrag_bench.contract import Sizes, artifact, template_tokens
 from graphrag_bench.data.chunks import ChunkTable
@@ -27,8 +26,6 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 
-ANSWERED = Prompt("methods:hoprag/prompts/answered_questions.j2")
-RAISED = Prompt("methods:hoprag/prompts/raised_questions.j2")
 HOP_ATTRIBUTES = PASSAGE_ATTRIBUTES | {"relationship.description", "relationship.keywords"}
 _BLOCK = 64
 QuestionRow = tuple[int, bool, str, tuple[str, ...]]
@@ -49,7 +46,7 @@ class PseudoQuestions(Columns):
 
     texts: Texts
     chunk: IntArray
-    answered: NDArray[np.bool_]
+    answered: BoolArray
     names: Texts
     question_name: Any
     statistics: Mapping[str, float] = field(default_factory=dict, metadata=NOT_STORED)
@@ -107,8 +104,8 @@ def llm_questions(
     llm_build: ChatModel,
     nlp: Nlp,
     progress: Progress,
-    answered_prompt: Prompt = ANSWERED,
-    raised_prompt: Prompt = RAISED,
+    answered_prompt: Prompt = Prompt("methods:hoprag/prompts/answered_questions.j2"),
+    raised_prompt: Prompt = Prompt("methods:hoprag/prompts/raised_questions.j2"),
     max_tokens: PositiveInt | None = None,
 ) -> PseudoQuestions:
     """Ask the language model for pseudo-questions, i.e. questions that chunks answer or raise.

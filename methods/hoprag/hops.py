@@ -79,8 +79,6 @@ def helpful(
     return rankings
 
 
-NEXT = Prompt("methods:hoprag/prompts/next_question.j2")
-HELPFUL = Prompt("methods:hoprag/prompts/helpful.j2")
 CHOOSING, JUDGING = "choose a follow-up question", "judge a passage"
 REPLY_TOKENS = 8
 """The token limit of a reply, which is a number, "yes" or "no"."""
@@ -128,7 +126,7 @@ def hops_llm(
     *,
     graph: Graph,
     llm: ChatModel,
-    prompt: Prompt = NEXT,
+    prompt: Prompt = Prompt("methods:hoprag/prompts/next_question.j2"),
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
@@ -231,7 +229,7 @@ def judged_llm(
     graph: Graph,
     pseudo_questions: PseudoQuestions,
     llm: ChatModel,
-    prompt: Prompt = HELPFUL,
+    prompt: Prompt = Prompt("methods:hoprag/prompts/helpful.j2"),
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:

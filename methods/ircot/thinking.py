@@ -11,7 +11,6 @@ from graphrag_bench.prompts import ContextBudget, Prompt
 from graphrag_bench.text import n_fitting
 from graphrag_bench.values import Chunk, Query, Question, Ranked, value
 
-THOUGHT = Prompt("methods:ircot/prompts/thought.j2")
 THOUGHT_TOKENS, LAST = 64, "answer is"
 """The token limit of a reply, and the words that mark the last thought, as in IRCoT's code."""
 _SENTENCE_END = re.compile(r"\w{3}[.!?][\"')\]]*(?=\s+[\"'(\[]?[A-Z0-9])")
@@ -56,7 +55,7 @@ def think(
     llm: ChatModel,
     tokenizer: Tokenizer,
     context_budget: ContextBudget,
-    prompt: Prompt = THOUGHT,
+    prompt: Prompt = Prompt("methods:ircot/prompts/thought.j2"),
 ) -> tuple[Thoughts, Query, EndOfThought | None]:
     """Ask the language model for the next sentence of the chain of thought, i.e. the next query.
 

@@ -12,9 +12,6 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Node, Question, Ranked
 
-REASON = Prompt("methods:kgp/prompts/next_evidence.j2")
-EVIDENCE_TOKENS = 64
-
 
 @operator(
     "node.evidence_walk", calls=lambda settings: settings["n_seeds"],
@@ -27,7 +24,7 @@ def evidence_walk(
     graph: Graph,
     tfidf: Tfidf,
     llm: ChatModel,
-    prompt: Prompt = REASON,
+    prompt: Prompt = Prompt("methods:kgp/prompts/next_evidence.j2"),
     n_seeds: PositiveInt = 10,
     n_neighbours: PositiveInt = 3,
 ) -> Ranked[Node]:
@@ -42,7 +39,7 @@ def evidence_walk(
     seeds = nodes.head(n_seeds)
     passages = [graph.descriptions[row] if graph.descriptions else "" for row, _ in seeds.items()]
     chats = [prompt.render({"question": question.text, "passage": text}) for text in passages]
-    replies = llm.complete(chats, max_tokens=EVIDENCE_TOKENS)
+    replies = llm.complete(chats, max_tokens=64)
     visited: dict[int, float] = {}
     for (seed, score), reply in zip(seeds.items(), replies, strict=True):
         if isinstance(reply, CallFailed):

@@ -210,8 +210,6 @@ def _ids(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(_id(text, text.strip()) for text in texts)
 
 
-PLAN = Prompt("methods:pankrag/prompts/plan.j2")
-REPHRASE = Prompt("methods:pankrag/prompts/rephrase.j2")
 PLAN_TOKENS, REPHRASE_TOKENS = 2200, 128
 MOST_WORDS = 30
 """If there is no reply, a placeholder is replaced by at most this many words of its answer."""
@@ -225,7 +223,7 @@ def plan(
     question: Question,
     *,
     llm: ChatModel,
-    prompt: Prompt = PLAN,
+    prompt: Prompt = Prompt("methods:pankrag/prompts/plan.j2"),
     planning: Literal["on", "off"] = "on",
     final_text: Literal["original", "plan"] = "original",
     max_sequences: PositiveInt = 4,
@@ -264,7 +262,7 @@ def rephrase(
     question_kind: SubQuestionKind,
     *,
     llm: ChatModel,
-    prompt: Prompt = REPHRASE,
+    prompt: Prompt = Prompt("methods:pankrag/prompts/rephrase.j2"),
     when: Literal["placeholders_only", "always", "never"] = "placeholders_only",
 ) -> Question:
     """Rewrite a sub-question to be self-contained, given the answers that it depends on.

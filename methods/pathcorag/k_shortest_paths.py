@@ -5,11 +5,10 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.views import Int32Array
-from graphrag_bench.arrays import DECIMALS, FloatArray, IntArray
+from graphrag_bench.arrays import DECIMALS, BoolArray, FloatArray, IntArray
 
 MOST_HOPS = 4
 """Ties between paths with more hops are broken by node ids, not by similarity."""
@@ -159,7 +158,7 @@ def _compiled_shortest_way() -> Any:
 
 def shortest_way(
     starts: Int32Array, nodes: Int32Array, source: int, target: int,
-    blocked: NDArray[np.bool_], banned: NDArray[np.bool_],
+    blocked: BoolArray, banned: BoolArray,
 ) -> Int32Array:  # fmt: skip
     """Return the nodes of the shortest path from `source` to `target`, or an empty array.
 

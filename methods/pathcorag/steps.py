@@ -22,9 +22,6 @@ from graphrag_bench.values import Node, Path, Question, Ranked, Relationship
 from methods.pathcorag.k_shortest_paths import Likeness, likely_pairs, shortest_paths
 from operators.search import search_each
 
-STEPS = Prompt("methods:pathcorag/prompts/steps.j2")
-REPLY_TOKENS = 800
-
 
 class StepsReply(BaseModel):
     """Reply with steps and their queries. A step may be the key of its queries."""
@@ -64,7 +61,7 @@ def reasoning_steps_llm(
     question: Question,
     *,
     llm: ChatModel,
-    prompt: Prompt = STEPS,
+    prompt: Prompt = Prompt("methods:pathcorag/prompts/steps.j2"),
     n_steps: PositiveInt = 3,
     n_queries: PositiveInt = 3,
 ) -> ReasoningSteps:
@@ -77,7 +74,7 @@ def reasoning_steps_llm(
     values = {"question": question.text, "n_steps": n_steps, "n_queries": n_queries}
     nothing = StepsReply(reasoning_steps=[], extended_queries=[])
     read = ask(
-        llm, prompt.render(values), StepsReply, max_tokens=REPLY_TOKENS, purpose="reasoning steps",
+        llm, prompt.render(values), StepsReply, max_tokens=800, purpose="reasoning steps",
         fallback=nothing,
     )  # fmt: skip
     queries: dict[str, tuple[str, ...]] = {}

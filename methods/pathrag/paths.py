@@ -5,13 +5,12 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.algorithms.views import Neighbours
-from graphrag_bench.arrays import DECIMALS, FloatArray, IntArray
+from graphrag_bench.arrays import DECIMALS, BoolArray, FloatArray, IntArray
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
@@ -72,7 +71,7 @@ def _steps(ways: Any, nodes: IntArray) -> tuple[IntArray, IntArray]:
     return np.repeat(np.arange(len(nodes)), np.diff(near.indptr)), near.indices.astype(np.int64)
 
 
-def _flow(ways: Any, start: int, end: int, rules: _Rules) -> tuple[FloatArray, NDArray[np.bool_]]:
+def _flow(ways: Any, start: int, end: int, rules: _Rules) -> tuple[FloatArray, BoolArray]:
     n, degrees = ways.shape[0], np.diff(ways.indptr)
     resource, (reached, expanded) = np.zeros(n), np.zeros((2, n), bool)
     resource[start], reached[start], level = 1.0, True, np.array([start], np.int64)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.arrays import IntArray
+from graphrag_bench.arrays import BoolArray, IntArray
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.dataset import Dataset, TrainingSet
 from graphrag_bench.embedding.embedder import Embedder, Vectors
@@ -92,13 +92,12 @@ def mlp_scorer(
 
 
 def _vectors(
-    names: Iterable[str], relations: Iterable[str], embedder: Embedder, progress: Progress,
-    label: str,
-) -> tuple[Vectors, NDArray[np.bool_], Vectors]:  # fmt: skip
+    names: Iterable[str], kinds: Iterable[str], embedder: Embedder, progress: Progress, label: str
+) -> tuple[Vectors, BoolArray, Vectors]:
     """Return vectors of readable names, the mask of readable names, and vectors of relations."""
     shown = [triple_text(name, "", "") for name in names]
     readable = np.array(shown, object).astype(bool)
-    texts = [*filter(None, shown), *(triple_text("", name, "") for name in relations)]
+    texts = [*filter(None, shown), *(triple_text("", name, "") for name in kinds)]
     vectors = index_texts(texts, embedder, progress, label).vectors
     n_readable = int(readable.sum())
     return vectors[:n_readable], readable, vectors[n_readable:]
@@ -111,7 +110,6 @@ Source: SubgraphRAG's code, retrieve/configs/retriever (commit 5ad168f).
 """
 HELD_OUT = 0.1
 """The fraction of training questions held out if a data set has no validation questions."""
-SEED = 0
 
 
 def trained_on(settings: Mapping[str, Any]) -> str:
@@ -147,7 +145,7 @@ def triple_weights(
     place = device_of(device, "build.triple_weights")
     data = training.read(questions)
     examples = examples_of(data, embedder, progress, "training names")
-    chance = np.random.default_rng(SEED)
+    chance = np.random.default_rng(0)
     if training.validation is not None:
         validation = examples_of(training.validation(), embedder, progress, "validation names")
     else:
@@ -187,7 +185,7 @@ class Example(NamedTuple):
     relation: NDArray[np.int32]
     tail: NDArray[np.int32]
     near: Vectors
-    label: NDArray[np.bool_]
+    label: BoolArray
 
 
 def _examples(
@@ -230,8 +228,6 @@ class Examples:
 def examples_of(data: Dataset, embedder: Embedder, progress: Progress, label: str) -> Examples:
     """Return the questions of a data set that have a triple on a shortest path, in order."""
     kept, kinds_of = list[Example](), dict[str, int]()
-    names: Sequence[str]
-    relations: Sequence[str]
     if data.synthetic:
         world = world_of(data)
         stated = [
@@ -245,7 +241,7 @@ def examples_of(data: Dataset, embedder: Embedder, progress: Progress, label: st
     else:
         graphs = data.subgraphs
         assert graphs is not None  # a training set has subgraphs or is a world
-        names, relations = graphs.names, graphs.relations
+        names, relations = list(graphs.names), list(graphs.relations)
         row_of = {name: row for row, name in enumerate(names)}
         for question in data.questions:
             ends = question.entities, data.gold[question.id].answer_entities
@@ -350,7 +346,7 @@ def measure(weights: "Weights", data: Examples) -> tuple[float, float]:
 
 def on_shortest_paths(
     source: RowIds, target: RowIds, n_nodes: int, starts: Sequence[int], ends: Sequence[int]
-) -> NDArray[np.bool_]:
+) -> BoolArray:
     """Mark the triples that lie on a shortest path between a start and an end, bool (n_triples,).
 
     Paths are directed and may lead from start to end or from end to start. For each pair of a start

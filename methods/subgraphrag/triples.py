@@ -10,7 +10,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.views import inverse
-from graphrag_bench.arrays import FloatArray, IntArray, best_first
+from graphrag_bench.arrays import BoolArray, FloatArray, IntArray, best_first
 from graphrag_bench.columns import NOT_STORED, Columns, row_ids, sorted_csr
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
@@ -66,7 +66,7 @@ class MlpTripleScorer(Columns):
 
     weights: MlpWeights
     names: Vectors
-    readable: NDArray[np.bool_]
+    readable: BoolArray
     relations: Vectors
     relation: IntArray
 
@@ -111,7 +111,7 @@ def means_of(source: RowIds, target: RowIds, n_nodes: int) -> Means:
     return mean(target, source), mean(source, target)
 
 
-def distances(means: Means, is_topic: NDArray[np.bool_]) -> Vectors:
+def distances(means: Means, is_topic: BoolArray) -> Vectors:
     """Return the distance features of each node to the topic entities, float32 (n, 10).
 
     Features 0 and 1 are the one-hot code of `is_topic` (n,). Features 2 and 3 are the average of
@@ -130,17 +130,13 @@ def distances(means: Means, is_topic: NDArray[np.bool_]) -> Vectors:
     return np.concatenate(rounds, axis=1)
 
 
-TripleScorer = VectorIndex | MlpTripleScorer
-"""A trained scorer, or a vector index of triple texts that scores triples by cosine."""
-
-
 @operator("relationship.triple_scores", batched=True)
 def triple_scores(
     question: Sequence[Question],
     relationships: Sequence[Ranked[Relationship] | None],
     nodes: Sequence[Ranked[Node] | None],
     *,
-    triple_scorer: TripleScorer,
+    triple_scorer: VectorIndex | MlpTripleScorer,
     graph: Graph,
     embedder: Embedder,
     top_k: PositiveInt = 100,
@@ -185,8 +181,6 @@ def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ra
 
 
 TripleForm = Literal["triplets", "paths"]
-ARROW = "->"
-_MARK = "ans:"
 
 
 @operator("relationship.placed", order="lowest score first with recency")
@@ -246,7 +240,7 @@ def _line(graph: Graph, rows: Sequence[int], form: TripleForm) -> str:
     head = graph.names[int(graph.source[rows[0]])]
     hops = [(graph.relations[row], graph.names[int(graph.target[row])]) for row in rows]
     parts = [head, *(part for hop in hops for part in hop)]
-    return f"({', '.join(parts)})" if form == "triplets" else ARROW.join(parts)
+    return f"({', '.join(parts)})" if form == "triplets" else "->".join(parts)
 
 
 @operator("answer.listed", calls=1, supplies=READER_VARIABLES)
@@ -268,6 +262,6 @@ def listed(
     """
     chat = prompt.render(reader_values(question, context.pieces))
     whole = answer_of(llm, chat, question, max_tokens)
-    marked = (part.partition(_MARK)[2].strip() for part in whole.text.splitlines())
+    marked = (part.partition("ans:")[2].strip() for part in whole.text.splitlines())
     answers = ", ".join(dict.fromkeys(filter(None, marked)))
     return replace(whole, text=answers) if keep == "answers" and answers else whole

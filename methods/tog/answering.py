@@ -15,8 +15,6 @@ from graphrag_bench.values import Answer, Context, Piece, Question
 from operators.answer.generation import READER_VARIABLES, answer_of, reader_values
 from operators.context.rows import with_block
 
-ENOUGH = Prompt("methods:tog/prompts/enough.j2")
-
 
 @operator("context.exploration")
 def exploration_context(
@@ -45,7 +43,7 @@ def if_enough(
     context: Context,
     *,
     llm: ChatModel,
-    prompt: Prompt = ENOUGH,
+    prompt: Prompt = Prompt("methods:tog/prompts/enough.j2"),
     max_tokens: PositiveInt | None = None,
 ) -> Answer | None:
     """Answer the question if the language model says that the triples suffice. Else return None.

@@ -92,10 +92,6 @@ def direct(
     return answer_of(llm, chat, question, max_tokens)
 
 
-MAP = Prompt("operators:answer/prompts/map.j2")
-REDUCE = Prompt("operators:answer/prompts/reduce.j2")
-
-
 def _clip(score: object) -> int:
     try:
         return max(0, min(100, round(float(str(score)))))
@@ -159,7 +155,7 @@ def map_points(
     context: Context,
     *,
     llm: ChatModel,
-    prompt: Prompt = MAP,
+    prompt: Prompt = Prompt("operators:answer/prompts/map.j2"),
     group: Literal["packed", "single"] = "packed",
     group_tokens: PositiveInt = 2500,
     order: Literal["given", "shuffled"] = "given",
@@ -245,7 +241,7 @@ def reduce(
     llm: ChatModel,
     tokenizer: Tokenizer,
     context_budget: ContextBudget,
-    prompt: Prompt = REDUCE,
+    prompt: Prompt = Prompt("operators:answer/prompts/reduce.j2"),
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
     """Answer the question from the highest-ranked statements, as many as fit the budget.

@@ -22,9 +22,7 @@ from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Chunk, Question, Ranked
 
-PROMPT = Prompt("operators:prompts/chunk_rerank.j2")
 PURPOSE = "passage order"
-_WORDS = 300
 
 
 class Order(BaseModel):
@@ -47,7 +45,7 @@ def rerank(
     *,
     chunk_table: ChunkTable,
     llm: ChatModel,
-    prompt: Prompt = PROMPT,
+    prompt: Prompt = Prompt("operators:prompts/chunk_rerank.j2"),
     depth: PositiveInt = 20,
     window: PositiveInt = 20,
     max_tokens: PositiveInt = 160,
@@ -74,7 +72,7 @@ def rerank(
             problem = f"field 'order' has no number from 1 to {most}"
             raise UnreadableReply(PURPOSE, text, problem)
 
-        passages = [" ".join(chunk_table.passage(row).split()[:_WORDS]) for row in part]
+        passages = [" ".join(chunk_table.passage(row).split()[:300]) for row in part]
         (order,) = ask_about(
             llm, [{"question": question.text, "passages": passages}], prompt.render,
             ReplyFormat(PURPOSE, read, schema_of(Order)), lambda order, _: order,

@@ -68,7 +68,6 @@ def way_to_nearest(graph: Graph, start: int, targets: Iterable[int], most: int) 
     return []
 
 
-PROMPT = Prompt("operators:prompts/agent_path.j2")
 PURPOSE = "reranked triples"
 MOST = 60
 """The maximum number of triples shown to the language model."""
@@ -89,7 +88,7 @@ def agent_path(
     *,
     graph: Graph,
     llm: ChatModel,
-    prompt: Prompt = PROMPT,
+    prompt: Prompt = Prompt("operators:prompts/agent_path.j2"),
     top_k: PositiveInt = 5,
     max_tokens: PositiveInt = 240,
 ) -> Subgraph:
