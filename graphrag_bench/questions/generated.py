@@ -53,7 +53,10 @@ def is_english(texts: Iterable[str]) -> bool:
 
 def distinct(questions: Iterable[QA]) -> list[QA]:
     """Remove each question that has the same wording as an earlier question."""
-    return list({normalise_name(one.text): one for one in reversed(list(questions))}.values())[::-1]
+    first: dict[str, QA] = {}
+    for one in questions:
+        first.setdefault(normalise_name(one.text), one)
+    return list(first.values())
 
 
 def write_set(folder: Path, dataset: Dataset, questions: Sequence[QA]) -> None:
@@ -296,7 +299,7 @@ def _lists(
         for (row, have), reply in zip(short, replies, strict=True):
             new = reply.items if isinstance(reply, Items) else []
             texts = [" ".join(text.split()) for text in (*have, *new) if text.strip()]
-            lists[row] = list({normalise_name(t): t for t in reversed(texts)}.values())[::-1][:n]
+            lists[row] = [one.text for one in distinct(QA(text, what) for text in texts)][:n]
     if not any(lists):
         how = "Use a larger model: llm@llm_build=NAME llm_build.model=MODEL."
         raise UserError(f"The model {llm.identity} returned no readable {what}. {how}")

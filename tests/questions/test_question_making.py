@@ -13,8 +13,10 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.questions.generated import (
+    QA,
     Chains,
     abstract_questions,
+    distinct,
     is_english,
     specific_questions,
 )
@@ -29,6 +31,11 @@ def line(*rows: tuple[int, int, str], names: list[str] = NAMES) -> Graph:
     source, target, relations = zip(*rows, strict=True)
     stated = np.zeros((5, 4)), np.eye(len(rows), 4)
     return Graph.from_arrays(source, target, *stated, names=names, relations=relations)
+
+
+def test_equal_wordings_keep_the_first_question_at_its_place() -> None:
+    questions = [QA(text, "abstract") for text in ("Who?", "Why?", "WHO", "How?")]
+    assert [one.text for one in distinct(questions)] == ["Who?", "Why?", "How?"]
 
 
 def test_a_chain_gives_a_question_with_answer_and_documents() -> None:
