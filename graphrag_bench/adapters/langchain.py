@@ -13,7 +13,10 @@ with extra_needed("adapters"):
 
 
 class LangChainRetriever(BaseRetriever):
-    """Retriever of the context of a method, with the metadata `kind`, `id`, `title` and `score`."""
+    """Retriever that returns the items of a method's context as documents.
+
+    An item is a passage, a fact or a community report, with `kind`, `id`, `title` and `score`.
+    """
 
     experiment: Any
 

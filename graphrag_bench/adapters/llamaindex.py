@@ -11,7 +11,11 @@ with extra_needed("adapters"):
 
 
 class LlamaIndexRetriever(BaseRetriever):
-    """Retriever of the context of a method, with the metadata `kind`, `id`, `title` and `score`."""
+    """Retriever that returns the items of a method's context as nodes.
+
+    An item is a passage, a fact or a community report, with `kind`, `id`, `title` and `score`. These
+    metadata are not added to prompts.
+    """
 
     def __init__(self, pipeline: EditablePipeline, data: Dataset | str) -> None:
         super().__init__()
