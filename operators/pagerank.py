@@ -73,7 +73,6 @@ def chunk_ppr(
     joined: Literal["relationships_and_chunks", "chunks"] = "relationships_and_chunks",
     contains: pagerank.Contains = "one",
     contains_weight: Annotated[float, Field(gt=0)] = 1.0,
-    cliques: tuple[str, ...] = (),
     top_k: PositiveInt = 4,
 ) -> list[Ranked[Chunk]]:
     """Return the chunks with the highest personalised PageRank in a graph of nodes and chunks.
@@ -85,15 +84,13 @@ def chunk_ppr(
     Each node has an edge to each chunk that contains it. The weight of this edge is
     `contains_weight`. With `contains="share"`, this weight is divided by the number of nodes in the
     chunk. Nodes are also joined by relationships and synonymy edges, unless `joined="chunks"`.
-    Nodes of the types in `cliques` are removed, and their neighbours are joined to each other. The
-    weight of such an edge is the number of removed nodes that both neighbours share.
     The PageRank of more than 200,000 nodes and chunks is approximated as in `node.ppr`. Unreachable
     chunks get 0.
     Source: HippoRAG 2 (Gutierrez et al. 2025), Section 3.4 and the defaults of its code.
     """
     walk = pagerank.walk_with_chunks(
         graph, relationships=joined == "relationships_and_chunks", contains=contains,
-        contains_weight=contains_weight, cliques=cliques,
+        contains_weight=contains_weight,
     )  # fmt: skip
     rankings: list[Ranked[Chunk]] = []
     for begin in range(0, len(nodes), pagerank.AT_ONCE):

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from graphrag_bench.algorithms.graph import Graph, nodes_of_types
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.views import inverse, transition_of
 from graphrag_bench.arrays import FloatArray, IntArray
 from graphrag_bench.columns import sorted_csr
@@ -54,52 +54,27 @@ def _walk(weights: Any, transition: Any = None) -> Walk:
 
 
 def walk_with_chunks(
-    graph: Graph,
-    *,
-    relationships: bool,
-    contains: Contains,
-    contains_weight: float = 1.0,
-    cliques: tuple[str, ...] = (),
+    graph: Graph, *, relationships: bool, contains: Contains, contains_weight: float = 1.0
 ) -> Walk:
     """Return the random walk on the nodes and chunks of a graph, from a cache.
 
     Nodes come before chunks. An edge of weight `contains_weight` joins each node to each of its
     chunks. If `contains` is "share", the weight is divided by the number of nodes in the chunk. If
-    `relationships` is true, relationships and synonymy edges also join nodes. Each node whose type
-    is in `cliques` is replaced by edges between its neighbours. The weight of such an edge is the
-    number of replaced nodes that both neighbours had in common.
+    `relationships` is true, relationships and synonymy edges also join nodes.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2; LinearRAG (Zhuang et al. 2025), for
-    walks without relationships; PropRAG's code (dd90210), for cliques.
+    walks without relationships.
     """
     from scipy.sparse import bmat, diags
 
-    key = ("chunks", relationships, contains, contains_weight, cliques)
+    key = ("chunks", relationships, contains, contains_weight)
     if key not in graph.walks:
-        among, inside = graph.adjacency, graph.node_chunk
-        if (typed := nodes_of_types(graph, cliques)) is not None:
-            others = diags((~typed).astype(np.float64))
-            named = among[np.flatnonzero(typed)].astype(bool).astype(np.float64) @ others
-            shared = named.T @ named
-            among = others @ among @ others + shared - diags(shared.diagonal())
-            inside = others @ inside
-            for matrix in (among, inside):
-                matrix.eliminate_zeros()
-        edges = inside.astype(np.float64) * contains_weight
+        edges = graph.node_chunk.astype(np.float64) * contains_weight
         if contains == "share":
-            edges = edges @ diags(inverse(inside.sum(axis=0)))
-        upper = [among if relationships else None, edges]
+            edges = edges @ diags(inverse(graph.node_chunk.sum(axis=0)))
+        upper = [graph.adjacency if relationships else None, edges]
         graph.walks[key] = _walk(sorted_csr(bmat([upper, [edges.T, None]])))
     walk: Walk = graph.walks[key]
     return walk
-
-
-def walk_among(walk: Walk, rows: IntArray) -> Walk:
-    """Return the random walk that uses only the given distinct rows and the edges between them."""
-    from scipy.sparse import diags
-
-    weights = walk.transition[rows][:, rows] @ diags(walk.strength[rows])
-    strength = np.asarray(weights.sum(axis=0), np.float64).ravel()
-    return Walk(sorted_csr(weights @ diags(inverse(strength))), strength)
 
 
 EXACT_UP_TO = 200_000

@@ -1,11 +1,10 @@
-"""Builders of hypergraphs, stored as bipartite graphs of entities and hyperedges (facts)."""
+"""Builder of hypergraphs, stored as bipartite graphs of entities and hyperedges (facts)."""
 
 from collections import defaultdict
 from dataclasses import replace
-from typing import Annotated
 
 import numpy as np
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import NonNegativeInt
 
 from graphrag_bench.algorithms.evidence import WHOLE, Fragments
 from graphrag_bench.algorithms.extraction import FactExtraction
@@ -13,12 +12,8 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, bool_csr
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UserError
-from graphrag_bench.graphs.knowledge_graph import SYNONYM, add_relationships, synonym_pairs
 from graphrag_bench.graphs.merging import NO_ENTITIES, first_fitting, group_by_row
-from graphrag_bench.graphs.sentences import vectors_of
-from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 
 ENTITY, HYPEREDGE = "entity", "hyperedge"
@@ -49,30 +44,6 @@ def hypergraph(
     Source: HyperGraphRAG (Luo et al. 2025), and the authors' code.
     """
     return _merged(fact_extraction, len(chunk_table), description_tokens)
-
-
-@artifact("graph.hypergraph_synonymy", provides=PROVIDES)
-def hypergraph_synonymy(
-    *,
-    fact_extraction: FactExtraction,
-    chunk_table: ChunkTable,
-    embedder: Embedder,
-    progress: Progress,
-    description_tokens: NonNegativeInt | None = 0,
-    synonyms_per_node: PositiveInt = 10,
-    synonymy_threshold: Annotated[float, Field(gt=0, le=1)] = 0.8,
-) -> Graph:
-    """Build a hypergraph with synonymy edges between entities that have similar names.
-
-    The facts are as in `graph.hypergraph`, and synonymy edges are as in `graph.kg_synonymy`.
-    Source: PropRAG (Wang and Han 2025), and the authors' code.
-    """
-    graph = _merged(fact_extraction, len(chunk_table), description_tokens)
-    names = graph.names.take(range(int(graph.statistics["entities"])))
-    vectors = np.ascontiguousarray(vectors_of(names, embedder, progress, "embedding node names"))
-    codes, cosine = synonym_pairs(vectors, synonyms_per_node, synonymy_threshold, progress)
-    graph = replace(graph, statistics={**graph.statistics, "synonyms": len(codes)})
-    return add_relationships(graph, *np.divmod(codes, len(names)), cosine, SYNONYM)
 
 
 def _merged(extraction: FactExtraction, n_chunks: int, description_tokens: int | None) -> Graph:

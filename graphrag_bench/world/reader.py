@@ -27,18 +27,19 @@ class WorldReader(Scripted):
     written in the prompt, or `unknown` if a fact is missing. An alias is known only if the prompt
     introduces it. If the prompt states several tails for a head and a relation, the first is
     followed. Rumours are ignored. The model also replies to prompts for entities, keywords, OpenIE,
-    map and reduce, and DRIFT. Any other prompt or question stops the run. A token is a word.
+    and map and reduce. Any other prompt or question stops the run. A token is a word.
     """
 
     def __init__(self) -> None:
-        super().__init__(answer=self._respond)
+        super().__init__(answer=self.respond)
 
     @property
     def identity(self) -> str:
         """The text `world_reader:`, followed by a digest of the model's code."""
-        return f"world_reader:{digest(code(WorldReader))}"
+        return f"world_reader:{digest(code(type(self)))}"
 
-    def _respond(self, chat: Chat) -> str:
+    def respond(self, chat: Chat) -> str:
+        """Return the reply to a prompt. Raises RunStopped for an unknown kind of prompt."""
         system = "\n".join(one.content for one in chat if one.role == "system")
         user = "\n".join(one.content for one in chat if one.role == "user").rstrip()
         for place, cue, reply in _TASKS:
@@ -125,7 +126,7 @@ def _keywords(prompt: WorldPrompt) -> str:
     return _json({"high_level_keywords": roles, "low_level_keywords": [prompt.question.start]})
 
 
-def _points(prompt: WorldPrompt) -> list[dict[str, Any]]:
+def points(prompt: WorldPrompt) -> list[dict[str, Any]]:
     """Return all facts with a relation of the question, and the aliases of their entities."""
     start = normalise_name(prompt.question.start)
     facts = [one for one in prompt.statements if one.phrase in prompt.question.phrases]
@@ -138,22 +139,6 @@ def _points(prompt: WorldPrompt) -> list[dict[str, Any]]:
     ] or [{"description": UNKNOWN, "score": 0}]
 
 
-def _follow_ups(prompt: WorldPrompt) -> str:
-    points = _points(prompt)
-    return _json({
-        "answer": " ".join(point["description"] for point in points),
-        "score": max(point["score"] for point in points),
-        "follow_ups": [] if prompt.answer() else [_next_evidence(prompt)],
-    })  # fmt: skip
-
-
-def _next_evidence(prompt: WorldPrompt) -> str:
-    chain, question = prompt.chain(), prompt.question
-    if len(chain) == len(question.phrases):
-        return UNKNOWN
-    return f"{chain[-1].tail if chain else question.start} {question.phrases[len(chain)]}"
-
-
 def _json(reply: Mapping[str, object]) -> str:
     return json.dumps(reply, ensure_ascii=False)
 
@@ -162,11 +147,9 @@ _TASKS: list[tuple[Literal["system", "end"], str, Callable[[WorldPrompt], str]]]
     ("system", '"low_level_keywords"', _keywords),
     ("system", '"named_entities"', _entities),
     ("system", '"triples"', _triples),
-    ("system", '"points"', lambda prompt: _json({"points": _points(prompt)})),
-    ("system", '"follow_ups"', _follow_ups),
+    ("system", '"points"', lambda prompt: _json({"points": points(prompt)})),
     ("system", '"ans:"', lambda prompt: f"ans: {_short(prompt)}"),
     ("system", "from their points", _short),
-    ("end", "Report:", _next_evidence),
     ("end", "nswer:", _short),
     ("end", "Summary:", _short),
 ]

@@ -1,7 +1,5 @@
 """Random walks, and forward push compared with the exact solution."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -13,11 +11,8 @@ from graphrag_bench.algorithms.pagerank import (
     masses,
     personalised_pagerank,
     pushed_pagerank,
-    walk_among,
     walk_of_nodes,
-    walk_with_chunks,
 )
-from graphrag_bench.columns import Texts
 from graphrag_bench.values import Node, NodeScores, Ranked
 
 
@@ -101,31 +96,3 @@ def test_sparse_scores_rank_like_the_dense_vector():
         expected = Ranked[Node].top(sparse.values, k)
         assert sparse.top(k).ids.tolist() == expected.ids.tolist()
         assert sparse.top(k).scores.tolist() == expected.scores.tolist()
-
-
-def test_a_walk_among_some_nodes_keeps_the_edges_between_them():
-    """0 -1- 1 -3- 2 -2- 3: without 3, node 2 has only its edge of weight 3."""
-    path = Graph.from_arrays([0, 1, 2], [1, 2, 3], weight=[1, 3, 2])
-    for rows, strength, transition in (
-        ([0, 1, 2], [1, 4, 3], [[0, 1 / 4, 0], [1, 0, 1], [0, 3 / 4, 0]]),
-        ([3, 0, 1], [0, 1, 1], [[0, 0, 0], [0, 0, 1], [0, 1, 0]]),  # 3 is joined to neither
-    ):
-        walk = walk_among(walk_of_nodes(path), np.array(rows))
-        assert walk.strength.tolist() == pytest.approx(strength)
-        assert walk.transition.toarray() == pytest.approx(np.array(transition))
-
-
-def test_nodes_of_a_clique_type_are_replaced_by_edges_between_neighbours():
-    """Facts 3 and 4 join 0 and 1, and 4 joins 2 as well; 0 and 2 are synonyms, 0.5."""
-    base = Graph.from_arrays(
-        [3, 3, 4, 4, 4, 0], [0, 1, 0, 1, 2, 2], weight=[9, 9, 9, 9, 9, 0.5],
-        node_chunk=[[1], [0], [0], [1], [1]],
-    )  # fmt: skip
-    graph = replace(base, types=Texts.of(["entity"] * 3 + ["fact"] * 2))
-    walk = walk_with_chunks(
-        graph, relationships=True, contains="one", contains_weight=0.5, cliques=("fact",)
-    )
-    assert walk.strength.tolist() == [4.0, 3.0, 2.5, 0.0, 0.0, 0.5]
-    weights = walk.transition.toarray() * walk.strength
-    assert weights[0].tolist() == pytest.approx([0, 2, 1.5, 0, 0, 0.5])
-    assert weights[1].tolist() == pytest.approx([2, 0, 1, 0, 0, 0])

@@ -1,9 +1,7 @@
 """Hypergraphs by hand: nodes, edges, weights and chunks."""
 
-import numpy as np
 import pytest
-from builds import QUIET, chunks_of, ends, facts, texts
-from by_hand import Planted
+from builds import chunks_of, ends, texts
 
 from graphrag_bench.algorithms.extraction import (
     ChunkFacts,
@@ -13,7 +11,7 @@ from graphrag_bench.algorithms.extraction import (
 )
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.errors import UserError
-from graphrag_bench.graphs.hypergraph import hypergraph, hypergraph_synonymy
+from graphrag_bench.graphs.hypergraph import hypergraph
 
 MET, WROTE = "Ada met Bo in Ys.", "Ada wrote."
 
@@ -30,9 +28,9 @@ ROWS = [
 """The first fact is mentioned twice, the second time without Ys."""
 
 
-def graph_of(rows=ROWS, build=hypergraph, **settings) -> Graph:
+def graph_of(rows=ROWS, **settings) -> Graph:
     extraction = FactExtraction.of(rows, {})
-    return build(fact_extraction=extraction, chunk_table=texts(len(rows)), **settings)
+    return hypergraph(fact_extraction=extraction, chunk_table=texts(len(rows)), **settings)
 
 
 def test_entities_and_distinct_facts_are_nodes_with_their_texts_and_chunks():
@@ -59,21 +57,3 @@ def test_descriptions_fit_a_limit_but_keep_one_text_and_no_facts_are_an_error():
     for rows in ([ChunkFacts()], [ChunkFacts((fact(MET, "..."),))]):
         with pytest.raises(UserError, match="no entities.*build.fact_extraction"):
             graph_of(rows)
-
-
-def by_initial(text: str) -> np.ndarray:
-    """Names of the same initial have cosine 0.9, others 0."""
-    vector = np.zeros(6)
-    vector[["aby".index(text[0]), 3 + len(text) % 3]] = 0.9**0.5, 0.1**0.5
-    return vector
-
-
-def test_entities_of_similar_names_are_joined_by_their_cosine():
-    rows = [ChunkFacts((fact(MET, "Ada", "Bo", "Adah"),))]
-    graph = graph_of(rows, hypergraph_synonymy, embedder=Planted(by_initial), progress=QUIET)
-    assert graph.synonym.tolist() == [False] * 3 + [True]
-    (*_, (head, _, tail, cosine)) = facts(graph)
-    assert (head, tail, cosine) == ("ada", "adah", pytest.approx(0.9))
-    assert chunks_of(graph.relationship_chunk)[3] == []
-    assert graph.statistics["synonyms"] == 1
-    assert graph.descriptions.take(range(3)) == ["ada", "bo", "adah"]

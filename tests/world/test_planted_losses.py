@@ -34,11 +34,11 @@ Pairs = set[tuple[str, str]]
 class Elsewhere(WorldReader):
     """A reader that finds the same outsider in every question."""
 
-    def _respond(self, chat: Chat) -> str:
+    def respond(self, chat: Chat) -> str:
         if "named_entities" in chat[0].content:
             world = world_of(world_set())
             return json.dumps({"named_entities": [world.entities[world.settings.size].name]})
-        return super()._respond(chat)
+        return super().respond(chat)
 
 
 def world_set(**settings: Any) -> Dataset:

@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Context, Piece, Query, Question
 from graphrag_bench_more.drift.search import (
     DriftAnswer,
@@ -15,6 +16,7 @@ from graphrag_bench_more.drift.search import (
     passage,
     primer,
 )
+from graphrag_bench_more.drift.world_reader import DriftWorldReader
 
 QUESTION = Question("q", "Who founded the town?")
 UNREADABLE = "no JSON at all"
@@ -83,3 +85,21 @@ def test_a_passage_scores_by_its_share_of_question_words() -> None:
     again, _, end = passage(QUESTION, trail, context)
     assert again.findings == trail.findings
     assert end == NoneOpen(2)
+
+
+ASKED = "Who is the founder of the employer of Ada Marsh?"
+WORKED, FOUNDED = "Ada Marsh worked for Norvik Guild.", "Norvik Guild was founded by Otto Brandt."
+
+
+def replied(prompt: str, *stated: str) -> str:
+    values = {"question": ASKED, "follow_up": ASKED, "most": 3, "pieces": pieces(*stated).pieces}
+    chat = Prompt(f"graphrag_bench_more:drift/prompts/{prompt}.j2").render(values)
+    return DriftWorldReader().respond(chat)
+
+
+def test_the_reader_of_worlds_asks_for_the_next_missing_fact() -> None:
+    assert replied("hypothesis") == "Ada Marsh worked for"
+    follow_up = "Norvik Guild was founded by"
+    for prompt in ("primer", "local"):
+        assert replied(prompt, WORKED) == reply_of(WORKED, 100, follow_up)
+        assert replied(prompt, WORKED, FOUNDED) == reply_of(f"{WORKED} {FOUNDED}", 100)

@@ -1,19 +1,28 @@
-"""PropRAG's beam search and its walk by hand, on three entities and three facts."""
+"""PropRAG's hypergraph, beam search and walks by hand, on small graphs."""
 
 from dataclasses import replace
 
 import networkx
 import numpy as np
 import pytest
+from builds import QUIET, chunks_of, facts, texts
 from by_hand import Planted, alone, angle, check, ranked
 
+from graphrag_bench.algorithms.extraction import (
+    ChunkFacts,
+    EntityRecord,
+    FactExtraction,
+    FactRecord,
+)
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.pagerank import walk_of_nodes, walk_with_chunks
 from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import ChunkScores, Path, Question
-from graphrag_bench_more.proprag.beam import beam, focused_ppr, of_paths
-from operators.pagerank import chunk_ppr as ppr
+from graphrag_bench_more.proprag.beam import beam, of_paths
+from graphrag_bench_more.proprag.hypergraph import hypergraph_synonymy
+from graphrag_bench_more.proprag.walks import clique_ppr, focused_ppr, walk_among, with_cliques
 
 ADA, BO, CY, MET, LED, SANG = range(6)
 TEXTS = ["ada", "bo", "cy", "met", "led", "sang"]
@@ -118,7 +127,7 @@ def test_both_walks_equal_the_released_code_over_cliques():
     reset = {BO: 1, "0": 0.05 * 0.2, "1": 0.05 * 1.0}
     released = {"graph": graph, "cliques": FACTS, "contains_weight": 0.5}
     for damping, result in (
-        (0.75, alone(ppr)(ranked(BO), dense, damping=0.75, top_k=2, **released)),
+        (0.75, alone(clique_ppr)(ranked(BO), dense, damping=0.75, top_k=2, **released)),
         (0.45, focused_ppr(ranked(BO), ranked(0, 1), dense, damping=0.45, **released)),
     ):
         mass = networkx.pagerank(plain, damping, reset, tol=1e-12, max_iter=500)
@@ -127,3 +136,52 @@ def test_both_walks_equal_the_released_code_over_cliques():
         assert dict(result.items()) == pytest.approx(wanted, abs=1e-6)
     ours = focused_ppr(ranked(BO), ranked(0, 1), dense, graph=graph)
     assert ours.scores[1] != pytest.approx(result.scores[1], abs=1e-2)
+
+
+def test_a_walk_among_some_nodes_keeps_the_edges_between_them():
+    """0 -1- 1 -3- 2 -2- 3: without 3, node 2 has only its edge of weight 3."""
+    path = Graph.from_arrays([0, 1, 2], [1, 2, 3], weight=[1, 3, 2])
+    for rows, strength, transition in (
+        ([0, 1, 2], [1, 4, 3], [[0, 1 / 4, 0], [1, 0, 1], [0, 3 / 4, 0]]),
+        ([3, 0, 1], [0, 1, 1], [[0, 0, 0], [0, 0, 1], [0, 1, 0]]),  # 3 is joined to neither
+    ):
+        walk = walk_among(walk_of_nodes(path), np.array(rows))
+        assert walk.strength.tolist() == pytest.approx(strength)
+        assert walk.transition.toarray() == pytest.approx(np.array(transition))
+
+
+def test_nodes_of_a_clique_type_are_replaced_by_edges_between_neighbours():
+    """Facts 3 and 4 join 0 and 1, and 4 joins 2 as well; 0 and 2 are synonyms, 0.5."""
+    base = Graph.from_arrays(
+        [3, 3, 4, 4, 4, 0], [0, 1, 0, 1, 2, 2], weight=[9, 9, 9, 9, 9, 0.5],
+        node_chunk=[[1], [0], [0], [1], [1]],
+    )  # fmt: skip
+    graph = replace(base, types=Texts.of(["entity"] * 3 + ["fact"] * 2))
+    joined = with_cliques(graph, ("fact",))
+    walk = walk_with_chunks(joined, relationships=True, contains="one", contains_weight=0.5)
+    assert walk.strength.tolist() == [4.0, 3.0, 2.5, 0.0, 0.0, 0.5]
+    weights = walk.transition.toarray() * walk.strength
+    assert weights[0].tolist() == pytest.approx([0, 2, 1.5, 0, 0, 0.5])
+    assert weights[1].tolist() == pytest.approx([2, 0, 1, 0, 0, 0])
+
+
+def by_initial(text: str) -> np.ndarray:
+    """Names of the same initial have cosine 0.9, others 0."""
+    vector = np.zeros(6)
+    vector[["aby".index(text[0]), 3 + len(text) % 3]] = 0.9**0.5, 0.1**0.5
+    return vector
+
+
+def test_entities_of_similar_names_are_joined_by_their_cosine():
+    named = tuple(EntityRecord(name) for name in ("Ada", "Bo", "Adah"))
+    extraction = FactExtraction.of([ChunkFacts((FactRecord("They met.", named),))], {})
+    graph = hypergraph_synonymy(
+        fact_extraction=extraction, chunk_table=texts(1), embedder=Planted(by_initial),
+        progress=QUIET,
+    )  # fmt: skip
+    assert graph.synonym.tolist() == [False] * 3 + [True]
+    (*_, (head, _, tail, cosine)) = facts(graph)
+    assert (head, tail, cosine) == ("ada", "adah", pytest.approx(0.9))
+    assert chunks_of(graph.relationship_chunk)[3] == []
+    assert graph.statistics["synonyms"] == 1
+    assert graph.descriptions.take(range(3)) == ["ada", "bo", "adah"]

@@ -3,21 +3,18 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Annotated
 
 import numpy as np
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
+from pydantic import NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph, nodes_of_types
-from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_among, walk_with_chunks
 from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.arrays import FloatArray, IntArray, best_first
 from graphrag_bench.columns import bool_csr, row_ids, sorted_csr
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex, products
-from graphrag_bench.values import Chunk, ChunkScores, Node, Path, Question, Ranked
-from operators.pagerank import Damping
+from graphrag_bench.values import Chunk, Node, Path, Question, Ranked
 
 FactPath = tuple[int, ...]
 """A path of facts, as their positions in the array of searched facts."""
@@ -177,39 +174,3 @@ def of_paths(
         scores |= {one: max(best[one] / largest, scores.get(one, 0.0)) for one in chosen}
     ranked = Ranked[Node].of(scores)
     return ranked.take(best_first(ranked.scores, ranked.ids))
-
-
-@operator("chunk.focused_ppr")
-def focused_ppr(
-    nodes: Ranked[Node],
-    chunks: Ranked[Chunk],
-    chunk_scores: ChunkScores,
-    *,
-    graph: Graph,
-    damping: Damping = 0.45,
-    passage_weight: NonNegativeFloat = 0.05,
-    contains_weight: Annotated[float, Field(gt=0)] = 1.0,
-    cliques: tuple[str, ...] = (),
-    top_k: PositiveInt = 4,
-) -> Ranked[Chunk]:
-    """Rank the given chunks by personalised PageRank in the subgraph of these chunks.
-
-    The subgraph consists of the given chunks, their nodes and the edges between them. Settings,
-    restart weights and scores are as in `chunk.ppr`. Nodes outside the subgraph are ignored. If all
-    restart weights are 0, the restart is uniform.
-    Source: PropRAG (Wang and Han 2025), walk over the subgraph, and its code.
-    """
-    if not len(chunks):
-        return chunks
-    rows = np.unique(chunks.ids)
-    inside = np.unique(graph.chunk_node[rows].indices).astype(np.int64)
-    whole = walk_with_chunks(
-        graph, relationships=True, contains="one", contains_weight=contains_weight, cliques=cliques
-    )
-    walk = walk_among(whole, np.concatenate([inside, graph.n_nodes + rows]))
-    reset = np.zeros(len(walk))
-    known = np.isin(nodes.ids, inside)
-    np.maximum.at(reset, np.searchsorted(inside, nodes.ids[known]), nodes.scores[known])
-    reset[len(inside) :] = passage_weight * np.maximum(chunk_scores.values[rows], 0.0)
-    mass = personalised_pagerank(walk, reset, damping)[len(inside) :]
-    return Ranked.best(rows, mass / (mass.max() or 1.0), top_k)
