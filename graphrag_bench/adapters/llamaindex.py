@@ -13,8 +13,8 @@ with extra_needed("adapters"):
 class LlamaIndexRetriever(BaseRetriever):
     """Retriever that returns the items of a method's context as nodes.
 
-    An item is a passage, a fact or a community report, with `kind`, `id`, `title` and `score`. These
-    metadata are not added to prompts.
+    An item is a passage, a fact or a community report, with `kind`, `id`, `title` and `score`.
+    These metadata are not added to prompts.
     """
 
     def __init__(self, pipeline: EditablePipeline, data: Dataset | str) -> None:
