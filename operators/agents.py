@@ -140,8 +140,7 @@ def choose_nodes(
     scored = [replace(hop, score=score) for hop, score in pairs if score > 0]
     best = sorted(scored, key=lambda hop: -round(hop.score, DECIMALS))[:width]
     ends = Ranked[Node].of({hop.end(graph): hop.score for hop in reversed(best)})  # best hop last
-    ends = ends.take(np.lexsort((ends.ids, -np.round(ends.scores, DECIMALS))))
-    return ends, Exploration((), (*exploration.rounds, tuple(best)))
+    return Ranked.best(ends.ids, ends.scores), Exploration((), (*exploration.rounds, tuple(best)))
 
 
 def _rows_at(graph: Graph, node: int, forward: bool) -> tuple[IntArray, IntArray]:

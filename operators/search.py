@@ -60,8 +60,6 @@ def search_each(
 
 def best_hits(hits: Sequence[Ranked[Any]], top_k: int) -> Ranked[Any]:
     """Merge rankings into one ranking of the `top_k` rows with the highest scores."""
-    if len(hits) == 1:
-        return hits[0]
     if not hits:
         return Ranked.empty()
     ids, scores = (np.concatenate([getattr(h, part) for h in hits]) for part in ("ids", "scores"))
@@ -86,9 +84,8 @@ def scaled_similarity(
 ) -> FloatArray:
     """Return the highest cosine of each row of an index with the given vectors, float64 (n_rows,).
 
-    Without vectors, all values are 0. With `scale="min_max"`, cosines are scaled so that the lowest
-    cosine of the rows in `among` becomes 0 and the highest becomes 1. If these cosines are equal,
-    all values are 1.
+    With `scale="min_max"`, the lowest cosine of the rows in `among` becomes 0 and the highest 1. If
+    these cosines are equal, all values are 1. Without vectors, all values are 0.
     """
     if not len(vectors) or not len(index):
         return np.zeros(len(index))

@@ -37,8 +37,8 @@ def decompose(
     Source: Press et al. (2023), self-ask, Section 3; Khot et al. (2023), decomposed prompting.
     """
     chat = prompt.render({"question": question.text, "most": at_most})
-    shape, none = SubQuestions, SubQuestions(sub_questions=[])
-    reply = ask(llm, chat, shape, max_tokens=320, purpose="sub-questions", fallback=none)
+    none = SubQuestions(sub_questions=[])
+    reply = ask(llm, chat, SubQuestions, max_tokens=320, purpose="sub-questions", fallback=none)
     parts = unique([text.strip() for text in reply.sub_questions if text.strip()])[:at_most]
     whole = (question.text,) if with_question or not parts else ()
     return Query(unique([*whole, *parts]))

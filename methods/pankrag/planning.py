@@ -164,8 +164,7 @@ def plan_of(
 ) -> Plan:
     """Convert a reply of the model to a normalised plan, by the rules in the method's README.
 
-    The text of the final question is `original`, or the text in the reply if `rewritten` is true.
-    Its kind is the kind in the reply, or else `kind`. The plan's `fixes` list every change.
+    The final question is `original`, or that of the reply if `rewritten`. `fixes` list all changes.
     Source: PankRAG (2025), Section 2.2.
     """
     hops: dict[str, SubQuestion] = {}

@@ -71,12 +71,9 @@ def reasoning_steps_llm(
     After two unreadable replies or no reply, the question is the only step. This is a fallback.
     Source: PathCoRAG, Section 4.1.
     """
-    values = {"question": question.text, "n_steps": n_steps, "n_queries": n_queries}
-    nothing = StepsReply(reasoning_steps=[], extended_queries=[])
-    read = ask(
-        llm, prompt.render(values), StepsReply, max_tokens=800, purpose="reasoning steps",
-        fallback=nothing,
-    )  # fmt: skip
+    chat = prompt.render({"question": question.text, "n_steps": n_steps, "n_queries": n_queries})
+    none = StepsReply(reasoning_steps=[], extended_queries=[])
+    read = ask(llm, chat, StepsReply, max_tokens=800, purpose="reasoning steps", fallback=none)
     queries: dict[str, tuple[str, ...]] = {}
     padded = chain(read.extended_queries, repeat(list[str]()))
     for step, of_step in zip(read.reasoning_steps, padded, strict=False):

@@ -34,36 +34,27 @@ def reader_values(
 ) -> dict[str, Any]:
     """Return the values of the variables that an answering prompt may use.
 
-    `dependencies` are pairs of a sub-question and its answer. In the result, each of the `blocks`
-    holds consecutive pieces of the same kind. The `rows` of a block are the texts of these pieces,
-    and `head` is the CSV header of this kind. `table` is true if the rows are numbered CSV rows
-    with this header. `form`, `manner`, `cue` and `licence` describe the answer form. The licence is
-    empty if there is neither a context nor a dependency.
+    `dependencies` are pairs of a sub-question and its answer. Each of the `blocks` holds
+    consecutive pieces of one kind: their texts are its `rows`, and the CSV header of the kind is
+    its `head`. `table` is true if the rows are numbered CSV rows with this header. `form`,
+    `manner`, `cue` and `licence` describe the answer form.
     """
     form, dependencies = question.answer_form, tuple(dependencies)
-    closed = pieces is None and not dependencies
+    licence = "" if pieces is None and not dependencies else form.licence
     blocks = []
     for kind, run in groupby(pieces or (), key=lambda piece: piece.kind):
         head, rows = HEADERS.get(kind, ""), [piece.text for piece in run]
         numbered = all(row.startswith(f"{place},") for place, row in enumerate(rows))
         blocks.append({"kind": kind, "head": head, "rows": rows, "table": bool(head) and numbered})
-    return {
-        "question": question.text,
-        "pieces": pieces or (),
-        "blocks": blocks,
-        "dependencies": dependencies,
-        "form": form.name,
-        "manner": form.manner,
-        "cue": form.cue,
-        "licence": "" if closed else form.licence,
-    }
+    shown = {"pieces": pieces or (), "blocks": blocks, "dependencies": dependencies}
+    wanted = {"form": form.name, "manner": form.manner, "cue": form.cue, "licence": licence}
+    return {"question": question.text, **shown, **wanted}
 
 
 def answer_of(llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None) -> Answer:
     """Send an answering prompt to the language model and return its reply as the answer.
 
-    By default, `max_tokens` is the smaller of two numbers: the limit of the question's answer form,
-    and the rest of the context window. Raises CallFailed if the model fails.
+    By default, `max_tokens` is the limit of the answer form, but at most the rest of the window.
     """
     if max_tokens is None:
         max_tokens = reply_tokens(llm, chat, question.answer_form.max_tokens)

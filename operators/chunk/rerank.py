@@ -69,8 +69,7 @@ def rerank(
             named = read_json(text, Order, purpose=PURPOSE, repair=not cut).order
             if order := unique([number - 1 for number in named if 1 <= number <= most]):
                 return order
-            problem = f"field 'order' has no number from 1 to {most}"
-            raise UnreadableReply(PURPOSE, text, problem)
+            raise UnreadableReply(PURPOSE, text, f"field 'order' has no number from 1 to {most}")
 
         passages = [" ".join(chunk_table.passage(row).split()[:300]) for row in part]
         (order,) = ask_about(

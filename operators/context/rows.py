@@ -124,7 +124,6 @@ def nodes_context(
     typed = nodes_of_types(graph, types)
     nodes = nodes if typed is None else nodes.take(typed[nodes.ids])
     stored = attributes_of(graph) if attributes else None
-    degree = graph.degree
 
     def to_pieces(nodes: Ranked[Node]) -> list[Piece]:
         pieces = []
@@ -139,7 +138,7 @@ def nodes_context(
                 chunks.update(stored.chunk[best].indices.tolist())
             if form != "text":
                 cells = (position, name, graph.types[row] if graph.types else "", described)
-                text = _csv(*cells, int(degree[row])) if form == "table" else _csv(*cells)
+                text = _csv(*cells, int(graph.degree[row])) if form == "table" else _csv(*cells)
             n_tokens, quoted = tokenizer.count(text), tuple(sorted(chunks))
             pieces.append(Piece("node", name, text, score, n_tokens, chunks=quoted))
         return pieces
@@ -197,7 +196,6 @@ def _packed(
 def _relationship_pieces(
     graph: Graph, tokenizer: Tokenizer, relationships: Ranked[Relationship], form: RowForm
 ) -> list[Piece]:
-    degree = graph.degree
     pieces = []
     for position, (row, score) in enumerate(relationships.items()):
         head, tail = int(graph.source[row]), int(graph.target[row])
@@ -206,7 +204,7 @@ def _relationship_pieces(
         if form != "text":
             words = graph.keywords[row] if graph.keywords else ""
             cells = (position, graph.names[head], graph.names[tail], fact, words)
-            rank = (f"{float(graph.weight[row]):g}", int(degree[head] + degree[tail]))
+            rank = (f"{float(graph.weight[row]):g}", int(graph.degree[head] + graph.degree[tail]))
             text = _csv(*cells, *rank) if form == "table" else _csv(*cells)
         n_tokens, chunks = tokenizer.count(text), graph.chunks_of_relationship(row)
         pieces.append(Piece("relationship", str(row), text, score, n_tokens, chunks=chunks))

@@ -77,8 +77,7 @@ def expand(
     others = ~np.isin(nodes_near, seeds)
     if (typed := nodes_of_types(graph, types)) is not None:
         others &= typed[nodes_near]
-    best = Ranked[Node](nodes_near[others], total[others])
-    best = best.take(best_first(best.scores)[:top_k])
+    best = Ranked[Node].best(nodes_near[others], total[others], top_k)
     if equal_scores:
         best = Ranked(best.ids, np.ones(len(best)))
     own = dict(zip(seeds.tolist(), seed_scores.tolist(), strict=True)) if include_seeds else {}

@@ -13,15 +13,11 @@ from graphrag_bench.values import Node, NodeScores, Ranked, Relationship, Relati
 
 def degrees_of_ends(graph: Graph, rows: IntArray) -> IntArray:
     """For each relationship, return the degree of its head plus the degree of its tail."""
-    degree = graph.degree
-    return np.asarray(degree[graph.source[rows]] + degree[graph.target[rows]], np.int64)
+    return graph.degree[graph.source[rows]] + graph.degree[graph.target[rows]]
 
 
 def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArray:
-    """Sort relationships by summed degree of head and tail, and return their positions in `rows`.
-
-    The highest sum is first. Ties are broken by higher weight, then by lower values in `ties`.
-    """
+    """Return positions in `rows` by `degrees_of_ends`, then weight, then lowest value in `ties`."""
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((ties, -weight, -degrees_of_ends(graph, rows)))
 
@@ -92,11 +88,8 @@ def aggregator(
 
     scores = read()
     every = RelationshipScores.later(read, graph.n_relationships)
-    if unit == "fact":
-        best = Ranked[Relationship].top(scores, top_k)
-    else:
-        first = graph.pairs.first
-        best = Ranked.best(first, scores[first], top_k)
+    rows = graph.pairs.first if unit == "pair" else np.arange(graph.n_relationships)
+    best = Ranked[Relationship].best(rows, scores[rows], top_k)
     if keep_scores == "best":
         best = best.take(best.scores > 0)
         every = RelationshipScores.sparse(best.ids, best.scores, graph.n_relationships)
