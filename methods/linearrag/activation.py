@@ -46,9 +46,7 @@ class TriGraph(Columns):
     @cached_property
     def mention_weight(self) -> Any:
         """ln(1 + m) for each entity with m mentions in a chunk, CSR (n_chunks, n_entities)."""
-        weights = self.entity_chunk.T.tocsr().astype(np.float64)
-        weights.data = np.log1p(weights.data)
-        return weights
+        return self.entity_chunk.T.tocsr().astype(np.float64).log1p()
 
 
 @artifact("tri_graph")
@@ -60,10 +58,8 @@ def tri_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> TriGr
     found.
     Source: LinearRAG (Zhuang et al. 2025), Tri-Graph, and its code.
     """
-    names: dict[str, int] = {}
-    lines: dict[str, int] = {}
-    in_sentence: Counter[tuple[int, int]] = Counter()
-    in_chunk: Counter[tuple[int, int]] = Counter()
+    names, lines = dict[str, int](), dict[str, int]()
+    in_sentence, in_chunk = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
     texts = chunk_table.passages
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):

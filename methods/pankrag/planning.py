@@ -167,8 +167,7 @@ def plan_of(
     The final question is `original`, or that of the reply if `rewritten`. `fixes` list all changes.
     Source: PankRAG (2025), Section 2.2.
     """
-    hops: dict[str, SubQuestion] = {}
-    fixes: list[str] = []
+    hops, fixes = dict[str, SubQuestion](), list[str]()
     for place, sequence in enumerate(reply.path.sequences, 1):
         digits = re.search(r"\d+", sequence.sequence_id)
         prefix = int(digits[0]) if digits else place

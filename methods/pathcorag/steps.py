@@ -246,8 +246,7 @@ def members(
     the prompt. The score of a node or relationship is the highest score of its paths.
     Source: PathCoRAG, Appendix C, tables of entities and relationships.
     """
-    nodes: dict[int, float] = {}
-    rows: dict[int, float] = {}
+    nodes, rows = dict[int, float](), dict[int, float]()
     for path in sorted(paths.paths, key=lambda one: one.transition if order == "transition" else 0):
         for best, members_of in ((nodes, path.nodes), (rows, path.relationships)):
             for one in members_of:
