@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tiny_operators import ANSWER, CHUNKS, ECHO, GROW, MASS, NAMES, QUERY, START
+from tiny_operators import ANSWER, CHUNKS, ECHO, GROW, MASS, NAMES, QUERY, START, branch
 
 from graphrag_bench.pipeline.pipeline import build
 
@@ -13,10 +13,6 @@ UNWRITTEN = "which no earlier step writes"
 def problems(retrieve: Any, generate: Any = (ANSWER,), **known: frozenset[str]) -> list[str]:
     pipeline, result = build({"retrieve": retrieve, "generate": list(generate)})
     return result or pipeline.check(**known)
-
-
-def branch(*arms: Any, **more: Any) -> dict[str, Any]:
-    return {"branch": {f"arm{row}": list(steps) for row, steps in enumerate(arms)}, **more}
 
 
 def test_a_valid_pipeline_has_no_problems() -> None:
@@ -52,9 +48,9 @@ def test_a_problem_names_its_step() -> None:
          "retrieve.1 repeat", "reads 'node_scores'"),
         ([START, {"each": "question", "steps": [CHUNKS]}], "retrieve.1 each", "has no items"),
         ([START, CHUNKS, {"each": "chunks", "steps": [ANSWER]}], "retrieve.2 each", "merged"),
-        # without items chunks are empty, but node scores have no empty value
-        ([START, {"each": "nodes", "steps": [MASS]}, {"op": "tiny.heaviest"}],
-         "retrieve.2 tiny.heaviest", f"'node_scores', {UNWRITTEN}"),
+        # without items, chunks are empty, but node scores have no empty value
+        ([START, {"each": "nodes", "steps": [MASS]}, {"each": "node_scores", "steps": [CHUNKS]}],
+         "retrieve.2 each", f"'node_scores', {UNWRITTEN}"),
         (["tiny.start"], "retrieve.0", "'tiny.start'"),
         ([{"do": 1}], "retrieve.0", "op, branch, each, repeat, resolve, switch"),
         ([{"branch": [START]}], "retrieve.0", "named lists of steps"),
@@ -92,10 +88,11 @@ def test_a_pipeline_sums_its_needs_and_maximum_calls() -> None:
     assert pipeline.max_calls(answering=False) == 3 + 5 + 2 + 1 and pipeline.max_calls() == 12
 
 
-def test_the_description_depends_on_settings_and_order() -> None:
-    def described(*steps: Any) -> list[Any]:
-        return build({"retrieve": list(steps)})[0].describe()
+def test_the_description_depends_on_settings_order_list_names_and_only() -> None:
+    def described(*steps: Any) -> str:
+        return str(build({"retrieve": list(steps)})[0].describe())
 
-    assert described(GROW) == described({**GROW, "by": 1}) != described({**GROW, "by": 2})
-    assert described(START, GROW) != described(GROW, START)
-    assert build({"convert": [START]})[0].describe() == described(START)
+    assert described(GROW) == described({**GROW, "by": 1})
+    some = [{**GROW, "by": 2}], [START, GROW], [GROW, START], [{**GROW, "as": "more"}]
+    onlys = ([branch([GROW], only=names)] for names in (["nodes"], ["nodes", "query"]))
+    assert len({described(*steps) for steps in ([GROW], *some, *onlys)}) == 7

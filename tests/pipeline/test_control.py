@@ -1,11 +1,10 @@
 """Combinators over tiny operators."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 import tiny_operators
-from tiny_operators import CHUNKS, FIRST, GROW, NAMES, START, TWICE, nodes, outcomes
+from tiny_operators import CHUNKS, FIRST, GROW, NAMES, START, TWICE, branch, nodes, outcomes
 
 from graphrag_bench.pipeline.combinators import Repeat, combinator, registered
 from graphrag_bench.pipeline.pipeline import build
@@ -13,8 +12,7 @@ from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.values import RetrievalState
 
 
-def arms(**lists: Sequence[Any]) -> dict[str, Any]:
-    return {"branch": {name: list(steps) for name, steps in lists.items()}}
+TENS = {**GROW, "unit": "ten"}
 
 
 def repeat(times: int, *steps: Any, **more: Any) -> dict[str, Any]:
@@ -26,11 +24,10 @@ def each(slot: str, *steps: Any, **more: Any) -> dict[str, Any]:
 
 
 def test_branch_merges_its_arms_or_fails_the_question():
-    branch = arms(ones=[GROW], tens=[{**GROW, "unit": "ten"}])
-    assert nodes([START, branch], "1 2") == [2, 11, 3, 12]
-    assert nodes([START, {**branch, "merge": "union"}], "1 2") == [2, 3, 11, 12]
-    good, bad = outcomes([START, arms(grow=[GROW], read=[CHUNKS])], "1", "13")
-    assert isinstance(good, RetrievalState) and bad.step == "retrieve.1.read.0 tiny.chunks"
+    assert nodes([START, branch([GROW], [TENS])], "1 2") == [2, 11, 3, 12]
+    assert nodes([START, branch([GROW], [TENS], merge="union")], "1 2") == [2, 3, 11, 12]
+    good, bad = outcomes([START, branch([GROW], [CHUNKS])], "1", "13")
+    assert isinstance(good, RetrievalState) and bad.step == "retrieve.1.arm1.0 tiny.chunks"
 
 
 SWITCH = {"switch": "mentions", "cases": {"empty": [TWICE], "some": [GROW]}}
@@ -78,9 +75,8 @@ def test_each_runs_its_steps_per_item():
         (each("nodes", CHUNKS), [4, 2]),  # the inner steps do not write nodes
         (each("nodes", GROW), [5, 3]),
         (each("nodes", FIRST), [4, 2]),  # also if every item gives one node
-        (each("nodes", arms(low=[repeat(2, GROW)], high=[{**GROW, "unit": "ten"}]), merge="union"),
-         [6, 14, 4, 12]),
-    ):  # fmt: skip
+        (each("nodes", branch([repeat(2, GROW)], [TENS]), merge="union"), [6, 14, 4, 12]),
+    ):
         assert nodes([START, step], "4 2") == expected
 
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 import tiny_operators
-from tiny_operators import ANSWER, CHUNKS, ECHO, NAMES, QUERY, START, TWICE, nodes, outcomes
+from tiny_operators import ANSWER, CHUNKS, ECHO, NAMES, QUERY, START, TWICE, outcomes
 
 from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.llm.scripted import Scripted
@@ -13,8 +13,7 @@ from graphrag_bench.pipeline.steps import Execution, Failure
 from graphrag_bench.values import Mentions, Query, Question, RetrievalState
 
 
-def test_settings_and_optional_reads_reach_the_operator():
-    assert nodes([START, {"op": "tiny.grow", "by": 3, "unit": "ten"}], "1") == [31]
+def test_optional_reads_reach_the_operator_and_none_is_not_written():
     for use, expected in (([], [1, 2]), (["query"], [1])):
         (outcome,) = outcomes([START, NAMES, QUERY, {**CHUNKS, "use": use}], "1 2 word")
         assert outcome.get("chunks").ids.tolist() == expected
@@ -37,12 +36,12 @@ def test_a_failing_question_does_not_stop_the_others():
 
 
 def test_an_id_outside_the_table_fails_its_step():
-    for resource in ("chunk_table", "graph"):
-        table = [0, 1, 2] if resource == "chunk_table" else SimpleNamespace(n_nodes=3)
-        world = Execution({resource: table})
-        fine, wrong = outcomes([START, CHUNKS], "1 2", "2 3", world=world)
+    for resource, table, step in (
+        ("chunk_table", [0, 1, 2], "retrieve.1 tiny.chunks"),
+        ("graph", SimpleNamespace(n_nodes=3), "retrieve.0 tiny.start"),
+    ):
+        fine, wrong = outcomes([START, CHUNKS], "1 2", "2 3", world=Execution({resource: table}))
         assert isinstance(fine, RetrievalState)
-        step = "retrieve.1 tiny.chunks" if resource == "chunk_table" else "retrieve.0 tiny.start"
         assert (wrong.step, wrong.kind) == (step, "WrongReturn")
         assert "the id 3" in wrong.message and "3 rows" in wrong.message
 
@@ -110,6 +109,3 @@ def test_questions_are_run_in_order_and_packed_without_answering():
         pipeline, _ = build({"retrieve": [START], "generate": generate})
         assert len(pipeline.packing) == n_packed
         assert len(pipeline.steps(answering=False)) == 1 + n_packed
-    pipeline, _ = build({"retrieve": [START], "generate": [NAMES, ECHO]})
-    (result,) = run([Question("q", "1 ada")], pipeline, Execution({}), answering=False)
-    assert result.outcome.get("mentions").names == ("ada",)

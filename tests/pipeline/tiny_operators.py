@@ -1,31 +1,18 @@
 """Small operators for pipelines that can be computed by hand: nodes are numbers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import PositiveInt
 
+from graphrag_bench import values
 from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.pipeline.pipeline import build
 from graphrag_bench.pipeline.steps import Execution, Outcome, run_steps
 from graphrag_bench.prompts import Message, Prompt
 from graphrag_bench.question_plan import Dependencies, Plan, SubQuestion, checked_plan
-from graphrag_bench.values import (
-    Answer,
-    Chunk,
-    Keywords,
-    Mentions,
-    Node,
-    NodeScores,
-    Path,
-    Query,
-    Question,
-    Ranked,
-    RetrievalState,
-    Subgraph,
-)
+from graphrag_bench.values import Answer, Mentions, Node, Query, Question, Ranked, RetrievalState
 
 START, CHUNKS, ANSWER, GROW, NAMES, QUERY, MASS, ECHO, TWICE, FIRST, APART, PLAN, TOTAL = (
     {"op": f"tiny.{name}"} for name in (
@@ -33,7 +20,6 @@ START, CHUNKS, ANSWER, GROW, NAMES, QUERY, MASS, ECHO, TWICE, FIRST, APART, PLAN
         "apart", "plan", "total",
     )
 )  # fmt: skip
-PARITIES = Answer("even"), Answer("odd")
 blocks: list[int] = []
 """The number of questions in each call of a batched operator."""
 functions: dict[Callable[..., Any], dict[str, Any]] = {}
@@ -53,6 +39,10 @@ def outcomes(steps: Sequence[Any], *texts: str, world: Execution | None = None) 
     assert not problems
     states = [RetrievalState(Question(f"q{i}", text)) for i, text in enumerate(texts)]
     return run_steps(pipeline.retrieve, states, world or Execution({}))
+
+
+def branch(*arms: Sequence[Any], **more: Any) -> dict[str, Any]:
+    return {"branch": {f"arm{row}": list(steps) for row, steps in enumerate(arms)}, **more}
 
 
 def nodes(steps: Sequence[Any], text: str) -> list[int]:
@@ -96,7 +86,7 @@ def apart(seeds: Ranked[Node], nodes: Ranked[Node]) -> Ranked[Node]:
 
 
 @tiny()
-def chunks(nodes: Ranked[Node], query: Query | None = None) -> Ranked[Chunk]:
+def chunks(nodes: Ranked[Node], query: Query | None = None) -> Ranked[values.Chunk]:
     """The numbers as chunks, at most one for each text of a query. 13 raises."""
     if 13 in nodes.ids:
         raise ZeroDivisionError("unlucky")
@@ -106,7 +96,7 @@ def chunks(nodes: Ranked[Node], query: Query | None = None) -> Ranked[Chunk]:
 
 @tiny()
 def parity(nodes: Ranked[Node]) -> Answer:
-    return PARITIES[nodes.ids.sum() % 2]
+    return Answer("odd" if nodes.ids.sum() % 2 else "even")
 
 
 @tiny()
@@ -115,19 +105,14 @@ def query(mentions: Mentions) -> Query:
 
 
 @tiny()
-def enough(nodes: Ranked[Node], *, at: PositiveInt = 5) -> Keywords | None:
+def enough(nodes: Ranked[Node], *, at: PositiveInt = 5) -> values.Keywords | None:
     """Keywords if a number is at least `at`."""
-    return Keywords(("enough",), ()) if (nodes.ids >= at).any() else None
+    return values.Keywords(("enough",), ()) if (nodes.ids >= at).any() else None
 
 
 @tiny()
-def mass(nodes: Ranked[Node]) -> NodeScores:
-    return NodeScores(np.bincount(nodes.ids, minlength=4).astype(float))
-
-
-@tiny()
-def heaviest(scores: NodeScores) -> Query:
-    return Query((str(int(scores.values.argmax())),))
+def mass(nodes: Ranked[Node]) -> values.NodeScores:
+    return values.NodeScores(np.bincount(nodes.ids, minlength=4).astype(float))
 
 
 @tiny(batched=True)
@@ -159,15 +144,16 @@ def careless(question: Question) -> tuple[Mentions, Query]:
 
 
 @tiny()
-def scored(question: Question) -> tuple[Ranked[Node], NodeScores, Subgraph]:
+def scored(question: Question) -> tuple[Ranked[Node], values.NodeScores, values.Subgraph]:
     """Three nodes, all nodes and two paths, with the scores in the question."""
     scores = [float(text) for text in question.text.split()]
-    paths = tuple(Path((row,), (), score) for row, score in enumerate(scores[6:]))
-    return Ranked([0, 1, 2], scores[:3]), NodeScores(scores[3:6]), Subgraph(paths=paths)
+    paths = tuple(values.Path((row,), (), score) for row, score in enumerate(scores[6:]))
+    vector, subgraph = values.NodeScores(scores[3:6]), values.Subgraph(paths=paths)
+    return Ranked([0, 1, 2], scores[:3]), vector, subgraph
 
 
 @tiny()
-def answer(chunks: Ranked[Chunk]) -> Answer:
+def answer(chunks: Ranked[values.Chunk]) -> Answer:
     return Answer(" ".join(map(str, chunks.ids)))
 
 
@@ -196,10 +182,3 @@ def plan(question: Question) -> Plan:
 def total(question: Question, dependencies: Dependencies) -> Answer:
     """The sum of the question's numbers and of the answers that it depends on."""
     return Answer(str(sum(map(int, (*question.text.split(), *dependencies.answers)))))
-
-
-@tiny()
-def rephrased(question: Question, dependencies: Dependencies) -> Question:
-    """The question and, for each answer that it depends on, ten times that number."""
-    tens = [f"{10 * int(answer)}" for answer in dependencies.answers]
-    return replace(question, text=" ".join([question.text, *tens]))
