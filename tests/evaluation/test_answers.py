@@ -12,7 +12,6 @@ from graphrag_bench.data.dataset import Gold
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation import answers, metrics, retrieval
 from graphrag_bench.evaluation.answers import Matching, accuracy, exact_match, f1, normalise
-from graphrag_bench.text import words
 
 UNICODE, SQUAD = Matching(), Matching("squad")
 MATCHINGS = [Matching(form, where) for form in ("unicode", "squad")
@@ -51,7 +50,6 @@ def test_the_unicode_form_unites_equivalent_texts():
 
 
 def test_scripts_without_spaces_are_compared_by_characters():
-    assert words("ที่") == ["ที่"]
     assert UNICODE.tokens("日本の首都は Tokyo2 です") == [*"日本の首都は", "tokyo2", "で", "す"]
     assert f1("東京都", ["東京"]) == pytest.approx(2 * (2 / 3) * 1 / (2 / 3 + 1))
     assert SQUAD.tokens("東京 都") == ["東京", "都"]
@@ -61,12 +59,10 @@ by_whole_words = partial(accuracy, matching=Matching(containment="token_boundary
 
 
 def test_metrics_by_hand():
-    """All gold answers together are ada, marsh, marsh, am; the answer is it, was, marsh."""
     for metric, answer, golds, value in (
         (accuracy, "anything", ["the", "?"], 0), (accuracy, "I know", ["no"], 1),
         (by_whole_words, "I know", ["no"], 0), (by_whole_words, "Oh, no!", ["no"], 1),
         (by_whole_words, "首都は東京です", ["東京"], 1), (exact_match, "Type A.", ["A"], 0),
-        (answers.recall_concat, "It was Marsh", ["Ada Marsh", "Marsh", "A.M."], 1 / 4),
         (answers.recall_concat, "anything", [], 0),
     ):  # fmt: skip
         assert metric(answer, golds) == pytest.approx(value), answer
@@ -131,13 +127,11 @@ def test_the_gold_answer_scores_1_and_an_empty_answer_0():
 
 
 def test_a_plug_in_may_add_a_metric_and_an_unknown_one_or_no_package_is_refused(monkeypatch):
-    shout = metrics.Metric(
-        "shout", "answer", "", values=lambda one: {"shout": one.answer.isupper()}
-    )
-    monkeypatch.setitem(metrics.ANSWER_METRICS, "shout", shout)
-    metrics.check_metrics(["shout", "f1", "strrec", "multiple_choice"], "a card")
-    assert "shout" in metrics.metric_names(["answer"])
-    assert values("shout", "LUND", Gold(("Lund",))) == {"shout": 1.0}
+    loud = metrics.Metric("loud", "answer", "", values=lambda one: {"loud": one.answer.isupper()})
+    monkeypatch.setitem(metrics.ANSWER_METRICS, "loud", loud)
+    metrics.check_metrics(["loud", "f1", "strrec", "multiple_choice"], "a card")
+    assert "loud" in metrics.metric_names(["answer"])
+    assert values("loud", "LUND", Gold(("Lund",))) == {"loud": 1.0}
     monkeypatch.setattr(metrics, "find_spec", lambda name: None)
     for name, named in (("rouge", "rouge_"), ("meteor", "nltk")):
         with pytest.raises(UserError, match=named):
@@ -161,10 +155,8 @@ def test_abstentions():
 
 def test_sub_answers_and_words():
     assert answers.answer_words("") == 0.0
-    assert [answers.gold_words(["Marsh", "Ada Marsh"], together=of) for of in (False, True)] == [
-        2.0,
-        3.0,
-    ]
+    n_words = [answers.gold_words(["Marsh", "Ada Marsh"], together=of) for of in (False, True)]
+    assert n_words == [2.0, 3.0]
     for answer, parts, share in (
         ("A. Marsh left in 1914.", PARTS, 2 / 3), ("1914: Ada Marsh in Lund", PARTS, 1.0),
         ("x", PARTS, 0.0), ("x", (), 0.0),
