@@ -1,7 +1,6 @@
-"""WildGraphBench, LiHua-World and GraphRAG-Bench medical: invented rows and real files."""
+"""Invented rows in the formats of WildGraphBench and LiHua-World."""
 
 import json
-from collections import Counter
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -12,7 +11,6 @@ from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 TARN = {
     "title": "Tarn: a “town”_– history (10/07)",
     "url": "https://t/1#top",
@@ -87,19 +85,3 @@ def test_time_stamps_of_lihua_world_lead_to_chats(tmp_path):
     for broken in ("LiHuaWorld.zip", "query_set.json"):
         with pytest.raises(UserError, match=broken):
             read_dataset("lihua_world", written(lihua(tmp_path, {}), {broken: "["}))
-
-
-@pytest.mark.parametrize(
-    ("name", "n_documents", "types", "n_with_evidence", "n_notes"),
-    [
-        ("wildgraphbench", 193, [64, 2, 31], 96, 1), ("lihua_world", 442, [506, 66, 65], 572, 0),
-        ("graphragbench_medical", 1, [1098, 509, 289, 166], 0, 0),
-    ],
-)  # fmt: skip
-def test_published_files_are_read(name, n_documents, types, n_with_evidence, n_notes):
-    if not (folder := SHARED / name).is_dir():
-        pytest.skip(f"no {folder}")
-    data = read_dataset(name, folder)
-    assert len(data.documents) == n_documents and len(data.notes) == n_notes
-    assert sorted(Counter(one.type for one in data.gold.values()).values()) == sorted(types)
-    assert sum(bool(gold.evidence) for gold in data.gold.values()) == n_with_evidence

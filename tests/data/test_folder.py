@@ -83,7 +83,6 @@ def test_headings_are_titles_and_other_lines_or_headings_without_text_are_text()
     no_headings = [*(one.format("# a comment") for one in comments), "- # listed\n\n> # in a quote"]
     for text, expected in (
         *((text, [("", text)]) for text in no_headings),
-        ("# A\none\n# B\ntwo", [("A", "one"), ("B", "two")]),
         ("Set\n===\none\r\n\r\n*Sub* `x`\r\n---\r\ntwo", [("Set", "one"), ("Set > Sub x", "two")]),
         ("lead\n# One\n## Two\nthree", [("", "lead"), ("One > Two", "three")]),
         ("## A\none\n# Last\ntwo", [("A", "one"), ("Last", "two")]),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from file_server import serving
 from published_sets import written
-from toy_runs import WEIGHTLESS, command, metrics, records, run_folder
+from toy_runs import WEIGHTLESS, command, run_folder
 
 from graphrag_bench.data.dataset import Dataset, Document
 from graphrag_bench.data.rankings import NO_PASSAGE
@@ -81,20 +81,6 @@ def test_beir_asks_the_judged_queries_and_counts_the_rest(tmp_path, capsys):
     assert dev.corpus_digest == data.corpus_digest
 
 
-def test_compressed_files_and_judgements_in_json_lines_are_the_same_set(tmp_path):
-    plain = read_dataset("beir", beir_set(tmp_path / "plain"))
-    folder = beir_set(tmp_path / "packed")
-    rows = [dict(zip(HEAD.split(), line.split("\t"), strict=True)) for line in JUDGED.splitlines()]
-    written(folder, {"qrels/test.jsonl": rows})
-    (folder / "qrels" / "test.tsv").unlink()
-    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.jsonl"):
-        text = (folder / name).read_bytes()
-        (folder / name).rename(folder / f"{name}.gz").write_bytes(gzip.compress(text))
-    assert content(read_dataset("beir", folder)) == content(plain)
-    with pytest.raises(UserError, match="corpus.jsonl.gz"):
-        read_dataset("beir", written(folder, {"corpus.jsonl.gz": gzip.compress(text)[:-20]}))
-
-
 def test_a_faulty_beir_set_is_refused_with_the_line(tmp_path):
     once = "q1\t7\t1\n"
     for rows in (f'"query-id"\t"corpus-id"\tscore\n{once}', HEAD + once + once):
@@ -113,6 +99,9 @@ def test_a_faulty_beir_set_is_refused_with_the_line(tmp_path):
         folder = beir_set(tmp_path, **{file: content})
         with pytest.raises(UserError, match=named):
             read_dataset("beir", folder, settings={"split": "tset"})
+    (folder / "corpus.jsonl").unlink()
+    with pytest.raises(UserError, match="corpus.jsonl.gz"):
+        read_dataset("beir", written(folder, {"corpus.jsonl.gz": gzip.compress(b"{}")[:-9]}))
 
 
 def test_a_set_without_place_split_or_name_is_refused(tmp_path):
@@ -128,8 +117,7 @@ def test_a_set_without_place_split_or_name_is_refused(tmp_path):
             read_dataset(name, place, settings=settings, home=tmp_path)
 
 
-def test_a_run_scores_as_trec_eval_and_its_export_is_the_same_set(tmp_path):
-    pytrec_eval = pytest.importorskip("pytrec_eval")
+def test_the_export_of_a_run_is_the_same_set(tmp_path):
     home, root = f"paths.home={tmp_path}", f"dataset.root={beir_set(tmp_path / 'river')}"
     folder = run_folder(*SETTINGS, root, home, "method.top_k=3")
     out = tmp_path / "out"
@@ -137,12 +125,6 @@ def test_a_run_scores_as_trec_eval_and_its_export_is_the_same_set(tmp_path):
     assert ended.code == 2 and "'a b'" in ended.err  # an id that TREC files do not allow
     assert command("runs", "export", str(folder), "--beir", str(out)).code == 0
     assert content(read_dataset("beir", out)) == content(read_dataset("beir", tmp_path / "river"))
-    wanted = {"q1": {"tarn/1": 2, "7": 1, "a b": 0, "lost": 1}, "2": {"a b": 1}}
-    ranked = {row["question"]: {d: -r for r, d in enumerate(row["documents"])}
-              for row in records(folder)}  # fmt: skip
-    theirs = pytrec_eval.RelevanceEvaluator(wanted, {"ndcg_cut.5"}).evaluate(ranked)
-    mean = sum(one["ndcg_cut_5"] for one in theirs.values()) / 2
-    assert metrics(folder)["metrics"]["ndcg@5"]["mean"] == pytest.approx(mean, abs=1e-4)
     dev = run_folder(*SETTINGS, root, home, "dataset.split=dev")
     before = (queries := tmp_path / "river" / "queries.jsonl").read_bytes()
     ended = command("runs", "export", str(dev), "--beir", str(tmp_path / "river"))

@@ -45,16 +45,3 @@ def test_each_file_of_a_model_changes_its_identity_but_not_its_path(folder, tmp_
     assert SentenceEmbedder("mine").identity == before and str(tmp_path) not in before
     hub = SentenceEmbedder("lab/model", "abc").identity
     assert hub.startswith("sentence-transformers:lab/model@abc:hub")
-
-
-def test_digests_of_files_are_shared_by_processes(folder, monkeypatch):
-    read, digest = [], fingerprint.file_digest
-    monkeypatch.setattr(fingerprint, "file_digest", lambda p: read.append(p.name) or digest(p))
-    result = identity(folder)
-    assert sorted(read) == sorted(Path(name).name for name in FILES)
-    for _ in range(2):
-        fingerprint._cached_digest.cache_clear()  # as in a new process
-        assert identity(folder) == result
-    assert len(read) == len(FILES)
-    (folder / "vocab.txt").write_text("one\ntwo\nthree")
-    assert identity(folder) != result and read[len(FILES) :] == ["vocab.txt"]

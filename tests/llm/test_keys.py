@@ -1,14 +1,13 @@
 from pydantic import BaseModel
 
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
-from graphrag_bench.llm.cache import reply_key, row_key
+from graphrag_bench.llm.cache import reply_key
 from graphrag_bench.llm.calls import Request
 from graphrag_bench.llm.json_replies import schema_of
 from graphrag_bench.llm.local import Local
 from graphrag_bench.llm.openai_compatible import OpenAICompatible, body
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.settings import Decoding, Dialect
-from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Message
 
 MINI = "gpt-4o-mini:f93e1e334878"
@@ -35,6 +34,11 @@ def test_identities_of_models(tmp_path):
     assert Local(str(path)).identity == "small.gguf@7692c3ad3540:f93e1e334878"
     assert Local(str(path), decoding={"seed": 3}).identity == "small.gguf@7692c3ad3540:19dd677b4d1b"
     assert Scripted({"a": "b"}).identity == "scripted:d1568b4ead36"
+    prefixes = {"question_prefix": "q: ", "passage_prefix": "p: "}
+    cut = OpenAIEmbedder("bge-m3", 1024, shorten=True, long_texts="cut", window=8192, **prefixes)
+    assert cut.identity == "openai:bge-m3:1024(shortened):unit:long=cut(8192):prefixes=q: ,p: "
+    windows = OpenAIEmbedder("mine", 8, window=500, tokenizer="o200k")
+    assert windows.identity == "openai:mine:8:unit:long=windows(500, o200k):prefixes=,"
 
 
 def test_each_field_of_a_request_changes_the_key() -> None:
@@ -48,13 +52,6 @@ def test_each_field_of_a_request_changes_the_key() -> None:
         assert reply_key(MINI, request_)[0] == key
 
 
-def test_the_key_of_a_correction() -> None:
-    model = Scripted([("could not be read", '{"name": "Rome"}'), ("Italy", '{"town": 1}')])
-    ask(model, (Message("user", "Italy"),), City, max_tokens=9, purpose="city")
-    corrective = Request(model.prompts[-1], 9, (), schema_of(City))
-    assert reply_key(MINI, corrective)[0] == "211bdd6083fef5bb53e1148f8ea22b89"
-
-
 def test_the_request_that_is_sent() -> None:
     assert body("m", Request(CHAT, 20, trial=3), Decoding(seed=7), Dialect())["seed"] == 10
     request = Request(CHAT[:1], 20, ("x",), schema_of(City), 2)
@@ -62,22 +59,3 @@ def test_the_request_that_is_sent() -> None:
     assert sent.pop("messages")[1]["content"].endswith(SCHEMA)
     assert sent == {"temperature": 0.7, "top_p": 0.9, "stop": ["x"], "reasoning_effort": "low",
                     "max_tokens": 20, "model": "m"}  # fmt: skip
-
-
-def test_keys_of_vectors() -> None:
-    for embedder, identity, keys in (
-        (
-            OpenAIEmbedder("bge-m3", 1024, shorten=True, question_prefix="q: ",
-                           passage_prefix="p: ", long_texts="cut", window=8192),
-            "openai:bge-m3:1024(shortened):unit:long=cut(8192):prefixes=q: ,p: ",
-            ("4c6b0e2c4c99e09d59728f327081fa80", "890e8850b59336d719c0ace42ff6da90"),
-        ),
-        (
-            OpenAIEmbedder("mine", 8, window=500, tokenizer="o200k"),
-            "openai:mine:8:unit:long=windows(500, o200k):prefixes=,",
-            ("ce82f457be9972e55f9b206df3e9772f", "5ae31a831da988bf8bacbd4c43cfa547"),
-        ),
-    ):  # fmt: skip
-        stored = embedder._identity()
-        assert embedder.identity == identity
-        assert keys == (row_key(stored, "", "p: Ada"), row_key(stored, "question", "a"))

@@ -152,18 +152,14 @@ def test_a_wrong_setting_is_an_error():
             OpenAICompatible("m", **{group: {name: "hot"}})
 
 
-def test_servers_of_this_machine_get_many_calls_at_a_time(fake, chat):
+def test_servers_of_this_machine_get_many_calls_at_a_time(fake):
     assert client("https://far.example/v1").concurrency == 16
     for owner, limits, most in (
         (None, {}, 256), ("vllm", {}, 256), ("llamacpp", {}, 16), ("library", {}, 16),
         ("library", {"concurrency": 40}, 40),
     ):  # fmt: skip
-        url = fake.scenario(latency=0.1, listed=[{"id": "fake", "owned_by": owner}])
-        model = client(url, limits=limits)
-        assert model.attached().concurrency == most, owner
-    model.complete([chat(f"#{n}") for n in range(42)], max_tokens=5)
-    stats = fake.stats(url)
-    assert stats.most_at_once == 40 and stats.seconds >= 42 * 0.1
+        url = fake.scenario(listed=[{"id": "fake", "owned_by": owner}])
+        assert client(url, limits=limits).attached().concurrency == most, owner
 
 
 SILENT = "http://127.0.0.1:9/v1"

@@ -63,17 +63,13 @@ def test_a_budget_limits_embeddings(fake):
     assert fake.stats(url).requests < 100
 
 
-def windowed(url, **more):
-    return embedder(url, **{"window": 40, "tokenizer": "cl100k", **more})
-
-
 def test_short_texts_share_cached_vectors_between_modes(fake, tmp_path):
-    url = fake.scenario()
+    url, how = fake.scenario(), {"window": 40, "tokenizer": "cl100k"}
     store = Cache(tmp_path / "replies.sqlite")
-    windowed(url).attached(store=store).encode(["bb", "a"], kind="passage")
+    embedder(url, **how).attached(store=store).encode(["bb", "a"], kind="passage")
     key = row_key("openai:fake:8:unit:prefixes=,", "", "a")
     assert [*store.get_many(StoredVector, [key])] == [key]
-    windowed(url, long_texts="cut").attached(store=store).encode(["a", "bb"], kind="passage")
+    embedder(url, long_texts="cut", **how).attached(store=store).encode(["a", "bb"], kind="passage")
     assert fake.stats(url).requests == 1
     store.close()
 

@@ -15,18 +15,6 @@ def problems(retrieve: Any, generate: Any = (ANSWER,), **known: frozenset[str]) 
     return result or pipeline.check(**known)
 
 
-def test_a_valid_pipeline_has_no_problems() -> None:
-    for steps in (
-        [START, GROW, GROW, CHUNKS],
-        [branch([START], [{"op": "tiny.typed"}]), CHUNKS],
-        [NAMES, {"switch": "mentions", "cases": {"empty": [START], "otherwise": [START]}}, CHUNKS],
-        [START, {"repeat": 3, "until": "node_scores", "steps": [GROW, MASS]}, CHUNKS],
-        [START, {"repeat": 3, "until": "keywords", "steps": [GROW, {"op": "tiny.enough"}]}, CHUNKS],
-        [START, {"each": "nodes", "steps": [CHUNKS]}],
-    ):
-        assert problems(steps) == []
-
-
 def test_a_problem_names_its_step() -> None:
     for steps, place, problem in (
         ([START, {"op": "tiny.chunk"}], "retrieve.1", "'tiny.chunks'"),

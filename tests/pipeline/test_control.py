@@ -11,7 +11,6 @@ from graphrag_bench.pipeline.pipeline import build
 from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.values import RetrievalState
 
-
 TENS = {**GROW, "unit": "ten"}
 
 

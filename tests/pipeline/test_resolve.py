@@ -27,15 +27,6 @@ def test_sub_questions_get_the_answers_they_depend_on() -> None:
     assert answer(resolved("1-1(1-2): 1; 1-2(1-1): 2; final(1-2): 0")) == "3"
 
 
-def test_chunks_are_merged() -> None:
-    result = resolved("1-1: 5 6; final(1-1): 9", START, CHUNKS)
-    assert answer(result) == "20"
-    assert result.get("chunks").ids.tolist() == [5, 9, 6]
-    assert result.get("dependencies").answers == ("11",)
-    result = resolved("1-1: 5; final(1-1): 9", answer=[{**START, "as": "own"}, TOTAL])
-    assert result.get("own").ids.tolist() == [5]  # the final question does not write it
-
-
 def test_sub_questions_run_as_one_block_and_fail_their_question() -> None:
     step = {"resolve": "plan", "steps": [START, TWICE, CHUNKS], "answer": [TOTAL]}
     outcomes([PLAN, step], "1-1: 5; 1-2: 6; final(1-1 1-2): 9", "1-1: 5; final: 3")
