@@ -34,14 +34,13 @@ class Scenario:
     """How the server behaves; times are in seconds, `latency` from the arrival of a request.
 
     `shares` gives the rate of each fault: 429, timeout, broken (half a JSON reply) and cut (half a
-    body). A 429 with `wait_text` has no header. With `reads` replies are read out of the prompts,
-    and calls are counted by the whole prompt. Prompts with `fail_word` get HTTP 500.
+    body). With `reads` replies are read out of the prompts, and calls are counted by the whole
+    prompt. Prompts with `fail_word` get HTTP 500.
     """
 
     latency: float = 0.0
     shares: dict[str, float] = field(default_factory=dict)
     retry_after: float = 0.05
-    wait_text: str = ""
     timeout: float = 2.0
     seed: int = 0
     minute: float = 60.0
@@ -100,7 +99,7 @@ class Served:
         self.scenario = scenario
         self.stats = SimpleNamespace(  # of requests, and of the answers that were sent whole
             requests=0, answered=Counter(), faults=Counter(), tokens=0, most_requests=0,
-            most_tokens=0, most_at_once=0, seconds=0.0, bodies=[],
+            most_tokens=0, most_at_once=0, bodies=[],
         )  # fmt: skip
         self.random = random.Random(scenario.seed)
         self.minute: deque[tuple[float, int]] = deque()
@@ -285,9 +284,8 @@ class Connection:
         if fault:
             stats.faults[fault] += 1
         if fault in ("429", "500"):
-            wait = "" if scenario.wait_text else f"retry-after: {scenario.retry_after}\r\n"
-            message = scenario.wait_text or "try later"
-            return await self.send(int(fault), {"error": {"message": message}}, wait)
+            wait = f"retry-after: {scenario.retry_after}\r\n"
+            return await self.send(int(fault), {"error": {"message": "try later"}}, wait)
         seconds = scenario.timeout if fault == "timeout" else scenario.latency
         answer = (
             chat(served, body, broken=fault == "broken") if is_chat else embeddings(served, body)
@@ -299,7 +297,6 @@ class Connection:
         if fault != "cut":
             stats.answered[prompt_id(body, scenario.reads) if is_chat else "embeddings"] += 1
             stats.tokens += answer["usage"]["total_tokens"]
-            stats.seconds += time.monotonic() - began
         return await self.send(200, answer, cut=fault == "cut")
 
     async def send(self, status: int, body: Any, more: str = "", *, cut: bool = False) -> bool:

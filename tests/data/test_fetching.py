@@ -1,5 +1,3 @@
-"""Downloads from a test server are resumed, checked and unpacked."""
-
 import hashlib
 import io
 import json

@@ -1,5 +1,3 @@
-"""A folder of texts becomes documents by sections and pages."""
-
 import json
 import zipfile
 from pathlib import Path

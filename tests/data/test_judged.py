@@ -146,10 +146,8 @@ def test_ir_datasets_are_read_by_name(tmp_path, monkeypatch):
     registered = {f"rivers/{name}": library.create_dataset(*paths[:n])
                   for name, n in (("test", 3), ("bare", 2))}  # fmt: skip
     monkeypatch.setattr(library.registry, "_registered", registered)
-    words = [*SETTINGS[:-1], "dataset=ir_datasets", f"paths.home={tmp_path}"]
-    folder = run_folder(*words, "dataset.name=rivers/test")
-    assert "runs/ir_datasets-rivers-test/" in folder.as_posix()
     data = read_dataset("ir_datasets", settings={"name": "rivers/test"})
+    assert data.name == "ir_datasets-rivers/test"
     assert data.documents[1] == Document("d2", "", "Isk is a river.")
     assert data.gold["q1"].graded == {"d2": 2, "d9": 1} and list(data.gold) == ["q1"]
     for name, named in {"rivers/bare": "qrels", "rivers/tset": "rivers/test"}.items():

@@ -1,5 +1,3 @@
-"""Each reader on a small set in the original format."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""The project's own format, and the field names of other tools."""
-
 import json
 
 import pandas

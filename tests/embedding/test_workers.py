@@ -80,11 +80,6 @@ NAMES = ["Ada", "Norvik", "the old queen", "Ada"]
 SENTENCES = ["Ada met Grace in Norvik.", "Nobody came.", "Ada met Grace in Norvik.", ""]
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Cache:
-    return Cache(tmp_path / "vectors.sqlite")
-
-
 class Other(Hashing):
     """A class of a user with an identity that is ours."""
 
@@ -101,7 +96,8 @@ def spied(model, name):
     return seen
 
 
-def test_a_text_is_embedded_once_per_kind_and_model_and_its_code(store: Cache) -> None:
+def test_a_text_is_embedded_once_per_kind_and_model_and_its_code(tmp_path: Path) -> None:
+    store = Cache(tmp_path / "vectors.sqlite")
     rows = CachedEmbedder(Hashing(8), store).encode(NAMES, kind="passage")
     assert rows.dtype == np.float32
     assert np.array_equal(rows, Hashing(8).encode(NAMES, kind="passage"))
@@ -117,8 +113,8 @@ def test_a_text_is_embedded_once_per_kind_and_model_and_its_code(store: Cache) -
     assert CachedEmbedder(Other(16), store).encode(["Ada"], kind="passage").shape == (1, 16)
 
 
-def test_a_text_is_tagged_once_per_tagger(store: Cache) -> None:
-    tagger = Capitals()
+def test_a_text_is_tagged_once_per_tagger(tmp_path: Path) -> None:
+    tagger, store = Capitals(), Cache(tmp_path / "sentences.sqlite")
     seen, names = spied(tagger, "sentences"), spied(tagger, "entities")
     rows = CachedTagger(tagger, store)
     expected = list(Capitals().sentences(SENTENCES))

@@ -1,5 +1,3 @@
-"""Metrics against other implementations, on 100 generated cases each."""
-
 import random
 from collections import Counter
 

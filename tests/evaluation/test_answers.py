@@ -1,5 +1,3 @@
-"""Answer metrics by hand: normalisation, gold answers, abstention."""
-
 import re
 import string
 from functools import partial

@@ -1,5 +1,3 @@
-"""List metrics, and the option that an answer chooses, by hand."""
-
 import pytest
 
 from graphrag_bench.evaluation import listed_answers

@@ -1,5 +1,3 @@
-"""Intervals and p-values by hand and by scipy, detectable differences."""
-
 import math
 
 import numpy as np

@@ -7,7 +7,7 @@ from dataclasses import replace
 from multiprocessing import get_context
 
 import pytest
-from pydantic import BaseModel
+from test_json_replies import City
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm import cache as caches
@@ -26,10 +26,6 @@ REPLY = StoredReply(
 )  # fmt: skip
 VECTOR = StoredVector("fb3c33bc4cf87e5425af2b00f6ca46f8", "hashing:2", b"numbers", "m", 4, 0.25)
 READING = StoredTagging("aaaa", "capitals:1", b"found")
-
-
-class City(BaseModel):
-    name: str
 
 
 @pytest.fixture

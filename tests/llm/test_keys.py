@@ -1,29 +1,17 @@
-from pydantic import BaseModel
+from test_json_replies import City
 
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.llm.cache import reply_key
 from graphrag_bench.llm.calls import Request
 from graphrag_bench.llm.json_replies import schema_of
 from graphrag_bench.llm.local import Local
-from graphrag_bench.llm.openai_compatible import OpenAICompatible, body
+from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.llm.settings import Decoding, Dialect
 from graphrag_bench.prompts import Message
 
 MINI = "gpt-4o-mini:f93e1e334878"
 WARM = {"temperature": 0.7, "top_p": 0.9, "seed": None, "extra": {"reasoning_effort": "low"}}
 CHAT = (Message("system", "Be short."), Message("user", "Who founded Norvik? é\ud800"))
-SCHEMA = (
-    '{"properties": {"name": {"type": "string"}, "people": {"type": "integer"}}, '
-    '"required": ["name", "people"], "type": "object", "additionalProperties": false}'
-)
-
-
-class City(BaseModel):
-    """Not in the schema."""
-
-    name: str
-    people: int = 0
 
 
 def test_identities_of_models(tmp_path):
@@ -50,12 +38,3 @@ def test_each_field_of_a_request_changes_the_key() -> None:
         (Request(CHAT, 20, (), None, 3), "64937500f4ad45d1487aa38568d6ce11"),
     ):
         assert reply_key(MINI, request_)[0] == key
-
-
-def test_the_request_that_is_sent() -> None:
-    assert body("m", Request(CHAT, 20, trial=3), Decoding(seed=7), Dialect())["seed"] == 10
-    request = Request(CHAT[:1], 20, ("x",), schema_of(City), 2)
-    sent = body("m", request, Decoding(**WARM), Dialect(schema_as="words"))
-    assert sent.pop("messages")[1]["content"].endswith(SCHEMA)
-    assert sent == {"temperature": 0.7, "top_p": 0.9, "stop": ["x"], "reasoning_effort": "low",
-                    "max_tokens": 20, "model": "m"}  # fmt: skip

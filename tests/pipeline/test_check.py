@@ -1,5 +1,3 @@
-"""Static problems of pipelines."""
-
 from typing import Any
 
 from tiny_operators import ANSWER, CHUNKS, ECHO, GROW, MASS, NAMES, QUERY, START, branch
@@ -45,7 +43,6 @@ def test_a_problem_names_its_step() -> None:
         ([{"branch": {"a": START}}], "retrieve.0.a", "a list of steps"),
         ([branch([START], merge="mix")], "retrieve.0 branch:", "'merge'"),
         ([branch([START], keep="max")], "retrieve.0 (branch)", "no key 'keep'"),
-        ([{"repeat": 1, "keep": "all", "steps": []}], "retrieve.0 repeat:", "'keep'"),
         ([{"each": "nodes", "at_most": True, "steps": []}], "retrieve.0 each:", "'at_most'"),
         ([{"switch": "question"}], "retrieve.0.cases", "named lists of steps"),
     ):  # fmt: skip

@@ -1,5 +1,3 @@
-"""Combinators over tiny operators."""
-
 from typing import Any
 
 import pytest
@@ -63,10 +61,7 @@ def test_repeat_stops_per_question():
 
 def test_repeat_keeps_rows_of_earlier_rounds():
     for keep, expected in (("last", [3, 5]), ("union", [2, 4, 3, 5]), ("max", [2, 3, 4, 5])):
-        parity = {"op": "tiny.parity"}
-        (end,) = outcomes([START, parity, repeat(2, GROW, parity, keep=keep)], "1 3 5")
         assert nodes([START, repeat(2, GROW, keep=keep)], "1 3") == expected
-        assert end.get("answer").text == "odd"  # the first round wrote "even"
 
 
 def test_each_runs_its_steps_per_item():

@@ -1,5 +1,3 @@
-"""Named lists (`as`), and branches with `only`."""
-
 from typing import Any
 
 from tiny_operators import APART, CHUNKS, FIRST, GROW, NAMES, QUERY, START, TOTAL, branch, outcomes

@@ -1,12 +1,9 @@
-"""Merging of slots, by hand."""
-
 import numpy as np
-import pytest
 from by_hand import check, ranked
 
 from graphrag_bench.algorithms.path_values import ChosenRelation, Exploration, Hop, RankedPaths
 from graphrag_bench.pipeline.merge import merge, split
-from graphrag_bench.values import Answer, Keywords, Mentions, NodeScores, Path, Query, Subgraph
+from graphrag_bench.values import Keywords, Mentions, NodeScores, Path, Query, Subgraph
 
 LEFT, RIGHT = ranked(7, 3, 5, scores=(0.9, 0.6, 0.1)), ranked(3, 9, scores=(0.8, 0.2))
 
@@ -55,11 +52,7 @@ def test_names_paths_and_explorations_are_joined_without_duplicates():
         assert merge([one, other], "max") == merge([one, other], "union") == both
 
 
-def test_values_are_split_into_items_and_answers_are_not():
+def test_values_are_split_into_items():
     assert [one.items() for one in split(RIGHT)] == [[(3, 0.8)], [(9, 0.2)]]
     assert split(Mentions(("a", "b"))) == [Mentions(("a",)), Mentions(("b",))]
     assert split(Query(())) == []
-    with pytest.raises(TypeError, match="Answer"):
-        split(Answer("a"))
-    with pytest.raises(TypeError, match="Answer"):
-        merge([Answer("a"), Answer("b")], "union")

@@ -1,5 +1,3 @@
-"""Steps and runs over tiny operators: results and failures."""
-
 from types import SimpleNamespace
 
 import pytest

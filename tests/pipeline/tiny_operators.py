@@ -95,11 +95,6 @@ def chunks(nodes: Ranked[Node], query: Query | None = None) -> Ranked[values.Chu
 
 
 @tiny()
-def parity(nodes: Ranked[Node]) -> Answer:
-    return Answer("odd" if nodes.ids.sum() % 2 else "even")
-
-
-@tiny()
 def query(mentions: Mentions) -> Query:
     return Query(mentions.names)
 
