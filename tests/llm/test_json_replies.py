@@ -74,9 +74,7 @@ def test_valid_objects_are_merged_and_the_rest_is_counted() -> None:
         ('{"result": {"facts": [' + FIRST[11:-2] + ", " + SECOND[11:-1] + "}}", 0),
     ):  # fmt: skip
         assert facts(reply) == (BOTH, False, n_skipped)
-    assert facts('As {you} say: {"facts": [["T{\\"}t", "a:", "[b"]]} }')[0] == [
-        ['T{"}t', "a:", "[b"]
-    ]
+    assert facts('As {you} say: {"facts": [["T\\"}t", "a:", "[b"]]} }')[0] == [['T"}t', "a:", "[b"]]
 
 
 def test_numbers_are_read_as_text_and_invalid_items_are_dropped() -> None:

@@ -62,11 +62,12 @@ def test_an_error_of_every_question_stops_the_run():
         outcomes([ECHO], "hello", world=world)
 
 
-def test_workers_keep_the_order():
+def test_workers_keep_the_order_and_traces_have_replies():
     replies = {f"number {i}": f"answer {i}" for i in range(9)}
     world = Execution({"llm": Scripted(replies)}, workers=3)
     result = outcomes([ECHO], *replies, world=world)
     assert [one.get("answer").text for one in result] == [*replies.values()]
+    assert world.traces["q3"][0].replies == ("answer 3",)
 
 
 def test_a_batch_that_raises_is_replaced_by_single_calls():
