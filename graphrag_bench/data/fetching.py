@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from graphrag_bench.data.dataset import UNKNOWN, Card, Dataset, Download, Source
 from graphrag_bench.errors import UserError, did_you_mean, result_or_error
@@ -49,8 +49,11 @@ def fetch(card: Card, folder: Path, *, endpoint: str = HUB, progress: Progress) 
     with lock(folder / ".fetch.lock"):
         manifest, earlier = folder / MANIFEST, list[Fetched]()
         if manifest.is_file():
-            rows = TypeAdapter(dict[str, list[Fetched]]).validate_json(manifest.read_bytes())
-            earlier = rows["files"]
+            rows = TypeAdapter(dict[Literal["files"], list[Fetched]])
+            try:
+                earlier = rows.validate_json(manifest.read_bytes()).get("files", [])
+            except ValidationError:
+                raise UserError(f"{manifest} is damaged. Delete {folder}, then repeat.") from None
         ours = {name for one in earlier for name in one.holds}
         if earlier and all((folder / name).is_file() for name in ours):
             return earlier

@@ -1,6 +1,6 @@
 """The scores that a judge model gave to the answers of a run, stored in `judged.jsonl`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from graphrag_bench.errors import UserError
@@ -13,11 +13,26 @@ with the fields `missing` and `reason`. `judge` is the identity of the model. Th
 `how` and `of` are digests of the prompts and of the judged texts."""
 
 
+def _read(path: Path) -> Iterator[Row]:
+    """Check and yield all rows. Fields that only this program writes are "" if they are missing."""
+    for number, row in enumerate(read_lines(path), 1):
+        where = f"{path}, row {number}"
+        texts = (row.get(name) for name in ("question", "metric"))
+        if "value" not in row or not all(isinstance(text, str) for text in texts):
+            raise UserError(f"{where}: a row needs question, metric and value.")
+        value, metric = row["value"], row["metric"]
+        if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
+            raise UserError(f"{where}: value {value!r} is neither a number from 0 to 1 nor null.")
+        if metric in ANSWER_METRICS:
+            raise UserError(f"{where}: '{metric}' is a metric that is computed without a judge.")
+        yield row | {name: "" for name in ("missing", "judge", "how", "of") if name not in row}
+
+
 def judged_rows(folder: Path) -> list[Row]:
     """Return the last row of each combination of question, metric, judge and set of prompts."""
     latest: dict[tuple[object, ...], Row] = {}
-    for row in read_lines(folder / JUDGED):
-        key = tuple(row.get(name) for name in ("question", "metric", "judge", "how"))
+    for row in _read(folder / JUDGED):
+        key = tuple(row[name] for name in ("question", "metric", "judge", "how"))
         latest.pop(key, None)
         latest[key] = row
     return list(latest.values())
@@ -49,22 +64,13 @@ def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
 
     The last row of a value counts. If a metric has several judges, its name includes the judge.
     """
-    path = folder.path / JUDGED
-    rows = list(read_lines(path))
+    rows = list(_read(folder.path / JUDGED))
     judges: dict[str, set[str]] = {}
-    for number, row in enumerate(rows, 1):
-        where = f"{path}, row {number}"
-        if not {"question", "metric", "value"} <= set(row):
-            raise UserError(f"{where}: a row needs question, metric and value.")
-        value, metric = row["value"], row["metric"]
-        if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
-            raise UserError(f"{where}: value {value!r} is neither a number from 0 to 1 nor null.")
-        if metric in ANSWER_METRICS:
-            raise UserError(f"{where}: '{metric}' is a metric that is computed without a judge.")
-        judges.setdefault(metric, set()).add(str(row.get("judge", "")))
+    for row in rows:
+        judges.setdefault(row["metric"], set()).add(row["judge"])
     scores: dict[str, dict[str, float | None]] = {}
     for row in rows:
         value, metric = row["value"], row["metric"]
-        name = f"{metric} by {row.get('judge', '')}" if len(judges[metric]) > 1 else metric
+        name = f"{metric} by {row['judge']}" if len(judges[metric]) > 1 else metric
         scores.setdefault(row["question"], {})[name] = None if value is None else float(value)
     return scores

@@ -16,7 +16,7 @@ from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings, 
 from graphrag_bench.config.sources import FILE
 from graphrag_bench.data.dataset import DEV_SHARE, Dataset, Gold, within_split
 from graphrag_bench.errors import UserError, by_prefix
-from graphrag_bench.evaluation.metrics import ANSWER_METRICS
+from graphrag_bench.evaluation.metrics import ANSWER_METRICS, check_metrics
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.llm.ledger import lines_by, read_ledger, sums
 from graphrag_bench.progress import Progress
@@ -151,8 +151,9 @@ class StoredRun:
 
     def _evaluation_in(self, metrics: Mapping[str, Any]) -> EvaluationSettings:
         own = metrics.get("evaluation") or self.config["evaluation"]
-        if not ANSWER_METRICS.keys() >= set(own.get("metrics") or ()):
+        if not ANSWER_METRICS.keys() >= set(wanted := own.get("metrics") or ()):
             load_plugins(self.config.get("plugins") or ())  # which define the other metrics
+            check_metrics(wanted, f"{self.folder.path}: evaluation.metrics", installed=False)
         names = EvaluationSettings.model_fields.keys() & own.keys()
         return check_evaluation({name: own[name] for name in names})
 

@@ -126,6 +126,9 @@ def test_only_the_wanted_members_of_an_archive_stay_on_disk(server, tmp_path):
     assert result.holds == ("validation.jsonl",)
     assert sorted(path.name for path in tmp_path.glob("[!.]*")) == [MANIFEST, "validation.jsonl"]
     data = read_dataset("summscreen", tmp_path)
+    (tmp_path / MANIFEST).write_text('{"files": [{"url":')
+    with pytest.raises(UserError, match=MANIFEST):
+        fetched("summscreen", server, tmp_path)
     assert ["338" in one for one in differences(data)] == [True, True]
     pinned = data.card.model_copy(update={"pinned": {"questions": {0: "q9", 99: "q1"}}})
     *_, other, none = differences(replace(data, card=pinned))

@@ -10,7 +10,7 @@ from graphrag_bench.config.settings import EvaluationSettings
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.folder import RunFolder
-from graphrag_bench.run.judged import judged_scores
+from graphrag_bench.run.judged import judged_rows, judged_scores, judged_values, sort_rows
 from graphrag_bench.run.scoring import Scoring, metric_names, question_scores, score
 
 GOLD = {"two": Gold(answers=("Ada Marsh", "Marsh"), evidence=("a", "b")),
@@ -188,11 +188,19 @@ def test_last_judgement_of_each_judge_counts(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "name"),
     [({"question": "one", "value": 1}, "row 1: .*metric"), (verdict("one", 2), "row 1: value 2"),
-     (verdict("one", 1, "accuracy"), "'accuracy'")],
+     (verdict(["one"], 1), "row 1"), (verdict("one", 1, "accuracy"), "'accuracy'")],
 )  # fmt: skip
 def test_invalid_judgement_is_named_with_its_row(tmp_path, wrong, name):
     with pytest.raises(UserError, match=name):
         judged(tmp_path, wrong)
+    with pytest.raises(UserError, match=name):
+        judged_rows(tmp_path)
+
+
+def test_row_of_another_program_needs_no_judge(tmp_path):
+    judged(tmp_path, verdict("one", 0), verdict("one", 1))
+    rows = sort_rows(judged_rows(tmp_path), ["one"], [])
+    assert judged_values(rows) == {"": {"judged_correct": {"one": 1}}}
 
 
 def test_unreadable_judgement_is_missing():

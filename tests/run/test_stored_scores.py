@@ -337,3 +337,6 @@ def test_metric_of_a_plug_in_is_known_to_stored_runs(home, monkeypatch):
     scores = StoredRun(RunFolder(folder)).scores
     del sys.modules["metric_lab"], ANSWER_METRICS["first_word"]
     assert [one["first_word"] for one in scores.values()] == [1, 1]
+    (home / "metric_lab.py").write_text("")
+    with pytest.raises(UserError, match="first_word"):
+        StoredRun(RunFolder(folder)).scores  # noqa: B018
