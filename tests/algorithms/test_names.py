@@ -1,12 +1,7 @@
 """Lookup of names and aliases, and matching in texts."""
 
-from graphrag_bench.algorithms.name_dictionary import (
-    Merge,
-    NameDictionary,
-    bare_name,
-    key_of,
-    unambiguous_aliases,
-)
+from graphrag_bench.algorithms import name_dictionary as names
+from graphrag_bench.algorithms.name_dictionary import NameDictionary, key_of
 
 NAMES = ["new york", "new york city", "the beatles", "tekezé river", "hello love", "mercury", "us"]
 
@@ -19,7 +14,7 @@ def test_a_bare_name_has_no_brackets_article_or_possessive_ending() -> None:
         ("(1985)", "(1985)"),
         ("Schindler's List", "Schindler's List"),
     ):
-        assert bare_name(name) == shown
+        assert names.bare_name(name) == shown
 
 
 def test_keys_ignore_accents_case_and_possessive_s() -> None:
@@ -61,5 +56,5 @@ def test_an_alias_needs_merges_that_agree_on_one_node() -> None:
         ([marie, marie], {"curie": 0}), ([marie, ("curie", "pierre curie")], {}),
         ([("curie", "eve curie")], {}), ([("tarn", "marie curie")], {}),
     ):  # fmt: skip
-        merges = [Merge(*pair, "redirects", f"d{row}") for row, pair in enumerate(pairs)]
-        assert unambiguous_aliases(merges, people) == aliases
+        merges = [names.Merge(*pair, "redirects", f"d{row}") for row, pair in enumerate(pairs)]
+        assert names.unambiguous_aliases(merges, people) == aliases

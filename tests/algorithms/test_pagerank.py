@@ -5,23 +5,16 @@ import pytest
 
 from graphrag_bench.algorithms import pagerank
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.pagerank import (
-    Reset,
-    Walk,
-    masses,
-    personalised_pagerank,
-    pushed_pagerank,
-    walk_of_nodes,
-)
+from graphrag_bench.algorithms.pagerank import Reset, personalised_pagerank, pushed_pagerank
 from graphrag_bench.values import Node, NodeScores, Ranked
 
 
-def random_walk(seed: int, n_nodes: int = 200, n_relationships: int = 300) -> Walk:
+def random_walk(seed, n_nodes=200, n_relationships=300):
     """A graph with hubs, weights from 0.1 to 3, and isolated nodes."""
     rng = np.random.default_rng(seed)
     ends = (n_nodes * rng.random((2, n_relationships)) ** 2).astype(np.int64)
     graph = Graph.from_arrays(*ends, weight=rng.uniform(0.1, 3.0, n_relationships), n_nodes=n_nodes)
-    return walk_of_nodes(graph)
+    return pagerank.walk_of_nodes(graph)
 
 
 def dense(mass, n_nodes: int) -> np.ndarray:
@@ -30,7 +23,7 @@ def dense(mass, n_nodes: int) -> np.ndarray:
     return values
 
 
-def solved(walk: Walk, reset: np.ndarray, damping: float) -> np.ndarray:
+def solved(walk, reset, damping):
     lost = np.outer(reset, walk.strength == 0)
     step = walk.transition.toarray() + lost
     return np.linalg.solve(np.eye(len(walk)) - damping * step, (1 - damping) * reset)
@@ -69,7 +62,7 @@ def test_one_push_worked_out_by_hand():
     own residual, 0.25 of the mean around it (0.125 for B, 0 for A and C), and 0.25 of 0.25 / 4, the
     residual of all by the strength of all.
     """
-    walk = walk_of_nodes(Graph.from_arrays([0, 1], [1, 2]))
+    walk = pagerank.walk_of_nodes(Graph.from_arrays([0, 1], [1, 2]))
     result = pushed_pagerank(walk, Reset(np.array([0]), np.ones(1)), 0.5, 3, error=0.25)
     a = 0.5 + 0.5 * 0.125 + 0.25 * 0.0625
     b = 2 * (0.125 + 0.25 * 0.125 + 0.25 * 0.0625)
@@ -81,7 +74,7 @@ def test_pushes_are_independent_and_a_reset_without_weight_is_exact(monkeypatch)
     monkeypatch.setattr(pagerank, "EXACT_UP_TO", 0)
     walk, nothing = random_walk(1), Reset(np.zeros(0, int), np.zeros(0))
     resets = [Reset(np.array([row]), np.ones(1)) for row in (3, 0, 3)]
-    first, _, third, uniform = masses(walk, [*resets, nothing], 0.85, 5)
+    first, _, third, uniform = pagerank.masses(walk, [*resets, nothing], 0.85, 5)
     single = pushed_pagerank(walk, resets[0], 0.85, 5)
     for result in (first, third):
         assert np.array_equal(result.rows, single.rows)

@@ -46,9 +46,8 @@ def test_a_triple_has_the_best_score_of_the_kernels_it_lies_on(world, settings, 
 
 
 def test_without_an_entity_the_order_stays():
-    for world, search, entities in product(
-        (LINES, CYCLE), ("dijkstra", "bfs", "random_walk"), ((), (99,))
-    ):
+    searches = "dijkstra", "bfs", "random_walk"
+    for world, search, entities in product((LINES, CYCLE), searches, ((), (99,))):
         scores = pool(world, entities=entities, search=search)
         assert best_first(scores).tolist() == list(range(len(world)))
     assert pool_scores([], [], [], [Q], rng=np.random.default_rng(0)).tolist() == []

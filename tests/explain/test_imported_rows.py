@@ -55,9 +55,7 @@ def test_imported_answers_are_compared_but_contexts_are_refused(runs):
         MethodVariants.of_run(runs[1], Path())
 
 
-def test_the_page_has_no_tokens_contexts_and_seconds_of_an_imported_run(
-    runs, tmp_path, monkeypatch
-):
+def test_the_page_has_no_costs_of_an_imported_run(runs, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "view")
     from pages import part
 

@@ -25,9 +25,8 @@ OTTO = "Otto Brandt\nOtto Brandt taught Mira Holt."
 
 
 def passage(text: str, entities=(), triples=()) -> dict:
-    return {
-        "passage": text, "extracted_entities": list(entities), "extracted_triples": list(triples),
-    }  # fmt: skip
+    fields = {"extracted_entities": list(entities), "extracted_triples": list(triples)}
+    return {"passage": text, **fields}
 
 
 def test_passages_of_a_file_are_found_by_text_and_odd_triples_are_counted(tmp_path):

@@ -1,7 +1,5 @@
 """Import of Microsoft GraphRAG and GraphML, export to GraphML, and runs on imported graphs."""
 
-from pathlib import Path
-
 import pandas
 import pytest
 from builds import dense, described, ends, facts, related
@@ -36,7 +34,7 @@ def test_names_and_text_units_are_found_in_chunks():
 
 @pytest.fixture
 def file(tmp_path):
-    def write(name: str, text: str) -> Path:
+    def write(name, text):
         (tmp_path / name).write_text(text, encoding="utf-8")
         return tmp_path / name
 
@@ -155,7 +153,7 @@ INDEX = {
 
 
 @pytest.fixture
-def index(tmp_path) -> Path:
+def index(tmp_path):
     """The output tables of Microsoft GraphRAG, with three entities."""
     pytest.importorskip("pyarrow")
     for name, rows in INDEX.items():
@@ -164,7 +162,7 @@ def index(tmp_path) -> Path:
     return tmp_path
 
 
-def units_of(index: Path, *document: str) -> ChunkTable:
+def units_of(index, *document):
     return msgraphrag.text_units(import_from=index, corpus=dataset(document or ("d", "", "Else.")))
 
 
@@ -196,10 +194,9 @@ def test_graph_communities_and_reports_are_imported_from_the_tables(index):
     other = ChunkTable.of([("d", "", "Nothing."), ("e", "", "Otto Brandt met Ada Marsh.")])
     mentioned = msgraphrag.graph(import_from=index, chunk_table=other)  # it names no unit
     assert dense(mentioned.node_chunk) == [[0, 1], [0, 0], [0, 1]]
+    tiny = Graph.from_arrays([0], [1], [[1], [1]])
     with pytest.raises(UserError, match="build.graph=msgraphrag"):
-        msgraphrag.communities(
-            import_from=index, graph=Graph.from_arrays([0], [1], [[1], [1]]), chunk_table=units
-        )
+        msgraphrag.communities(import_from=index, graph=tiny, chunk_table=units)
 
 
 def test_a_path_without_a_graph_is_an_error_that_lists_valid_files(tmp_path):
@@ -227,7 +224,7 @@ def test_invalid_tables_are_errors_that_name_the_table_or_column(index):
             msgraphrag.graph(import_from=index, chunk_table=CHUNKS)
 
 
-def prepared(import_from: Path, **settings) -> Experiment:
+def prepared(import_from, **settings):
     settings["graph"] = {"import_from": str(import_from)}
     return Experiment.prepare(compose_settings(["dataset=toy", "method=hipporag"], settings))
 

@@ -1,22 +1,22 @@
-"""Extracted and written reports on two triangles of nodes."""
+"""Communities by hierarchical Leiden, and extracted and written reports on them."""
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
-from builds import QUIET
+from builds import QUIET, chunks_of
+from scipy.sparse import csr_matrix
 
-from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.graphs import reports
-from graphrag_bench.graphs.communities import communities_of
+from graphrag_bench.graphs.communities import communities_of, leiden, split_by_leiden
 from graphrag_bench.graphs.reports import Contents, coverage, extractive, llm_reports, report_tables
-from graphrag_bench.llm.calls import CallFailed, Chat
+from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import Scripted
 
 NAMES = ["ada", "bo", "cy", "dot", "eve", "fay"]
@@ -32,12 +32,47 @@ GRAPH = replace(
 )  # fmt: skip
 
 
-def communities(*rows: tuple[int, int, list[int]]) -> Communities:
-    return communities_of(rows, GRAPH)
+TRIANGLES = [0, 1, 2], [3, 4, 5]
+TWO = communities_of([(0, -1, part) for part in TRIANGLES], GRAPH)
+NESTED = communities_of([(0, -1, range(6)), *((1, 0, part) for part in TRIANGLES)], GRAPH)
 
 
-TWO = communities((0, -1, [0, 1, 2]), (0, -1, [3, 4, 5]))
-NESTED = communities((0, -1, [0, 1, 2, 3, 4, 5]), (1, 0, [0, 1, 2]), (1, 0, [3, 4, 5]))
+def test_communities_follow_weights_and_leave_out_isolated_nodes():
+    for edges, weight, n_nodes, expected in (
+        ([(0, 1), (2, 3), (3, 4), (2, 4)], None, 5, [[0, 1], [2, 3, 4]]),
+        ([(0, 1), (1, 2), (2, 3)], [9.0, 1.0, 9.0], 4, [[0, 1], [2, 3]]),
+        ([(0, 1), (2, 3), (4, 4)], [1.0, 0.0, 1.0], 6, [[0, 1]]),
+        *(([], None, n_nodes, []) for n_nodes in (0, 1, 3)),
+    ):
+        source, target = zip(*edges, strict=True) if edges else ((), ())
+        result = leiden(graph=Graph.from_arrays(source, target, weight=weight, n_nodes=n_nodes))
+        assert chunks_of(result.nodes) == expected
+        assert result.nodes.shape == (len(expected), n_nodes)
+        assert not result.level.any() and (result.parent == -1).all()
+
+
+def test_a_community_that_is_too_large_is_split_one_level_down():
+    """Four triangles in a row, fifteen edges, at resolution 0.3.
+
+    In twos 14/15 - 0.3 * 2/4 = 0.78, each by itself about 12/15 - 0.3 * 4/16 = 0.73, all 0.7: twos.
+    Within a two, of seven edges, 6/7 - 0.3 * 2/4 = 0.707 against 0.7 for all: it falls apart.
+    """
+    triangles = [pair for at in (0, 3, 6, 9) for pair in combinations(range(at, at + 3), 2)]
+    graph = Graph.from_arrays(*zip(*triangles, (2, 3), (5, 6), (8, 9), strict=True))
+    result = split_by_leiden(graph, 0xDEADBEEF, 5, 0.3)
+    halves = [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]]
+    assert chunks_of(result.nodes) == [*halves, [0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
+    assert result.level.tolist() == [0, 0, 1, 1, 1, 1]
+    assert result.parent.tolist() == [-1, -1, 0, 0, 1, 1]
+
+
+def test_the_chunks_of_a_community_are_those_of_its_members():
+    result = leiden(graph=PLAIN)
+    assert chunks_of(result.nodes) == [*TRIANGLES]
+    assert chunks_of(result.chunks) == [[0], [1, 2, 3]]
+    assert result.occurrence.tolist() == [1 / 3, 1.0]
+    weighted = replace(PLAIN, node_chunk=csr_matrix(3 * PLAIN.node_chunk.astype(np.int64)))
+    assert (leiden(graph=weighted).chunks != result.chunks).nnz == 0
 
 
 def test_a_report_has_a_title_a_summary_and_a_finding_for_each_key_member(monkeypatch):
@@ -90,13 +125,12 @@ def written_reply(title: str, rating: float = 7.0, **other: object) -> str:
     return json.dumps({**stored, "findings": [{"summary": "A", "explanation": "B."}], **other})
 
 
-def by_model(model: Scripted, parts: Communities = TWO, graph: Graph = GRAPH) -> Reports:
+def by_model(model, parts=TWO, graph=GRAPH):
     return llm_reports(communities=parts, graph=graph, llm_build=model, progress=QUIET)
 
 
 def test_a_written_report_has_title_summary_and_findings_under_headings():
-    replies = [("ada,", written_reply("First")),
-               ("", written_reply("T", 99, findings=["Plain."]))]  # fmt: skip
+    replies = [("ada,", written_reply("First")), ("", written_reply("T", 99, findings=["Plain."]))]
     result = by_model(Scripted(replies))
     assert list(result.titles) == ["First", "T"]
     first, second = result.texts
@@ -120,7 +154,7 @@ ROWS = ["ab", "ac", "bc", "de", "df", "ef", "cd", "cb", "ax"]
 """Two triangles in one community; b and c are joined by two rows, and a to x outside."""
 
 
-def world(names: str, rows: Sequence[str]) -> tuple[Graph, Communities]:
+def world(names, rows):
     heads, tails = ([names.index(pair[end]) for pair in rows] for end in (0, 1))
     graph = replace(
         Graph.from_arrays(heads, tails, np.eye(len(names)), names=list(names)),
@@ -136,7 +170,7 @@ def world(names: str, rows: Sequence[str]) -> tuple[Graph, Communities]:
     return graph, communities_of(parts, graph)
 
 
-def report(chat: Chat) -> str:
+def report(chat):
     """Return a report that depends on its prompt alone."""
     return written_reply(f"of {len(chat[-1].content)}", summary=chat[-1].content[:40], findings=[])
 

@@ -9,7 +9,6 @@ from graphrag_bench.graphs.communities import communities_of
 from graphrag_bench.graphs.extraction import llm_extraction
 from graphrag_bench.graphs.reports import llm_reports
 from graphrag_bench.graphs.text_extraction import llm_facts, llm_text_extraction
-from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.text import count_tokens
 
@@ -21,7 +20,7 @@ GRAPH = Graph.from_arrays([0, 2], [1, 3], names=["ada", "bo", "cy", "dot"])
 TWO = communities_of([(0, -1, [0, 1]), (0, -1, [2, 3])], GRAPH)
 
 
-def shared(before: Chat, after: Chat) -> int:
+def shared(before, after):
     """Return the tokens of the longest common beginning of two prompts."""
     texts = ["\0".join(f"{one.role}\n{one.content}" for one in chat) for chat in (before, after)]
     length = next((at for at, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), 0)

@@ -6,16 +6,14 @@ numbers <- again (the same list under another name)
 
 import json
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from builds import QUIET
 
-from graphrag_bench.artifacts.plan import PlannedArtifact, plan
+from graphrag_bench.artifacts.plan import plan
 from graphrag_bench.artifacts.store import RECIPE, Store
 from graphrag_bench.contract import artifact
 from graphrag_bench.errors import UserError
@@ -86,9 +84,7 @@ def store(open_registries, tmp_path):
     return Store(tmp_path / "artifacts", QUIET)
 
 
-def planned(
-    *wanted: str, choices: Mapping[str, Any] | None = None, source: str = "1 2 3", **more: str
-) -> dict[str, PlannedArtifact]:
+def planned(*wanted, choices=None, source="1 2 3", **more):
     """The plan, by resource; `source` is the identity of what the numbers are made from."""
     identities = {name: partial(str, text) for name, text in {"source": source, **more}.items()}
     result = plan(wanted, {"doubled": "twice", **(choices or {})}, identities)

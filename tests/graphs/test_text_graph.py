@@ -1,19 +1,32 @@
-"""Textual and rich knowledge graphs of records."""
+"""Textual and rich graphs, hypergraphs, and the indices of their texts, by hand."""
+
+from dataclasses import replace
+from math import log, sqrt
 
 import pytest
-from builds import QUIET, dense, described, facts, related
+from builds import QUIET, chunks_of, dense, described, ends, facts, related, texts
 
-from graphrag_bench.algorithms.extraction import EntityRecord
+from graphrag_bench.algorithms.extraction import (
+    ChunkFacts,
+    EntityRecord,
+    FactExtraction,
+    FactRecord,
+)
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts
+from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.errors import UserError
+from graphrag_bench.graphs.hypergraph import hypergraph
 from graphrag_bench.graphs.text_graph import text_graph, text_kg
+from graphrag_bench.indices.vectors import described_index
+from graphrag_bench.indices.words import Tfidf
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import Scripted
 
 entity = EntityRecord
 
 
-def merged(*chunks: list, keywords: bool = False) -> Graph:
+def merged(*chunks, keywords=False):
     return text_graph(described(*chunks), keywords=keywords)
 
 
@@ -63,3 +76,71 @@ def test_long_descriptions_are_summarised_or_kept_if_the_call_fails():
     assert list(graph.descriptions) == ["Ada was a painter.", LONG.strip(), "Short."]
     assert list(graph.facts) == ["Met."]
     assert len(model.prompts) == 2
+
+
+MET, WROTE = "Ada met Bo in Ys.", "Ada wrote."
+
+
+def fact(text, *names, complete=10.0):
+    entities = tuple(entity(name, "", f"{name} there.") for name in names)
+    return FactRecord(text, entities, complete)
+
+
+ROWS = [
+    ChunkFacts((fact(MET, "Ada", "Bo", "Ys", complete=8.0), fact(WROTE, "Ada"))),
+    ChunkFacts((fact(f" {MET}", "ADA", "Bo"),)),
+]
+"""The first fact is mentioned twice, the second time without Ys."""
+
+
+def graph_of(rows=ROWS, **settings):
+    extraction = FactExtraction.of(rows, {})
+    return hypergraph(fact_extraction=extraction, chunk_table=texts(len(rows)), **settings)
+
+
+def test_entities_and_distinct_facts_are_nodes_with_their_texts_and_chunks():
+    graph = graph_of()
+    assert list(zip(graph.names, graph.types, graph.descriptions, strict=True)) == [
+        ("ada", "entity", "ada: Ada there. ADA there."),
+        ("bo", "entity", "bo: Bo there."),
+        ("ys", "entity", "ys: Ys there."),
+        ("hyperedge: 0", "hyperedge", MET),
+        ("hyperedge: 1", "hyperedge", WROTE),
+    ]
+    assert chunks_of(graph.node_chunk) == [[0, 1], [0, 1], [0], [0, 1], [0]]
+    # two mentions of 8 / 10 and 10 / 10 give 1.8; the least weight is 0.1
+    assert ends(graph) == [(3, 0), (3, 1), (3, 2), (4, 0)]
+    assert graph.weight.tolist() == pytest.approx([1.8, 1.8, 1.8, 1.0])
+    assert chunks_of(graph.relationship_chunk) == [[0, 1], [0, 1], [0], [0]]
+    assert graph_of([ChunkFacts((fact(MET, "Ada", complete=0.0),))]).weight.tolist() == [0.1]
+
+
+def test_descriptions_fit_a_limit_but_keep_one_text_and_no_facts_are_an_error():
+    described = {None: "ada: Ada there. ADA there.", 0: "ada", 1: "ada: Ada there."}
+    for tokens, text in described.items():
+        assert graph_of(description_tokens=tokens).descriptions[0] == text
+    for rows in ([ChunkFacts()], [ChunkFacts((fact(MET, "..."),))]):
+        with pytest.raises(UserError, match="no entities.*build.fact_extraction"):
+            graph_of(rows)
+
+
+def test_nodes_are_embedded_by_name_description_or_both():
+    plain = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
+    rich = replace(plain, descriptions=Texts.of(["A keeper.", "", "A mount."]))
+    for graph, named, written in (
+        (rich, True, ["ada: A keeper.", "norvik", "tarn: A mount."]),
+        (rich, False, ["A keeper.", "norvik", "A mount."]),
+        (plain, False, ["ada", "norvik", "tarn"]),
+    ):
+        index = described_index(graph=graph, named=named, embedder=Hashing(32), progress=QUIET)
+        assert index.vectors.tolist() == Hashing(32).encode(written, kind="passage").tolist()
+
+
+def test_tfidf_scores_are_cosines_of_counts_times_smoothed_idf():
+    """Two texts, "tarn" in both, "ada" in the first: weights 1 and 1 + ln(3/2).
+
+    The query "ada" meets the first text at its second weight by its length.
+    """
+    idf = 1 + log(3 / 2)
+    scores = Tfidf.of(["Ada tarn", "Tarn"]).scores("ada")
+    assert scores.tolist() == pytest.approx([idf / sqrt(1 + idf**2), 0.0])

@@ -1,14 +1,10 @@
 """Trees of summaries on passages with known clusters."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 from builds import QUIET, dense, ends, table
 from by_hand import Planted
 
-from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs import tree as trees
@@ -19,9 +15,8 @@ from graphrag_bench.text import count_tokens
 
 EMBEDDER = Hashing(32)
 PLACES = ["Norvik", "Mount Tarn", "Velia", "Port Isk"]
-TABLE = table(
-    *(f"The harbour of {PLACES[row % 4]} freezes in month {row}. It is cold." for row in range(16))
-)
+TEXT = "The harbour of {} freezes in month {}. It is cold."
+TABLE = table(*(TEXT.format(PLACES[row % 4], row) for row in range(16)))
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +26,7 @@ def small(monkeypatch):
     monkeypatch.setattr(trees, "REDUCTION_DIMENSION", 1)
 
 
-def grown(vectors: Sequence[Sequence[float]], min_cluster_size: int = 2) -> Graph:
+def grown(vectors, min_cluster_size=2):
     return tree(
         chunk_table=table(*"abcdefgh"[: len(vectors)]),
         chunk_index=VectorIndex(np.array(vectors, np.float32)),
@@ -41,7 +36,7 @@ def grown(vectors: Sequence[Sequence[float]], min_cluster_size: int = 2) -> Grap
     )  # fmt: skip
 
 
-def built(chunks: ChunkTable = TABLE, **settings) -> Graph:
+def built(chunks=TABLE, **settings):
     vectors = EMBEDDER.encode(list(chunks.passages), kind="passage")
     inputs = {"chunk_table": chunks, "chunk_index": VectorIndex(vectors), "embedder": EMBEDDER}
     return tree(**inputs, progress=QUIET, **{"llm_build": None, **settings})

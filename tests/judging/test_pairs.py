@@ -1,7 +1,6 @@
 """Pairwise judging: pairs without a judge, protocols, win rates by hand."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,10 +19,8 @@ def compared(*answers):
     """Runs a and b with these pairs of answers."""
     by_run = {key: {f"q{n}": pair[side] for n, pair in enumerate(answers)}
               for side, key in enumerate("ab")}  # fmt: skip
-    run = SimpleNamespace(scopes={})
-    return pairs.AnswerPairs(
-        (run,), dict.fromkeys(by_run["a"], "Why?"), by_run, {"a": "A", "b": "B"}
-    )
+    run, asked = SimpleNamespace(scopes={}), dict.fromkeys(by_run["a"], "Why?")
+    return pairs.AnswerPairs((run,), asked, by_run, {"a": "A", "b": "B"})
 
 
 def verdicts(**winners):
@@ -89,7 +86,7 @@ def test_prompts_and_replies_of_the_protocols(name, first, last):
 
 def test_the_protocol_follows_the_regime_of_the_runs():
     for regimes, protocol in ((("published",) * 2, "paper"), (("house", "published"), "house")):
-        runs: list[Any] = [SimpleNamespace(metrics={"regime": one}) for one in regimes]
+        runs = [SimpleNamespace(metrics={"regime": one}) for one in regimes]
         assert pairs.select_protocol(runs).name == protocol
         assert pairs.select_protocol(runs, "paper").name == "paper"
     with pytest.raises(UserError, match="papers"):

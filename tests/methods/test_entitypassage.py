@@ -1,4 +1,4 @@
-"""The entity-passage graph by hand: names, redirects and acronyms."""
+"""The merged names of the entity-passage graph by hand: brackets, redirects and acronyms."""
 
 from builds import QUIET, Words
 from small_worlds import dataset
@@ -8,28 +8,6 @@ from graphrag_bench.algorithms.name_dictionary import Merge
 from graphrag_bench.data.chunks import ChunkTable
 from methods.entitypassage.names import ChunkNames, Name, acronyms, entity_passage, merged_names
 
-TABLE = ChunkTable.of([
-    ("a", "Hello (song)", "Otto sang Hello. Ten listened."),
-    ("b", "History of Velia", "Velià fell. Otto left."),
-    ("c", "", "Ada came."),
-])  # fmt: skip
-
-
-def graph_of(table: ChunkTable = TABLE, documents=(), nlp: object = None, **settings) -> Graph:
-    return entity_passage(
-        corpus=dataset(*documents), chunk_table=table, nlp=nlp or Words(counts="Ten"),
-        progress=QUIET, **settings,
-    )  # fmt: skip
-
-
-def test_titles_and_names_are_nodes_by_first_mention_and_titles_weigh_more() -> None:
-    graph = graph_of()
-    names = ["hello", "otto", "history of velia", "history", "velia", "ada"]
-    assert (list(graph.names), graph.n_relationships) == (names, 0)
-    inside = [[3, 0, 0], [1, 1, 0], [0, 3, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]]
-    assert graph.node_chunk.toarray().tolist() == inside
-    assert graph_of(title_weight=1).node_chunk.max() == 1
-
 
 def test_an_alias_becomes_its_node_and_merges_are_saved(tmp_path) -> None:
     curies = ChunkTable.of([
@@ -38,7 +16,8 @@ def test_an_alias_becomes_its_node_and_merges_are_saved(tmp_path) -> None:
         ("c", "", "Sklodowska came."),
     ])  # fmt: skip
     known = [("a", "Marie Curie (chemist)", "Curie came.", None, ("Sklodowska",))]
-    graph = graph_of(curies, known, Words("Marie Curie", "Pierre Curie"))
+    nlp = Words("Marie Curie", "Pierre Curie")
+    graph = entity_passage(corpus=dataset(*known), chunk_table=curies, nlp=nlp, progress=QUIET)
     assert list(graph.names) == ["marie curie", "curie", "pierre curie", "marie"]
     assert graph.node_chunk.toarray().tolist() == [[3, 0, 1], [1, 0, 0], [0, 3, 0], [0, 1, 0]]
     assert graph.merges == (

@@ -1,7 +1,6 @@
 """PankRAG by hand: plans in the forms that models write, and reranking."""
 
 import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.json_replies import read_json
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.question_plan import Dependencies, Plan, SubQuestionKind
+from graphrag_bench.question_plan import Dependencies, SubQuestionKind
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question, Ranked
 from methods.pankrag import planning
@@ -25,23 +24,23 @@ from operators.answer.generation import Points
 ORIGINAL = "Which film won the prize that Ada Marsh founded?"
 
 
-def hop(name: Any, text: str, *needs: Any) -> dict[str, Any]:
+def hop(name, text, *needs):
     return {"hop_id": name, "sub_query": text, "if_abstract": False, "dependencies": list(needs)}
 
 
-def reply(*hops: Any, prefix: str = "1", final: Any = None) -> dict[str, Any]:
+def reply(*hops, prefix="1", final=None):
     closing = {"final_query": "Which film?", "if_abstract": False, "dependencies": ["1-2"]}
     sequences = [{"sequence_id": prefix, "hop": list(hops)}]
     path = {"sequences": sequences, "final_query": [closing] if final is None else final}
     return {"query": ORIGINAL, "path": path}
 
 
-def read(text: Any, *, cut: bool = False) -> Plan:
+def read(text, *, cut=False):
     text = text if isinstance(text, str) else json.dumps(text)
     return plan_of(read_json(text, PlanReply, repair=not cut), ORIGINAL)
 
 
-def needs(result: Plan) -> dict[str, tuple[str, ...]]:
+def needs(result):
     return {one.id: one.dependencies for one in result.sub_questions}
 
 

@@ -3,7 +3,6 @@
 import json
 from collections import defaultdict
 from itertools import pairwise
-from typing import Any
 
 import networkx
 import numpy as np
@@ -23,7 +22,7 @@ from methods.pathcorag.steps import k_shortest, reasoning_steps_llm
 QUESTION = Question("q", "How did Norvik change comets?")
 
 
-def steps(reply: Any, **settings: Any) -> ReasoningSteps:
+def steps(reply, **settings):
     text = reply if isinstance(reply, str) else json.dumps(reply)
     return reasoning_steps_llm(QUESTION, llm=Scripted(answer=lambda chat: text), **settings)
 
@@ -76,9 +75,8 @@ def test_steps_without_a_pair_of_nodes_cost_no_embedding():
     for numbers in ([], [1, 1], [1, 3]):
         step_nodes = StepNodes(np.arange(len(numbers)), np.array(numbers), np.ones(len(numbers)), 3)
         index, embedder = VectorIndex(np.eye(7, 2, dtype=np.float32)), Planted()
-        found = k_shortest(
-            QUESTION, step_nodes, graph=SIX, relationship_index=index, embedder=embedder
-        )
+        needs = {"graph": SIX, "relationship_index": index, "embedder": embedder}
+        found = k_shortest(QUESTION, step_nodes, **needs)
         assert (found.paths, embedder.batches) == ((), [])
 
 

@@ -1,7 +1,5 @@
 """SubgraphRAG: triples as prompt lines, listed answers, and a run on a set in RoG's format."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from by_hand import Planted, alone
@@ -15,7 +13,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import ContextBudget, Prompt
 from graphrag_bench.values import Context, Piece, Question, Ranked, Relationship
-from methods.subgraphrag.triples import TripleForm, listed, placed, triple_scores, triples_context
+from methods.subgraphrag.triples import listed, placed, triple_scores, triples_context
 
 TRIPLES = [("e", "r6", "q"), ("q", "r1", "a"), ("a", "r2", "b"), ("x", "r5", "y"), ("a", "r4", "d")]
 
@@ -31,9 +29,7 @@ def ranked(*scores: float) -> Ranked[Relationship]:
     return Ranked(np.arange(len(scores)), np.array(scores))
 
 
-def context(
-    form: TripleForm, *scores: float, budget: int | None = None, triples: list = TRIPLES
-) -> tuple[list[str], Context]:
+def context(form, *scores, budget=None, triples=TRIPLES):
     result = triples_context(
         ranked(*scores), graph=graph_of(triples), tokenizer=OpenAIEncoding(),
         context_budget=ContextBudget(budget), form=form,
@@ -85,7 +81,7 @@ def test_a_listed_answer_is_the_reply_or_its_marked_texts() -> None:
         assert result.text == expected
 
 
-def test_a_question_reads_only_its_own_subgraph(tmp_path: Path) -> None:
+def test_a_question_reads_only_its_own_subgraph(tmp_path):
     prompts.clear()
     training = [{**row, "id": f"t{at}-{row['id']}"} for at in range(4) for row in ROWS]
     root = rog_folder(tmp_path / "rog", ROWS, training)

@@ -1,7 +1,6 @@
 """Triple scorers: texts, shortest paths and distances by hand; training on a world."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import networkx
 import numpy as np
@@ -13,7 +12,7 @@ from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
-from graphrag_bench.data.dataset import Dataset, TrainingSet
+from graphrag_bench.data.dataset import TrainingSet
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.data.readers.rog import training_set
 from graphrag_bench.embedding.embedder import Hashing
@@ -48,13 +47,11 @@ def test_positive_triples_are_those_on_all_shortest_paths(triples, starts, ends)
                 if len(way) == shortest:
                     wanted |= set(zip(way, way[1:], strict=False))
     source, target = np.array(triples, np.int64).reshape(-1, 2).T
-    rows = np.flatnonzero(
-        scorers.on_shortest_paths(source, target, 6, sorted(starts), sorted(ends))
-    )
-    assert {triples[row] for row in rows.tolist()} == wanted
+    found = scorers.on_shortest_paths(source, target, 6, sorted(starts), sorted(ends))
+    assert {triples[row] for row in np.flatnonzero(found).tolist()} == wanted
 
 
-def world() -> Dataset:
+def world():
     return read_dataset("world", settings={"size": 100, "n_questions": 40})
 
 
@@ -72,7 +69,7 @@ def test_training_raises_held_out_recall_on_any_device() -> None:
     assert all(one.grad.device.type == "meta" for one in there.values())
 
 
-def test_training_and_validation_questions_are_never_questions_of_the_run(tmp_path: Path) -> None:
+def test_training_and_validation_questions_are_never_questions_of_the_run(tmp_path):
     worlds = training_worlds(world())
     asked, trained, validated = (
         {one.text for one in data.questions}
@@ -95,16 +92,13 @@ def test_training_and_validation_questions_are_never_questions_of_the_run(tmp_pa
         training("d")
 
 
-def test_the_triples_of_shortest_paths_are_the_positive_ones(tmp_path: Path) -> None:
+def test_the_triples_of_shortest_paths_are_the_positive_ones(tmp_path):
     data = read_dataset("cwq", rog_folder(tmp_path, (EMPTY, RIVER, TEAM)))
-    (example,) = scorers.examples_of(
-        data, Hashing(8), QUIET, ""
-    ).questions  # the others have no path
+    examples = scorers.examples_of(data, Hashing(8), QUIET, "")
+    (example,) = examples.questions  # the others have no path
     assert example.text == TEAM["question"]
     names = [data.subgraphs.names[row] for row in example.nodes]
-    ends = [
-        (names[head], names[tail]) for head, tail in zip(example.head, example.tail, strict=True)
-    ]
+    ends = ((names[a], names[b]) for a, b in zip(example.head, example.tail, strict=True))
     assert dict(zip(ends, example.label.tolist(), strict=True)) == {
         ("Rolf the Ram", "Norvik F.C."): True,
         ("Norvik F.C.", "2012 Tarn Cup"): True,
@@ -115,13 +109,12 @@ def test_the_triples_of_shortest_paths_are_the_positive_ones(tmp_path: Path) -> 
     assert example.near.shape == (6, 10)
 
 
-def team(folder: Path) -> scorers.Examples:
-    return scorers.examples_of(
-        read_dataset("cwq", rog_folder(folder, (TEAM,))), Hashing(8), QUIET, ""
-    )
+def team(folder):
+    data = read_dataset("cwq", rog_folder(folder, (TEAM,)))
+    return scorers.examples_of(data, Hashing(8), QUIET, "")
 
 
-def test_training_and_inference_agree(tmp_path: Path) -> None:
+def test_training_and_inference_agree(tmp_path):
     examples, data = team(tmp_path), read_dataset("cwq", str(tmp_path))
     (example,) = examples.questions
     weights = scorers.initial_weights(8, np.random.default_rng(1))
@@ -142,7 +135,7 @@ def test_training_and_inference_agree(tmp_path: Path) -> None:
         scorers.mlp_scorer(**inputs, embedder=Hashing(64), progress=QUIET)
 
 
-def test_recall_of_positive_triples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recall_of_positive_triples(tmp_path, monkeypatch):
     """With equal scores the earlier of the five triples are the best."""
     examples, weights = team(tmp_path), scorers.initial_weights(8, np.random.default_rng(1))
     weights["out"].detach().zero_()
@@ -159,9 +152,7 @@ def test_recall_of_positive_triples(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ([(0.6, 2.0), (0.6, 1.0), (0.6, 1.0)], 2, 11),  # ties: the lower loss, the earlier epoch
     ],
 )
-def test_the_epoch_is_chosen_by_recall_then_loss(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, course, kept: int, n_epochs: int
-) -> None:
+def test_the_epoch_is_chosen_by_recall_then_loss(tmp_path, monkeypatch, course, kept, n_epochs):
     examples, seen = team(tmp_path), list[np.ndarray]()
 
     def scripted(weights, _) -> tuple[float, float]:
@@ -174,7 +165,7 @@ def test_the_epoch_is_chosen_by_recall_then_loss(
     assert np.array_equal(result.hidden, seen[kept - 1])
 
 
-def test_questions_without_an_answer_in_their_graph_are_refused(tmp_path: Path) -> None:
+def test_questions_without_an_answer_in_their_graph_are_refused(tmp_path):
     data = read_dataset("cwq", rog_folder(tmp_path, (RIVER, EMPTY)))
     training = TrainingSet("none", lambda _: data, lambda: 2)
     with pytest.raises(UserError, match="0 training"):

@@ -28,9 +28,8 @@ Norvik stands on Tarn (row 1); Mira named Ada (4).
 
 
 def chosen(llm, *topics, before=()) -> list[tuple]:
-    result = agents.choose_relations(
-        QUESTION, falling(*topics), Exploration((), before), graph=GRAPH, llm=llm
-    )
+    reads = QUESTION, falling(*topics), Exploration((), before)
+    result = agents.choose_relations(*reads, graph=GRAPH, llm=llm)
     return [(one.topic, one.relation, one.forward, round(one.score, 6)) for one in result.chosen]
 
 

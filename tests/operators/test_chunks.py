@@ -1,7 +1,6 @@
 """Chunk operators by hand: scores, words, graphs, reranking."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths, Route, Routes
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.calls import CallFailed, Meter
+from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import last_user_message
 from graphrag_bench.values import NodeScores, Path, Question, RelationshipScores
 from operators.chunk.of_graph import aggregator, frompaths, occurrence
@@ -72,7 +71,7 @@ TABLE = ChunkTable.of([(f"d{row}", f"T{row}", f"text of chunk {row}") for row in
 WHO = Question("q", "Who?")
 
 
-def reranked(rows: Sequence[int], *replies: str, **settings) -> tuple[list[int], Meter]:
+def reranked(rows, *replies, **settings):
     llm = replying(*replies)
     return rerank(WHO, ranked(*rows), chunk_table=TABLE, llm=llm, **settings).items(), llm.meter
 
@@ -113,7 +112,7 @@ class Fixed:
 
     identity = "fixed"
 
-    def scores(self, questions: Sequence[str], passages: Sequence[Sequence[str]]) -> list:
+    def scores(self, questions, passages):
         assert questions == ["Who?"] * len(passages) and passages[0][0] == TABLE.passage(2)
         known = {"T7": 0.9, "T2": 0.4}
         return [np.array([known.get(one.split()[0], 0.1) for one in texts]) for texts in passages]
@@ -121,9 +120,8 @@ class Fixed:
 
 def test_the_cross_encoder_ranks_chunks_ties_by_id() -> None:
     lists = [ranked(5, 2, 7, 3), ranked(), ranked(7)]
-    first, none, last = cross_encoder_rerank(
-        [WHO] * 3, lists, chunk_table=TABLE, cross_encoder=Fixed(), top_k=3
-    )
+    needs = {"chunk_table": TABLE, "cross_encoder": Fixed()}
+    first, none, last = cross_encoder_rerank([WHO] * 3, lists, **needs, top_k=3)
     check(first, [7, 2, 3], [0.9, 0.4, 0.1])
     check(none, [], [])
     check(last, [7], [0.9])

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
 
 from by_hand import ranked
 from small_worlds import dataset
@@ -17,16 +16,9 @@ from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.run.record import summary
 from graphrag_bench.run.scoring import question_scores
-from graphrag_bench.values import Context, Path, Piece, Question, Ranked
+from graphrag_bench.values import Context, Path, Piece, Question
 from operators.answer.generation import map_points
-from operators.context.rows import (
-    chunks_context,
-    chunks_fitting,
-    fitting,
-    nodes_fitting,
-    paths_context,
-    relationships_context,
-)
+from operators.context import rows as blocks
 
 CORPUS = dataset(("a", "", "one two"), ("b", "", "three four"), ("c", "", "five six"))
 TABLE = token(corpus=CORPUS, size=5, overlap=0, join="corpus")
@@ -34,11 +26,9 @@ TABLE = token(corpus=CORPUS, size=5, overlap=0, join="corpus")
 BOTH = ranked(1, 0, scores=(0.9, 0.8))
 
 
-def packed(budget: int | None = None, chunks: Ranked = BOTH) -> Context:
-    bound = ContextBudget(budget)
-    return chunks_context(
-        chunks, chunk_table=TABLE, tokenizer=OpenAIEncoding(), context_budget=bound
-    )
+def packed(budget=None, chunks=BOTH):
+    needs = {"tokenizer": OpenAIEncoding(), "context_budget": ContextBudget(budget)}
+    return blocks.chunks_context(chunks, chunk_table=TABLE, **needs)
 
 
 def scores_of(context: Context, *evidence: str) -> dict[str, float]:
@@ -66,14 +56,12 @@ WORDS = SimpleNamespace(count=lambda text: len(text.split()))
 BEST_LAST = ranked(2, 0, 3, 1, scores=(0.1, 0.3, 0.3, 0.9))
 
 
-def needs(budget: int | None) -> dict[str, Any]:
+def needs(budget):
     return {"graph": LINE, "tokenizer": TENS, "context_budget": ContextBudget(budget)}
 
 
-def block(
-    relationships: Ranked, before: Context | None = None, budget: int | None = None, **settings: Any
-) -> Context:
-    return relationships_context(relationships, before, **needs(budget), **settings)
+def block(relationships, before=None, budget=None, **settings):
+    return blocks.relationships_context(relationships, before, **needs(budget), **settings)
 
 
 def ids_of(context: Context) -> list[str]:
@@ -90,9 +78,9 @@ def test_the_budget_cuts_the_last_or_the_lowest_rows():
 
 def test_fitting_returns_the_rows_that_the_context_keeps():
     before = Context((Piece("node", "n", "x", 1.0, 10),), (), 0.5)
-    ways: dict[str, Any] = {"share": 0.5, "top_k": 3}
+    ways = {"share": 0.5, "top_k": 3}
     for budget in (5, 25, 40):
-        result = fitting(BEST_LAST, before, **needs(budget), **ways)
+        result = blocks.fitting(BEST_LAST, before, **needs(budget), **ways)
         kept = ids_of(block(BEST_LAST, before, budget, **ways))[1:]
         assert [str(row) for row in result.ids] == kept
         assert result.scores.tolist() == BEST_LAST.scores[: len(result)].tolist()
@@ -104,7 +92,7 @@ def test_duplicate_rows_are_packed_once_at_their_first_place():
         assert ids_of(block(twice, cut=cut)) == ["2", "0", "1"]
         assert ids_of(block(twice, budget=20, cut=cut)) == ["2", "0"]
     assert ids_of(packed(chunks=ranked(1, 1, 0))) == ["c", "a"]
-    assert fitting(twice, **needs(20)).ids.tolist() == [2, 0]
+    assert blocks.fitting(twice, **needs(20)).ids.tolist() == [2, 0]
 
 
 def test_a_share_above_1_limits_the_block_in_tokens():
@@ -119,18 +107,21 @@ def test_a_share_above_1_limits_the_block_in_tokens():
 
 
 TRIANGLE = Graph.from_arrays(source=[0, 1, 0], target=[1, 2, 2], names=["ada", "norvik", "tarn"])
-PATHS = RankedPaths((
-    Path((0, 1, 2), (0, 1), 0.9), Path((1, 0), (0,), 0.7), Path((0, 2), (2,), 0.5)
-))  # fmt: skip
+WALKS = ((0, 1, 2), (0, 1), 0.9), ((1, 0), (0,), 0.7), ((0, 2), (2,), 0.5)
 LONG, BACK, SHORT = (
-    "ada -> related to -> norvik -> related to -> tarn",
-    "norvik -> related to -> ada", "ada -> related to -> tarn",
-)  # fmt: skip
+    " -> related to -> ".join(names.split())
+    for names in ("ada norvik tarn", "norvik ada", "ada tarn")
+)
 
 
-def texts(budget: int | None = None, **settings: Any) -> list[str]:
+def texts(budget=None, **settings):
     own = {**needs(budget), "graph": TRIANGLE, "tokenizer": OpenAIEncoding()}
-    return [piece.text for piece in paths_context(PATHS, None, **own, **settings).pieces]
+    return [
+        piece.text
+        for piece in blocks.paths_context(
+            RankedPaths(tuple(Path(*walk) for walk in WALKS)), None, **own, **settings
+        ).pieces
+    ]
 
 
 def test_paths_are_ordered_and_the_worst_path_is_cut() -> None:
@@ -160,15 +151,15 @@ def test_fitting_cuts_nodes_and_chunks_at_a_number_of_tokens():
         ({"tokens": 4}, [met, bo]),
         ({}, nodes.ids.tolist()),
     ):
-        cut = nodes_fitting(nodes, graph=graph, tokenizer=WORDS, **settings)
+        cut = blocks.nodes_fitting(nodes, graph=graph, tokenizer=WORDS, **settings)
         assert cut.ids.tolist() == ids, settings
     table = token(corpus=dataset(("a", "", "one two"), ("b", "", "three")), size=9, overlap=0)
     for tokens, ids in ((2, [0]), (0, []), (None, [0, 1])):
-        cut = chunks_fitting(ranked(0, 1), tokens=tokens, chunk_table=table, tokenizer=WORDS)
+        cut = blocks.chunks_fitting(ranked(0, 1), tokens=tokens, chunk_table=table, tokenizer=WORDS)
         assert cut.ids.tolist() == ids, tokens
 
 
-def read(**settings: Any) -> tuple[int, Context]:
+def read(**settings):
     """The number of calls for five reports of ten tokens, and the context of the read ones."""
     pieces = tuple(Piece("community", f"c{row}", f"Report {row}.", 1.0, 10) for row in range(5))
     llm = Scripted(answer=lambda chat: '{"points": [{"description": "helium", "score": 80}]}')
@@ -181,9 +172,8 @@ def test_map_lists_unread_reports_as_cut_and_shuffles_by_seed() -> None:
     n_calls, context = read(group_tokens=20, max_groups=2)
     assert (n_calls, ids_of(context)) == (2, ["c0", "c1", "c2", "c3"])
     assert context.cut == (("community", "c9"), ("community", "c4"))
-    first, again, other = (
-        ids_of(read(order="shuffled", group_tokens=20, seed=seed)[1]) for seed in (0, 0, 1)
-    )
+    shuffled = {"order": "shuffled", "group_tokens": 20}
+    first, again, other = (ids_of(read(**shuffled, seed=seed)[1]) for seed in (0, 0, 1))
     every = [f"c{row}" for row in range(5)]
     assert first == again not in (every, other)
     assert sorted(other) == sorted(first) == every

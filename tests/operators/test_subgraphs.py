@@ -3,7 +3,7 @@
 import networkx
 import numpy as np
 import pytest
-from by_hand import Planted, alone, check, falling, ranked
+from by_hand import Planted, alone, check, falling
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.algorithms.communities import Communities, Reports
@@ -13,7 +13,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Question, Subgraph
-from operators.community.of_graph import entity, layer
+from operators.community.of_graph import layer
 from operators.search import community_vdb
 from operators.subgraph.of_graph import agent_path, khop_path, prized_subgraph, relationship_prizes
 
@@ -98,7 +98,6 @@ def test_agent_path_retries_once_and_skips_truncated_lines():
 
 
 X, Y, Z, BARE, FINE = range(5)
-SEEDS = ranked(0, 1, 2)
 
 
 def layers(*ratings: float) -> dict[str, object]:
@@ -116,16 +115,6 @@ def layers(*ratings: float) -> dict[str, object]:
     texts = Texts.of(["of x", "of y", "of z", "", "fine"])
     reports = Reports(texts, texts, np.array(ratings or (3.0, 9.0, 5.0, 10.0, 8.0)))
     return {"communities": communities, "reports": reports}
-
-
-def test_communities_are_ranked_by_their_number_of_given_nodes():
-    """X has two of the nodes; Y and Z have one, and Y has the better rating."""
-    check(entity(SEEDS, **layers()), [X, Y, Z], [2 + 3 / 11, 1 + 9 / 11, 1 + 5 / 11])
-    assert entity(ranked(3), **layers()).ids.tolist() == []
-    assert entity(ranked(3), level=3, **layers()).ids.tolist() == [FINE]
-    assert entity(ranked(0), level=0, **layers()).ids.tolist() == [X]
-    result = entity(SEEDS, **layers(99, -5, 0.5, 0, 0))
-    check(result, [X, Z, Y], [2 + 10 / 11, 1 + 0.5 / 11, 1.0])
 
 
 def test_one_level_includes_coarser_communities_without_children():

@@ -10,16 +10,9 @@ import pytest
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.scripted import Scripted, last_user_message
-from graphrag_bench.questions.generated import (
-    QA,
-    Chains,
-    abstract_questions,
-    distinct,
-    is_english,
-    specific_questions,
-)
+from graphrag_bench.questions import generated
+from graphrag_bench.questions.generated import abstract_questions, is_english, specific_questions
 
 NAMES = ["ada", "norvik", "tarn", "velia", "lund"]
 TABLE = ChunkTable.of([("d0", "", "Ada built Norvik."), ("d1", "", "Norvik is on Tarn."),
@@ -34,8 +27,8 @@ def line(*rows: tuple[int, int, str], names: list[str] = NAMES) -> Graph:
 
 
 def test_equal_wordings_keep_the_first_question_at_its_place() -> None:
-    questions = [QA(text, "abstract") for text in ("Who?", "Why?", "WHO", "How?")]
-    assert [one.text for one in distinct(questions)] == ["Who?", "Why?", "How?"]
+    questions = [generated.QA(text, "abstract") for text in ("Who?", "Why?", "WHO", "How?")]
+    assert [one.text for one in generated.distinct(questions)] == ["Who?", "Why?", "How?"]
 
 
 def test_a_chain_gives_a_question_with_answer_and_documents() -> None:
@@ -45,9 +38,8 @@ def test_a_chain_gives_a_question_with_answer_and_documents() -> None:
     assert refused == 0
     assert result == {
         "Ada founded X1, and X1 stands on X2. What is X2?": (("Tarn",), ("d0", "d1"), 2, ("Ada",)),
-        "Norvik stands on X1, and X1 lies in X2. What is X2?": (
-            ("Velia",), ("d1", "d2"), 2, ("Norvik",),
-        ),
+        "Norvik stands on X1, and X1 lies in X2. What is X2?":
+            (("Velia",), ("d1", "d2"), 2, ("Norvik",)),
     }  # fmt: skip
     (three,), _ = specific_questions(road, TABLE, [3], 5, None, 0)
     assert three.evidence == ("d0", "d1", "d2")
@@ -69,7 +61,7 @@ def test_a_chain_gives_a_question_with_answer_and_documents() -> None:
     ],
 )  # fmt: skip
 def test_a_chain_has_a_unique_answer(graph: Graph, hops: int, n: int) -> None:
-    assert len(Chains(graph).sample(hops, 9, np.random.default_rng(0))) == n
+    assert len(generated.Chains(graph).sample(hops, 9, np.random.default_rng(0))) == n
 
 
 def test_a_wording_that_leaks_a_name_is_refused() -> None:
@@ -87,7 +79,7 @@ def counting(short: int = 0) -> Scripted:
     """A model that returns distinct items, `short` too few at first."""
     numbers = count()
 
-    def answer(chat: Chat) -> str:
+    def answer(chat):
         text = last_user_message(chat)
         n = int(re.findall(r"Give exactly (\d+)", text)[0]) - short * ("already" not in text)
         return json.dumps({"items": [f"item {number}?" for number in islice(numbers, n)]})
@@ -95,18 +87,13 @@ def counting(short: int = 0) -> Scripted:
     return Scripted(answer=answer)
 
 
-@pytest.mark.parametrize(
-    ("n", "short", "n_made", "n_tasks", "n_calls"),
-    [(125, 0, 125, 25, 1 + 5 + 25), (125, 2, 125, 25, 2 * (1 + 5 + 25)), (7, 0, 7, 7, 1 + 5 + 7)],
-)
-def test_five_users_with_five_tasks_of_five_questions_give_125(
-    n: int, short: int, n_made: int, n_tasks: int, n_calls: int
-) -> None:
+def test_five_users_with_five_tasks_of_five_questions_give_125():
     """Missing items are requested again; fewer questions use one task each."""
-    model = counting(short)
-    result = abstract_questions(model, "A set.", n)
-    assert len(result) == len({one.text for one in result}) == n_made
-    assert (len({one.origin for one in result}), len(model.prompts)) == (n_tasks, n_calls)
+    for n, short, n_tasks, n_calls in ((125, 0, 25, 31), (125, 2, 25, 2 * 31), (7, 0, 7, 13)):
+        model = counting(short)
+        result = abstract_questions(model, "A set.", n)
+        assert len(result) == len({one.text for one in result}) == n
+        assert (len({one.origin for one in result}), len(model.prompts)) == (n_tasks, n_calls)
     with pytest.raises(UserError, match="users"):
         abstract_questions(Scripted({"": "Hm."}), "A set.")
 

@@ -15,9 +15,8 @@ def run(method, values, metric="accuracy", **fields):
         "title": method, "method": method, "role": "", "dataset": "toy", "settings": {},
         "key": method, **fields,
     }  # fmt: skip
-    return comparisons.ScoredRun(
-        stored, {f"q{row}": {metric: value} for row, value in enumerate(values)}
-    )
+    scores = {f"q{row}": {metric: value} for row, value in enumerate(values)}
+    return comparisons.ScoredRun(stored, scores)
 
 
 def table(*runs, baseline="vanilla", metrics=()):

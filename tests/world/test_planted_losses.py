@@ -3,16 +3,13 @@
 import json
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
 import pytest
 from toy_runs import metrics, records, run_folder
 
 from graphrag_bench.api import dataset
-from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.explain.funnel import Funnel, run_funnel
+from graphrag_bench.explain.funnel import run_funnel
 from graphrag_bench.graphs.chunking import presplit
-from graphrag_bench.llm.calls import Chat
 from graphrag_bench.run.stored import find_run
 from graphrag_bench.world.dataset import world_of
 from graphrag_bench.world.planted import planted_extraction
@@ -20,47 +17,45 @@ from graphrag_bench.world.reader import WorldReader
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home")]
 
-SIZES: dict[str, Any] = {"size": 40, "n_questions": 12, "noise": 0.2, "contradictions": 0.0}
+SIZES = {"size": 40, "n_questions": 12, "noise": 0.2, "contradictions": 0.0}
 WORLD = [
     "dataset=world", *(f"dataset.{name}={value}" for name, value in SIZES.items()),
     "embedder=hashing", "llm=world_reader", "nlp._target_=toy_runs.Capitals", "reference_rows=off",
     "budget_context=native",  # 2,400 tokens would hold most of so small a world
 ]  # fmt: skip
 HIPPORAG = ["method=hipporag", "method.conversion=llm"]
-Pairs = set[tuple[str, str]]
-"""Questions with documents of their evidence."""
 
 
 class Elsewhere(WorldReader):
     """A reader that finds the same outsider in every question."""
 
-    def respond(self, chat: Chat) -> str:
+    def respond(self, chat):
         if "named_entities" in chat[0].content:
             world = world_of(world_set())
             return json.dumps({"named_entities": [world.entities[world.settings.size].name]})
         return super().respond(chat)
 
 
-def world_set(**settings: Any) -> Dataset:
+def world_set(**settings):
     return dataset("world", **{**SIZES, **settings})
 
 
-def funnel_and_rows(*settings: str) -> tuple[Funnel, list[dict[str, Any]]]:
+def funnel_and_rows(*settings):
     folder = run_folder(*WORLD, *settings)
     funnel = run_funnel(find_run(str(folder), "."), Path())
     assert not funnel.unknown
-    return funnel, records(folder)  # type: ignore[return-value]
+    return funnel, records(folder)
 
 
-def at(stage: str, funnel: Funnel) -> Pairs:
+def at(stage, funnel):
     return {(fate.question, fate.document) for fate in funnel.documents if fate.lost == stage}
 
 
-def retrieved(rows: list[dict[str, Any]]) -> Pairs:
+def retrieved(rows):
     return {(row["question"], name) for row in rows for name in row.get("documents", ())}
 
 
-def evidence(**settings: Any) -> Pairs:
+def evidence(**settings):
     gold = world_set(**settings).gold
     return {(name, document) for name, one in gold.items() for document in one.evidence}
 
@@ -109,5 +104,5 @@ def test_removed_facts_lower_the_oracle_by_their_exact_share() -> None:
     best, answerable = mean(map(mean, stated)), mean(map(all, stated))
     (folder,) = Path().glob("runs/*/*/*/metrics.json")
     scores = metrics(folder.parent)["metrics"]
-    assert scores["evidence_recall@5"]["mean"] == pytest.approx(best, abs=1e-6)  # type: ignore[index]
-    assert scores["accuracy"]["mean"] == pytest.approx(answerable, abs=1e-6)  # type: ignore[index]
+    assert scores["evidence_recall@5"]["mean"] == pytest.approx(best, abs=1e-6)
+    assert scores["accuracy"]["mean"] == pytest.approx(answerable, abs=1e-6)

@@ -6,19 +6,19 @@ import pytest
 
 from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.llm.chat import reply
-from graphrag_bench.prompts import FormName, Prompt, answer_form
+from graphrag_bench.prompts import Prompt, answer_form
 from graphrag_bench.world.reader import UNKNOWN, WorldReader
 
 QUESTION = "Who is the founder of the employer of Ada Marsh?"
 WORKED, FOUNDED = "Ada Marsh worked for Norvik Guild.", "Norvik Guild was founded by Otto Brandt."
 
 
-def says(context: str, question: str = QUESTION, form: FormName = "short") -> str:
+def says(context, question=QUESTION, form="short"):
     pieces = [{"text": context}]
     return replied("methods:vanilla/prompts/answer.j2", form, question=question, pieces=pieces)
 
 
-def replied(prompt: str, form: FormName = "short", **values: object) -> str:
+def replied(prompt, form="short", **values):
     words = answer_form(form)
     own = {name: getattr(words, name) for name in ("manner", "cue", "licence")}
     chat = Prompt(prompt).render({**values, **own, "form": form})
