@@ -85,25 +85,17 @@ class Known:
 
 
 class Words:
-    """A tagger of capitalised words and given `names` as people, and of `counts` as numbers.
-
-    With `apart` sentences end at dots, and a title is no sentence.
-    """
+    """A tagger of capitalised words and given `names` as people; a text is one sentence."""
 
     identity = "words"
 
-    def __init__(self, *names: str, counts: str = "", apart: bool = False) -> None:
-        self.names, self.counts, self.apart = names, counts, apart
+    def __init__(self, *names: str) -> None:
+        self.names = names
 
     def sentences(self, texts):
         for text in texts:
-            parts = text.split("\n")[-1].split(".") if self.apart else [text]
-            yield [self._sentence(part.strip()) for part in parts if part.strip()]
-
-    def _sentence(self, text: str) -> Sentence:
-        names = re.findall("|".join([*self.names, r"[A-Z]\w*"]), text)
-        kinds = {self.counts: "CARDINAL"}
-        return Sentence(text, tuple((name, kinds.get(name, "PERSON")) for name in names), (), ())
+            names = re.findall("|".join([*self.names, r"[A-Z]\w*"]), text)
+            yield [Sentence(text, tuple((name, "PERSON") for name in names), (), ())]
 
 
 class Lengths:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import log, sqrt
 
 import pytest
-from builds import QUIET, chunks_of, dense, described, ends, facts, related, texts
+from builds import QUIET, dense, described, facts, related, texts
 
 from graphrag_bench.algorithms.extraction import (
     ChunkFacts,
@@ -98,27 +98,11 @@ def graph_of(rows=ROWS, **settings):
     return hypergraph(fact_extraction=extraction, chunk_table=texts(len(rows)), **settings)
 
 
-def test_entities_and_distinct_facts_are_nodes_with_their_texts_and_chunks():
-    graph = graph_of()
-    assert list(zip(graph.names, graph.types, graph.descriptions, strict=True)) == [
-        ("ada", "entity", "ada: Ada there. ADA there."),
-        ("bo", "entity", "bo: Bo there."),
-        ("ys", "entity", "ys: Ys there."),
-        ("hyperedge: 0", "hyperedge", MET),
-        ("hyperedge: 1", "hyperedge", WROTE),
-    ]
-    assert chunks_of(graph.node_chunk) == [[0, 1], [0, 1], [0], [0, 1], [0]]
-    # two mentions of 8 / 10 and 10 / 10 give 1.8; the least weight is 0.1
-    assert ends(graph) == [(3, 0), (3, 1), (3, 2), (4, 0)]
-    assert graph.weight.tolist() == pytest.approx([1.8, 1.8, 1.8, 1.0])
-    assert chunks_of(graph.relationship_chunk) == [[0, 1], [0, 1], [0], [0]]
-    assert graph_of([ChunkFacts((fact(MET, "Ada", complete=0.0),))]).weight.tolist() == [0.1]
-
-
-def test_descriptions_fit_a_limit_but_keep_one_text_and_no_facts_are_an_error():
+def test_descriptions_and_weights_have_limits_and_no_facts_are_an_error():
     described = {None: "ada: Ada there. ADA there.", 0: "ada", 1: "ada: Ada there."}
     for tokens, text in described.items():
         assert graph_of(description_tokens=tokens).descriptions[0] == text
+    assert graph_of([ChunkFacts((fact(MET, "Ada", complete=0.0),))]).weight.tolist() == [0.1]
     for rows in ([ChunkFacts()], [ChunkFacts((fact(MET, "..."),))]):
         with pytest.raises(UserError, match="no entities.*build.fact_extraction"):
             graph_of(rows)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from builds import QUIET, Known, ends, unit
 from builds import texts as table_of
-from by_hand import Planted, alone, angle, at, replying
+from by_hand import Planted, angle, at, replying
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, incidence
@@ -16,21 +16,18 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Mentions, Question, Ranked
 from methods.hoprag.hop_graph import PseudoQuestions, hop, llm_questions
-from methods.hoprag.hops import hops_llm, hops_nearest, hybrid, judged_llm, judged_nearest
+from methods.hoprag.hops import hops_llm, judged_llm, judged_nearest
 
 ZERO, ADA = Question("q", "0"), Mentions(("Ada",))
 ENTRY = Ranked(np.array([0, 4]), np.array([0.9, 0.8]))
 """Rows 0 and 4, whose targets are passages 1 and 2."""
-# edges 0 -> 1, 0 -> 2, 1 -> 2, 2 -> 0, 3 -> 2; row 1 is nearer to the question than 0
+# edges 0 -> 1, 0 -> 2, 1 -> 2, 2 -> 0, 3 -> 2
 GRAPH = replace(
     Graph.from_arrays([0, 0, 1, 2, 3], [1, 2, 2, 0, 2], node_chunk=np.eye(4)),
     descriptions=Texts.of([f"Passage {row}" for row in range(4)]),
     facts=Texts.of([f"Question {row}?" for row in range(5)]),
     keywords=Texts.of(["ada; norvik", "ada", "tarn", "", "mira"]),
 )
-SIMILAR = {
-    "graph": GRAPH, "relationship_index": at(90, 30, 60, 60, 0), "embedder": Planted(angle),
-}  # fmt: skip
 # passage 0 names Ada, 1 Ada and Norvik, 2 nothing, 3 Mira
 JUDGED = {"graph": GRAPH, "pseudo_questions": PseudoQuestions(
     Texts.of(list("abcd")), np.array([0, 1, 1, 3]), np.array([True, True, False, True]),
@@ -40,14 +37,6 @@ JUDGED = {"graph": GRAPH, "pseudo_questions": PseudoQuestions(
 
 def items(ranked: Ranked) -> list[tuple[int, float]]:
     return [(row, round(score, 6)) for row, score in ranked.items()]
-
-
-def test_edges_rank_by_vectors_and_names_and_hops_follow_the_most_similar() -> None:
-    """Row 1 has (1 + 0.866) / 2; row 0 has (0.5 + 0) / 2, as rows 2 and 3."""
-    result = alone(hybrid)(ZERO, ADA, **SIMILAR)
-    assert items(result) == [(1, 0.933013), (4, 0.5), (0, 0.25), (2, 0.25), (3, 0.25)]
-    # Visits: 1 and 2; then 2 from 1 and 0 from 2; then 2 from 0.
-    assert items(hops_nearest(ZERO, ENTRY, **SIMILAR)) == [(2, 0.6), (0, 0.2), (1, 0.2)]
 
 
 def test_the_model_chooses_hops_and_an_invalid_reply_follows_none() -> None:

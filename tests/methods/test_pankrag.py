@@ -4,12 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from by_hand import Planted, at, check
-from scipy.sparse import csr_matrix
+from by_hand import Planted, check
 
-from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.json_replies import read_json
@@ -18,7 +15,7 @@ from graphrag_bench.question_plan import Dependencies, SubQuestionKind
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question, Ranked
 from methods.pankrag import planning
-from methods.pankrag.planning import PlanReply, leaf_or_theme, placeholders, plan, plan_of, rephrase
+from methods.pankrag.planning import PlanReply, placeholders, plan, plan_of, rephrase
 from operators.answer.generation import Points
 
 ORIGINAL = "Which film won the prize that Ada Marsh founded?"
@@ -172,29 +169,3 @@ def test_chunks_and_points_are_reranked_as_in_the_worked_example() -> None:
             Points(NAMES, (90, 80, 50, 40)), dependencies, embedder=Planted(PLANTED), **settings
         )
         assert points.texts == tuple(NAMES[row] for row in order)
-
-
-# community 0 holds 1 and 2, and 2 holds 3 and 4; 5 is alone at the top; each is one chunk
-LEVELS, PARENTS = np.array([0, 1, 1, 2, 2, 0]), np.array([-1, 0, 0, 2, 2, -1])
-COMMUNITIES = Communities(LEVELS, PARENTS, csr_matrix(np.eye(6)), csr_matrix(np.eye(6)))
-ALL = Reports(*[Texts.of(["r"] * 6)] * 2, np.zeros(6))
-SOME = Reports(*[Texts.of(["", "r", "r", "r", "", "r"])] * 2, np.array([0, 0, 0, 5.5, 0, -1]))
-
-
-def test_communities_are_leaves_or_coarser_by_similarity() -> None:
-    for degrees, changes, chosen in (
-        ([0, 10, 20, 30, 40, 90], {}, [0, 5]),  # the theme speaks of the question most
-        ([10, 20, 0, 30, 40, 90], {}, [1, 2, 5]),  # a part of it, and the other part beside it
-        ([10, 20, 30, 0, 40, 90], {}, [1, 3, 4, 5]),  # a leaf below: its family in detail
-        ([10, 20, 30, 0, 40, 90], {"level": 1}, [0, 5]),  # the leaf is too deep to be read
-        ([10, 10, 10, 10, 10, 10], {}, [0, 5]),  # ties: the coarser
-        ([0, 10, 20, 30, 40, 90], {"levels": "all"}, [0, 1, 2, 3, 4, 5]),
-        # without reports of 0 and 4, and with a negative rating of 5
-        ([0, 20, 30, 10, 0, 0], {"reports": SOME}, [3, 1]),
-    ):
-        settings = {"reports": ALL, **changes}
-        result = leaf_or_theme(
-            Question("q", "?"), communities=COMMUNITIES, community_index=at(*degrees),
-            embedder=Planted(), **settings,
-        )  # fmt: skip
-        check(result, chosen, [1.5, 1.0] if chosen == [3, 1] else [1.0] * len(chosen))

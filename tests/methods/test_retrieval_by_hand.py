@@ -1,14 +1,14 @@
 """Operators of single methods, by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from builds import QUIET, FixedTagger, Words
-from by_hand import Planted, alone, check, ranked, replying
-from scipy.sparse import csr_matrix
+from by_hand import Planted, alone, ranked, replying
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import Exploration, Hop
-from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.embedding.tokenizer import OpenAIEncoding
@@ -31,7 +31,7 @@ from methods.hipporag2.facts import filter_llm
 from methods.hyde.hypothesis import hypothetical
 from methods.ircot.thinking import EndOfThought, Thoughts, first_sentence, think
 from methods.lightrag import pick
-from methods.linearrag.activation import TriGraph, activate, tri_graph
+from methods.linearrag.activation import activate, tri_graph
 from methods.tog.answering import exploration_context, if_enough
 from operators.question.conversion import entities_keywords, entities_or_phrases
 
@@ -74,31 +74,11 @@ def test_the_filter_keeps_numbered_facts_or_all_after_unreadable_replies():
     assert (len(llm.prompts), llm.meter.fallbacks) == (2, 1)
 
 
-def test_activation_spreads_along_the_best_sentences():
-    """Cosines to the question: `A B` 0.8, `A C` 0.6, `B D` 0.96."""
-    named = csr_matrix(np.array([[1, 1, 0], [1, 0, 1], [0, 1, 0], [0, 0, 1]], bool))
-    sentences, names = Texts.of(["A met B", "A met C", "B met D"]), ["a", "b", "c", "d"]
-    once = csr_matrix(np.ones((4, 1), np.int64))
-    needs = {
-        "graph": Graph.from_arrays([], [], names=names),
-        "tri_graph": TriGraph(Texts.of(names), sentences, named, once),
-        "sentence_index": cosines(0.8, 0.6, 0.96),
-        "embedder": Planted(),
-    }
-
-    def active(rounds: int):
-        return alone(activate)(ranked(A), ASKED, rounds=rounds, **needs)
-
-    result, scores = active(1)
-    check(result, [A, B], [1.8, 0.8])  # A is in its own sentence
-    assert scores.values.round(6).tolist() == [1.0, 0.4, 0.0, 0.0]  # 0.8 / 2
-    # B passes 0.8 * 0.96 = 0.768 to B and D; A passes 0.8 * 0.6 = 0.48, which is too little.
-    result, scores = active(2)
-    check(result, [A, B, D], [1.8, 1.568, 0.768])
-    assert scores.values.round(6).tolist() == [1.0, 0.4, 0.0, 0.256]  # 0.768 / 3
-    needs["graph"] = Graph.from_arrays([], [], n_nodes=3)
+def test_the_sentences_of_another_graph_are_refused() -> None:
+    graph, tri_graph = Graph.from_arrays([], [], n_nodes=3), SimpleNamespace(names=["a", "b"])
+    needs = {"sentence_index": cosines(), "embedder": Planted()}
     with pytest.raises(UserError, match="build.graph=entities"):
-        active(1)
+        alone(activate)(ranked(A), ASKED, graph=graph, tri_graph=tri_graph, **needs)
 
 
 def test_a_corpus_without_a_name_is_refused() -> None:

@@ -1,42 +1,27 @@
-"""Chunk operators by hand: scores, words, graphs, reranking."""
-
-import math
+"""Chunk operators by hand: chunks of graphs, and reranking."""
 
 import numpy as np
 import pytest
-from by_hand import Planted, alone, angle, check, ranked, replying
+from by_hand import check, ranked, replying
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.path_values import RankedPaths, Route, Routes
+from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import last_user_message
-from graphrag_bench.values import NodeScores, Path, Question, RelationshipScores
-from operators.chunk.of_graph import aggregator, frompaths, occurrence
-from operators.chunk.rerank import cross_encoder_rerank, rerank, route
+from graphrag_bench.values import Path, Question, RelationshipScores
+from operators.chunk.of_graph import aggregator, frompaths
+from operators.chunk.rerank import cross_encoder_rerank, rerank
 from operators.search import min_max
 
 A, B, C, D = range(4)
 
 
-def scores(*values: float) -> RelationshipScores:
-    return RelationshipScores(np.array(values))
-
-
-def test_aggregator_sums_the_scores_of_relationships_or_nodes():
-    """Relationship 0-1 is in chunks 0 and 1, relationship 1-2 in chunk 1."""
-    graph = Graph.from_arrays(
-        [0, 1], [1, 2],
-        node_chunk=[[1, 1, 0], [1, 1, 0], [0, 1, 0]],
-        relationship_chunk=[[1, 1, 0], [0, 1, 0]],
-    )  # fmt: skip
-    check(aggregator(scores(0.8, 0.5), graph=graph), [1, 0], [1.3, 0.8])
-    mass = NodeScores(np.array([0.5, 0.3, 0.2]))
-    result = aggregator(scores(0.0, 0.0), mass, graph=graph, by="nodes")
-    check(result, [1, 0], [1.0, 0.8])
+def test_chunks_by_nodes_need_node_scores():
+    graph = Graph.from_arrays([A], [B], node_chunk=np.eye(2))
     with pytest.raises(UserError, match="node_scores"):
-        aggregator(scores(0.8, 0.5), graph=graph, by="nodes")
+        aggregator(RelationshipScores(np.ones(1)), graph=graph, by="nodes")
 
 
 def test_min_max_scales_scores_to_the_weight():
@@ -57,14 +42,6 @@ def test_chunks_of_paths_are_those_of_their_relationships():
     assert frompaths(paths, graph=graph).items() == [(1, 0.9), (0, 0.4), (2, 0.4)]
     assert frompaths(paths, graph=graph, unit="fact").ids.tolist() == [1, 2]
     assert frompaths(paths, graph=graph, top_k=2).ids.tolist() == [1, 0]
-
-
-def test_occurrence_by_entity_ranks_chunks_by_neighbours():
-    """C: chunk 1 names A and B, chunk 2 neither. A: chunk 0 names B; chunk 1 is already ranked."""
-    graph = Graph.from_arrays([A, B, A], [B, C, C], node_chunk=[[1, 1, 0], [1, 1, 0], [0, 1, 1]])
-    by = {"graph": graph, "scoring": "entity_order"}
-    assert occurrence(ranked(0), ranked(C, A, C), **by, top_k=9).items() == [(1, 2), (2, 0), (0, 1)]
-    assert occurrence(ranked(0), ranked(C, A), **by, top_k=2).items() == [(1, 2), (2, 0)]
 
 
 TABLE = ChunkTable.of([(f"d{row}", f"T{row}", f"text of chunk {row}") for row in range(8)])
@@ -125,47 +102,3 @@ def test_the_cross_encoder_ranks_chunks_ties_by_id() -> None:
     check(first, [7, 2, 3], [0.9, 0.4, 0.1])
     check(none, [], [])
     check(last, [7], [0.9])
-
-
-ROUTED = ChunkTable.of([
-    ("d0", "Ada (poet)", "Ada wrote. She lived in Malmö with Otto."),
-    ("d1", "Otto", "Otto is here."),
-    ("d2", "Malmo", "A town. Its mayor was Otto."),
-    ("d3", "Isk", "Nothing at all."),
-    ("d4", "Ada (poet)", "More of Ada, and of Isk."),
-])  # fmt: skip
-LIVED = Question("q", "Where did ADA live?")
-DEGREES = {
-    "Where did ADA live?": 0,
-    "Ada (poet): She lived in Malmö with Otto.": 30,
-    "Malmo: Its mayor was Otto.": 0,
-    "Ada (poet): More of Ada, and of Isk.": 80,
-}
-"""The angle of every text to the question; 60 degrees for a passage, whose cosine is 0.5."""
-SHARE = {0: 1.0, 2: 0.5, 1: 0.25, 3: 0.0, 4: 0.125}
-ABOVE = math.cos(math.radians(30)) - 0.5
-
-
-def routed(**settings):
-    embedder = Planted(lambda text: angle(DEGREES.get(text, 60)))
-    chunks = ranked(*SHARE, scores=[8 * share for share in SHARE.values()])
-    settings = {"weight": 0.0, "parent_weight": 1.0, "title_bonus": 0.0} | settings
-    return alone(route)(LIVED, chunks, chunk_table=ROUTED, embedder=embedder, **settings)
-
-
-def test_a_chunk_scores_its_best_route_and_is_returned_with_it() -> None:
-    """Otto has two routes: by Ada, whom the question names, and by Malmo (0.5 * 0.5 * 0.5)."""
-    by_ada = "She lived in Malmö with Otto."
-    otto, malmo = (Route(0, child, by_ada, pytest.approx(ABOVE)) for child in (1, 2))
-    mayor = Route(2, 1, "Its mayor was Otto.", pytest.approx(0.5))
-    logs = sorted((math.log(share + 1e-4) for share in SHARE.values()), reverse=True)
-    for settings, ids, scores, routes in (
-        ({}, [1, 2, 0, 3, 4], [ABOVE, ABOVE, 0, 0, 0], (otto, malmo)),
-        ({"other_parents": 1.0, "parent_weight": 0.0}, [1, 2, 0, 3, 4], [0.5, ABOVE, 0, 0, 0],
-         (mayor, malmo)),
-        ({"weight": 1.0, "n_parents": 0}, [*SHARE][:3] + [4, 3], logs, ()),
-        ({"title_bonus": 1.0, "top_k": 3}, [0, 4, 1], [1, 1, ABOVE], (otto,)),
-    ):  # fmt: skip
-        result, returned = routed(**settings)
-        check(result, ids, scores)
-        assert returned == Routes(routes)

@@ -188,20 +188,6 @@ def test_isolated_nodes_parallel_relationships_and_min_mass():
     assert masses(heavy, A, weighted=False) == [0.583333, 0.333333, 0.083333]
 
 
-def test_specificity_weights_seeds_by_their_number_of_chunks():
-    """A - B in the chunks 0 and 1, B - C in the chunk 2: A is in two chunks, C in one."""
-    in_chunks = Graph.from_arrays(
-        [A, B], [B, C],
-        node_chunk=[[1, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0]],
-        relationship_chunk=[[1, 1, 0], [0, 0, 1]], n_nodes=4,
-    )  # fmt: skip
-    still = {"damping": 0.0}  # the mass is the restart distribution
-    assert masses(in_chunks, A, C, **still) == [0.333333, 0.0, 0.666667, 0.0]
-    for reset in ("specificity", "uniform"):
-        once = masses(in_chunks, C, D, reset=reset, **still)
-        assert masses(in_chunks, C, C, D, reset=reset, **still) == once
-
-
 CHAIN = Graph.from_arrays(
     [A], [B], weight=[2], n_nodes=3,
     node_chunk=[[1, 0, 0], [1, 1, 0], [0, 0, 1]], relationship_chunk=[[1, 0, 0]],

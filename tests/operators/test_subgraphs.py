@@ -3,18 +3,17 @@
 import networkx
 import numpy as np
 import pytest
-from by_hand import Planted, alone, check, falling
+from by_hand import Planted, at, falling
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
-from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Question, Subgraph
+from methods.pankrag.planning import leaf_or_theme
 from operators.community.of_graph import layer
-from operators.search import community_vdb
 from operators.subgraph.of_graph import agent_path, khop_path, prized_subgraph, relationship_prizes
 
 A, B, C, D, E = range(5)
@@ -101,33 +100,25 @@ X, Y, Z, BARE, FINE = range(5)
 
 
 def layers(*ratings: float) -> dict[str, object]:
-    """X and Y at level 0, Z at level 1, BARE without a report, FINE at level 3.
-
-    X holds the nodes 0, 1 (rating 3, 2 chunks), Y the node 2 (rating 9, 2 chunks), Z the node 0
-    (rating 5, 1 chunk), BARE every node, FINE the node 3 (rating 8, 1 chunk).
-    """
-    nodes = [[1, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 1]]
-    chunks = [[1, 1, 0], [0, 1, 1], [1, 0, 0], [1, 1, 1], [0, 0, 1]]
-    communities = Communities(
-        np.array([0, 0, 1, 0, 3]), np.array([-1, -1, X, -1, Z]),
-        csr_matrix(np.array(nodes, bool)), csr_matrix(np.array(chunks, bool)),
-    )  # fmt: skip
+    """X and Y at level 0, Z below X, BARE without a report, FINE below Z at level 3."""
+    chunks = csr_matrix([[1, 1, 0], [0, 1, 1], [1, 0, 0], [1, 1, 1], [0, 0, 1]])
+    levels, parents = np.array([0, 0, 1, 0, 3]), np.array([-1, -1, X, -1, Z])
     texts = Texts.of(["of x", "of y", "of z", "", "fine"])
-    reports = Reports(texts, texts, np.array(ratings or (3.0, 9.0, 5.0, 10.0, 8.0)))
-    return {"communities": communities, "reports": reports}
+    return {
+        "communities": Communities(levels, parents, chunks, chunks),
+        "reports": Reports(texts, texts, np.array(ratings)),
+    }
 
 
 def test_one_level_includes_coarser_communities_without_children():
     """Z is a child of X, FINE a child of Z; Y has no children."""
     for level, expected in ((0, [Y, X]), (1, [Y, Z]), (3, [Y, FINE])):
-        assert layer(level=level, levels="at", **layers()).ids.tolist() == expected
+        result = layer(level=level, levels="at", **layers(3.0, 9.0, 5.0, 10.0, 8.0))
+        assert result.ids.tolist() == expected
 
 
-def test_community_search_ranks_reports_by_similarity():
-    """Cosines to 0: 0.2, 0.8, 0.6, 0 (no report), 0.4; to 1: -0.5 for X, else 0."""
-    vectors = np.array([[0.2, -0.5], [0.8, 0], [0.6, 0], [0, 0], [0.4, 0]], np.float32)
-    embedder = Planted({"0": (1, 0), "1": (0, 1)})
-    needs = {"community_index": VectorIndex(vectors), "embedder": embedder, **layers()}
-    check(alone(community_vdb)(Question("q", "0"), **needs), [Y, Z, FINE, X], [0.8, 0.6, 0.4, 0.2])
-    last = alone(community_vdb)(Question("q", "1"), top_k=5, **needs)
-    assert last.ids.tolist() == [Y, Z, FINE, X]
+def test_communities_without_a_report_or_with_a_negative_rating_are_left_out():
+    needs = layers(3.0, -1.0, 5.0, 10.0, 8.0)
+    assert layer(level=0, **needs).ids.tolist() == [X]
+    equal = {"community_index": at(0, 0, 0, 0, 0), "embedder": Planted()}
+    assert leaf_or_theme(QUESTION, **needs, **equal).ids.tolist() == [X]
