@@ -28,16 +28,6 @@ TITLED = ChunkTable.of([("a", "Norvik", "It was founded on Mount Tarn."), ("b", 
 ADA, NORVIK, TARN = "Ada Marsh", "Norvik", "Mount Tarn"
 
 
-def test_a_repeated_fact_adds_to_its_weight():
-    fact = (ADA, "founded", NORVIK)
-    others = [(NORVIK, "was founded by", ADA), (ADA, "left", NORVIK)]
-    read = extraction(([], [fact, fact]), ([], [("ada marsh", "Founded", "norvik"), *others]))
-    graph = graphs.kg(extraction=read, chunk_table=texts(2))
-    assert facts(graph)[0] == ("ada marsh", "founded", "norvik", 3.0)
-    assert chunks_of(graph.relationship_chunk) == [[0, 1], [1], [1]]
-    assert graph.adjacency.toarray().tolist() == [[0, 5], [5, 0]]
-
-
 def test_a_graph_without_entities_is_an_error_that_titles_do_not_hide():
     for second, titles in (((["--"], [("a", "", "b")]), "off"), (([], []), "about")):
         with pytest.raises(UserError, match="no entities"):

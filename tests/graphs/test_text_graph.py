@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import log, sqrt
 
 import pytest
-from builds import QUIET, dense, described, facts, related, texts
+from builds import QUIET, dense, described, related, texts
 
 from graphrag_bench.algorithms.extraction import (
     ChunkFacts,
@@ -41,16 +41,6 @@ def test_names_of_the_same_normal_form_are_one_node():
     kinds = {"a": ("geo", "event", "event"), "b": ("person", ""), "c": ("", "geo"), "d": ("x", "y")}
     graph = merged([entity(name, kind) for name, some in kinds.items() for kind in some])
     assert list(graph.types) == ["event", "person", "geo", "x"], "the most frequent, or the first"
-
-
-def test_a_pair_is_one_row_with_the_summed_strength():
-    graph = merged(
-        [related("b", "a", "b paints a.", strength=2)],
-        [related("a", "b", "a knows b.", strength=0.5), related("b", "a", "b paints a.")],
-    )
-    assert facts(graph) == [("b", "", "a", 3.5)]
-    assert list(graph.facts) == ["a knows b. b paints a."]
-    assert dense(graph.relationship_chunk) == [[1, 1]]
 
 
 def test_graphs_without_entities_or_rich_graphs_without_keywords_are_errors():

@@ -23,11 +23,7 @@ MODELS = ("llm", "embedder", "dataset")
 FIRST: dict[tuple[str, ...], str] = {}
 """The first row with these words; the others resolve to the same settings."""
 composed = cache(composition)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def plugins() -> None:
-    load_plugins()
+load_plugins()
 
 
 def named(word: str) -> str:

@@ -19,14 +19,8 @@ from graphrag_bench.tables.figures import FigureSource, cell_entries
 from graphrag_bench.tables.grading import Grade, has_setting, settings_of_words, with_chunking
 from graphrag_bench.text import count_tokens
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    load_plugins()
-    return tmp_path
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home")]
+load_plugins()
 
 
 def stub(method, *words, place="", rows=(), **fields):
