@@ -38,7 +38,7 @@ def beir_set(folder: Path, **files: object) -> Path:
         ("river", {"BeIR/river": ("corpus.jsonl.gz", "queries.jsonl.gz"),
                    "BeIR/river-qrels": ("test.tsv", "dev.tsv", "README.md")}),
         ("lake/river", {"lake/river": ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv",
-                                       "qrels/dev.jsonl")}),
+                                       "qrels/dev.jsonl.gz")}),
     ],
 )  # fmt: skip
 def test_a_beir_set_is_fetched_from_the_hub_by_name(tmp_path, monkeypatch, name, hubs):

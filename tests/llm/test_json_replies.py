@@ -70,6 +70,7 @@ def test_valid_objects_are_merged_and_the_rest_is_counted() -> None:
         (FIRST + '{"note": "none"}' + SECOND, 1),
         (FIRST + SECOND.replace("]]}", "], null, [1, null, 2]]}"), 2),
         ("[" + FIRST[11:-2] + ", " + SECOND[11:-2] + ", ]", 0),
+        ("It is:\n```json\n[" + FIRST[11:-2] + ", " + SECOND[11:-2] + "]\n```", 0),
         ('{"Facts": [' + FIRST[11:-2] + ", " + SECOND[11:-1] + "}", 0),
         ('{"result": {"facts": [' + FIRST[11:-2] + ", " + SECOND[11:-1] + "}}", 0),
     ):  # fmt: skip

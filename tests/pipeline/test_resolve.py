@@ -29,8 +29,9 @@ def test_sub_questions_get_the_answers_they_depend_on() -> None:
 
 def test_sub_questions_run_as_one_block_and_fail_their_question() -> None:
     step = {"resolve": "plan", "steps": [START, TWICE, CHUNKS], "answer": [TOTAL]}
-    outcomes([PLAN, step], "1-1: 5; 1-2: 6; final(1-1 1-2): 9", "1-1: 5; final: 3")
-    assert tiny_operators.blocks == [3, 2]
+    deeper = "1-1: 5; 1-2(1-1): 6; final(1-2): 3"
+    outcomes([PLAN, step], "1-1: 5; 1-2: 6; final(1-1 1-2): 9", deeper)
+    assert tiny_operators.blocks == [3, 1, 2]
     step = {"resolve": "plan", "steps": [START, CHUNKS], "answer": [TOTAL]}
     good, bad = outcomes([PLAN, step], "1-1: 5; final(1-1): 9", "1-1: 13; final(1-1): 9")
     assert isinstance(good, RetrievalState) and good.get("answer") is None
