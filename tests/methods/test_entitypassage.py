@@ -17,7 +17,9 @@ def test_an_alias_becomes_its_node_and_merges_are_saved(tmp_path) -> None:
     ])  # fmt: skip
     known = [("a", "Marie Curie (chemist)", "Curie came.", None, ("Sklodowska",))]
     nlp = Words("Marie Curie", "Pierre Curie")
-    graph = entity_passage(corpus=dataset(*known), chunk_table=curies, nlp=nlp, progress=QUIET)
+    needs = {"corpus": dataset(*known), "chunk_table": curies, "nlp": nlp, "progress": QUIET}
+    graph = entity_passage(**needs)
+    assert entity_passage(**needs, title_weight=1).node_chunk.max() == 1
     assert list(graph.names) == ["marie curie", "curie", "pierre curie", "marie"]
     assert graph.node_chunk.toarray().tolist() == [[3, 0, 1], [1, 0, 0], [0, 3, 0], [0, 1, 0]]
     assert graph.merges == (

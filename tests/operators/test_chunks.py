@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from by_hand import check, ranked, replying
+from by_hand import Planted, alone, angle, check, ranked, replying
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths
@@ -12,7 +12,7 @@ from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import last_user_message
 from graphrag_bench.values import Path, Question, RelationshipScores
 from operators.chunk.of_graph import aggregator, frompaths
-from operators.chunk.rerank import cross_encoder_rerank, rerank
+from operators.chunk.rerank import cross_encoder_rerank, rerank, route
 from operators.search import min_max
 
 A, B, C, D = range(4)
@@ -102,3 +102,17 @@ def test_the_cross_encoder_ranks_chunks_ties_by_id() -> None:
     check(first, [7, 2, 3], [0.9, 0.4, 0.1])
     check(none, [], [])
     check(last, [7], [0.9])
+
+
+def test_a_route_is_weighed_by_the_share_of_its_parent() -> None:
+    """Ada has half of the best score, and her sentence exceeds the typical cosine of 0.5 by 0.5."""
+    table = ChunkTable.of(
+        [("a", "Ada", "Ada met Otto."), ("o", "Otto", "No."), ("i", "Isk", "No.")]
+    )
+    embedder = Planted(lambda text: angle(0 if text in ("Who?", "Ada: Ada met Otto.") else 60))
+    needs = {"chunk_table": table, "embedder": embedder, "weight": 0.0}
+    for others, score in ((1.0, 0.25), (0.2, 0.05)):
+        settings = {"parent_weight": 1.0, "other_parents": others}
+        chunks = ranked(2, 0, 1, scores=(4.0, 2.0, 0.0))
+        result, _ = alone(route)(WHO, chunks, **needs, **settings)
+        check(result, [1, 0, 2], [score, 0.0, 0.0])
