@@ -53,7 +53,6 @@ def answer_questions() -> Measurement:
             experiment = prepared(f"method.top_k={K + repeat}")
             mine.append(seconds(partial(execute, experiment, QUIET)))
             other.append(seconds(lambda: [index.search(encode(text), K) for text in texts]))
-            execute(experiment, QUIET)
             if len(experiment.folder.rows()) != N_QUESTIONS:
                 raise AssertionError(f"not all of {N_QUESTIONS} questions were answered")
     return rates(N_QUESTIONS, mine, other, "questions/s")

@@ -24,8 +24,9 @@ from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.papers.printed import load_paper, load_table, paper_names, table_names
 from graphrag_bench.report.rows import group_by
 from graphrag_bench.run import stored
-from scripts import write_board, write_docs
+from scripts import write_board
 from scripts.markdown import ROOT, table, with_part, write_pages
+from scripts.write_docs import page_of
 
 RESULTS = ROOT / "docs" / "results"
 MORE = ROOT / "docs" / "examples" / "graphrag_bench_more" / "graphrag_bench_more"
@@ -45,24 +46,19 @@ def rows(file: str) -> list[Mapping[str, str]]:
 
 
 @cache
-def titles() -> dict[str, str]:
-    """Map titles to names, for built-in methods and those of the plug-in in docs/examples."""
-    plugin = (read_mapping(file) for file in sorted(MORE.glob("configs/method/*.yaml")))
-    every = [*map(method_file, built_in_names("method")), *plugin]
-    return {one["title"]: one["name"] for one in every}
+def known() -> dict[str, tuple[str, Path]]:
+    """Map titles to names and pages, for built-in methods and the plug-in in docs/examples."""
+    more = [read_mapping(file) for file in sorted(MORE.glob("configs/method/*.yaml"))]
+    pages = {one["title"]: (one["name"], MORE / one.get("page", one["name"])) for one in more}
+    own = {method_file(name)["title"]: (name, page_of(name)) for name in built_in_names("method")}
+    return own | {title: (name, page / "README.md") for title, (name, page) in pages.items()}
 
 
 def link(title: str, page: Path) -> str:
     """Return the title of a method as a link to its page, relative to `page`."""
-    name = titles().get(title.removesuffix(UNVERIFIED))
-    if name is None:
+    if (plain := title.removesuffix(UNVERIFIED)) not in known():
         return title
-    if name in built_in_names("method"):
-        place = write_docs.page_of(name)
-    else:
-        method = read_mapping(MORE / "configs" / "method" / f"{name}.yaml")
-        place = MORE / method.get("page", name) / "README.md"
-    return f"[{title}]({Path(os.path.relpath(place, page.parent)).as_posix()})"
+    return f"[{title}]({Path(os.path.relpath(known()[plain][1], page.parent)).as_posix()})"
 
 
 def methods(name: str, page: Path, n: int | None = None) -> list[str]:
@@ -76,7 +72,7 @@ def methods(name: str, page: Path, n: int | None = None) -> list[str]:
              "evidence in context", "context tokens")  # fmt: skip
     lines = [
         (link(row["method"], page),
-         f"`{titles().get(row['method'].removesuffix(UNVERIFIED), '–')}`",
+         f"`{known().get(row['method'].removesuffix(UNVERIFIED), '–')[0]}`",
          mean(row["evidence@2 [95 %]"]), row[_AT_5].partition(" (")[0],
          mean(row["evidence@10 [95 %]"]), mean(row["in context [95 %]"]),
          f"{int(row['context']):,}")
@@ -195,7 +191,7 @@ def figures() -> dict[str, set[str]]:
         result[title] |= set(_FIGURE.findall(" ".join(row.values())))
     for one in write_board.results():
         result[one["title"]] |= {f"{value['mean']:.3f}" for value in one["metrics"].values()}
-    return {**{titles()[one]: of for one, of in result.items() if one in titles()}, **result}
+    return {known()[one][0]: of for one, of in result.items() if one in known()} | result
 
 
 def unsupported(text: str) -> Iterator[tuple[str, str]]:
