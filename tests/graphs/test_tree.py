@@ -82,12 +82,6 @@ def test_an_extractive_summary_has_sentences_of_its_leaves_and_fits(monkeypatch,
         assert {f"{part}." for part in text.rstrip(".").split(". ")} <= sentences
 
 
-def test_the_title_precedes_sentences_that_do_not_name_it():
-    sea = table(*(f"She went to sea in month {row}." for row in range(12)), title="Ada Marsh")
-    graph = built(sea, clustering="kmeans")
-    assert list(graph.descriptions)[12].startswith("Ada Marsh: She went to sea in month")
-
-
 def test_first_words_replace_a_failed_summary_and_are_counted(monkeypatch):
     """The call about month 3 fails; four texts share eight tokens, two words each."""
     for name, value in {"MAX_LAYERS": 1, "CLUSTER_SIZE": 4, "SUMMARY_TOKENS": 8}.items():
