@@ -62,8 +62,8 @@ def test_malformed_records_are_skipped_and_counted():
 def test_strength_is_the_last_field_and_keywords_precede_it():
     for fields, themes, strength in (
         *((last, (), strength) for last, strength in (
-            ("9", 9.0), (" 2.5 ", 2.5), ("+3", 3.0), (".5", 0.5), ("0", 0.0), ("-2", 0.0), ("strong", 1.0),
-            ("1e3", 1.0), ("nan", 1.0), ("9/10", 1.0), ("", 1.0),
+            ("9", 9.0), (" 2.5 ", 2.5), ("+3", 3.0), (".5", 0.5), ("0", 0.0), ("-2", 0.0),
+            ("strong", 1.0), ("1e3", 1.0), ("nan", 1.0), ("9/10", 1.0), ("", 1.0),
         )),
         ("trust, work; trust,<|>7", ("trust", "work"), 7.0),
     ):  # fmt: skip
