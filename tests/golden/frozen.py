@@ -244,40 +244,27 @@ def _differences(golden: Plain, current: Plain, where: str) -> Iterator[str]:
 
 
 def _differences_of_ranks(golden: Plain, current: Plain, where: str) -> Iterator[str]:
-    """Rows that are ranked anew, unless golden scores them alike, and scores that are new."""
-    rest = list(enumerate(golden, 1))
-    for rank, (label, score) in enumerate(current, 1):
-        match = next((one for one in rest if one[1][0] == label), None)
-        if match is None:
-            expected = golden[rank - 1][0] if rank <= len(golden) else "nothing"
-            yield f"{where}: rank {rank} is '{label}', golden '{expected}'"
-            continue
-        rest.remove(match)
-        place, (_, expected) = match
-        if not _alike(score, expected):
-            yield f"{where}: '{label}' has {score}, golden {expected}"
-        elif place != rank and not _alike(expected, golden[rank - 1][1], 2):
-            yield f"{where}: '{label}' has rank {rank}, golden {place}"
-    if rest:
-        place, (label, _) = rest[0]
-        yield f"{where}: '{label}' of rank {place} is gone"
+    """Rows whose score is new, and rows that are ranked anew, unless golden scores them alike."""
+    for rank, (row, expected) in enumerate(zip(current, golden, strict=False), 1):
+        is_known = any(row[0] == label and _alike(row[1], score) for label, score in golden)
+        if not is_known or not _alike(row[1], expected[1]):
+            yield f"{where}: rank {rank} is {row}, golden {expected}"
+    if len(golden) != len(current):
+        yield f"{where}: there are {len(current)} rows, golden {len(golden)}"
 
 
 def _is_ranked(value: Plain) -> bool:
-    """Whether it is a list of pairs of a label and a score."""
     return isinstance(value, list) and bool(value) and all(
         isinstance(one, list) and len(one) == 2 and isinstance(one[1], float) for one in value
     )  # fmt: skip
 
 
-def _alike(one: Plain, other: Plain, times: float = 1) -> bool:
-    if isinstance(one, float) and isinstance(other, float):
-        return one == other or abs(one - other) <= times * TOLERANCE
-    return bool(one == other)
+def _alike(one: Plain, other: Plain) -> bool:
+    is_close = isinstance(one, float) and isinstance(other, float) and abs(one - other) <= TOLERANCE
+    return is_close or bool(one == other)
 
 
 def read(method: str) -> dict[str, Plain]:
-    """Return the golden cases of a method."""
     stored = lzma.decompress(path(method).with_suffix(".json.xz").read_bytes())
     cases = json.loads(path(method).read_text("utf-8")) | json.loads(stored)
     return {case: cases[case] for case in CASES if case in cases}
@@ -302,12 +289,9 @@ def _lines(value: Plain, indent: str = "") -> str:
 
 
 def path(method: str) -> Path:
-    """Return the readable golden file of a method."""
     return (PLUGIN / "tests" / "golden" if method in IN_PLUGIN else FOLDER) / f"{method}.json"
 
 
 def files() -> list[Path]:
-    """Return all golden files."""
-    return [
-        file for folder in {path(one).parent for one in METHODS} for file in folder.glob("*.json*")
-    ]
+    folders = {path(one).parent for one in METHODS}
+    return [file for folder in folders for file in folder.glob("*.json*")]

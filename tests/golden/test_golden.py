@@ -1,8 +1,6 @@
 """Every method gives what its golden file holds: settings, rankings, contexts, prompts."""
 
-from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -16,13 +14,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.real]
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where artifacts are shared by all methods."""
+def home(tmp_path_factory):
     return tmp_path_factory.mktemp("golden")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _registries() -> Iterator[None]:
+def _registries():
     """Hash code once, and remove the plug-in's operators and builders after these tests."""
     load_plugins()
     with pytest.MonkeyPatch.context() as patch:
@@ -33,32 +30,27 @@ def _registries() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("method", frozen.METHODS)
-def test_the_method_gives_what_its_golden_file_holds(method: str, home: Path) -> None:
+def test_the_method_gives_what_its_golden_file_holds(method, home):
     result = frozen.difference(frozen.read(method), frozen.freeze(method, home), method)
     assert result is None, result
 
 
-def test_every_golden_file_is_that_of_a_method() -> None:
+def test_every_golden_file_is_that_of_a_method():
     stored = {file.name.partition(".")[0] for file in frozen.files()}
     assert stored == set(frozen.METHODS)
 
 
-RANKED = {"step": {"node.ppr": {"node_scores": [["ada", 0.5], ["otto", 0.25], ["isk", 0.25]]}}}
+RANKED = [["ada", 0.5], ["otto", 0.25], ["isk", 0.25]]
 
 
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
+def test_a_difference_is_told_unless_it_is_a_last_decimal_or_a_tie():
+    for rows, rank in (
         ([["ada", 0.500001], ["isk", 0.25], ["otto", 0.25]], None),
-        ([["ada", 0.500003], ["otto", 0.25], ["isk", 0.25]], "'ada' has 0.500003, golden 0.5"),
-        ([["otto", 0.25], ["ada", 0.5], ["isk", 0.25]], "'otto' has rank 1, golden 2"),
-        ([["ada", 0.5], ["otto", 0.25], ["mira", 0.25]], "rank 3 is 'mira', golden 'isk'"),
-        ([["ada", 0.5], ["otto", 0.25]], "'isk' of rank 3 is gone"),
-    ],
-)
-def test_a_difference_is_told_unless_it_is_a_last_decimal_or_a_tie(
-    rows: list[list[object]], words: str | None
-) -> None:
-    current = {"step": {"node.ppr": {"node_scores": rows}}}
-    message = frozen.difference(RANKED, current, "hipporag")
-    assert message == (words and f"hipporag, step node.ppr, node_scores: {words}")
+        ([["ada", 0.500003], ["otto", 0.25], ["isk", 0.25]], 1),
+        ([["otto", 0.25], ["ada", 0.5], ["isk", 0.25]], 1),
+        ([["ada", 0.5], ["otto", 0.25], ["mira", 0.25]], 3),
+    ):
+        message = frozen.difference({"case": {"nodes": RANKED}}, {"case": {"nodes": rows}}, "tog")
+        assert (message or "").startswith(f"tog, case, nodes: rank {rank} " if rank else "")
+        assert bool(message) == bool(rank)
+    assert frozen.difference({"case": {"nodes": RANKED}}, {"case": {"nodes": RANKED[:2]}})
