@@ -1,25 +1,19 @@
 """A provider of batches: replies to a file of requests, and the same model called directly."""
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 import fake_openai
 import planted_judges
 
-from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.openai_compatible import OpenAICompatible, body, completion
 from graphrag_bench.prompts import Message
 
 calls: list[str] = []
-"""The last message of each direct call."""
 SERVED = fake_openai.Served(fake_openai.Scenario(reads=True))
 
 
-def reply(sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the response body of a request; a judge prefers the longer answer."""
-    answer = fake_openai.chat(SERVED, dict(sent), broken=False)
+def reply(sent):
+    answer = fake_openai.chat(SERVED, dict(sent), False)
     if "\n\nAnswer 2:\n" in sent["messages"][-1]["content"]:
         chat = tuple(Message(one["role"], one["content"]) for one in sent["messages"])
         answer["choices"][0]["message"]["content"] = planted_judges._longer(chat)
@@ -27,16 +21,13 @@ def reply(sent: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Direct(OpenAICompatible):
-    """The model without a network."""
-
-    def call(self, request: Request) -> Completion:
+    def call(self, request):
         sent = body(self.model, request, self.decoding, self.dialect)
         calls.append(sent["messages"][-1]["content"])
         return completion(reply(sent), request, self.prices)
 
 
-def serve(requests: Path, replies: Path) -> list[dict[str, Any]]:
-    """Write a reply to each request, in reversed order; return the replies."""
+def serve(requests, replies):
     answers = []
     for line in map(json.loads, reversed(requests.read_text("utf-8").splitlines())):
         response = {"status_code": 200, "request_id": "x", "body": reply(line["body"])}
@@ -46,5 +37,5 @@ def serve(requests: Path, replies: Path) -> list[dict[str, Any]]:
     return answers
 
 
-def write(replies: Path, answers: list[dict[str, Any]]) -> None:
+def write(replies, answers):
     replies.write_text("".join(json.dumps(one) + "\n" for one in answers), "utf-8")

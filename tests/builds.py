@@ -6,15 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrag_bench.algorithms.extraction import (
-    ChunkExtraction,
-    ChunkRecords,
-    EntityRecord,
-    Extraction,
-    RelationshipRecord,
-    TextExtraction,
-    Triple,
-)
+from graphrag_bench.algorithms import extraction as records
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.long_texts import TextLengths
@@ -30,28 +22,29 @@ def table(*texts: str, title: str = "") -> ChunkTable:
 
 
 def texts(n: int) -> ChunkTable:
-    """Return a table of `n` different chunks."""
     return table(*(f"text {row}" for row in range(n)))
 
 
-def extraction(*chunks: tuple[list[str], list[tuple[str, str, str]]]) -> Extraction:
+def extraction(*chunks: tuple[list[str], list[tuple[str, str, str]]]) -> records.Extraction:
     """Return an extraction from (entities, triples) of each chunk."""
-    rows = ((tuple(names), tuple(Triple(*one) for one in triples)) for names, triples in chunks)
-    return Extraction(tuple(ChunkExtraction(*row) for row in rows), {})
+    rows = (
+        records.ChunkExtraction(tuple(names), tuple(records.Triple(*one) for one in triples))
+        for names, triples in chunks
+    )
+    return records.Extraction(tuple(rows), {})
 
 
 def related(
     source: str, target: str, description: str = "", *keywords: str, strength: float = 1.0
-) -> RelationshipRecord:
-    """Return a described relationship."""
-    return RelationshipRecord(source, target, description, keywords, strength)
+) -> records.RelationshipRecord:
+    return records.RelationshipRecord(source, target, description, keywords, strength)
 
 
-def described(*chunks: Sequence[EntityRecord | RelationshipRecord]) -> TextExtraction:
+def described(*chunks: Sequence[Any]) -> records.TextExtraction:
     """Return an extraction from the records of each chunk."""
-    kinds = EntityRecord, RelationshipRecord
+    kinds = records.EntityRecord, records.RelationshipRecord
     parts = ((tuple(r for r in chunk if isinstance(r, kind)) for kind in kinds) for chunk in chunks)
-    return TextExtraction.of([ChunkRecords(*part) for part in parts], {})
+    return records.TextExtraction.of([records.ChunkRecords(*part) for part in parts], {})
 
 
 class FixedTagger:
@@ -116,7 +109,6 @@ def unit(angles: Sequence[float]) -> Any:
 
 
 def dense(matrix: Any) -> list[list[int]]:
-    """Return a sparse matrix as lists of integers."""
     return matrix.toarray().astype(int).tolist()
 
 
@@ -126,7 +118,6 @@ def chunks_of(matrix: Any) -> list[list[int]]:
 
 
 def ends(graph: Graph) -> list[tuple[int, int]]:
-    """Return source and target of each relationship."""
     return list(zip(graph.source.tolist(), graph.target.tolist(), strict=True))
 
 

@@ -12,17 +12,14 @@ from graphrag_bench.values import Ranked
 
 
 def ranked(*ids: int, scores: Sequence[float] = ()) -> Ranked[Any]:
-    """Return ranked rows; scores are 1 by default."""
     return Ranked(np.array(ids, np.int64), np.array(scores or [1.0] * len(ids)))
 
 
 def falling(*ids: int) -> Ranked[Any]:
-    """Return ranked rows with scores from 1 down to 0.5."""
     return Ranked(np.array(ids, np.int64), np.linspace(1.0, 0.5, len(ids)))
 
 
 def check(result: Ranked[Any], ids: Sequence[int], scores: Sequence[float]) -> None:
-    """Assert the ids and scores of ranked rows, to six decimals."""
     assert result.ids.tolist() == list(ids), result.items()
     np.testing.assert_allclose(result.scores, scores, atol=1e-6)
 
@@ -51,7 +48,6 @@ def at(*degrees: float) -> VectorIndex:
 
 
 def replying(*replies: Any) -> Scripted:
-    """Return a model with these replies or failures, one for each call."""
     rest = list(replies)
     return Scripted(answer=lambda chat: rest.pop(0))
 
@@ -70,7 +66,6 @@ class Planted:
         self.kinds: list[str] = []
 
     def encode(self, texts: Sequence[str], *, kind: str) -> Any:
-        """The vectors, float32 (n, dimension)."""
         self.batches.append(list(texts))
         self.kinds.append(kind)
         rows = [self.vector_of(text) for text in texts]

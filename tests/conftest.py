@@ -4,9 +4,7 @@ import copy
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -16,9 +14,8 @@ gc.set_threshold(50_000, 20, 50)  # the modules of models are many objects to lo
 
 import pytest
 import tested
-from fake_openai import FakeOpenAI, running
+from fake_openai import running
 from hypothesis import HealthCheck, settings
-from omegaconf import DictConfig
 
 from graphrag_bench.config import compose, sources
 from graphrag_bench.config.plugins import load_plugins
@@ -32,18 +29,18 @@ settings.load_profile("busy cores")
 OURS = [*sources._own, project_folder("configs").resolve()]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Sort tests of models and slow tests first, so that none is left for the end."""
     items.sort(key=lambda one: (not _loads_models(one.path), not one.get_closest_marker("slow")))
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+def pytest_xdist_make_scheduler(config, log):
     """Let one worker run all files with packaged models, so that torch is imported once."""
     from xdist.scheduler import LoadFileScheduling
 
     class ModelsTogether(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
+        def _split_scope(self, nodeid):
             file = super()._split_scope(nodeid)
             return "models" if _loads_models(config.rootpath / file) else file
 
@@ -51,12 +48,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 @cache
-def _loads_models(file: Path) -> bool:
+def _loads_models(file):
     return "mark.real" in file.read_text(encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)
-def _folders(monkeypatch, tmp_path_factory) -> Iterator[None]:
+def _folders(monkeypatch, tmp_path_factory):
     """Remove the folders of choices and the packages that a test has added."""
     monkeypatch.setattr(sources, "_own", list(sources._own) if tested.PLUGIN else [])
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -69,19 +66,19 @@ def _folders(monkeypatch, tmp_path_factory) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _compositions() -> Iterator[None]:
+def _compositions():
     """Let Hydra compose each combination of our own choices only once; callers copy it."""
     by_hydra, read = compose.composition, compose.settings_of
     remembered, settings = cache(by_hydra), dict[int, Any]()
 
-    def composition(words: Sequence[str] = (), name: str = compose.PRIMARY) -> DictConfig:
+    def composition(words=(), name=compose.PRIMARY):
         if sources.folders() != OURS or any(".yaml" in word for word in words):
             return by_hydra(words, name)
         config = remembered(tuple(words), name)
         settings.setdefault(id(config), {})
         return config
 
-    def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
+    def settings_of(config, hydra):
         if id(config) not in settings:
             return read(config, hydra)
         settings[id(config)] = settings[id(config)] or read(config, hydra)
@@ -94,7 +91,7 @@ def _compositions() -> Iterator[None]:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     """An empty folder, which is the working directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -110,7 +107,6 @@ def open_registries(monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def fake() -> Iterator[FakeOpenAI]:
-    """A server that speaks the OpenAI protocol, started with the first test that asks for it."""
+def fake():
     with running() as server:
         yield server

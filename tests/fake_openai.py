@@ -57,7 +57,6 @@ class Scenario:
     out_after: int = NO_LIMIT
     text: str | None = None
     texts: dict[str, str] = field(default_factory=dict)
-    reasoning: str = ""
     message: Json = field(default_factory=dict)
     finish: str = "stop"
     raw_status: int | None = None
@@ -77,9 +76,8 @@ class FakeOpenAI:
 
     def stats(self, base_url: str) -> SimpleNamespace:
         counts = self._fetch(base_url.removeprefix(self.address).removesuffix("/v1") + "/stats")
-        return SimpleNamespace(
-            **counts | {of: Counter(counts[of]) for of in ("answered", "faults")}
-        )
+        counters = {of: Counter(counts[of]) for of in ("answered", "faults")}
+        return SimpleNamespace(**counts | counters)
 
     def _fetch(self, path: str, body: Json | None = None) -> Any:
         written = None if body is None else json.dumps(body).encode()
@@ -117,9 +115,8 @@ class Served:
             stats.bodies.append(body)
         stats.most_requests = max(stats.most_requests, len(self.minute))
         stats.most_tokens = max(stats.most_tokens, self.n_tokens)
-        if len(self.minute) > scenario.requests_per_minute:
-            return "429"
-        if self.n_tokens > scenario.tokens_per_minute:
+        too_many = len(self.minute) > scenario.requests_per_minute
+        if too_many or self.n_tokens > scenario.tokens_per_minute:
             return "429"
         fails = scenario.fail_word and scenario.fail_word in json.dumps(body)
         if fails or not scenario.fail_first < stats.requests <= scenario.out_after:
@@ -174,7 +171,7 @@ def filled(schema: Json, name: str) -> Any:
     return {"array": [], "integer": 1, "number": 1.0, "boolean": True}.get(str(kind), name)
 
 
-def chat(served: Served, body: Json, *, broken: bool) -> Json:
+def chat(served: Served, body: Json, broken: bool) -> Json:
     scenario = served.scenario
     name, last = prompt_id(body, False), body["messages"][-1]["content"]
     text = f"reply {name}" if scenario.text is None else scenario.text
@@ -184,10 +181,9 @@ def chat(served: Served, body: Json, *, broken: bool) -> Json:
         text = json.dumps(filled(form["json_schema"]["schema"], name))
     text = read_reply(body) if scenario.reads else text
     text = 'Sure! Here it is: {"answer": "' if broken else text
-    reasoning = {"reasoning_content": scenario.reasoning} if scenario.reasoning else {}
-    message = {"role": "assistant", "content": text, **scenario.message, **reasoning}
+    message = {"role": "assistant", "content": text, **scenario.message}
     n_prompt = min(words(body), scenario.silent_window)
-    n_reply = len(f"{text} {scenario.reasoning}".split())
+    n_reply = len(f"{text} {message.get('reasoning_content', '')}".split())
     prints = scenario.fingerprints
     return {
         "model": body["model"], "system_fingerprint": prints[served.stats.requests % len(prints)],
@@ -287,9 +283,7 @@ class Connection:
             wait = f"retry-after: {scenario.retry_after}\r\n"
             return await self.send(int(fault), {"error": {"message": "try later"}}, wait)
         seconds = scenario.timeout if fault == "timeout" else scenario.latency
-        answer = (
-            chat(served, body, broken=fault == "broken") if is_chat else embeddings(served, body)
-        )
+        answer = chat(served, body, fault == "broken") if is_chat else embeddings(served, body)
         await asyncio.sleep(began + seconds - time.monotonic())
         if fault == "timeout":
             self.writer.transport.abort()

@@ -12,7 +12,6 @@ import subprocess
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 LOGS: dict[str, str] = json.loads(Path(__file__).with_name("vllm_logs.json").read_text())
 
@@ -22,7 +21,7 @@ class Handler(BaseHTTPRequestHandler):
     names: list[str] = []  # noqa: RUF012
     left: float = float("inf")
 
-    def _send(self, body: object, status: int = 200) -> None:
+    def _send(self, body, status=200):
         text = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
@@ -30,11 +29,11 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self):  # noqa: N802
         rows = [{"id": name, "owned_by": "vllm", "max_model_len": 8192} for name in self.names]
         self._send({} if self.path == "/health" else {"object": "list", "data": rows})
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self):  # noqa: N802
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         Handler.left -= 1
         if Handler.left < 0:
@@ -46,11 +45,11 @@ class Handler(BaseHTTPRequestHandler):
         choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         self._send({"model": body["model"], "choices": [choice], "usage": usage})
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         pass
 
 
-def main(words: list[str], how: dict[str, Any]) -> None:
+def main(words, how):
     if words == ["--version"]:
         print("INFO 10-25 13:08:40 [__init__.py:239] Automatically detected platform cuda.\n0.11.0")  # noqa: T201
         return

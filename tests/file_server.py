@@ -39,8 +39,6 @@ class FileServer:
 
 
 class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exc_info()[1], ConnectionError):  # a client went away
             super().handle_error(request, client_address)
@@ -48,7 +46,6 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def serving() -> Iterator[FileServer]:
-    """A running server on a free port of this machine."""
     stored = FileServer()
 
     class Handler(BaseHTTPRequestHandler):

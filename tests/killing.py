@@ -38,7 +38,6 @@ _FOUNDERS = {
 
 
 def tiny_set(folder):
-    """Write a set of six documents about towns and five questions."""
     corpus = [{"id": town, "title": town, "text": f"{town} was founded by {one}. {town} is a town."}
               for town, one in _FOUNDERS.items()]  # fmt: skip
     questions = [{"id": f"q-{town}", "text": f"Who founded {town}?", "answers": [one],
@@ -52,7 +51,6 @@ def served(url):
 
 
 def built_by_llm(root, home, url, *more):
-    """Return the command of a run whose build and answers call a model."""
     return ["run", "dataset=jsonl", f"dataset.root={root}", "method=hipporag",
             "method.conversion=llm", "build.extraction=llm", "embedder=hashing",
             "reference_rows=off", f"paths.home={home}", *served(url), *more]  # fmt: skip
@@ -153,17 +151,12 @@ def determined(home):
     """Return the files that depend only on the configuration, by path."""
     result = {}
     for path in sorted([*home.glob("runs/**/*"), *home.glob("artifacts/**/*")]):
-        if path.is_dir() or path.name.startswith(_TIMED) or path.suffix in (".lock", ".new"):
-            continue
         name = path.relative_to(home).as_posix()
-        if "/." in name or path.suffix == ".log":
-            continue
-        result[name] = _without_seconds(path) if path.name == "recipe.json" else path.read_bytes()
+        timed = path.name.startswith(_TIMED) or path.suffix in (".lock", ".new", ".log")
+        if path.is_file() and not timed and "/." not in name:
+            result[name] = path.read_bytes()
+        if path.name == "recipe.json":
+            result[name] = json.loads(path.read_text())
+            del result[name]["seconds"]
+            result[name]["files"].pop("ledger.jsonl", None)
     return result
-
-
-def _without_seconds(recipe):
-    stored = json.loads(recipe.read_text())
-    del stored["seconds"]
-    stored["files"].pop("ledger.jsonl", None)
-    return json.dumps(stored, sort_keys=True).encode()

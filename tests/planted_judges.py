@@ -7,7 +7,6 @@ from graphrag_bench.llm.calls import Chat, RunStopped
 from graphrag_bench.llm.scripted import Scripted, last_user_message
 
 prompts: list[str] = []
-"""All prompts sent to a judge, in order."""
 stops_on: set[str] = set()
 """Texts of prompts at which a judge stops the command."""
 
@@ -66,5 +65,4 @@ def _longer(chat: Chat) -> str:
 
 
 def wordy(replies: object = None) -> Scripted:
-    """A reader with long answers that begin like a formula."""
     return Scripted(answer=lambda chat: "=Ada Marsh, as all of the passages say in many words.")

@@ -62,8 +62,6 @@ class Obliging(ChatModel):
 
 
 class Babbling(Obliging):
-    """A model with unreadable replies."""
-
     def call(self, request: Request) -> Completion:
         return replace(super().call(request), text="Well, {[ it depends", model="babbling")
 
@@ -96,9 +94,8 @@ class SharedLetters:
 
     def scores(self, questions: Sequence[str], passages: Sequence[Sequence[str]]) -> list:
         pairs = zip(questions, passages, strict=True)
-        return [
-            np.array([len(set(one) & set(text)) for text in texts], float) for one, texts in pairs
-        ]
+        rows = ([len({*one} & {*text}) for text in texts] for one, texts in pairs)
+        return [np.array(row, float) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,7 @@ class World:
         table = ChunkTable.of([(f"d{i}", f"Title {i}", t) for i, t in enumerate(texts)])
         graph = described(kg(extraction=read, chunk_table=table))
         communities, reports = communities_of(graph)
-        embedder, model, sentences = Hashing(), Obliging(), Texts.of(texts)
+        embedder, sentences = Hashing(), Texts.of(texts)
         named, rows_of = graph.node_chunk.astype(bool), np.arange(len(texts))
 
         def index(column: Sequence[str]) -> VectorIndex:
@@ -131,11 +128,8 @@ class World:
             "graph": graph,
             "embedder": embedder,
             "chunk_index": index(texts),
-            "name_index": names,
-            "node_index": names,
-            "relationship_index": relations,
-            "triple_index": relations,
-            "triple_scorer": relations,
+            **dict.fromkeys(("name_index", "node_index"), names),
+            **dict.fromkeys(("relationship_index", "triple_index", "triple_scorer"), relations),
             "bm25": Bm25.of(texts),
             "communities": communities,
             "reports": reports,
@@ -150,8 +144,7 @@ class World:
             "tfidf": Tfidf.of(list(graph.descriptions or ())),
             "nlp": Capitals(),
             "cross_encoder": SharedLetters(),
-            "llm": model,
-            "llm_build": model,
+            **dict.fromkeys(("llm", "llm_build"), Obliging()),
             "progress": Progress(quiet=True),
             **tested.more("resources", graph, sentences, names, index, embedder),
         }
@@ -181,9 +174,7 @@ class World:
             "answer": values.Answer("Ada Marsh"),
             "subgraph": walked(graph, min(k, graph.n_relationships)),
             "paths": paths.RankedPaths(walked(graph, min(k, graph.n_relationships)).paths),
-            "reasoning_steps": paths.ReasoningSteps(
-                names[:3], tuple((name,) for name in names[:3])
-            ),
+            "reasoning_steps": paths.ReasoningSteps(names[:3], tuple((one,) for one in names[:3])),
             "step_nodes": paths.StepNodes(
                 nodes.ids, np.arange(len(nodes)) % 2 + 1, nodes.scores, 2
             ),
@@ -197,7 +188,6 @@ class World:
 
 
 def described(graph: Graph) -> Graph:
-    """The graph with all optional attributes."""
     known = ((row, "known as", name, (0,)) for row, name in enumerate(graph.names))
     return replace(
         graph, types=Texts.of(["person"] * graph.n_nodes), keywords=graph.relations,

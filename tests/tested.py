@@ -16,14 +16,12 @@ from graphrag_bench.config.plugins import load_plugins
 PLUGIN = Path(os.environ["TESTED_PLUGIN"]).resolve() if "TESTED_PLUGIN" in os.environ else None
 PACKAGES = (f"{PLUGIN.name}.",) if PLUGIN else ("operators.", "methods.")
 BUILDERS = PACKAGES if PLUGIN else (*PACKAGES, "graphrag_bench.")
-OF_PLUGIN = PLUGIN.parent / "tests" if PLUGIN else None
 
 
 def load() -> None:
-    """Load the built-in plug-ins, and the tested one."""
     load_plugins([str(PLUGIN)] if PLUGIN else [])
-    if OF_PLUGIN and str(OF_PLUGIN) not in sys.path:
-        sys.path.append(str(OF_PLUGIN))
+    if PLUGIN:
+        sys.path.append(str(PLUGIN.parent / "tests"))
 
 
 def more(name: str, *arguments: Any) -> Mapping[str, Any]:

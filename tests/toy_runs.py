@@ -36,7 +36,6 @@ READER = {"_target_": "toy_runs.reader", "replies": {"capital of France": "Paris
 TAGGER = {"_target_": "toy_runs.Capitals"}
 
 reader_prompts = []
-"""Prompts of the reader, in order."""
 fails_on = set()
 """The reader refuses prompts that contain one of these texts."""
 stops_on = set()
@@ -44,7 +43,6 @@ stops_on = set()
 
 
 def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()):  # settings are checked
-    """Return a model that answers `Ada Marsh` and extracts capitalised names."""
     return Scripted(replies, ada_marsh)
 
 
@@ -134,7 +132,6 @@ def command(*arguments):
 
 
 def shell(*arguments):
-    """Run a command in a new process, which takes a second."""
     path = f"{Path(graphrag_bench.__file__).parents[1]}{os.pathsep}{Path(__file__).parent}"
     done = subprocess.run(
         [sys.executable, "-m", "graphrag_bench", *arguments], capture_output=True,
@@ -188,7 +185,6 @@ def metrics(folder):
 
 
 def write_set(folder, corpus, questions):
-    """Write `corpus.jsonl` and `questions.jsonl` from rows or bytes; return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, rows in (("corpus", corpus), ("questions", questions)):
         if not isinstance(rows, bytes):

@@ -61,7 +61,7 @@ def test_a_key_instead_of_a_variable_name_is_refused_and_not_printed(home):
     assert not list(home.iterdir())
 
 
-THINKS = {"message": {"content": ""}, "reasoning": "hmm " * 60, "finish": "length"}
+THINKS = {"message": {"content": "", "reasoning_content": "hmm " * 60}, "finish": "length"}
 NO_MODES = ("json_schema", "json_object")
 LIKE = {**WARSAW, '"city"': WARSAW["In which city"]}
 

@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from published_sets import book_row, hotpot_row, news, squality_line, written
-from rog_sets import TEAM, rog_folder
+from published_sets import TEAM, book_row, hotpot_row, news, rog_folder, squality_line, written
 from toy_runs import command, run_folder
 
 from graphrag_bench.papers.choices import content, table_runs
@@ -25,8 +24,8 @@ LISTER = ["llm@llm_build=scripted", "llm_build._target_=cli.test_questions.liste
 MODELS = {"questions": LISTER, "judge": ["llm@llm_judge=scripted", "embedder=hashing"]}
 """Models without weights for each printed command."""
 NAMED = re.compile(r"(n|llm@llm_build|llm_build\.model|llm@llm_judge|embedder)=")
-MEASURED = ["embedder=hashing", "llm=scripted", "llm._target_=paper_reader.reader", "workers=1",
-            "cache.mode=off"]  # fmt: skip
+MEASURED = ["embedder=hashing", "llm=scripted", "llm._target_=counting_reader.paper_reader",
+            "workers=1", "cache.mode=off"]  # fmt: skip
 """Models without weights for a row; its seconds are measured."""
 MADE = {"corpus.jsonl": CORPUS, "questions.json": [{"question": "What joins them?", "answer": ""}]}
 POPQA = {"id": 11, "subj": "Una", "prop": "place of birth", "obj": "Tarn",

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
+from published_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
 
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset

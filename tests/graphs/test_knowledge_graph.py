@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from builds import QUIET, Known, chunks_of, dense, ends, extraction, facts, texts
-from rog_sets import rog_folder
+from published_sets import rog_folder
 from small_worlds import dataset
 
 from graphrag_bench.data.chunks import ChunkTable

@@ -2,7 +2,7 @@
 
 import pytest
 from builds import QUIET, table
-from paper_reader import reader
+from counting_reader import paper_reader
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.graphs.communities import communities_of
@@ -42,7 +42,7 @@ REPORT = '{"title": "a", "summary": "b", "rating": 1, "findings": []}'
 )  # fmt: skip
 def test_the_instructions_come_first_and_kind_by_kind(build, inputs, reply, kinds) -> None:
     """`kinds` has the number of consecutive requests of each kind of prompt."""
-    answering = reader()
+    answering = paper_reader()
     model = Scripted(answer=lambda chat: reply or answering.answer(chat))
     build(**inputs, llm_build=model, progress=QUIET)
     systems = [count_tokens(chat[0].content) for chat in model.prompts]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from by_hand import Planted, alone
-from rog_sets import ROWS, rog_folder
+from published_sets import ROWS, rog_folder
 from toy_runs import WEIGHTLESS, records, run_folder
 from toy_runs import reader_prompts as prompts
 

@@ -8,7 +8,7 @@ import pytest
 from builds import QUIET
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
+from published_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts

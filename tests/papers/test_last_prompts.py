@@ -21,8 +21,8 @@ from graphrag_bench.run.experiment import Experiment
 pytestmark = pytest.mark.slow
 FOLDER = Path(__file__).parent / "prompts"
 FILES = sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.glob("*/*"))
-MODELS = ("embedder=hashing", "llm=scripted", "llm._target_=paper_reader.reader", "workers=1",
-          "nlp._target_=toy_runs.Capitals")  # fmt: skip
+MODELS = ("embedder=hashing", "llm=scripted", "llm._target_=counting_reader.paper_reader",
+          "workers=1", "nlp._target_=toy_runs.Capitals")  # fmt: skip
 
 
 def written(head: str, home: Path) -> str:
