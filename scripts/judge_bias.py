@@ -1,7 +1,7 @@
 """Count the verdicts of GPT-4o in both orders in the logs of HiRAG; write judge_bias.csv.
 
 Of n lines without ids, line i and line i + n/2 are verdicts on the same two answers in swapped
-order, as `tests/test_docs.py` checks. Usage: python scripts/judge_bias.py FOLDER
+order. Usage: python scripts/judge_bias.py FOLDER
 """
 
 import csv

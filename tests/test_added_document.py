@@ -1,55 +1,50 @@
 """Costs of a document that is added to a corpus."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import counting_reader
 import toy_runs
 
 import graphrag_bench as gb
-from graphrag_bench.data.dataset import Dataset, Document
-from graphrag_bench.embedding.embedder import Hashing, TextKind, Vectors
-from graphrag_bench.embedding.nlp import Sentence
-from graphrag_bench.llm.calls import Chat, Completion
+from graphrag_bench.data.dataset import Document
+from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.llm.scripted import Scripted
 
 noted: Counter[str] = Counter()
-"""Numbers of embedded texts, tagged texts and prompts."""
 NEW = Document("new", "Vera Lindt", "Vera Lindt met Zora Quill in Osterby.")
+MODELS = {"embedder": "Embedder", "nlp": "Tagger", "llm": "Reader"}
 
 
 class Embedder(Hashing):
-    def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
+    def encode(self, texts, *, kind):
         noted["embedded"] += len(texts)
         return super().encode(texts, kind=kind)
 
 
 class Tagger(toy_runs.Capitals):
-    def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
+    def sentences(self, texts):
         noted["read"] += len(texts)
         return super().sentences(texts)
 
 
-def reader() -> Scripted:
-    def reply(chat: Chat) -> Completion:
+class Reader(Scripted):
+    def __init__(self) -> None:
+        super().__init__({}, counting_reader._counted)
+
+    def call(self, request):
         noted["prompts"] += 1
-        return counting_reader._counted(chat)
-
-    return Scripted({}, reply)
+        return super().call(request)
 
 
-def run(data: Dataset, home: Path, method: str, **settings: object) -> Counter[str]:
-    """Run, and return the numbers of embedded texts, tagged texts and prompts."""
+def run(data, home, method, **settings):
     noted.clear()
-    named = {"embedder": "Embedder", "nlp": "Tagger", "llm": "reader"}
-    models = {role: {"_target_": f"test_added_document.{name}"} for role, name in named.items()}
+    models = {role: {"_target_": f"test_added_document.{name}"} for role, name in MODELS.items()}
     gb.method(method, **models, **settings).run(data, answer="off", paths={"home": str(home)})
     return Counter(noted)
 
 
-def test_added_document_costs_only_its_own_calls(tmp_path: Path) -> None:
+def test_added_document_costs_only_its_own_calls(tmp_path):
     """One passage and three names are new, and two calls: extraction and gleaning."""
     first = gb.dataset("toy")
     second = replace(first, documents=(*first.documents, NEW))

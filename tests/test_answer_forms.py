@@ -3,7 +3,6 @@
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from typing import Any
 
 import pytest
 from toy_runs import TOY, WEIGHTLESS, run_error, write_set
@@ -15,7 +14,7 @@ from graphrag_bench.contract import operators
 from graphrag_bench.data.dataset import load_card
 from graphrag_bench.embedding.tokenizer import OpenAIEncoding
 from graphrag_bench.explain.ablation import step_places
-from graphrag_bench.llm.calls import Completion, Request
+from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.chat import reply_tokens, reserved_tokens
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import UNBOUNDED, Message, Prompt, answer_form, sub_question_form
@@ -35,22 +34,22 @@ TRIPLETS = "methods:subgraphrag/prompts/system/triplets.j2"
 class Listening(Scripted):
     """A model that answers `Otto` and records the token limits."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(answer=lambda _: "{Yes} {Otto}")
         self.most: list[int] = []
 
-    def call(self, request: Request) -> Completion:
+    def call(self, request):
         self.most.append(request.max_tokens)
         return super().call(request)
 
 
 @cache
-def experiment(*settings: str, dataset: str = "toy", method: str = "vanilla") -> Experiment:
+def experiment(*settings, dataset="toy", method="vanilla"):
     words = [f"dataset={dataset}", f"method={method}", *WEIGHTLESS, *settings]
     return Experiment.prepare(compose_settings(words))
 
 
-def answer_prompt() -> Any:
+def answer_prompt():
     return experiment().method.pipeline.generate[-1].operators()[0].settings["prompt"]
 
 
@@ -127,7 +126,7 @@ def test_published_runs_have_long_answers():
     assert sub_question_form("short", abstract=True) == "paragraph"
 
 
-def test_an_answer_is_limited_by_the_window():
+def test_an_answer_is_limited_by_the_window_and_a_cut_one_is_recorded():
     """A prompt of 1.15 x 2,000 tokens leaves 23 steps of 256 in a window of 8,192; the minimum is
     a sixteenth of the window, 512."""
     chat = (Message("user", "word " * 1999),)
@@ -137,9 +136,6 @@ def test_an_answer_is_limited_by_the_window():
     assert reply_tokens(small, chat * 4, 4096) == reserved_tokens(4096, 8192) == 512
     assert reply_tokens(Scripted(), chat * 4, 4096) == 4096
     assert (reserved_tokens(4096, 32768), reserved_tokens(48, 8192)) == (2048, 48)
-
-
-def test_an_answer_cut_at_its_limit_is_recorded():
     for op, finish in product((direct, listed), ("stop", "length")):
         llm = Scripted([("", Completion("ans: Otto", finish=finish))])
         answer = op(Question("q", "Who?"), CONTEXT, llm=llm, prompt=answer_prompt())

@@ -17,6 +17,7 @@ import tested
 from small_worlds import WORLDS, Babbling, Obliging, World, dataset, process_output
 from toy_runs import Capitals
 
+from graphrag_bench import values as kinds
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import Exploration, RankedPaths, StepNodes
 from graphrag_bench.arrays import DECIMALS
@@ -33,18 +34,7 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.run.method import complete
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.record import summary
-from graphrag_bench.values import (
-    ChunkScores,
-    Context,
-    Keywords,
-    Mentions,
-    NodeScores,
-    Query,
-    Question,
-    Ranked,
-    RelationshipScores,
-    Subgraph,
-)
+from graphrag_bench.values import Context, Question, Ranked
 
 pytestmark = pytest.mark.slow
 
@@ -60,14 +50,14 @@ SOMETHING_FROM_NOTHING = {
 }
 """Operators that return rows for empty input."""
 PROMPT = Prompt("methods:vanilla/prompts/answer.j2")
-"""The value of prompt settings without a default."""
 MODELS = {"llm", "llm_build", "llm_judge"}
 LISTS = {
     "nodes", "relationships", "chunks", "communities", "mentions", "query", "keywords",
     "subgraph", "exploration", "paths", "reasoning_steps", "step_nodes",
 }  # fmt: skip
-COUNTED = Ranked | Mentions | Query | Keywords | Subgraph | Exploration | RankedPaths | StepNodes
-VECTORS = NodeScores | RelationshipScores | ChunkScores
+ORDERED = Ranked | kinds.Mentions | kinds.Query | kinds.Keywords
+COUNTED = ORDERED | kinds.Subgraph | Exploration | RankedPaths | StepNodes
+VECTORS = kinds.NodeScores | kinds.RelationshipScores | kinds.ChunkScores
 
 both_models = pytest.mark.parametrize("model", [Obliging, Babbling])
 
@@ -107,7 +97,6 @@ def choices(annotation: Any) -> tuple[Any, ...]:
 
 
 def call(op: Operator, world: World, values: Mapping[str, Any], way: Way) -> dict[str, Any]:
-    """The result of an operator, by slot."""
     row = reads(op, world, values, way)
     return by_slot(op, op([row], **needs(op, world), **way.settings)[0])
 
@@ -217,8 +206,7 @@ def test_output_does_not_depend_on_the_order_of_input(op):
 
 
 def reverse(value: Any) -> Any:
-    """The same items in reverse order."""
-    if isinstance(value, Ranked | Mentions | Query | Keywords):
+    if isinstance(value, ORDERED):
         return type(value)(*(part[::-1] for part in vars(value).values()))
     return value
 
@@ -292,11 +280,8 @@ LENIENT = {"graph.tkg_llm", "graph.rkg_llm", *tested.more("lenient")}
 def given(home: Path) -> dict[str, Any]:
     """The resources that are not built: corpus, OpenIE file, models."""
     triples = [["Ada Marsh", "founded", "Norvik"], ["odd", "one"]]
-    docs = [
-        {"passage": one.passage, "extracted_entities": Capitals().entities(one.text),
-         "extracted_triples": triples}
-        for one in CORPUS.documents
-    ]  # fmt: skip
+    docs = [{"passage": one.passage, "extracted_entities": Capitals().entities(one.text),
+             "extracted_triples": triples} for one in CORPUS.documents]  # fmt: skip
     home.mkdir(parents=True, exist_ok=True)
     (home / "openie.json").write_text(json.dumps({"docs": docs}), encoding="utf-8")
     training = TrainingSet("tiny", lambda _: LEARNT, lambda: len(LEARNT.questions))
@@ -309,7 +294,6 @@ def given(home: Path) -> dict[str, Any]:
 
 
 def planned(builder: Builder) -> list[PlannedArtifact]:
-    """The plan of an artifact and of its inputs."""
     special = OTHERWISE.get(builder.resource, {})
     chosen = {**USUAL, **special, builder.resource: builder.variant}
     choices = {name: {"variant": one, **QUICK.get((name, one), {})} for name, one in chosen.items()}
@@ -319,14 +303,12 @@ def planned(builder: Builder) -> list[PlannedArtifact]:
 
 
 def built(builder: Builder, home: Path) -> tuple[Any, Path]:
-    """The artifact and its folder."""
     (own,) = (one for one in planned(builder) if one.resource == builder.resource)
     result = resources(builder, home, {builder.resource})[builder.resource]
     return result, Store(home / "artifacts").folder(own)
 
 
 def resources(builder: Builder, home: Path, wanted: set[str]) -> dict[str, Any]:
-    """Some resources of a builder's plan, built or given."""
     primitives, store = given(home), Store(home / "artifacts", Progress(quiet=True))
     return primitives | store.resources(planned(builder), wanted - set(primitives), primitives)
 
@@ -341,13 +323,11 @@ def content(folder: Path) -> Mapping[str, str]:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the artifacts of this module."""
     return tmp_path_factory.mktemp("builders")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Future[str]]:
-    """The digest of all results of another process."""
     statement = "import sys, test_contracts as t; print(t.digest_of_all(sys.argv[1]))"
     with ThreadPoolExecutor(1) as pool:
         yield pool.submit(process_output, statement, 1, str(tmp_path_factory.mktemp("there")))
@@ -390,7 +370,6 @@ def test_builders_make_the_declared_calls_and_refuse_unreadable_models(
 
 
 def digest_of_all(home: str) -> str:
-    """A digest of every artifact, and of the results of every operator."""
     artifacts = [content(built(one, Path(home))[1]) for one in BUILDERS]
     pairs = [(op, way) for op in OPERATORS for way in islice(ways(op), 2)]
     values = WORLDS[0].values("several")

@@ -40,7 +40,6 @@ FILES = [
 
 
 def lines(text):
-    """Yield the command lines of a text: whole lines, and commands in backticks."""
     joined = re.sub(r"\\\n[#\s]*", " ", text)
     yield from LINE.findall(joined)
     prose = re.sub(r"```.*?```", "", joined, flags=re.S)

@@ -22,11 +22,8 @@ def test_the_plug_in_passes_its_tests_and_those_of_contracts(tmp_path: Path) -> 
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp",
          str(tmp_path / "pytest"), FOLDER / "tests", "tests/test_contracts.py"],
-        cwd=ROOT,
+        cwd=ROOT, capture_output=True, text=True, check=False,
         env={**os.environ, "TESTED_PLUGIN": str(PACKAGE), "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:]
 

@@ -24,10 +24,7 @@ pytestmark = pytest.mark.slow
 
 N_CALLS = 22
 """Two distinct calls for each of 6 documents and of 5 questions."""
-UNREAD = "Otto Brandt"
-"""A name in two of the eight passages of toy."""
 IMPATIENT = ["llm.retries=2"]
-IN_ORDER = "llm.limits={concurrency: 1}"
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,6 @@ class Towns:
         return self.fake.stats(url).answered
 
     def finish(self, url, *more):
-        """Run to the end; the files must equal those of the run without faults."""
         run_folder(*self.words(url, *more)[1:])
         assert killing.determined(self.home) == killing.determined(self.whole)
 
@@ -63,11 +59,7 @@ def undisturbed(fake, tmp_path_factory):
 
 @pytest.fixture
 def towns(undisturbed, home):
-    """Return a run of the towns in an empty home."""
     return Towns(undisturbed.fake, undisturbed.root, home, undisturbed.home)
-
-
-# ---- kill -9
 
 
 def test_killed_run_resumes_to_the_same_bytes(towns):
@@ -94,23 +86,16 @@ def test_kill_repeats_only_calls_in_flight(towns):
     assert answered.total() <= N_CALLS + 2 * killing.CONCURRENCY
 
 
-# ---- two processes, shards and budgets
-
-
-@pytest.mark.parametrize("no_locks", [False, True], ids=["locks", "network"])
+@pytest.mark.parametrize("no_locks", [False, True][: 1 + AVAILABLE])
 def test_two_processes_build_and_pay_once(towns, no_locks):
-    if no_locks and not AVAILABLE:
-        pytest.skip("the filter of system calls is for x86-64")
     url = towns.fake.scenario(reads=True, latency=0.02)
     fault = Fault(no_locks=no_locks)
     both = [killing.start(towns.words(url), towns.home, fault) for _ in range(2)]
     ends = [process.ended() for process in both]
     assert [ended.code for ended in ends] == [0, 0]
     assert "waiting for another process" in ends[0].err + ends[1].err
-    files = {
-        name: text for name, text in killing.determined(towns.home).items() if "/table." not in name
-    }
-    assert files == killing.determined(towns.whole)
+    files = killing.determined(towns.home).items()
+    assert dict(row for row in files if "/table." not in row[0]) == killing.determined(towns.whole)
     assert set(towns.answered(url).values()) == {1}
 
 
@@ -128,9 +113,6 @@ def test_budget_stops_the_run_and_a_larger_one_resumes_it(towns):
     assert 0 < towns.fake.stats(url).tokens <= 5000
     towns.finish(url, "budget.tokens=90000")
     assert towns.answered(url).total() == N_CALLS
-
-
-# ---- a server that fails
 
 
 def test_server_faults_change_no_result(towns):
@@ -152,7 +134,7 @@ def test_invalid_json_is_corrected_by_a_second_call(towns):
 
 def test_outage_stops_the_build_and_the_next_run_resumes_it(towns):
     failing = towns.fake.scenario(reads=True, out_after=3)
-    words = towns.words(failing, *IMPATIENT, IN_ORDER)
+    words = towns.words(failing, *IMPATIENT, "llm.limits={concurrency: 1}")
     assert "extraction.llm" in run_error(*words[1:], exit_code=1)
     assert not list(towns.home.glob("artifacts/*/extraction/*/recipe.json"))
     healthy = towns.fake.scenario(reads=True)
@@ -160,26 +142,16 @@ def test_outage_stops_the_build_and_the_next_run_resumes_it(towns):
     assert towns.answered(failing).total() + towns.answered(healthy).total() == N_CALLS
 
 
-def on_toy(url, *settings):
-    return ["dataset=toy", "method=hipporag", "method.conversion=llm", "build.extraction=llm",
-            "embedder=hashing", "reference_rows=off", "workers=1", *killing.served(url), *IMPATIENT,
-            *settings]  # fmt: skip
-
-
 def test_failure_limit_stops_a_step(fake, home):
-    url = fake.scenario(reads=True, filter_word=UNREAD)
-    message = run_error(*on_toy(url, "failures.after=4"), exit_code=1)
+    url = fake.scenario(reads=True, filter_word="Otto Brandt")  # in 2 of 8 passages
+    words = ["dataset=toy", *killing.built_by_llm("", home, url, *IMPATIENT, "workers=1")[3:]]
+    message = run_error(*words, "failures.after=4", exit_code=1)
     assert "extraction.llm" in message and "failures.limit" in message
     assert not list(home.rglob("records.jsonl"))
-    words = on_toy(fake.scenario(reads=True, filter_word=UNREAD), "paths.home=two")
-    folder = run_folder(*words)
+    folder = run_folder(*words, "paths.home=two")
     stored = metrics(folder)
-    assert stored["extraction_statistics"]["failed_chunks"] == 2  # type: ignore[index]
-    n_failed = sum(row["status"] == "failed" for row in records(folder))
-    assert stored["failed"] == n_failed > 0
-
-
-# ---- a disk that is full, and files that are damaged
+    assert stored["extraction_statistics"]["failed_chunks"] == 2
+    assert stored["failed"] == sum(row["status"] == "failed" for row in records(folder)) > 0
 
 
 def test_full_disk_ends_in_one_error_and_the_run_resumes(towns):
@@ -217,14 +189,10 @@ def test_changed_artifact_is_found_by_verify(home):
     assert path.parent.name in run_error(*TOY, "method=vanilla", "method.top_k=1", "answer=off")
 
 
-# ---- hostile archives and files
-
-
 @pytest.mark.parametrize("name", ["../../evil/a/b", "toy/graph/0123/x", "x", "a link"])
 def test_archive_with_an_unsafe_path_or_link_is_refused(home, name):
-    info, file = tarfile.TarInfo(name), home / "a.tar.gz"
+    info, file = tarfile.TarInfo(name.replace("a link", "toy/graph/0123/x")), home / "a.tar.gz"
     if name == "a link":
-        info = tarfile.TarInfo("toy/graph/0123/recipe.json")
         info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
     with tarfile.open(file, "w:gz") as archive:
         info.size = int(info.isreg())
@@ -246,8 +214,6 @@ def test_yaml_and_methods_execute_no_code(home):
     assert "evil" in run_error(*TOY, "method=evil")
     assert not (home / "ran").exists() and not list(home.glob("runs/*/*/*"))
 
-
-# ---- hostile texts
 
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 EVIL = "\x1b]0;owned\x07\x1b[31mred\u202e\r\x00 ../../evil {x} ${llm.model} {{x}} <script>evil()"

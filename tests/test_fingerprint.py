@@ -1,19 +1,22 @@
-"""Changes of code that change its fingerprint."""
+"""Changes of code that change its fingerprint, and the modules that an operator runs."""
 
 import importlib
 import subprocess
 import sys
-from collections.abc import Callable
+from collections import Counter, defaultdict
 from itertools import count
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from types import FrameType, ModuleType
 
 import pytest
+from toy_runs import TOY
 
 from graphrag_bench import contract, fingerprint
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.fingerprint import code, digest
+from graphrag_bench.fingerprint import ReachedCode, code, digest
+from graphrag_bench.run.execute import execute
+from graphrag_bench.run.experiment import Experiment
 
 HELPERS = '''
 def sign(x):
@@ -55,12 +58,11 @@ PACKAGE = {
 
 
 @pytest.fixture
-def laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """A function that returns the fingerprint of `op` in `lab.ops` of a new package."""
+def laboratory(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     numbers = count()
 
-    def imported(ops: str, **edited: str | bytes) -> str:
+    def imported(ops, **edited):
         folder = tmp_path / str(next(numbers))
         for name, text in {**PACKAGE, "ops.py": ops, **edited}.items():
             path = folder / "lab" / name
@@ -115,20 +117,21 @@ def test_unparsable_files_count_by_their_bytes(laboratory):
     assert len({laboratory(ops, **{"bad.py": text}) for text in [*latin, "a b", "a c"]}) == 4
 
 
-def scaled(by: Any) -> Callable[[int], int]:
-    def scale(x: int) -> int:
+def scaled(by):
+    def scale(x):
         return x * by() if callable(by) else x * by
 
     return scale
 
 
-def test_closures_are_in_the_fingerprint():
+def test_closures_are_in_the_fingerprint_and_digests_of_canonical_json():
+    assert digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
+    assert digest(1) != digest("1") and len(digest()) == 12
     assert code(scaled(2)) == code(scaled(2)) != code(scaled(3))
     assert code(scaled(scaled(2))) != code(scaled(scaled(3)))
 
 
-def defined(text: str, **known: Any) -> str:
-    """The fingerprint of `op` in a module without a file, as in a notebook."""
+def defined(text, **known):
     module = ModuleType("cell")
     vars(module).update(known)
     with pytest.MonkeyPatch.context() as patch:
@@ -159,9 +162,7 @@ def test_notebook_code_counts_with_its_globals():
     assert all(defined(CELL.replace(*edit.split("/"))) != first for edit in edits)
     same = CELL.replace('    "Scale."\n', "    # a scale\n\n").replace("import json", "import re")
     assert defined(same) == first == defined(CELL, unread=2)
-
-
-def test_an_attribute_counts_if_it_replaces_a_cached_property():
+    # an attribute that replaces a cached property
     text = (
         "from functools import cached_property\nclass A:\n    n = cached_property(len)\n"
         "class B(A):\n    n = 0\nb = B()\nb.n = {}\ndef op(): return b.n"
@@ -169,9 +170,7 @@ def test_an_attribute_counts_if_it_replaces_a_cached_property():
     assert defined(text.format(1)) != defined(text.format(2))
 
 
-def test_a_linked_module_depends_on_its_neighbours_and_may_block_imports(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_linked_module_depends_on_its_neighbours_and_may_block_imports(tmp_path, monkeypatch):
     (tmp_path / "away").mkdir()
     (tmp_path / "away" / "linked_.py").write_text(
         "from importlib import import_module\ntry:\n    import blocked_\nexcept ImportError: ...\n"
@@ -182,26 +181,21 @@ def test_a_linked_module_depends_on_its_neighbours_and_may_block_imports(
         (tmp_path / f"{name}.py").write_text("X = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(sys.modules, "blocked_", None)
-    reached = fingerprint.ReachedCode(importlib.import_module("linked_").op).modules
+    reached = ReachedCode(importlib.import_module("linked_").op).modules
     assert {"linked_", "blocked_", "beside_"} <= reached.keys()
 
 
-def test_a_digest_is_twelve_hex_digits_of_canonical_json():
-    assert digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
-    assert digest(1) != digest("1") and len(digest()) == 12
-
-
-def test_no_operator_reaches_the_command_line_or_runs() -> None:
+def test_no_operator_reaches_the_command_line_or_runs():
     """Otherwise each edit of a command would change every key."""
     load_plugins()
     for item in [*contract.operators.all(), *contract.builders.all()]:
-        names = fingerprint.ReachedCode(item.function).modules
+        names = ReachedCode(item.function).modules
         assert {item.function.__module__, "graphrag_bench.values"} <= names.keys()
         outside = ("graphrag_bench.cli", "graphrag_bench.run")
         assert not [name for name in names if name.startswith(outside)]
 
 
-def test_the_first_statement_of_a_script_may_define_an_operator(tmp_path: Path) -> None:
+def test_the_first_statement_of_a_script_may_define_an_operator(tmp_path):
     """No folder of the core that has no `__init__` was imported before."""
     script = tmp_path / "own.py"
     script.write_text(
@@ -209,3 +203,49 @@ def test_the_first_statement_of_a_script_may_define_an_operator(tmp_path: Path) 
         "def own(chunks: gb.Ranked[gb.Chunk]) -> gb.Ranked[gb.Chunk]:\n    return chunks\n"
     )
     subprocess.run([sys.executable, str(script)], check=True)
+
+
+ROOT = Path(fingerprint.__file__).parents[1]
+OURS = tuple(f"{ROOT / name}/" for name in fingerprint.CORE)
+APART = ("graphrag_bench/llm/scripted.py", "graphrag_bench/pipeline/reader_prompts.py")
+"""A model with its own identity, and a prompt whose class is in the step's key."""
+METHODS = ("hipporag2", "hlightrag", "tog")
+N_TRACED = 50
+
+
+@pytest.mark.slow
+def test_keys_cover_every_module_that_runs(home):
+    load_plugins()
+    every = [*contract.operators.all(), *contract.builders.all()]
+    functions = {item.name: item.function for item in every}
+    names = {id(function.__code__): name for name, function in functions.items()}
+    ran_by: dict[str, set[str]] = defaultdict(set)
+    """The files that ran on the toy set, each with the operators and builders that ran it."""
+    seen: Counter[int] = Counter()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        code, above = frame.f_code, frame
+        seen[id(code)] += 1
+        if seen[id(code)] > N_TRACED or not code.co_filename.startswith(OURS):
+            return
+        while id(above.f_code) not in names:
+            if above.f_back is None or above.f_back.f_code.co_qualname.startswith("RowScores."):
+                return  # lazy scores belong to the operator that returned them
+            above = above.f_back
+        ran_by[code.co_filename].add(names[id(above.f_code)])
+
+    for method in METHODS:
+        words = [*TOY, "cache.mode=off", "workers=1", "limit=2", f"method={method}"]
+        experiment = Experiment.prepare(compose_settings(words))
+        sys.settrace(note)
+        try:
+            execute(experiment)
+        finally:
+            sys.settrace(None)
+    ran = {file: users for file, users in ran_by.items() if not file.endswith(APART)}
+    users = set().union(*ran.values())
+    assert len(ran) > 40 and len(users) > 25
+    covered = {name: ReachedCode(functions[name]).modules for name in users}
+    modules = {file: ".".join(Path(file).relative_to(ROOT).with_suffix("").parts) for file in ran}
+    pairs = [(name, modules[file]) for file, users in ran.items() for name in users]
+    assert [(name, module) for name, module in pairs if module not in covered[name]] == []

@@ -9,10 +9,8 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from toy_runs import WEIGHTLESS, CommandResult, command
@@ -29,8 +27,7 @@ PAGES = [page for page in follow.pages() if page.name not in ("hydra.md", "READM
 MODELS = {"embedder": "hashing", "nlp": {"_target_": "toy_runs.Capitals"}}
 
 
-def small(words: list[str]) -> list[str]:
-    """Return a command on the toy set, with models without weights."""
+def small(words):
     words = ["dataset=toy" if word == "dataset=sample" else word for word in words]
     if words[0] not in {"ablate", "ask", "run", "plan"}:
         return words
@@ -38,7 +35,7 @@ def small(words: list[str]) -> list[str]:
     return [*words[:at], *WEIGHTLESS["embedder=" in " ".join(words) :], *words[at:]]
 
 
-def parts(page: Path) -> Iterator[tuple[list[follow.Block], str]]:
+def parts(page):
     """Yield each command and script of a page, with the files to write before it."""
     files: list[follow.Block] = []
     for block in follow.blocks(page.read_text(encoding="utf-8")):
@@ -60,19 +57,11 @@ PARTS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A function that returns the folder of a page."""
-    return cache(tmp_path_factory.mktemp)
-
-
 @pytest.mark.usefixtures("open_registries")
 @pytest.mark.parametrize(("page", "files", "text"), PARTS)
-def test_every_command_of_a_page_runs(
-    page: Path, files: list[follow.Block], text: str, folder_of: Callable[[str], Path],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    folder = folder_of(page.stem)
+def test_every_command_of_a_page_runs(page, files, text, tmp_path_factory, monkeypatch):
+    folder = tmp_path_factory.getbasetemp() / f"page_{page.stem}"
+    folder.mkdir(exist_ok=True)
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(str(folder))
     for file in files:
@@ -88,14 +77,13 @@ def test_every_command_of_a_page_runs(
         space = {"__name__": "page"}  # an operator needs the name of its module
         exec(small_text, space | {"weightless": partial(api.method, **MODELS)})
     else:
-        space = dict[str, Any]()
+        space = {}
         exec(files[-1].text, space)
-        for test in (tests := [name for name in space if name.startswith("test_")]):
-            space[test]()
-        assert tests
+        tests = [value for name, value in space.items() if name.startswith("test_")]
+        assert [test() for test in tests]
 
 
-def here(text: str, folder: Path, *, python: bool = False) -> follow.Done:
+def here(text, folder, *, python=False):
     """Run a command or a script in this process, where the models are loaded."""
     program, *words = [""] if python else shlex.split(text)
     if python:
@@ -112,7 +100,7 @@ def here(text: str, folder: Path, *, python: bool = False) -> follow.Done:
 
 
 @pytest.fixture
-def models_home(home: Path, tmp_path_factory: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+def models_home(home, tmp_path_factory, monkeypatch):
     """The working directory, with the cache of the packaged models for all pages."""
     cached = tmp_path_factory.getbasetemp() / "cache"
     cached.mkdir(exist_ok=True)
@@ -124,41 +112,35 @@ def models_home(home: Path, tmp_path_factory: Any, monkeypatch: pytest.MonkeyPat
 @pytest.mark.real
 @pytest.mark.usefixtures("open_registries")
 @pytest.mark.parametrize("page", ["README.md", "docs/guides/hydra.md"])
-def test_a_page_prints_what_it_says(page: str, models_home: Path) -> None:
+def test_a_page_prints_what_it_says(page, models_home):
     assert follow.check(ROOT / page, models_home, here) == []
 
 
 FIGURE = re.compile(r"\b[01]\.\d{3}\b")
 
 
-def displayed(source: str, folder: Path, space: dict[str, Any]) -> str:
-    """Run a cell of a notebook, and return what it prints and displays."""
-    if source.startswith("!"):
-        return here(source[1:].partition(" 2>")[0], folder).stdout
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        exec(compile(ast.Interactive(ast.parse(source).body), "cell", "single"), space)
-    return out.getvalue()
-
-
 @pytest.mark.real
 @pytest.mark.usefixtures("open_registries")
 @pytest.mark.parametrize("file", sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")), ids=str)
-def test_a_notebook_prints_its_figures(
-    file: Path, models_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def show(one: Any) -> None:
+def test_a_notebook_prints_its_figures(file, models_home, monkeypatch):
+    def show(one):
         print(one, getattr(one, "_repr_markdown_", str)())  # noqa: T201
 
     monkeypatch.setattr(sys, "displayhook", show)
-    space: dict[str, Any] = {"__name__": "cells"}
-    for cell in json.loads(file.read_text("utf-8"))["cells"]:
-        if cell["cell_type"] == "code":
-            out = displayed("".join(cell["source"]), models_home, space)
-            stored = FIGURE.findall(str(cell["outputs"]))
-            assert dict.fromkeys(FIGURE.findall(out)) == dict.fromkeys(stored), out
+    space = {"__name__": "cells"}
+    cells = json.loads(file.read_text("utf-8"))["cells"]
+    for cell in [one for one in cells if one["cell_type"] == "code"]:
+        source, out = "".join(cell["source"]), io.StringIO()
+        with contextlib.redirect_stdout(out):
+            if source.startswith("!"):
+                print(here(source[1:].partition(" 2>")[0], models_home).stdout)  # noqa: T201
+            else:
+                exec(compile(ast.Interactive(ast.parse(source).body), "cell", "single"), space)
+        stored = FIGURE.findall(str(cell["outputs"]))
+        assert dict.fromkeys(FIGURE.findall(out.getvalue())) == dict.fromkeys(stored), source
 
 
-def test_the_readme_is_short_and_links_every_guide() -> None:
+def test_the_readme_is_short_and_links_every_guide():
     assert {param.values[0] for param in PARTS} == set(PAGES)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     guides = [page.name for page in PAGES if page.parent.name == "guides"]

@@ -6,8 +6,6 @@ import subprocess
 import sys
 from collections import Counter
 
-import pytest
-
 from scripts import measures
 from scripts.measures import ROOT, files, imports, part_of, tree_of
 
@@ -33,8 +31,10 @@ HEAVY = (
     "sentence_transformers", "urllib3", "bm25s", "xllamacpp", "pydantic", "rich", "jinja2",
     "pooch", "huggingface_hub", "httpx2", "joblib", "ray", "mlflow", "wandb",
 )  # fmt: skip
-
-
+MAY_NAME = {"cli", "papers", "judging", "importers"}
+"""Examples in helps, the papers' tables and judging protocols, formats of files."""
+WORDS = {"bm25", "oracle", "rerank", "reader", "hybrid", "vanilla", "decompose"}
+"""Names of methods that are words of the field."""
 CORE = [path for path in files("graphrag_bench") if path != ROOT / "graphrag_bench/__init__.py"]
 
 
@@ -55,33 +55,19 @@ def packages_imported(path):
     return {module.partition(".")[0] for module in imports(path)}
 
 
-@pytest.mark.parametrize(
-    "measure",
-    [measures.import_cycles, measures.classes_defined_twice, measures.source_readers,
-     measures.unvaried_settings],
-    ids=lambda measure: measure.__name__,
-)  # fmt: skip
-def test_a_measure_of_the_architecture_is_zero(measure):
+def test_measures_of_the_architecture_are_zero():
     """Only the fingerprint reads source code, and each setting is set somewhere."""
-    assert not measure()
+    assert not measures.import_cycles() and not measures.classes_defined_twice()
+    assert not measures.source_readers() and not measures.unvaried_settings()
 
 
-def test_a_module_of_the_core_imports_only_from_below():
+def test_a_module_of_the_core_imports_only_from_below_and_no_plugin():
     for path in CORE:
         own = part_of(measures.module_of(path))
         for part in parts_imported(path) - {own}:
             beside = level_of(own) in MIXED and {own, part} != APART
             assert level_of(part) < level_of(own) + beside, f"{name_of(path)} imports {part}"
-
-
-def test_the_core_imports_no_operator_and_no_method():
-    assert not [name_of(path) for path in CORE if PLUGINS & packages_imported(path)]
-
-
-MAY_NAME = {"cli", "papers", "judging", "importers"}
-"""Examples in helps, the papers' tables and judging protocols, formats of files."""
-WORDS = {"bm25", "oracle", "rerank", "reader", "hybrid", "vanilla", "decompose"}
-"""Names of methods that are words of the field."""
+        assert not PLUGINS & packages_imported(path), name_of(path)
 
 
 def test_the_core_names_no_method():
@@ -97,13 +83,13 @@ def test_the_core_names_no_method():
             assert not [text for text in texts if known.search(text)], name_of(path)
 
 
-def test_plugins_import_the_five_lowest_levels_and_operators_no_method():
-    for path in files(*measures.CODE):
-        package = path.relative_to(ROOT).parts[0]
-        if package in PLUGINS:
-            assert all(level_of(part) <= 4 for part in parts_imported(path)), name_of(path)
-            below = {package, "operators"}
-            assert PLUGINS & packages_imported(path) <= below, name_of(path)
+def test_plugins_import_the_five_lowest_levels_operators_and_no_other_method():
+    for path in files(*PLUGINS):
+        package, folder, *_ = path.relative_to(ROOT).parts
+        assert all(level_of(part) <= 4 for part in parts_imported(path)), name_of(path)
+        assert PLUGINS & packages_imported(path) <= {package, "operators"}, name_of(path)
+        methods = {one.split(".")[1] for one in imports(path) if one.startswith("methods.")}
+        assert methods <= {folder}, name_of(path)
 
 
 def test_folders_functions_and_names_follow_the_house_rules():
@@ -120,15 +106,12 @@ def test_folders_functions_and_names_follow_the_house_rules():
     ]
 
 
-@pytest.mark.parametrize(
-    ("statement", "heavy"),
-    [
+def test_starts_import_no_heavy_libraries():
+    show = "import sys; sys.stdout.write('\\n' + ' '.join(sys.modules))"
+    for statement, heavy in (
         ("from graphrag_bench.cli.main import main; main(['--help'])", HEAVY),
         ("from graphrag_bench.config.plugins import load_plugins; load_plugins()", MODELS),
-    ],
-)
-def test_starts_import_no_heavy_libraries(statement, heavy):
-    show = "import sys; sys.stdout.write('\\n' + ' '.join(sys.modules))"
-    command = [sys.executable, "-c", f"{statement}\n{show}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert not {*done.stdout.rpartition("\n")[2].split()}.intersection(heavy)
+    ):
+        command = [sys.executable, "-c", f"{statement}\n{show}"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        assert not {*done.stdout.rpartition("\n")[2].split()}.intersection(heavy)

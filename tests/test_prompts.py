@@ -10,7 +10,6 @@ ANSWER = "methods:vanilla/prompts/answer.j2"
 
 @pytest.fixture
 def prompt(tmp_path):
-    """A function that returns a prompt of this text in a user's folder."""
     file = tmp_path / "answer.j2"
     return lambda text: file.write_text(text) and Prompt(ANSWER, str(tmp_path))
 
@@ -26,7 +25,7 @@ def test_a_template_has_one_message_or_one_per_block(prompt):
     assert messages == (Message("system", "Be brief."), Message("user", "Ask why"))
 
 
-def test_errors_of_rendering_name_the_prompt(prompt):
+def test_errors_name_the_prompt(prompt):
     for text, named in (
         ("{{ question }}", "answer.j2.*'question'"),
         ("{{ text.__class__.__mro__ }}", "unsafe"),
@@ -35,22 +34,6 @@ def test_errors_of_rendering_name_the_prompt(prompt):
         with pytest.raises(UserError, match=named):
             assert prompt(text).variables
             prompt(text).render({"text": "Who?"})
-
-
-def test_texts_are_not_parsed_as_templates(prompt):
-    text = "{{ 7 * 7 }} {% for x in y %} {# gone #} {{ question.__class__ }} <b> & {}"
-    (message,) = prompt("Passage: {{ text }}").render({"text": text})
-    assert message.content == f"Passage: {text}"
-
-
-def test_a_file_in_the_folder_replaces_the_packaged_prompt(prompt):
-    packaged = Prompt(ANSWER)
-    own = prompt("my own words")
-    assert own.text == "my own words" and own.digest != packaged.digest
-    assert prompt(packaged.text).digest == packaged.digest
-
-
-def test_unknown_prompts_are_refused():
     for name, message in (
         ("answer.j2", "'package:path'"),
         ("no_such_package:answer.j2", "no_such_package"),
@@ -59,3 +42,12 @@ def test_unknown_prompts_are_refused():
     ):
         with pytest.raises(UserError, match=message):
             _ = Prompt(name).text
+
+
+def test_texts_are_not_parsed_as_templates_and_a_file_replaces_the_packaged_prompt(prompt):
+    text = "{{ 7 * 7 }} {% for x in y %} {# gone #} {{ question.__class__ }} <b> & {}"
+    (message,) = prompt("Passage: {{ text }}").render({"text": text})
+    assert message.content == f"Passage: {text}"
+    packaged, own = Prompt(ANSWER), prompt("my own words")
+    assert own.text == "my own words" and own.digest != packaged.digest
+    assert prompt(packaged.text).digest == packaged.digest

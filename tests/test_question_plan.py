@@ -3,22 +3,19 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_bench.question_plan import Plan, SubQuestion, checked_plan
-
-Shape = dict[str, list[str]]
+from graphrag_bench.question_plan import SubQuestion, checked_plan
 
 
-def plan_of(shape: Shape, final: list[str]) -> Plan:
-    """A plan of sub-questions with these dependencies."""
+def plan_of(shape, final):
     hops = [SubQuestion(name, f"{name}?", "specific", tuple(on)) for name, on in shape.items()]
     return checked_plan(hops, SubQuestion("final", "final?", "specific", tuple(final)))
 
 
-def layers(plan: Plan) -> list[list[str]]:
+def layers(plan):
     return [[one.id for one in layer] for layer in plan.layers()]
 
 
-def test_a_plan_is_layered_after_fixing_its_dependencies() -> None:
+def test_a_plan_is_layered_after_fixing_its_dependencies():
     for shape, order, fixes in (
         # independent sub-questions share a layer
         ({"1-1": [], "1-2": ["1-1"], "2-1": [], "0-1": ["1-2"], "0-2": ["0-1", "2-1"]},
@@ -44,7 +41,7 @@ SHAPES = st.dictionaries(
 
 
 @given(SHAPES, st.lists(st.sampled_from([*NAMES, "9-9"]), max_size=3))
-def test_every_plan_is_in_topological_order(shape: Shape, final: list[str]) -> None:
+def test_every_plan_is_in_topological_order(shape, final):
     plan = plan_of(shape, final)
     done: set[str] = set()
     for layer in plan.layers():

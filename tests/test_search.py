@@ -1,4 +1,4 @@
-"""Embedding in blocks, and exact vector search."""
+"""Embedding in blocks, exact vector search, and BM25."""
 
 from unittest import mock
 
@@ -13,6 +13,7 @@ from graphrag_bench.embedding import vector_index
 from graphrag_bench.embedding.cached_models import CachedEmbedder
 from graphrag_bench.embedding.embedder import Hashing, encode_in_blocks
 from graphrag_bench.embedding.vector_index import DeviceRows, VectorIndex
+from graphrag_bench.indices.words import Bm25
 from graphrag_bench.llm.cache import Cache
 
 
@@ -37,16 +38,13 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(embedders, "_LARGEST_BLOCK", 6)
 
 
-def test_distinct_texts_are_embedded_once_in_growing_blocks():
+def test_distinct_texts_are_embedded_once_in_growing_blocks_that_are_stored(tmp_path):
     counting, counts = Counting(), []
     texts = ["dddd", "ccc", "a", "bb", "a", "ff"]
     vectors = encode_in_blocks(texts, counting, counts.append)
     assert counting.batches == [["a", "bb"], ["ff", "ccc"], ["dddd"]]
     assert counts == [2, 2, 1]
     assert np.array_equal(vectors, Hashing(8).encode(texts, kind="passage"))
-
-
-def test_finished_blocks_are_stored(tmp_path):
     store, again = Cache(tmp_path / "vectors.sqlite"), Counting()
     for model in (Counting(), again):
         with pytest.raises(KeyboardInterrupt):
@@ -94,3 +92,20 @@ def test_candidates_of_a_device_give_the_same_bytes(data):
     for one, other in zip(here.search(queries, k), found, strict=True):
         assert one.ids.tobytes() == other.ids.tobytes()
         assert one.scores.tobytes() == other.scores.tobytes()
+
+
+@pytest.mark.parametrize(("k1", "b"), [(1.5, 0.75), (0.9, 0.4), (1.2, 0.0)])
+def test_bm25_agrees_with_the_textbook(k1, b):
+    """Robertson & Zaragoza 2009 with Lucene's idf."""
+    rng, scores = np.random.default_rng(0), np.zeros(20)
+    vocabulary = ["river", "lens", "comet", "harbour", "mountain", "medal", "salmon"]
+    documents = [list(rng.choice(vocabulary, rng.integers(1, 12))) for _ in range(20)]
+    query = list(rng.choice([*vocabulary, "unheard"], 4))
+    lengths = np.array(list(map(len, documents)))
+    for word in query:
+        frequency = np.array([document.count(word) for document in documents])
+        n_with = (frequency > 0).sum()
+        idf = np.log(1 + (20 - n_with + 0.5) / (n_with + 0.5))
+        scores += idf * frequency / (frequency + k1 * (1 - b + b * lengths / lengths.mean()))
+    index = Bm25.of([" ".join(document) for document in documents], k1, b)
+    np.testing.assert_allclose(index.scores(" ".join(query)), scores, atol=1e-5)

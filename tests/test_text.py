@@ -50,15 +50,12 @@ def test_normalising_twice_changes_nothing(name):
     assert normalise_name(once) == once
 
 
-def test_special_tokens_are_encoded_as_plain_text():
+def test_special_tokens_are_plain_text_and_items_fit_from_the_front():
     encode, decode, text = texts.encode, texts.decode, "東京タワーは東京都港区にある <|endoftext|>"
     assert encode("hello world") == [15339, 1917]
     assert texts.count_tokens(text, "o200k") < texts.count_tokens(text, "cl100k")
     assert decode(encode(text, "o200k"), "o200k") == decode(encode(text)) == text
     assert decode(encode("a🙂")[:-1]) == "a"
-
-
-def test_items_fit_from_the_front():
     budgets = (([3, 3, 3], 9), ([3, 3, 3], 8), ([3, 9, 1], 5), ([0, 0], 0))
     assert [texts.n_fitting(*one) for one in budgets] == [3, 2, 1, 2]
 

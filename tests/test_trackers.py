@@ -25,7 +25,6 @@ def run(tmp_path_factory):
 
 
 def job(folder, **cell):
-    """Return the configuration of a Hydra job whose cell has these fields."""
     output = folder / "jobs" / "3"
     output.mkdir(parents=True)
     write(output, Cell("", 0, (), "", "", **cell))

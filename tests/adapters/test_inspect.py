@@ -2,7 +2,6 @@
 
 import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 import toy_runs
@@ -16,7 +15,7 @@ ADDRESS = "http://10.0.0.1:8000/v1"
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch) -> Path:
+def run(tmp_path, monkeypatch):
     """A run of four questions: one fails, two are answered, one is only retrieved."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(toy_runs, "fails_on", {"Who founded"})

@@ -41,9 +41,9 @@ def driver():
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
     for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                 "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"):  # fmt: skip
+                 "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+                 "--window-size=1280,900"):  # fmt: skip
         options.add_argument(word)
-    options.add_argument("--window-size=1280,900")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     result = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
     result.set_page_load_timeout(60)
@@ -76,7 +76,6 @@ class Browser:
         ActionChains(self.driver).send_keys(*keys).perform()
 
     def drawn(self, css):
-        """Return the graph or the plots once they are drawn."""
         every = self.all(css)
         self.until(lambda: all(one.get_attribute("data-drawn") for one in every))
         return every

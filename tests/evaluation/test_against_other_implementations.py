@@ -1,7 +1,9 @@
 import random
 from collections import Counter
 
+import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_answers import of_squad as normalise
@@ -9,6 +11,7 @@ from test_answers import of_squad as normalise
 from graphrag_bench.evaluation import answers
 from graphrag_bench.evaluation.answers import bleu, exact_match, f1, meteor, overlap, rouge
 from graphrag_bench.evaluation.retrieval import evidence_recall, ndcg, reciprocal_rank
+from graphrag_bench.evaluation.statistics import RESAMPLES, mean_with_interval
 
 pytestmark = pytest.mark.slow
 
@@ -96,3 +99,12 @@ def test_rank_metrics_are_those_of_trec_eval():
             evidence_recall(result[name], [*wanted[name]], 5),
         ]
         assert ours == pytest.approx([theirs[name][metric] for metric in metrics], abs=1e-9)
+
+
+def test_the_interval_is_scipys_percentile_bootstrap():
+    sample = np.random.default_rng(0).binomial(1, 0.3, 60).astype(float)
+    theirs = scipy.stats.bootstrap(
+        (sample,), np.mean, n_resamples=RESAMPLES, method="percentile", rng=np.random.default_rng(0)
+    ).confidence_interval
+    ours = mean_with_interval(sample.tolist())
+    assert (ours.low, ours.high) == (round(theirs.low, 6), round(theirs.high, 6))

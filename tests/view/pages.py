@@ -26,7 +26,6 @@ METHODS = ("vanilla", "hipporag", "pathrag", "entitypassage")
 
 
 def reader(replies=()):
-    """The model of toy runs, with markup in its answers."""
     return Scripted(replies, _planted)
 
 

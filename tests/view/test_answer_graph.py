@@ -14,7 +14,6 @@ GOLD = Gold(answers=("Node 3",), evidence=("d1",))
 
 
 def chain(n):
-    """A path graph of n nodes, one per chunk."""
     table = ChunkTable.of([(f"d{row}", f"Title {row}", f"Text {row}.") for row in range(n)])
     graph = Graph.from_arrays(range(n - 1), range(1, n), np.eye(n, dtype=bool), n_nodes=n)
     return ArtifactNames(graph=graph, chunk_table=table)
