@@ -228,16 +228,14 @@ def ranked(n_rows: int, k: int) -> Ranked[Any]:
     return Ranked(np.array(rows, np.int64), np.linspace(1.0, 0.2, len(rows)))
 
 
-PLUGIN = {"TESTED_PLUGIN": str(tested.PLUGIN)} if tested.PLUGIN else {}
-
-
 def process_output(statement: str, hash_seed: int, *arguments: str) -> str:
     """The output of a new Python process with a hash seed."""
     here = pathlib.Path(__file__).resolve().parent
     paths = {"PYTHONPATH": f"{here}:{here.parent}", "PATH": ""}
+    plugin = {"TESTED_PLUGIN": str(tested.PLUGIN)} if tested.PLUGIN else {}
     done = subprocess.run(
         [sys.executable, "-c", statement, *arguments],
-        env={"PYTHONHASHSEED": str(hash_seed), **paths, **PLUGIN},
+        env={"PYTHONHASHSEED": str(hash_seed), **paths, **plugin},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert not done.returncode, done.stderr

@@ -16,7 +16,8 @@ from toy_runs import command
 import graphrag_bench.cli
 from graphrag_bench import version
 from graphrag_bench.cli.main import GROUPS, main
-from graphrag_bench.config.sources import names
+from graphrag_bench.config.plugins import ENTRY_POINTS
+from graphrag_bench.config.sources import IN_PLUGIN, names
 from graphrag_bench.tables.board import BOARD
 from scripts import docs_site, judge_bias, write_board, write_docs, write_results
 
@@ -111,3 +112,11 @@ def test_every_method_has_a_reference_or_is_known_to_have_no_paper():
     named = ", ".join(re.findall(r"(?m)^ *methods = \{(.*)\}", text)).split(", ")
     without_a_paper = {"entitypassage", "example_new_method", "oracle"}
     assert set(named) | without_a_paper == set(names("method"))
+
+
+def test_the_example_plug_in_is_an_entry_point_and_its_methods_are_not_in_the_core():
+    folder = ROOT / "docs" / "examples" / "graphrag_bench_more"
+    project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    assert [*project["entry-points"][ENTRY_POINTS].values()] == [folder.name]
+    methods = {file.stem for file in folder.glob(f"{folder.name}/configs/method/*.yaml")}
+    assert methods == set(IN_PLUGIN) and not methods & set(names("method"))
