@@ -229,8 +229,6 @@ def embeddings(served: Served, body: Json) -> Json:
 
 
 class Connection:
-    """A connection of a client. `served` are the scenarios of the server."""
-
     served: list[Served] = []  # noqa: RUF012
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
