@@ -7,7 +7,6 @@ states nothing but names node 3; nodes 0 and 4 are synonyms.
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
@@ -54,9 +53,9 @@ TRACE = [{"step": "x", "wrote": {"paths": PATHS}}]
 PATH_PACKED = packed(piece("path", "0", "b"), cut=(("path", "1"),), trace=TRACE)
 
 
-@pytest.mark.parametrize(
-    ("stage", "line", "built", "expected"),
-    [
+def test_funnel_stage_lists_documents_that_pass():
+    signs = {"+": True, "-": False, "?": None}
+    for stage, line, built, expected in (
         # a relationship that a chunk states; a node where chunks state none
         ("extracted", row(), BUILT, "++-"), ("extracted", row(), NAMED_ALONE, "+++"),
         ("extracted", row(), CHUNK_NODES, "+++"),
@@ -76,13 +75,10 @@ PATH_PACKED = packed(piece("path", "0", "b"), cut=(("path", "1"),), trace=TRACE)
         ("prompt", PATH_PACKED, BUILT, "-+-"), ("cut", PATH_PACKED, BUILT, "-+?"),
         # two documents with the same text
         ("prompt", packed({"kind": "chunk", "id": "a", "also": ["b"]}), SAME, "++ "),
-    ],
-)  # fmt: skip
-def test_funnel_stage_lists_documents_that_pass(stage, line, built, expected):
-    signs = {"+": True, "-": False, "?": None}
-    passed = {"abc"[n]: signs[sign] for n, sign in enumerate(expected) if sign in signs}
-    documents = evidence_documents(line, Gold(evidence=tuple(passed)), built, True)
-    assert {one.document: one.passed.get(stage) for one in documents} == passed
+    ):  # fmt: skip
+        passed = {"abc"[n]: signs[sign] for n, sign in enumerate(expected) if sign in signs}
+        documents = evidence_documents(line, Gold(evidence=tuple(passed)), built, True)
+        assert {one.document: one.passed.get(stage) for one in documents} == passed, line
 
 
 def test_file_passes_a_stage_if_any_part_does():

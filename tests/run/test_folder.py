@@ -1,7 +1,6 @@
 """The run folder: rows survive kills, and finished questions are not run again."""
 
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -12,8 +11,6 @@ from graphrag_bench.pipeline.steps import Failure, StepTrace, Usage
 from graphrag_bench.run.folder import RunFolder, is_narrower, read_json, read_lines
 from graphrag_bench.run.record import record, timing_rows
 from graphrag_bench.values import Answer, Chunk, Context, Piece, Question, Ranked, RetrievalState
-
-Row = dict[str, Any]
 
 
 @pytest.fixture
@@ -66,6 +63,7 @@ def scoring(answered=10, **changes):
 def test_scoring_of_a_subset_is_narrower():
     dev = scoring(8, split="dev", limit=8)
     for new, stored in ((scoring(2, limit=2), scoring()), (scoring(0), scoring()), (dev, scoring()),
+                        (scoring(0, split="dev", limit=8), dev),
                         (scoring(5, split="dev", limit=5), dev)):  # fmt: skip
         assert is_narrower(new, stored) and not is_narrower(stored, new)
     for one in (scoring(5, split="test"), scoring(3, split="dev", dev_share=0.3),

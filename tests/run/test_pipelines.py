@@ -14,7 +14,7 @@ from graphrag_bench.pipeline.pipeline import StepOptions, build
 from graphrag_bench.pipeline.reader_prompts import COMMON, own_answers
 from graphrag_bench.pipeline.steps import Execution, run_steps
 from graphrag_bench.prompts import REFUSAL, ContextBudget, Prompt, answer_form
-from graphrag_bench.run.budgets import LEAST, ContextWindow, context_blocks, holds_corpus, packers
+from graphrag_bench.run.budgets import LEAST, ContextWindow, context_blocks, packers
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.method import able_to_pool
 from graphrag_bench.values import Piece, Question, RetrievalState
@@ -75,16 +75,15 @@ def lists(*words):
     return {op.operator.name: op.settings.get("top_k") for op in pipeline.operators()}
 
 
-@pytest.mark.parametrize(
-    ("name", "filling", "longer"),
-    [("vanilla", "chunk", {("chunk.vdb", 20)}), ("raptor", "node", {("node.vdb", 20)}),
-     ("rerank", "chunk", set()), ("graphrag_er", "", set())],
-)  # fmt: skip
-def test_lists_are_lengthened_to_fill_the_budget_unless_a_model_reads_them(name, filling, longer):
-    budget = prepared(name, "budget_context=1000").context_budget
-    assert (budget.tokens, budget.mode, budget.filling) == (1000, "equal", filling)
-    native, equal = (lists(name, f"budget_context={n}").items() for n in ("native", 1000))
-    assert {item for item in equal - native if item[1] is not None} == longer
+def test_lists_are_lengthened_to_fill_the_budget_unless_a_model_reads_them():
+    for name, filling, longer in (
+        ("vanilla", "chunk", {("chunk.vdb", 20)}), ("raptor", "node", {("node.vdb", 20)}),
+        ("rerank", "chunk", set()), ("graphrag_er", "", set()),
+    ):  # fmt: skip
+        budget = prepared(name, "budget_context=1000").context_budget
+        assert (budget.tokens, budget.mode, budget.filling) == (1000, "equal", filling)
+        native, equal = (lists(name, f"budget_context={n}").items() for n in ("native", 1000))
+        assert {item for item in equal - native if item[1] is not None} == longer
 
 
 def test_window_limits_groups_and_the_budget_of_a_profile():
@@ -97,13 +96,10 @@ def test_window_limits_groups_and_the_budget_of_a_profile():
     assert both.context_budget.tokens == 90
     blocks = context_blocks(cut.method.pipeline, cut.context_budget, cut.window.median_chunk)
     assert [block.n_tokens for block in blocks] == [1525, 1144, 3431]
-
-
-def test_corpus_that_fits_into_the_context_is_found():
-    """The toy set has 8 documents of about 26 tokens."""
-    for budget, held in (("2400", True), ("100", False), ("native", False)):
-        run = prepared("bm25", f"budget_context={budget}")
-        assert holds_corpus(run.dataset, run.method.pipeline, run.context_budget) is held
+    for own, *windows in ((None, None, 8096), (4096, 4096, 4096), (128_000, 128_000, 8096)):
+        runs = (served("vanilla", own, "profile=zhou2025", f"regime={regime}")
+                for regime in ("house", "published"))  # fmt: skip
+        assert [run.window.tokens for run in runs] == windows  # of the source as published
 
 
 def test_key_contains_the_budget_and_the_prompt(tmp_path):
@@ -115,24 +111,18 @@ def test_key_contains_the_budget_and_the_prompt(tmp_path):
     assert prepared("zeroshot").key == prepared("zeroshot", "budget_context=native").key
 
 
-@pytest.mark.parametrize(
-    ("words", "budget", "n_passages"),
-    [([], LEAST, 8), (["regime=published"], None, 4),  # 8 are all, and the file says 4
-     (["method.top_k=4"], LEAST, 4), (["method.generate.0.top_k=3"], LEAST, 3),
-     # as published a number of tokens is a cap: two passages of about 27 fit into 60
-     (["regime=published", "budget_context=60"], 60, 2), (["method.budget=60"], None, 2)],
-)  # fmt: skip
-def test_equal_budgets_are_filled_and_native_ones_keep_k(words, budget, n_passages):
-    folder = run_folder(*QUIET, "method=vanilla", *words)
-    assert metrics(folder)["budget_context"] == budget
-    assert max(len(row["context"]["pieces"]) for row in records(folder)) == n_passages
-
-
-def test_published_regime_caps_the_window_at_that_of_the_source():
-    for own, *windows in ((None, None, 8096), (4096, 4096, 4096), (128_000, 128_000, 8096)):
-        runs = (served("vanilla", own, "profile=zhou2025", f"regime={regime}")
-                for regime in ("house", "published"))  # fmt: skip
-        assert [run.window.tokens for run in runs] == windows
+def test_equal_budgets_are_filled_and_native_ones_keep_k():
+    for words, budget, n_passages in (
+        ("", LEAST, 8), ("regime=published", None, 4),  # 8 are all, and the file says 4
+        ("method.top_k=4", LEAST, 4), ("method.generate.0.top_k=3", LEAST, 3),
+        # as published a number of tokens is a cap: two passages of about 27 fit into 60
+        ("regime=published budget_context=60", 60, 2), ("method.budget=60", None, 2),
+        ("budget_context=100", 100, 4),
+    ):  # fmt: skip
+        folder = run_folder(*QUIET, "method=vanilla", *words.split())
+        assert metrics(folder)["budget_context"] == budget
+        assert metrics(folder)["whole_corpus"] == (n_passages == 8)
+        assert max(len(row["context"]["pieces"]) for row in records(folder)) == n_passages
 
 
 def test_conflicting_budgets_are_refused():
@@ -146,14 +136,6 @@ def test_conflicting_budgets_are_refused():
 LONG = "Ada Marsh wrote to Otto Brandt about the bridge at Norvik, and he answered. "
 
 
-@pytest.fixture
-def books(tmp_path):
-    rows = [{"id": f"b{n}", "title": f"Book {n}", "text": LONG * 300} for n in range(3)]
-    folder = write_set(tmp_path / "books", rows, [{"id": "q", "text": "Who?", "evidence": ["b0"]}])
-    data = ["dataset=jsonl", f"dataset.root={folder}", "chunking=token"]
-    return [*(word for word in QUIET if not word.startswith(("dataset", "llm."))), *data]
-
-
 def test_auto_fits_four_chunks_within_the_window():
     """4 x 1,260 / 0.33 = 15,273; (8,192 - 1,112) / 1.15 = 6,156."""
     for chunk, window, margin, auto in (
@@ -163,18 +145,19 @@ def test_auto_fits_four_chunks_within_the_window():
         assert ContextWindow(chunk, chunk, window, 1112, margin).auto == auto
 
 
-def test_prompt_without_room_for_a_chunk_is_refused(books):
+def test_prompt_without_room_for_a_chunk_is_refused(tmp_path):
+    rows = [{"id": f"b{n}", "title": f"Book {n}", "text": LONG * 300} for n in range(3)]
+    folder = write_set(tmp_path / "books", rows, [{"id": "q", "text": "Who?", "evidence": ["b0"]}])
+    books = [*(word for word in QUIET if not word.startswith(("dataset", "llm.")))]
+    books += ["dataset=jsonl", f"dataset.root={folder}", "chunking=token"]
+    for size, least, most in ((1200, 1000, 1300), (300, 250, 350)):
+        words = [*books, "method=vanilla", "llm.window=128000", f"chunking.size={size}"]
+        assert least < Experiment.prepare(compose_settings(words)).window.median_chunk < most
     assert "budget_context=3200" in run_error(*books, "method=llightrag", "llm.window=4096")
     folder = run_folder(*books, "method=llightrag", "llm.window=4096", "budget_context=1000")
     assert metrics(folder)["usage"]["contexts_without_chunks"] == 1
     words = ["answer=on", "method=vanilla", "llm.window=4096", "budget_context=5000"]
     assert "5000 is too large" in run_error(*books, *words)
-
-
-def test_chunk_size_follows_the_chunking(books):
-    for size, least, most in ((1200, 1000, 1300), (300, 250, 350)):
-        words = [*books, "method=vanilla", "llm.window=128000", f"chunking.size={size}"]
-        assert least < Experiment.prepare(compose_settings(words)).window.median_chunk < most
 
 
 TABLES = ["lgraphrag", "vgraphrag", "llightrag", "glightrag", "hlightrag", "fastgraphrag",
@@ -258,11 +241,6 @@ def test_methods_that_pack_relationships_can_be_pooled():
 IN_SEARCH = {"tog": ["answer.if_enough (retrieve)"], "pankrag": ["answer.direct (retrieve)"]}
 
 
-def final_prompt(pipeline):
-    ops = [op for step in pipeline.generate for op in step.operators()]
-    return [op for op in ops if "answer" in op.operator.returns][-1].settings["prompt"]
-
-
 def wording(prompt, form):
     passage = Piece("chunk", "1", "Ada.", 1.0, 5)
     values = reader_values(Question("q", "Who?", form=form), [passage])
@@ -284,7 +262,8 @@ def test_house_regime_has_one_clause_and_one_prose_prompt(name):
     assert COMMON.name not in prompt_files(house, "convert", "retrieve")
     assert COMMON.name not in prompt_files(published, "convert", "retrieve", "generate")
     assert own_answers(house.operators()) == IN_SEARCH.get(name, [])
-    prompt = final_prompt(house)
+    ops = [op for step in house.generate for op in step.operators()]
+    prompt = [op for op in ops if "answer" in op.operator.returns][-1].settings["prompt"]
     for form in ("short", "list", "choice", "paragraph", "summary") if name != "zeroshot" else ():
         licence = answer_form(form).licence
         text = wording(prompt, form)

@@ -174,7 +174,7 @@ def verdict(question, value, metric="judged_correct"):
     return {"question": question, "metric": metric, "value": value, "model": "any"}
 
 
-def test_last_judgement_of_each_judge_counts(tmp_path):
+def test_last_judgement_of_each_judge_counts_and_an_invalid_one_is_named(tmp_path):
     assert judged_scores(RunFolder(tmp_path)) == judged(tmp_path) == {}
     last = [verdict("one", 0), verdict("two", None), verdict("one", 1)]
     name = "judged_correct"
@@ -183,18 +183,14 @@ def test_last_judgement_of_each_judge_counts(tmp_path):
            {**verdict("one", 0), "judge": "small"}]  # fmt: skip
     values = {f"{name} by big": 1.0, f"{name} by small": 0.0, "faith": 0.5}
     assert judged(tmp_path, *two) == {"one": values}
-
-
-@pytest.mark.parametrize(
-    ("wrong", "name"),
-    [({"question": "one", "value": 1}, "row 1: .*metric"), (verdict("one", 2), "row 1: value 2"),
-     (verdict(["one"], 1), "row 1"), (verdict("one", 1, "accuracy"), "'accuracy'")],
-)  # fmt: skip
-def test_invalid_judgement_is_named_with_its_row(tmp_path, wrong, name):
-    with pytest.raises(UserError, match=name):
-        judged(tmp_path, wrong)
-    with pytest.raises(UserError, match=name):
-        judged_rows(tmp_path)
+    for wrong, name in (
+        ({"question": "one", "value": 1}, "row 1: .*metric"), (verdict(["one"], 1), "row 1"),
+        (verdict("one", 2), "row 1: value 2"), (verdict("one", 1, "accuracy"), "'accuracy'"),
+    ):  # fmt: skip
+        with pytest.raises(UserError, match=name):
+            judged(tmp_path, wrong)
+        with pytest.raises(UserError, match=name):
+            judged_rows(tmp_path)
 
 
 def test_row_of_another_program_needs_no_judge(tmp_path):
