@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
 SKIPPED = ("gpt-4o-mini", "OPENAI_API_KEY", "launcher=joblib", "launcher=submitit_local")
-"""Words of commands that cost money, or that tests/cli/test_launchers.py runs."""
+"""Words of commands that cost money, or that tests/cli/test_sweeps.py runs."""
 PAGES = [page for page in follow.pages() if page.name not in ("hydra.md", "README.md")]
 MODELS = {"embedder": "hashing", "nlp": {"_target_": "toy_runs.Capitals"}}
 

@@ -3,10 +3,7 @@
 import contextlib
 import io
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-import graphrag_bench
 from graphrag_bench.cli.main import main
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.embedding.nlp import Relation, Sentence
@@ -131,13 +127,11 @@ def command(*arguments):
     return CommandResult(code, out.getvalue(), err.getvalue())
 
 
-def shell(*arguments):
-    path = f"{Path(graphrag_bench.__file__).parents[1]}{os.pathsep}{Path(__file__).parent}"
-    done = subprocess.run(
-        [sys.executable, "-m", "graphrag_bench", *arguments], capture_output=True,
-        text=True, check=False, env={**os.environ, "PYTHONPATH": path},
-    )  # fmt: skip
-    return CommandResult(done.returncode, done.stdout, done.stderr)
+def output(*arguments):
+    """Return what a command prints, which must exit with 0."""
+    ended = command(*map(str, arguments))
+    assert ended.code == 0, ended.err
+    return ended.out
 
 
 def run_command(*arguments):

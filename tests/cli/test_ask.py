@@ -1,34 +1,27 @@
-"""`ask` and `show`: the trace of an answer, and no second payment."""
-
 import json
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 
-from toy_runs import TOY, command, reader_prompts, run_folder, write_set
+from toy_runs import TOY, output, reader_prompts, run_folder, write_set
 
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.explain.text import row_text
 
 QUESTION = "Who taught the maker of the telescope of the Norvik Observatory?"
-HIPPORAG = [*TOY, "method=hipporag", "reference_rows=off"]
-
-
-def shown(folder, *words):
-    ended = command("show", str(folder), *words)
-    assert ended.code == 0, ended.err
-    return ended.out
+shown = partial(output, "show")
 
 
 def test_ask_answers_with_several_methods_and_pays_once():
     settings = [*TOY, "method=bm25,hipporag", QUESTION]
-    out = command("ask", *settings).out
+    out = output("ask", *settings)
     assert re.findall("(?m)^==.*", out) == ["== BM25 ==", "== HippoRAG =="]
     n_paid = len(reader_prompts)
-    whole = command("ask", "--details", *settings).out
+    whole = output("ask", "--details", *settings)
     assert "norvik observatory —occurs with→ mount tarn" in whole and "retrieve.0" not in out
     assert "  1 LLM call, " in whole
-    one, two = json.loads(command("ask", "--json", *settings).out)
+    one, two = json.loads(output("ask", "--json", *settings))
     assert len(reader_prompts) == n_paid
     assert (one["method"], two["method"], two["answer"]) == ("bm25", "hipporag", "Ada Marsh")
     step = next(s for s in two["steps"] if "node.link" in s["step"])
@@ -57,7 +50,7 @@ def test_arrows_of_a_path_follow_its_relationships():
 
 
 def test_show_prints_a_question_with_gold_and_calls_and_a_run_with_its_questions(home, monkeypatch):
-    folder = run_folder(*HIPPORAG)
+    folder = run_folder(*TOY, "method=hipporag")
     reader_prompts.clear()
     monkeypatch.delattr(Hashing, "encode")  # show must not embed
     whole = shown(folder, "q1")

@@ -2,12 +2,12 @@
 
 import json
 import shutil
-from contextlib import closing, nullcontext
+from contextlib import closing
 from pathlib import Path
 
 import batch_server
 import pytest
-from toy_runs import command, records, run_error, run_folder, write_scopes
+from toy_runs import command, output, records, run_error, run_folder, write_scopes
 
 from graphrag_bench.llm.batch import import_replies
 from graphrag_bench.llm.cache import Cache, cache_stats
@@ -26,22 +26,25 @@ TOY, BM25 = ["dataset=toy", "limit=2"], "method=bm25"
 DETERMINED = ("records.jsonl", "contexts.jsonl", "verdicts.jsonl", "statistics.json", "answers.txt")
 
 
+def n_left(*words):
+    """Run; return the number of requests in the batch file, 0 after a run that ended."""
+    try:
+        run_folder(*SET, *words, BATCH)
+    except RequestsWritten as stop:
+        assert (REQUESTS.name in str(stop), stop.exit_code) == (True, 1)
+    return len(REQUESTS.read_text().splitlines())
+
+
 def by_batches(*words):
     """Repeat a run until no request is left; return the size of each batch."""
     sizes = []
-    while True:
-        try:
-            run_folder(*SET, *words, "paths.home=batch", BATCH)
-        except RequestsWritten as stop:
-            assert (REQUESTS.name in str(stop), stop.exit_code) == (True, 1)
-        else:
-            assert REQUESTS.read_text() == ""
-            return sizes
+    while n_left(*words, "paths.home=batch"):
         answers = batch_server.serve(REQUESTS, REPLIES)
         assert len({one["custom_id"] for one in answers}) == len(answers) > 0
         sizes.append(len(answers))
         imported = import_replies(REPLIES, "batch/cache/replies.sqlite")
         assert imported.startswith(f"{len(answers)} replies, 0 failed, 0 known, 0 foreign")
+    return sizes
 
 
 def files(home):
@@ -96,9 +99,7 @@ def change(answer, fields):
     ],
 )
 def test_a_reply_that_may_come_later_is_requested_again(home, fields, counted, n_again, status):
-    words = [*TOY, *SET, BM25, BATCH]
-    with pytest.raises(RequestsWritten):
-        run_folder(*words)
+    assert n_left(*TOY, BM25) == 2
     answers = batch_server.serve(REQUESTS, REPLIES)
     change(answers[0], fields)
     batch_server.write(REPLIES, answers)
@@ -108,19 +109,18 @@ def test_a_reply_that_may_come_later_is_requested_again(home, fields, counted, n
     assert counted in imported and "1 unreadable" in imported
     (counts,) = cache_stats(CACHE).values()
     assert (counts["waiting"], counts["cut"]) == (counted == "1 foreign", fields is CUT)
-    with pytest.raises(RequestsWritten) if n_again else nullcontext():
-        run_folder(*words)
-    assert len(REQUESTS.read_text().splitlines()) == n_again
+    assert n_left(*TOY, BM25) == n_again
     if not n_again:  # a reported failure is requested by the next command
-        (folder,) = Path("runs/toy").glob("*/*")
-        assert {row["status"] for row in records(folder)} == {"answered", status}
-    with pytest.raises(RequestsWritten) if status == "failed" else nullcontext():
-        if not n_again:
-            run_folder(*words)
-    assert len(REQUESTS.read_text().splitlines()) == max(n_again, status == "failed")
+        assert statuses() == {"answered", status}
+        assert n_left(*TOY, BM25) == (status == "failed")
     batch_server.serve(REQUESTS, REPLIES)
-    command("cache", "import", str(REPLIES))
-    assert {row["status"] for row in records(run_folder(*words))} == {"answered"}
+    command("cache", "import", str(REPLIES))  # an empty file is refused
+    assert n_left(*TOY, BM25) == 0 and statuses() == {"answered"}
+
+
+def statuses():
+    (folder,) = Path("runs/toy").glob("*/*")
+    return {row["status"] for row in records(folder)}
 
 
 def test_a_file_of_other_content_is_not_overwritten_and_other_models_are_refused(home):
@@ -133,9 +133,7 @@ def test_a_file_of_other_content_is_not_overwritten_and_other_models_are_refused
 
 
 def test_a_good_reply_replaces_a_failure_and_other_lines_are_counted(home):
-    words = [*TOY, *SET, BM25, BATCH]
-    with pytest.raises(RequestsWritten):
-        run_folder(*words)
+    assert n_left(*TOY, BM25) == 2
     assert command("cache", "import", str(REQUESTS)).code == 2
     assert cache_stats(CACHE).popitem()[1]["waiting"] == 2
     good = batch_server.serve(REQUESTS, REPLIES)
@@ -149,14 +147,12 @@ def test_a_good_reply_replaces_a_failure_and_other_lines_are_counted(home):
     shapes = [[1], {"status_code": 200, "body": [1]}, {"status_code": 200, "body": "x"}]
     lines = [json.dumps({"custom_id": good[0]["custom_id"], "response": one}) for one in shapes]
     REPLIES.write_text("\n".join(["", "torn", "[1]", *lines, text]))
-    shown = command("cache", "import", str(REPLIES))
-    assert (shown.code, "2 known, 0 foreign, 5 unreadable" in shown.out) == (0, True)
-    assert {row["status"] for row in records(run_folder(*words))} == {"answered"}
+    assert "2 known, 0 foreign, 5 unreadable" in output("cache", "import", REPLIES)
+    assert n_left(*TOY, BM25) == 0 and statuses() == {"answered"}
     with closing(Cache(CACHE)) as cache:
         cache.set_verdict(good[0]["custom_id"], "unreadable")
     shutil.rmtree("runs")
-    with pytest.raises(RequestsWritten):  # the file is empty: unreadable replies are asked again
-        run_folder(*words)
+    assert n_left(*TOY, BM25) == 1  # an unreadable reply is asked again
     assert json.loads(REQUESTS.read_text())["custom_id"] == good[0]["custom_id"]
     REPLIES.write_text('torn\n{"a": 1}\n')
     neither = command("cache", "import", str(REPLIES))

@@ -1,4 +1,4 @@
-"""A cell of each kind of number in the papers: run by its `row=`, judged, printed by `table`."""
+"""Cells of each kind of number in the papers, run by `row=` and judged; generated questions."""
 
 import csv
 import io
@@ -7,11 +7,14 @@ import re
 from pathlib import Path
 
 import pytest
-from published_sets import TEAM, book_row, hotpot_row, news, rog_folder, squality_line, written
-from toy_runs import command, run_folder
+from published_sets import TEAM, book_row, hotpot_row, news, rog_folder, written
+from toy_runs import TOY, command_error, metrics, output, records, run_folder
 
+from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.papers.choices import content, table_runs
 from graphrag_bench.papers.printed import load_table, table_names
+from graphrag_bench.run.cleanup import garbage
+from graphrag_bench.run.stored import find_run, rescore
 from graphrag_bench.tables.paper_tables import whole_groups
 
 pytestmark = pytest.mark.slow
@@ -20,7 +23,7 @@ CORPUS = [
     {"context": "Ada Marsh built the Norvik Observatory. Mira Holt was taught by Ada Marsh."},
     {"context": "The Norvik Observatory stands in Tarn. Tarn lies on the Grey Sea."},
 ]
-LISTER = ["llm@llm_build=scripted", "llm_build._target_=cli.test_questions.lister", "n=2"]
+LISTER = ["llm@llm_build=scripted", "llm_build._target_=cli.test_numbered_tables.lister", "n=2"]
 MODELS = {"questions": LISTER, "judge": ["llm@llm_judge=scripted", "embedder=hashing"]}
 """Models without weights for each printed command."""
 NAMED = re.compile(r"(n|llm@llm_build|llm_build\.model|llm@llm_judge|embedder)=")
@@ -28,16 +31,11 @@ MEASURED = ["embedder=hashing", "llm=scripted", "llm._target_=counting_reader.pa
             "workers=1", "cache.mode=off"]  # fmt: skip
 """Models without weights for a row; its seconds are measured."""
 MADE = {"corpus.jsonl": CORPUS, "questions.json": [{"question": "What joins them?", "answer": ""}]}
-POPQA = {"id": 11, "subj": "Una", "prop": "place of birth", "obj": "Tarn",
-         "question": "Where is Una from?", "possible_answers": '["Tarn Town", "Tarn"]'}  # fmt: skip
 FILES = {
     "ultradomain_mix": MADE,
     "ultradomain_agriculture": MADE,
     "multihoprag": news(),
-    "popqa": {"corpus.json": [{"title": "Una", "text": "Una is from Tarn."}],
-              "questions.json": [POPQA | {"paragraphs": []}]},
     "hotpotqa": {"hotpot_dev_distractor_v1.json": [hotpot_row()]},
-    "squality": {"test.jsonl": [squality_line()]},
     "infinitebench_qa": {"longbook_qa_eng.jsonl": [book_row(1, "Una Rowan rows to Tarn Hill.")]},
 }  # fmt: skip
 """Small data sets in the papers' formats, by card; cwq is in RoG's format."""
@@ -53,11 +51,9 @@ CELLS = {
     "pathpooling/table1": ("CWQ", "S-RAG w/PR", "Hit@1"),
     "pathpooling/table2": ("CWQ", "Dijkstra", "path search time per query"),
     "pathrag/table2": ("Mix", "Flow-based", "Coherence"),
-    "pathrag/table4": ("SQuALITY", "PathRAG", "ROUGE-1-F1"),
     "pathrag/table6": ("", "PathRAG", "token cost"),
     "zhou2025/table5": ("MultihopQA", "HippoRAG", "Accuracy"),
     "zhou2025/table6": ("MultihopQA", "LGraphRAG", "token"),
-    "zhou2025/table7": ("PopAll", "HippoRAG", "Recall"),
 }
 
 
@@ -69,8 +65,6 @@ def shared(tmp_path_factory):
 
 @pytest.mark.parametrize("name", CELLS)
 def test_a_cell_is_run_by_its_row_and_printed_with_our_figure(name, home, shared):
-    if name == "pathrag/table4":
-        pytest.importorskip("rouge_score")
     for folder in SHARED:
         (home / folder).symlink_to(shared / folder)
     place, table = CELLS[name], load_table(name)
@@ -91,7 +85,7 @@ def test_a_cell_is_run_by_its_row_and_printed_with_our_figure(name, home, shared
         files = (*home.glob("comparisons/*/verdicts.jsonl"), *home.glob("runs/*/*/*/judged.jsonl"))
         lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
         assert lines and {line.get("protocol", "paper") for line in lines} == {"paper"}
-    lines = csv.DictReader(io.StringIO(command("table", name, "--format", "csv").out))
+    lines = csv.DictReader(io.StringIO(output("table", name, "--format", "csv")))
     rows = [row for row in lines if place == (row["data set"], row["method"], row["metric"])]
     row = next(row for row in rows if row["ours"])
     assert float(row["ours"]) >= 0.0
@@ -115,16 +109,69 @@ def _row(recipe):
 
 def paste(table, *wanted):
     """Run the commands in the notes of a table, with models that need no weights."""
-    lines = dict.fromkeys(command("table", table).out.splitlines())
+    lines = dict.fromkeys(output("table", table).splitlines())
     commands = [line.split()[2:] for line in lines if line.startswith("next: ")]
     for name, *words in (one for one in commands if {*wanted} <= {*one}):
         rest = [word for word in words if not NAMED.match(word)]
         judge = "strict" if "--each" in words else "takes_longer"
         more = [f"llm_judge._target_=planted_judges.{judge}"] if name == "judge" else []
-        ended = command(name, *rest, *MODELS[name], *more)
-        assert ended.code == 0, ended.err
+        output(name, *rest, *MODELS[name], *more)
 
 
 def test_only_complete_groups_of_pairs_are_judged_together():
     star, whole = [("a", "b"), ("a", "c")], [("a", "b"), ("a", "c"), ("b", "c")]
     assert whole_groups(star) == star and whole_groups(whole) == [("a", "b", "c")]
+
+
+# ---- `questions`: a folder that runs as a data set
+
+TEMPLATE = ["kind=specific", "wording=template", "n=6", "hops=1,2"]
+
+
+def lister(replies=None):
+    """A model that returns the requested number of items."""
+
+    def answer(chat):
+        text = last_user_message(chat)
+        n = int(re.findall(r"Give exactly (\d+)", text)[0])
+        return json.dumps({"items": [f"What of {len(text)} and {i}?" for i in range(n)]})
+
+    return Scripted(answer=answer)
+
+
+def folder_of(*arguments):
+    out = output("questions", *TOY, *arguments)
+    return Path(re.findall("(?m)^set: (.*)$", out)[0])
+
+
+def test_the_command_is_reproducible_and_overwrites_no_edit(tmp_path):
+    home = f"paths.home={tmp_path}"
+    folder = folder_of(*TEMPLATE, home)
+    first = (folder / "questions.jsonl").read_bytes()
+    assert folder_of(*TEMPLATE, home) == folder
+    assert (folder / "questions.jsonl").read_bytes() == first
+    assert folder_of(*TEMPLATE, home, "seed=1") != folder
+    edited = first.split(b"\n", 1)[1]
+    (folder / "questions.jsonl").write_bytes(edited)
+    assert "out=FOLDER" in command_error(*TOY, *TEMPLATE, home, name="questions")
+    assert (folder / "questions.jsonl").read_bytes() == edited
+
+
+def test_generated_questions_run_on_the_artifacts_of_the_data_set(tmp_path):
+    home = f"paths.home={tmp_path}"
+    words = [*TOY, "method=vanilla", "answer=off", home]
+    own = run_folder(*words)
+    folder = folder_of(*TEMPLATE, home, f"out={tmp_path}/q/abstract")
+    lines = (folder / "questions.jsonl").read_text().splitlines()
+    questions = [json.loads(line) for line in lines]
+    assert {row["hops"] for row in questions} == {1, 2}
+    assert all(row["answers"] and row["evidence"] for row in questions)
+    run = run_folder(*words, f"dataset.questions={folder}")
+    assert (run.parent.parent.name, run.name != own.name) == ("toy-abstract", True)
+    stored = metrics(run)
+    assert (stored["dataset"], stored["card"], stored["n"]) == ("toy-abstract", "toy", 6)
+    assert {path.name for path in (tmp_path / "artifacts").iterdir()} == {"toy"}
+    assert {row["question"] for row in records(run)} == {row["id"] for row in questions}
+    (scope,) = json.loads((run / "artifacts.json").read_text())["artifacts"]
+    assert not {item.path.name for item in garbage(tmp_path)[0]} & set(scope["keys"].values())
+    assert rescore(find_run(str(run), tmp_path), {})["n"] == 6  # reads the data set again

@@ -1,24 +1,25 @@
-"""Runs on the toy data set: folders, limits, answers and repeats."""
+"""Runs on the toy data set: folders, limits, answers, repeats and costs."""
+
+import gc
+import os
+import shutil
+import threading
+from pathlib import Path
 
 import pytest
 import toy_runs
+from killing import served
 from toy_runs import TOY, metrics, records, run_command, run_error, run_folder, write_set
 
+from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.run.folder import RunFolder
+from graphrag_bench.run.stored import EXTENT, StoredRun
 
 pytestmark = pytest.mark.slow
 
 VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
-
-
-def test_a_run_prints_its_table_and_its_folder(home):
-    ended = run_command(*TOY, "method=bm25", "limit=3")
-    assert ended.methods == ["bm25", "zeroshot", "vanilla", "oracle"]
-    assert ended.folder.parent == home / "runs" / "toy" / "bm25"
-    assert ended.out.splitlines()[-1] == f"run: {ended.folders[-1]}"
-    table = (ended.folder / "table.md").read_text()
-    assert table.index("| BM25 |") < table.index("(reference) |")
 
 
 def test_a_larger_limit_resumes_and_a_smaller_limit_keeps_the_scores():
@@ -103,3 +104,87 @@ def test_mean_and_spread_over_repeats_of_all_questions():
     assert accuracy["mean"] == pytest.approx(1 / 15, abs=1e-6)
     assert accuracy["spread"] == pytest.approx(0.2 / 3**0.5, abs=1e-6)
     assert "0.067 ±0.115 (5 of 6)" in toy_runs.table_of(folder)
+
+
+# ---- costs are counted completely and once, over scopes, kills and shards
+
+BUILT_BY_LLM = ["method=hipporag", "method.conversion=llm", "build.extraction=llm"]
+BUILT_BY_LLM += ["embedder=hashing", "reference_rows=off"]
+PAID = ["dataset=toy", *BUILT_BY_LLM]
+TOWNS = ["Alba", "Beldor", "Corfast", "Dungard", "Elholm", "Falmere"]
+
+
+@pytest.fixture
+def scoped(home):
+    return [*toy_runs.write_scopes(home / "scoped", *TOWNS), *BUILT_BY_LLM]
+
+
+def test_the_cost_has_the_build_of_every_scope_and_no_file_stays_open(fake, scoped):
+    url = fake.scenario(reads=True)
+    folder = run_folder(*scoped, *served(url))
+    cost = metrics(folder)["cost"]
+    n_calls = fake.stats(url).answered.total()
+    assert n_calls == 4 * len(TOWNS) == cost["total"]["paid"]["calls"]
+    assert set(cost["stages"]) == {"build", "convert", "generate"}
+    gc.collect()
+    n_files, n_threads = len(os.listdir("/proc/self/fd")), threading.active_count()
+    run_folder(*scoped, *served(url), "paths.home=second")
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= n_files
+    assert threading.active_count() <= n_threads
+
+
+def test_a_smaller_limit_has_the_cost_of_its_builds_and_questions(fake):
+    words = [*PAID, *served(fake.scenario(reads=True))]
+    fresh = run_command(*words, "limit=2", "paths.home=fresh").out.splitlines()
+    whole = run_command(*words).out.splitlines()
+    again = run_command(*words, "limit=2").out.splitlines()
+    assert "cost, tokens" in again[2] and again[:6] == fresh[:6]
+    assert again[4].split()[-2] != whole[4].split()[-2]
+
+
+def test_calls_of_an_embedding_api_are_part_of_the_cost(fake):
+    url = fake.scenario(models=["fake"])
+    own = ["model=fake", f"base_url={url}", "api_key_env=null", "dimension=8"]
+    words = ["dataset=toy", "method=vanilla", "answer=off", "reference_rows=off",
+             "embedder=openai_compatible", *(f"embedder.{one}" for one in own)]  # fmt: skip
+    for limit in ("limit=4", "limit=2"):
+        cost = metrics(run_folder(*words, limit))["cost"]
+        assert cost["steps"]["embedder"]["paid"]["prompt_tokens"] > 0
+        assert cost["total"]["paid"]["prompt_tokens"] > 0
+    folder = RunFolder(run_folder(*words, limit))
+    extent = {name: folder.metrics().get(name) for name in EXTENT} | {"repeats": 1, "limit": 1}
+    narrow = StoredRun(folder, extent=extent).metrics
+    assert narrow["n"] == 1 and narrow["cost"]["steps"]["embedder"] == cost["steps"]["embedder"]
+
+
+def test_failures_are_counted_over_all_scopes(fake, scoped):
+    url = fake.scenario(reads=True, filter_word="Short answer")
+    assert "answer.direct" in run_error(*scoped, *served(url), "failures.after=15", exit_code=1)
+
+
+def test_a_call_counts_once_with_the_version_of_its_model_despite_a_leftover_folder(fake, home):
+    url = fake.scenario(reads=True, fingerprints=("a", "b"))
+    numbers = metrics(run_folder(*PAID, *served(url)))
+    assert (numbers["cost"]["mixed"], numbers["cost"]["models"]) == (True, ["fake a", "fake b"])
+    assert numbers["estimate"]["extraction"]["calls"] == 16
+    assert numbers["cost"]["steps"]["extraction"]["paid"]["calls"] == 16
+    (built,) = home.glob("artifacts/toy/extraction/*/ledger.jsonl")
+    (scratch := Path(f"{built.parent}.scratch")).mkdir()
+    shutil.copy(built, scratch)
+    again = metrics(run_folder(*PAID, *served(url)))["cost"]
+    assert again["total"] == numbers["cost"]["total"]
+    assert again["total"]["paid"]["calls"] == fake.stats(url).requests
+
+
+def test_two_processes_share_a_run_only_as_shards_of_one_division(home):
+    def part(name):
+        return RunFolder(home / "run", name).exclusive()
+
+    with part("1-of-4"), part("2-of-4"):
+        pass
+    for first, second in (("", ""), ("", "1-of-4"), ("1-of-4", ""), ("1-of-4", "1-of-2")):
+        with part(first), pytest.raises(UserError, match="shard=1/4"), part(second):
+            pass
+        with part(second):
+            pass
