@@ -7,7 +7,7 @@ import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import given
 from hypothesis import strategies as st
-from toy_runs import TOY, command
+from toy_runs import TOY, output
 
 import graphrag_bench as gb
 from graphrag_bench.config.compose import cells, compose_settings, composition, value_of
@@ -17,32 +17,20 @@ from graphrag_bench.config.words import expand_home_in, quote
 from graphrag_bench.data.dataset import card_names
 from graphrag_bench.errors import UserError
 from graphrag_bench.files import plain_value, project_folder
-from graphrag_bench.run.experiment import Experiment
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["method=lgraphrag profile=upstream chunking=token chunking.size=99 "
-     "llm@llm_build=scripted llm_build.model=tiny build.graph.edge_drop=0.1",
-     "++method.top_k=3 ~evaluation.cuts method.retrieve.0.min_score=0.5",
-     "experiment=retrieval_only dataset=world dataset.hops=3"],
-)  # fmt: skip
-def test_composition_equals_hydras_own(words):
-    ours = compose_settings(words.split())
-    theirs = yaml.safe_load(command("run", "--cfg", "job", "--resolve", *words.split()).out)
-    assert ours.pop("given") is not None and ours.pop("row") is None
-    assert theirs["method"].pop("prompts") is None
-    assert ours == theirs
-
-
-def test_python_and_command_line_have_the_same_key():
-    words = ["dataset=toy", "method=lgraphrag", "embedder=hashing", "llm=scripted", "limit=2",
-             "profile=upstream", "method.top_k=7", "build.graph=tkg"]  # fmt: skip
-    ours = gb.method("lgraphrag", embedder="hashing", llm="scripted", limit=2, profile="upstream",
-                     top_k=7, build={"graph": "tkg"})  # fmt: skip
-    mine, theirs = ours.experiment(gb.dataset("toy")), Experiment.prepare(compose_settings(words))
-    assert mine.key == theirs.key
-    assert mine.settings.model_copy(update={"dataset": theirs.settings.dataset}) == theirs.settings
+def test_composition_equals_hydras_own():
+    for words in (
+        "method=lgraphrag profile=upstream chunking=token chunking.size=99 "
+        "llm@llm_build=scripted llm_build.model=tiny build.graph.edge_drop=0.1",
+        "++method.top_k=3 ~evaluation.cuts method.retrieve.0.min_score=0.5",
+        "experiment=retrieval_only dataset=world dataset.hops=3",
+    ):
+        ours = compose_settings(words.split())
+        theirs = yaml.safe_load(output("run", "--cfg", "job", "--resolve", *words.split()))
+        assert ours.pop("given") is not None and ours.pop("row") is None
+        assert theirs["method"].pop("prompts") is None
+        assert ours == theirs
 
 
 def test_mapping_replaces_the_choice_of_a_group():
@@ -88,23 +76,17 @@ FILE = {
 PLAIN = {key: FILE[key] for key in ("name", "damping", "top_k", "form", "build")}
 
 
-@pytest.mark.parametrize(
-    ("profile", "fidelity", "pooling", "changed"),
-    [
+def test_profiles_change_only_stated_values():
+    for profile, fidelity, pooling, changed in (
         ("zhou2025", "default", None,
          {"damping": 0.1, "build": {"graph": {"variant": "kg", "synonymy": "add"}}}),
         ("default", "paper", None, {"build": {"graph": "kg", "extraction": "llm"}}),
         ("default", "default", "rerank", {"form": "paths"}),
         ("default", "default", {"mode": "reselect"}, {"form": "paths"}),
         ("default", "default", {"mode": "off"}, {}),
-    ],
-)  # fmt: skip
-def test_profiles_change_only_stated_values(profile, fidelity, pooling, changed):
-    assert with_profile(FILE, profile, fidelity, pooling) == {**PLAIN, **changed}
+    ):  # fmt: skip
+        assert with_profile(FILE, profile, fidelity, pooling) == {**PLAIN, **changed}
     assert FILE["build"] == {"graph": "kg"}
-
-
-def test_profile_with_an_unknown_setting_is_refused():
     with pytest.raises(UserError, match=r"dampin'.*damping"):
         with_profile({**FILE, "profiles": {"upstream": {"dampin": 1}}}, "upstream", "default")
 
@@ -143,14 +125,11 @@ def test_any_text_is_parsed_as_that_text(text):
     assert read.strip() == f"x{text}".strip()
 
 
-@pytest.mark.parametrize(
-    ("value", "read"),
-    [("données/été", "données/été"), ("my, set (v2)", "my, set (v2)"), ("[été,b]", ["été", "b"]),
-     ("{k: é, b: 2}", {"k": "é", "b": 2}), ("a=b", "a=b"), ("x;y", "x;y"),
-     ("'é'", "é"), ("https://x/y?z=1", "https://x/y?z=1")],
-)  # fmt: skip
-def test_only_unparsable_values_are_quoted(value, read):
-    assert value_of(value) == read
+def test_only_unparsable_values_are_quoted():
+    for text in ("données/été", "my, set (v2)", "a=b", "x;y", "https://x/y?z=1"):
+        assert value_of(text) == text
+    values = [value_of(text) for text in ("[été,b]", "{k: é, b: 2}", "'é'")]
+    assert values == [["été", "b"], {"k": "é", "b": 2}, "é"]
 
 
 def test_null_deselects_an_optional_group():
@@ -158,18 +137,14 @@ def test_null_deselects_an_optional_group():
     assert compose_settings([*TOY, *words]) == compose_settings(TOY)
 
 
-@pytest.mark.parametrize(
-    ("word", "name"),
-    [("method=null", "'null'"), ("pooling=null", "'null'"), ("dataset=2024", "'2024'"),
-     ("dataset=1.5", "'1.5'"), ("llm=true", "'true'"), ("hydra/launcher=null", "'null'"),
-     ("method=[bm25,vanilla]", "-m method=bm25,vanilla"), ("method=bm25,vanilla", "run -m")],
-)  # fmt: skip
-def test_choice_is_a_single_name(word, name):
-    with pytest.raises(UserError, match=name):
-        compose_settings([*TOY, word])
-
-
-def test_choice_may_look_like_a_number(home):
+def test_choice_is_a_single_name_which_may_look_like_a_number(home):
+    for word, name in (
+        ("method=null", "'null'"), ("pooling=null", "'null'"), ("dataset=2024", "'2024'"),
+        ("dataset=1.5", "'1.5'"), ("llm=true", "'true'"), ("hydra/launcher=null", "'null'"),
+        ("method=[bm25,vanilla]", "-m method=bm25,vanilla"), ("method=bm25,vanilla", "run -m"),
+    ):  # fmt: skip
+        with pytest.raises(UserError, match=name):
+            compose_settings([*TOY, word])
     (home / "configs" / "dataset").mkdir(parents=True)
     (home / "configs" / "dataset" / "2024.yaml").write_text("name: toy\n")
     assert compose_settings([*TOY, "dataset=2024"])["dataset"]["name"] == "toy"

@@ -1,5 +1,7 @@
 """Errors of settings name the setting and the valid value. Settings without effect are errors."""
 
+from pathlib import Path
+
 import pytest
 from toy_runs import TOY, command, command_error
 
@@ -59,15 +61,14 @@ def test_unparsable_value_is_named_with_a_hint_on_quoting():
         compose_settings([*TOY, "dataset.root=[/data (old"])
 
 
-@pytest.mark.parametrize(
-    ("word", "name"),
-    [("method.damping=interval(0,1)", "interval"), ("method=glob(nono*)", "bm25"),
-     ("method=choice(bm52)", "bm25")],
-)  # fmt: skip
-def test_sweep_without_cells_is_refused(word, name):
-    with pytest.raises(UserError, match=name):
-        for cell in cells(composition(TOY), [*TOY, word]) or ():
-            compose_settings(cell)
+def test_sweep_without_cells_is_refused():
+    for word, name in (
+        ("method.damping=interval(0,1)", "interval"),
+        ("method=glob(nono*)", "bm25"), ("method=choice(bm52)", "bm25"),
+    ):  # fmt: skip
+        with pytest.raises(UserError, match=name):
+            for cell in cells(composition(TOY), [*TOY, word]) or ():
+                compose_settings(cell)
 
 
 def test_invalid_commands_exit_with_2_and_write_nothing(home):
@@ -80,31 +81,32 @@ def test_invalid_commands_exit_with_2_and_write_nothing(home):
     assert list(home.iterdir()) == []
 
 
-def check(home, methods, words):
-    (home / "own.graphml").write_text("<graphml><graph><node id='ada'/></graph></graphml>")
+def check(methods, words):
+    Path("own.graphml").write_text("<graphml><graph><node id='ada'/></graph></graphml>")
     given = words.split()
     every = [compose_settings([*TOY, f"method={name}", *given]) for name in methods.split(",")]
     refuse_unused(given, [Experiment.prepare(values, swept=True) for values in every])
 
 
-@pytest.mark.parametrize(
-    ("methods", "words", "named"),
-    [("bm25,vanilla", "build.extraction=nlp", "build.extraction"),
-     ("bm25", "embedder.dimension=64 llm@llm_build=scripted", "(?s)embedder.dim.*llm_build"),
-     ("vanilla,bm25", "nlp.model=other", "llm, embedder"),
-     ("hipporag", "llm@llm_build=scripted llm_build.seed=1", "llm_build.seed"),
-     ("lgraphrag", "pooling=off pooling.search=bfs", "pooling=rerank"),
-     ("vanilla", "dev_share=0.3", "split=dev"),
-     ("bm25", "graph.import_from=own.graphml", "graph.import_from")],
-)  # fmt: skip
-def test_unused_setting_is_refused(home, methods, words, named):
-    with pytest.raises(UserError, match=named):
-        check(home, methods, words)
+def test_unused_setting_is_refused():
+    for methods, words, named in (
+        ("bm25,vanilla", "build.extraction=nlp", "build.extraction"),
+        ("bm25", "embedder.dimension=64 llm@llm_build=scripted", "(?s)embedder.dim.*llm_build"),
+        ("vanilla,bm25", "nlp.model=other", "llm, embedder"),
+        ("hipporag", "llm@llm_build=scripted llm_build.seed=1", "llm_build.seed"),
+        ("lgraphrag", "pooling=off pooling.search=bfs", "pooling=rerank"),
+        ("vanilla", "dev_share=0.3", "split=dev"),
+        ("bm25", "graph.import_from=own.graphml", "graph.import_from"),
+    ):
+        with pytest.raises(UserError, match=named):
+            check(methods, words)
+    for name, more in (("run", []), ("ask", ["Who was it?"])):
+        words = [*TOY, "method=bm25", "embedder.dimension=64", *more]
+        assert "embedder.dimension" in command_error(*words, name=name)
 
 
-@pytest.mark.parametrize(
-    ("methods", "words"),
-    [
+def test_used_setting_is_accepted():
+    for methods, words in (
         ("hipporag", "method.damping=0.3 method.retrieve.0.dedupe=true build.graph.synonymy=add "
          "llm@llm_build=scripted build.extraction=llm llm.tokenizer=cl100k"),
         ("hipporag", "graph.import_from=own.graphml"),
@@ -115,13 +117,5 @@ def test_unused_setting_is_refused(home, methods, words, named):
         ("bm25", "limit=2 workers=1 budget.tokens=9 trace=off reference_rows=off shard=1/2 "
          "failures.limit=0.5 evaluation.cuts=[1,2] paths.home=elsewhere answer=off "
          "profile=zhou2025 fidelity=paper graph.per=all method.title=mine embedder=bge"),
-    ],
-)  # fmt: skip
-def test_used_setting_is_accepted(home, methods, words):
-    check(home, methods, words)
-
-
-def test_commands_refuse_unused_settings():
-    words = [*TOY, "method=bm25", "embedder.dimension=64"]
-    for name, more in (("run", []), ("ask", ["Who was it?"])):
-        assert "embedder.dimension" in command_error(*words, *more, name=name)
+    ):  # fmt: skip
+        check(methods, words)
