@@ -113,3 +113,7 @@ def _command(name: str, words: list[str]) -> int:
     module.declare(parser)
     options = parser.read(rest)
     return int(options.work(options) or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
