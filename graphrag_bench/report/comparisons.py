@@ -35,9 +35,9 @@ class Comparison:
     """Difference between the run of a method and the run of the baseline on one metric.
 
     `place` is the position of the method's run among the compared runs. `baseline` is the unique
-    title of the baseline's run, and `baseline_title` its stored title. The baseline has
-    `n_baselines` runs on the data set. `n` is the larger of the numbers of questions with the
-    metric in the two runs. `p` is corrected by Holm's method for `n_tests` tests.
+    title of the baseline's run in the table, and `baseline_title` is the stored title of this run.
+    The baseline has `n_baselines` runs on the data set. `n` is the number of questions with the
+    metric, in the run that has more of them. `p` is corrected by Holm's method for `n_tests` tests.
     """
 
     place: int
@@ -57,8 +57,9 @@ def comparisons(
 ) -> list[Comparison]:
     """Return the difference between each run and the baseline on each metric, in table order.
 
-    `baseline` is the name of a method. Floor and ceiling methods and runs that were scored by a
-    different rule are left out. The p-values are corrected within each metric.
+    `baseline` is the name of a method. `baseline_of` selects its run. The default `metrics` are
+    those of `usual_metrics`. Floor and ceiling methods are left out, and so are runs that were
+    scored by a different rule than the baseline. The p-values are corrected within each metric.
     """
     named = in_table_order([{**run.metrics, "row": row} for row, run in enumerate(runs)])
     found: list[Comparison] = []

@@ -73,7 +73,10 @@ def different_corpora(first: RunMetrics, second: RunMetrics) -> bool:
 
 
 def runs_by_corpus(runs: Runs, of_each_set: bool = True) -> dict[str, dict[str, list[RunMetrics]]]:
-    """Group runs by data set (if `of_each_set`) and corpus; leave out sets with only one corpus."""
+    """Group runs by data set and corpus, and leave out data sets with only one corpus.
+
+    Runs with an unknown corpus are left out. If `of_each_set` is false, the only data set is "".
+    """
     known = (run for run in runs if run.get("corpus"))
     sets = group_by(known, lambda run: str(run["dataset"]) * of_each_set)
     by_corpus = {name: group_by(of, short_corpus) for name, of in sets.items()}
@@ -81,12 +84,12 @@ def runs_by_corpus(runs: Runs, of_each_set: bool = True) -> dict[str, dict[str, 
 
 
 def short_corpus(run: RunMetrics) -> str:
-    """Return the start of the corpus digest, as tables show it, or "" if it is unknown."""
+    """Return the start of the corpus digest for tables, or "" if the corpus is unknown."""
     return str(run.get("corpus") or "")[:8]
 
 
 def check_one_corpus(runs: Runs, *, of_each_set: bool = True) -> None:
-    """Raise UserError if runs differ in corpus; if `of_each_set`, only within a data set."""
+    """Raise UserError if two runs (with `of_each_set`, on one data set) differ in corpus."""
     for corpora in runs_by_corpus(runs, of_each_set).values():
         groups = "; ".join(
             f"corpus {name}: {one['title']} {one['key']} on {one['dataset']}"
@@ -105,8 +108,8 @@ def unverified(run: RunMetrics) -> str:
 def best_run(runs: Runs, metric: str) -> tuple[int, dict[str, Any]]:
     """Return the position of the first run with the highest mean of a metric, and a record.
 
-    Floor and ceiling methods and runs with failed questions are left out. `n_equal` is the number
-    of other runs with this mean. Raises UserError if no run remains, or if none has the metric.
+    Floor and ceiling methods and runs with failed questions are left out. The record has the number
+    `n_equal` of other runs with this mean. Raises UserError if no run remains or has the metric.
     """
     tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
     metrics = {row: runs[row]["metrics"] for row in tuned if not runs[row]["failed"]}
@@ -141,9 +144,11 @@ def selection_mark(run: RunMetrics) -> str:
 def in_table_order(runs: Runs) -> list[RunMetrics]:
     """Sort the runs of a table, and give each run a unique title.
 
-    The runs of a sweep come first, with the settings that it varies. The other runs, which are
-    references in the table of a sweep, are sorted by data set, context budget, and role from floor
-    to ceiling. If titles are equal, they name the settings that differ, or the keys of the runs.
+    The runs of a sweep come first, and their titles contain the settings that the sweep varies. All
+    other runs are sorted by data set, context budget, and role from floor to ceiling. Next to a
+    sweep, these runs are marked as references. Titles name the data set if there are several data
+    sets. Equal titles are extended by the settings that differ, or by the keys of the runs. `(?)`
+    marks a method that is not fully verified.
     """
     cells = [run for run in runs if "varied" in run]
     others = [run for run in runs if "varied" not in run]

@@ -24,7 +24,10 @@ _ANSWERS = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM", "hit@1": "H
 
 
 def run_table(runs: Runs) -> Table:
-    """Return a table with a row for each run and all columns that are not empty."""
+    """Return a table with a row for each run and all columns that are not empty.
+
+    `!` marks the means of a run with failed questions, and `±` a standard deviation over repeats.
+    """
     ordered = in_table_order(runs)
     names = {name for run in ordered for name in run["metrics"] if name.startswith(rows.EVIDENCE)}
     cuts = sorted(int(name.removeprefix(rows.EVIDENCE)) for name in names if name[-1].isdigit())
@@ -141,10 +144,10 @@ def metrics_table(runs: Runs) -> Table:
 
 
 def main_metric(runs: Runs) -> str:
-    """Return the usual metric that has values for the most questions.
+    """Return the metric of `usual_metrics` that has values for the most questions.
 
-    Ties are broken in this order: accuracy, F1, Hit@1, list F1, then the metric of retrieval in
-    `usual_metrics`. If a context has no chunks, evidence in context comes before evidence recall.
+    Ties are broken in this order: accuracy, F1, Hit@1, list F1, then the metric of retrieval. If a
+    context has no chunks, evidence in context comes before evidence recall.
     """
     names = usual_metrics(name for run in runs for name in run["metrics"])
     of_rows = any(map(context_of_rows, runs))
