@@ -72,7 +72,7 @@ def _sha256(content: bytes) -> str:
 
 
 def question_metrics(run: StoredRun) -> str:
-    """Return the metrics of all questions that did not fail as CSV. Scopes become numbers."""
+    """Return, as CSV, the metrics of every question that did not fail. Numbers replace scopes."""
     heads = sorted(run.metrics["metrics"])
     numbers: dict[str | None, object] = {None: ""}
     text = io.StringIO()
@@ -97,8 +97,9 @@ def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
 def read_result(path: Path) -> dict[str, Any]:
     """Check an entry, recompute its means from its CSV file, and return it.
 
-    Raises UserError if a file is missing or has changed, contains a path, address or key, or if
-    the numbers in `metrics` do not agree with the CSV file.
+    Raises UserError if a file is missing, if a file has changed since `write_result` wrote it, if a
+    file contains a path, an address or an API key, or if the numbers in `metrics` differ from the
+    CSV file.
     """
     text = path.read_text(encoding="utf-8")
     try:

@@ -25,13 +25,13 @@ RunGroup = tuple[str, str, int, str, str]
 
 
 def qualifying(recipe: Recipe, conditions: Sequence[RunConditions]) -> list[RunConditions]:
-    """Return the runs that have all settings that a printed value requires."""
+    """Return the runs with all settings that a printed value requires."""
     place, table, wanted = recipe.place, recipe.table, recipe.required
     own, listed, known = recipe.cell.llm, table.llms, table.paper.llms
     others = {table.paper.datasets[name].card for name in table.datasets} - {place.card}
 
     def of_row(llm: str) -> bool:
-        """Return whether the row is for this model. Unlisted models count as the first one."""
+        """Return whether the row is for this model. Unlisted models count as the first model."""
         names = [name for name in listed if grading.is_model(llm, known[name])] or listed[:1]
         return len(listed) < 2 or not own or own in names
 
@@ -144,7 +144,11 @@ def stored_of(part: Part, conditions: Sequence[RunConditions]) -> list[tuple[Run
 
 
 def selected_runs(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
-    """Select each row's candidate nearest to the paper; for grade C, from one group per model."""
+    """Select for each row the candidate whose conditions are closest to those of the paper.
+
+    If all candidates of a row have grade C, only candidates from one group are used. For each
+    model, this is the group that covers the most rows.
+    """
     by_llm = group_by(rows, lambda row: row[0][2])
     groups = {llm: _largest_group([rows[row] for row in of]) for llm, of in by_llm.items()}
     picked = {}

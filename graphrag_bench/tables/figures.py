@@ -83,7 +83,10 @@ def step_tokens(rows: Iterable[Row], what: str) -> FigureValue | None:
 
 
 def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
-    """Return the mean share of retrieved nodes in a tree layer (0, 1, >1); None without a tree."""
+    """Return the mean fraction of retrieved nodes in a tree layer (`0`, `1`, or `>1` for higher).
+
+    Returns None if a retrieved node belongs to no tree, or if no node was retrieved.
+    """
     least, shares = int(layer.removeprefix(">")), []
     for row in rows:
         context = row.get("context") or {}
@@ -157,7 +160,7 @@ class FigureSource:
         return None
 
     def _win_rate(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """Return the mean win rate over seeds; of several levels, use the lowest or highest."""
+        """Return the mean win rate over seeds. Of several levels, the lowest or highest counts."""
         levels: dict[str, list[VerdictKey]] = {}
         for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
             if run is not None and run.other is not None:
@@ -209,9 +212,9 @@ class Figure:
 class CellEntry:
     """Our value for a cell of a paper's table, and the inputs that are still missing.
 
-    `runs` lists the settings of missing runs, and `unjudged` the keys of runs, or pairs of runs,
-    without verdicts. `reason` explains why the cell cannot have a value. A mean over several runs
-    can have a value before all runs are there.
+    `runs` lists the settings of missing runs. `unjudged` lists the keys of runs, or pairs of runs,
+    without verdicts. `missing_parts` names other missing inputs. `reason` explains why the cell
+    cannot have a value. A mean over several runs can have a value before all runs exist.
     """
 
     figure: Figure | None = None
@@ -288,7 +291,7 @@ class _Collection:
         return rest if runnable else CellEntry(reason="no card for this data set")
 
     def lacking(self, recipe: Recipe, gaps: Sequence[tuple[Part, Candidate | None]]) -> CellEntry:
-        """Return what a value needs. A gap is a missing part and the run without it, or None."""
+        """Return the missing inputs. A gap is a part without a value, with its run or None."""
         metric = recipe.metric
         unscored = [run.run.folder.path for _, run in gaps if run]
         if metric.kind == "metric" and unscored:
@@ -308,7 +311,7 @@ class _Collection:
         return CellEntry(reason=_SERIAL) if timed and not words else CellEntry(runs=words)
 
     def nearest(self, part: Part, stored: Sequence[tuple[RunConditions, ...]]) -> tuple[str, ...]:
-        """Return the keys of the run or pair to judge, chosen by grade, group size and nearness."""
+        """Return the keys of the run or pair to judge, chosen by grade, group size, `sort_key`."""
 
         def place(runs: tuple[RunConditions, ...]) -> tuple[object, ...]:
             one = Candidate(runs[0].run, grade_of(part, runs), runs[-1].run)

@@ -206,7 +206,7 @@ def _models(one: RunConditions, recipe: Recipe, judge: str) -> Iterator[Mismatch
 
 
 def different_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[Mismatch]:
-    """Yield a mismatch for each setting that differs. Steps count only if no other one does."""
+    """Yield a mismatch for each differing setting; for steps, only if no other setting differs."""
     undecided = {"method.title", REGIME}
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
         undecided |= {"chunking.variant", "chunking.size"}
@@ -232,7 +232,7 @@ def _composed(words: tuple[str, ...]) -> dict[str, Any]:
 
 
 def with_chunking(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
-    """Return the settings with the data set's chunking for `auto`, and the default chunk size."""
+    """Replace the chunking `auto` by that of the data set, and add the default chunk size."""
     named = dict(settings)
     if named.get("chunking.variant") == "auto" and dataset in card_names():
         named["chunking.variant"] = load_card(str(dataset)).chunking

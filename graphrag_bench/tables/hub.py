@@ -42,7 +42,8 @@ _FILE = re.compile(
 def push_runs(runs: Sequence[StoredRun], home: str | Path, repo: str, *, texts: bool) -> list[str]:
     """Upload runs and a dataset card, without paths and addresses. Return a line for each run.
 
-    Without `texts`, traces and contexts with texts are left out. Raises UserErrors of `result_of`.
+    If `texts` is false, traces and contexts with texts are left out. Raises UserError if
+    `write_result` rejects a run.
     """
     with TemporaryDirectory() as scratch:
         folder, sections, lines = Path(scratch), {}, []

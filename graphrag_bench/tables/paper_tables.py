@@ -66,7 +66,7 @@ def comparison_notes(
 
 
 def _missing(entries: Iterable[CellEntry]) -> str:
-    """Return the number of missing runs and the other missing inputs, or ""."""
+    """Return the missing inputs as text, first the number of missing runs; "" if complete."""
     every = list(entries)
     n_runs = len({settings for one in every for settings in one.runs})
     parts = dict.fromkeys(one.missing_parts for one in every)
@@ -108,7 +108,11 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
 
 
 def comparison_tables(table: PaperTable, filled: Cells, home: Path = Path()) -> list[Table]:
-    """Return a table for each data set; the last one ends with commands for missing results."""
+    """Return a table for each data set, with the paper's rows and metrics and with our values.
+
+    Differences are shown for grades A and B. If a data set has no runs, its table shows only the
+    printed values. The last table ends with the commands that produce missing results.
+    """
     *first, last = [_of_dataset(table, name, filled) for name in table.datasets]
     advice = tuple(f"next: {line}" for line in commands(table, filled, home))
     return [*first, replace(last, advice=advice)]
