@@ -39,9 +39,10 @@ _NO_CALLS: Mapping[str, Any] = {"budget": {"tokens": 1, "usd": None}}
 class Change:
     """One change of a method's steps.
 
-    `case` replaces a switch by one of its cases, and `arm` removes a list of steps from a branch.
-    `step` is the path of a step, such as `retrieve.1.cases.otherwise.0`, or the name of an
-    operator, which stands for all its steps.
+    A change of kind `set` gives a setting a new value, `drop` removes a step, `case` replaces a
+    switch by one of its cases, and `arm` removes a list of steps from a branch. `step` is the path
+    of a step, such as `retrieve.1.cases.otherwise.0`, or the name of an operator, which stands for
+    all steps with this operator.
     """
 
     kind: Literal["set", "drop", "case", "arm"]
@@ -87,7 +88,7 @@ def apply_changes(method: Item, changes: Sequence[Change]) -> tuple[Item, list[s
 
 @dataclass(frozen=True)
 class StepPlace:
-    """The place of a step, `items[row]`, in a method file, and the `names` that users can write."""
+    """The step `items[row]` of a method file. Users select the step by any of its `names`."""
 
     items: list[Item]
     row: int
@@ -134,7 +135,7 @@ class MethodVariants:
 
     @classmethod
     def of_settings(cls, values: Mapping[str, Any], *, calls: bool) -> "MethodVariants":
-        """Return variants of a run with these settings, with its questions."""
+        """Return variants of the run that these settings describe, on the questions of this run."""
         prepare = partial(Experiment.prepare, swept=True)
         return cls(values["method"], lambda changed: prepare({**values, **changed}), calls)
 

@@ -47,7 +47,7 @@ _OF_THE_GRAPH = frozenset({
 
 @dataclass(frozen=True)
 class EvidenceDocument:
-    """A gold document of a question; `passed` is None for a stage without data."""
+    """A gold document of a question. `passed` maps each stage to True, False or None (no data)."""
 
     question: str
     document: str
@@ -61,7 +61,7 @@ class EvidenceDocument:
         return next((stage for stage in after if self.passed.get(stage) is False), None)
 
     def state(self, stage: str) -> str:
-        """Return passed, lost, absent (lost before), recovered (found later) or unknown."""
+        """Return "passed", "lost", "absent" (lost before), "recovered" (found later), "unknown"."""
         passed = self.passed.get(stage)
         if self.lost and STAGES.index(stage) >= STAGES.index(self.lost):
             return "lost" if stage == self.lost else "absent"
@@ -83,7 +83,10 @@ class StageCount:
 
 @dataclass(frozen=True)
 class Funnel:
-    """The gold documents of a run. `unknown` has reasons for stages without data, or for none."""
+    """The gold documents of a run. `unknown` lists the reasons why stages have no data.
+
+    An unavailable funnel has no documents, and `unknown` contains the reason.
+    """
 
     method_stages: frozenset[str]
     documents: tuple[EvidenceDocument, ...]
@@ -101,7 +104,7 @@ class Funnel:
                 for name, of in by_question.items()}  # fmt: skip
 
     def counts(self) -> tuple[StageCount, ...]:
-        """Return the counts of each stage. All `lost` and the last `rest` sum to all evidence."""
+        """Return the counts of each stage. All `lost` plus the last `rest` are all documents."""
         rest, rows = len(self.documents), []
         failed = any(one.passed.get("replied") is False for one in self.documents)
         shown = self.method_stages - (set() if failed else {"replied"})
@@ -132,7 +135,7 @@ def stage_table(funnel: Funnel) -> Table:
 
 @dataclass(frozen=True)
 class FunnelArtifacts:
-    """The `documents` of a corpus, and the artifacts (None if deleted) and `stages` of a method."""
+    """The `documents` of a corpus, and the `stages` and artifacts (None if deleted) of a method."""
 
     documents: frozenset[str]
     chunks: ChunkTable | None

@@ -63,7 +63,7 @@ class ArtifactNames:
 
 
 class RunArtifacts:
-    """The artifacts of a stored run; those of a moved run are read from `home`/artifacts."""
+    """The artifacts of a stored run. The artifacts of a moved run are in `home`/artifacts."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self._references = read_references(run.folder) or References("", {})

@@ -113,7 +113,10 @@ class RunQuestions:
 def explanation(
     row: Row, texts: Sequence[str | None], seconds: Mapping[str, float], names: ArtifactNames
 ) -> Plain:
-    """Return the answer, fallbacks, context, usage and steps of a question, with names, not ids."""
+    """Return the answer, fallbacks, context, usage and steps of a question, with names, not ids.
+
+    `texts` has the known texts of the context items. `cut` lists the items over the budget.
+    """
     context = row.get("context") or {}
     pieces = context.get("pieces", [])
     known = texts if len(texts) == len(pieces) else [None] * len(pieces)

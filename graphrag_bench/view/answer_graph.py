@@ -81,8 +81,9 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     have the flags `found`, `synonym`, `walk` (part of the walk from a seed to a node or chunk) and
     `route` (a sentence of one chunk names the other). `size` is the operator that scored the nodes.
 
-    `left_out` is the number of nodes and chunks above `MAX_NODES`. `unconnected` names found nodes
-    without an edge in the drawing. Without a trace, only gold chunks are drawn.
+    At most `MAX_NODES` nodes and chunks are drawn, and `left_out` is the number of the others.
+    `unconnected` names found nodes without an edge in the drawing. Without a trace, only gold
+    chunks are drawn.
     """
     drawing = _Drawing(row.get("trace", ()), gold, names)
     shown, beyond = drawing.candidates[:MAX_NODES], drawing.candidates[MAX_NODES:]

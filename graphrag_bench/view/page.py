@@ -139,10 +139,10 @@ def _write_part(page: Path, name: str, value: Mapping[str, Any]) -> None:
 
 
 def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
-    """Write the page of the given runs into a folder, or replace it; return its index.html.
+    """Write the page of the given runs into a folder; return its index.html.
 
-    Artifacts of runs that are not in a runs/ folder are read from `home`. Raises UserError if the
-    folder contains other files.
+    An existing page is replaced. Artifacts of runs that are not in a runs/ folder are read from
+    `home`. Raises UserError if the folder contains other files.
     """
     _write_static(page)
     runs, sets = with_one_rule(runs), {}
