@@ -36,7 +36,7 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class Measure:
-    """Judged metric with a prompt for each call. A `named` metric is only selected by name."""
+    """Judged metric with the prompt of each call. A `named` metric is used only on request."""
 
     metric: JudgedMetric
     prompts: tuple[str, ...]
@@ -95,8 +95,9 @@ def judge_answers(
 ) -> list[Row]:
     """Judge the first `limit` answers of a run, and return all judgements of the run.
 
-    Failed calls are repeated. Raises UserError if answers or contexts that all metrics need are
-    not stored, or if another process is judging, and RunStopped if no further call can succeed.
+    Failed calls are repeated. Raises UserError if the run has no answers, if all metrics need
+    contexts but none are stored, or if another process is judging the run. Raises RunStopped if no
+    further call can succeed.
     """
     dataset, folder = stored.require_dataset(), stored.folder.path
     wanted, cases = select_measures(metrics, stored), _cases(stored, limit)

@@ -74,8 +74,9 @@ class AnswerToJudge:
     """Answer to judge, with its question, gold answers and context.
 
     `passages` are the texts of the context in ranked order, or None if they are not stored.
-    `context` is the fingerprint of the recorded context, or "" if there is none. The gold answers
-    are aliases, or, if `listed`, the items of one list. `statements` are evidence statements.
+    `context` is the fingerprint of the recorded context, or "" if there is none. If `listed` is
+    true, the gold answers are the items of one list; otherwise they are aliases. `statements` are
+    the evidence statements of the data set.
     """
 
     id: str
@@ -179,10 +180,10 @@ def claims(text: str) -> Generator[Ask, Any, list[str]]:
 def correctness(case: AnswerToJudge, embedder: LoadEmbedder) -> Judging:
     """Judge whether the answer states the gold answer and no other answer: 1 if it does, else 0.
 
-    Rules extract the stated answers from a short name or a long list, and the judge from other
-    texts. It does not see the gold answer, because it would then overlook wrong items in a list.
-    If rules cannot tell whether the stated answers are the gold answer, the judge decides in a
-    second call. A refusal is right only if the gold answer is a refusal.
+    Rules extract the stated answers from a short name or a long list. The judge extracts them from
+    other texts. The judge does not see the gold answer, because it would then overlook wrong items
+    in a list. If rules cannot tell whether the stated answers agree with the gold answer, the judge
+    decides in a second call. A refusal is right only if the gold answer is a refusal.
     """
     if refuses(case.answer, case.golds):
         return float(not case.refused)

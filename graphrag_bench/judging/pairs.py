@@ -43,7 +43,7 @@ PAPER_CRITERIA: Mapping[str, tuple[str, ...]] = {
 """Judging criteria used by each paper."""
 HOUSE, PAPER = "house", "paper"
 TIE = "tie"
-"""Winner of a pair of equal answers."""
+"""Value of `winner` if neither answer is better."""
 VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
 VerdictKey = tuple[str, str, str, str, str]
 """Keys of two runs, criterion, judge, and protocol."""
@@ -134,10 +134,11 @@ class HeadToHead:
     """Comparison of the runs A and B by one criterion over `n` questions judged in both orders.
 
     `missing` is the number of questions without both verdicts. `rate` is the win rate of A, and
-    `longer` that of longer answers; ties count half. `flips` is the fraction of questions whose
-    winner changes with the order, and `first` the fraction of verdicts for the answer shown first,
-    both without equal answers. A mean over zero questions is None. `p` and the intervals treat the
-    questions of a scope as a cluster. `names` has the titles of A and B, and the criterion.
+    `longer` is the win rate of longer answers. Ties count half in both rates. `flips` is the
+    fraction of questions whose winner changes with the order, and `first` is the fraction of
+    verdicts for the answer that was shown first. Equal answers are left out of `flips` and `first`.
+    A mean over zero questions is None. `p` and the intervals treat the questions of a scope as a
+    cluster. `names` has the titles of A and B, and the criterion.
     """
 
     n: int
@@ -254,7 +255,7 @@ class AnswerPairs:
 
 @dataclass(frozen=True)
 class PairJudging:
-    """Judge pairs of answers by some criteria; verdicts are stored in HOME/comparisons/<key>."""
+    """Judging of answer pairs by some criteria. Verdicts are stored in HOME/comparisons/<key>."""
 
     pairs: AnswerPairs
     models: Models
@@ -281,7 +282,10 @@ class PairJudging:
         return sum(duel.winner is None for duel in self.pending())
 
     def run(self, progress: Progress) -> list[Row]:
-        """Judge the pairs without a verdict, including failed ones, and return all verdicts."""
+        """Judge the pairs without a verdict, and return all verdicts. Failed calls are repeated.
+
+        `winner` is the key of a run, TIE or None. Raises RunStopped if no further call can succeed.
+        """
 
         def place(row: Row) -> tuple[Any, ...]:
             pair = sorted((row["first"], row["second"]))
@@ -336,7 +340,8 @@ def _verdict(duel: Duel, reply: BaseModel | UnreadableReply | CallFailed | None,
 def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, float]]]:
     """Return the points that the first run of each key wins against the second run.
 
-    The points (1, 0, or 0.5 for equal answers) are grouped by key, question, and run shown first.
+    The points are grouped by key, by question, and by the run that is shown first. A win counts 1,
+    a loss 0, and a tie 0.5. Verdicts without a winner are left out.
     """
     won: dict[VerdictKey, dict[str, dict[str, float]]] = {}
     for row in rows:

@@ -31,7 +31,8 @@ _SEPARATOR = re.compile(r'"?sep=([^\r\n]).*\n', re.I)
 def write_sheet(judging: PairJudging, n: int, file: Path, seed: int) -> int:
     """Write a spreadsheet with up to `n` pairs of answers; return the number of pairs.
 
-    Pairs that need a judge are sampled by question type. Only the folder tells which run is A.
+    Pairs that need a judge are sampled by question type. The sheet does not tell which run is A;
+    the folder of the comparison stores it.
     """
     duels, rng = _duels(judging, seed), np.random.default_rng(seed)
     gold = judging.pairs.runs[0].require_dataset().gold
@@ -121,7 +122,7 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
 
 
 def agreement_table(judging: PairJudging, people: Mapping[str, str], n_blank: int) -> Table:
-    """Return a table with the agreement and Cohen's kappa of people and judge, by criterion."""
+    """Return a table with the agreement and Cohen's kappa of people and the judge, by criterion."""
     labels = [*judging.pairs.titles, TIE]
     won = {key[:3]: of for key, of in points_won(verdict_rows(judging.folder)).items()}
     rows = []

@@ -106,7 +106,11 @@ class StoredVerdicts:
         return sorted((judge, how) for *key, judge, how in self._points if tuple(key) == wanted)
 
     def win_rate(self, compared: Iterable[VerdictKey], scopes: Scopes) -> Mean | None:
-        """Return the win rate, in 0..1, of the first runs of these keys, averaged by question."""
+        """Return the win rate of the first run of each key, in 0..1, or None without verdicts.
+
+        A win in only one order counts half. Questions that were judged in only one order are left
+        out. Several keys (criteria, seeds) are averaged by question.
+        """
         points: dict[str, list[float]] = {}
         for one in compared:
             for question, value in self._points.get(one, {}).items():
