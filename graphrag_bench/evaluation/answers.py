@@ -222,8 +222,8 @@ def gold_words(golds: Sequence[str], *, together: bool = False) -> float:
 def abstains(answer: str) -> float:
     """Return 1.0 if an answer abstains or is empty, else 0.0.
 
-    It abstains if its first 25 words have an English phrase such as "I do not know" or "the context
-    does not mention", or if it only says "unknown" or something similar.
+    It abstains if its first 25 words contain an English phrase such as "I do not know" or "the
+    context does not mention", or if it only says "unknown" or something similar.
 
     >>> abstains("I don't know who that was."), abstains("He did not know her.")
     (1.0, 0.0)

@@ -225,7 +225,7 @@ def choice_scores(
 ) -> dict[str, float]:
     """Return `multiple_choice` and `option_unread`, each 0.0 or 1.0.
 
-    The first is 1 if the answer chooses the correct option, the second if no option can be read.
+    `multiple_choice` is 1 for the correct option, and `option_unread` if no option can be read.
 
     >>> choice_scores("The answer is (B).", ["Paris", "Lyon"], correct=1)
     {'multiple_choice': 1.0, 'option_unread': 0.0}

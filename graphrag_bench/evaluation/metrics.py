@@ -13,7 +13,7 @@ from graphrag_bench.evaluation.answers import Matching
 from graphrag_bench.evaluation.listed_answers import KGQA, LISTED, choice_scores, list_scores
 
 DEFAULT_METRICS = ("accuracy", "recall", "exact_match", "f1")
-"""Metrics of a data set if its card, the YAML file that describes it, does not list metrics."""
+"""Metrics of a data set whose card (the YAML file that describes the data set) lists no metrics."""
 CUTOFF, TOKENS = "@k", "@B"
 """Suffixes of metric names, for values of `evaluation.cuts` and `evaluation.evidence_tokens`."""
 MetricSource = Literal["retrieved", "context", "answer", "judge"]
@@ -34,8 +34,8 @@ class AnsweredQuestion:
 class Metric:
     """Metric with its name, meaning and direction.
 
-    `values` returns the values for one answer by name, or {} without the required gold data, if the
-    optional `package` is installed. A metric without `values` cannot be listed in a card or in
+    `values` returns the values for one answer by name, or {} if the required gold data is missing.
+    It needs the optional `package`. A metric without `values` cannot be listed in a card or in
     `evaluation.metrics`. `gives` lists the names of the values if there are several.
     """
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 RESAMPLES = 2000
 _REACH = NormalDist().inv_cdf(1 - 0.05 / 2) + NormalDist().inv_cdf(0.8)
-"""Standard errors of the minimum detectable difference: two-sided level 5 %, power 80 %."""
+"""Minimum detectable difference in standard errors (two-sided level 5 %, power 80 %)."""
 _NEAR = 1e-9
 _SIGNS = 2**18
 """Number of signs in memory at a time. They need 2 MB and fit into the cache of a core."""
 
 
 Clusters = NDArray[np.int64] | None
-"""Cluster of each value. If it is None, single values are resampled."""
+"""Cluster of each value, or None if single values are resampled."""
 
 
 def clusters_of(scopes: Sequence[str | None]) -> Clusters:
@@ -56,7 +56,7 @@ def sign_flip_p(
     difference is random, and all differences of a cluster flip together. The test is exact if all
     differences have the same size (sign test) or if at most `permutations` sign flips are possible.
     Otherwise it samples `permutations` random flips. A flip whose sum is as extreme as the observed
-    sum counts half. Otherwise, p would be too large if scores are 0 and 1. If all are 0, p is 1.
+    sum counts half; otherwise, p is too large for 0/1 scores. If all differences are 0, p is 1.
     Source: Efron & Tibshirani 1993, chapter 15; mid-p: Lancaster 1961, Fagerland et al. 2013.
 
     >>> sign_flip_p(np.array([1, 1, 1, 1, 1, 0])).tolist()
@@ -94,10 +94,10 @@ def _permutation_p(sums: NDArray[np.float64], permutations: int, seed: int) -> N
 
 
 def _random_bits(n: int, n_tests: int, permutations: int, seed: int) -> Iterator[NDArray[Any]]:
-    """Yield random signs, 0 or 1, in blocks (rows, n) with an even number of rows.
+    """Yield random bits, which stand for the signs, in blocks (rows, n).
 
-    The signs are the same as in `scipy.stats.permutation_test`, which is twenty times slower.
-    Each random number of 64 bits gives two signs: the lowest bits of its lower and upper half.
+    The signs are the same as in `scipy.stats.permutation_test`, which is twenty times slower. Each
+    random number of 64 bits gives two signs: the lowest bits of its lower and upper half.
     """
     generator = np.random.default_rng(seed).bit_generator
     block = max(2, _SIGNS // max(n, n_tests) // 2 * 2)
@@ -239,8 +239,8 @@ def detectable_share(n_questions: int) -> float:
     """Return the minimum detectable difference between two accuracies, to plan a run.
 
     It is (z_0.975 + z_0.8) * sqrt(0.5 / n), but at most 1. Of two independent methods with an
-    accuracy of 0.5, exactly one is right on a fraction of 0.5 of the questions. The variance is
-    that under the null hypothesis, which is larger than the variance under the alternative.
+    accuracy of 0.5, exactly one method is right on half of the questions. The variance is that
+    under the null hypothesis, which is larger than the variance under the alternative.
     Source: Connor 1987; Miller 2024 (arXiv 2411.00640), section 5.
 
     >>> detectable_share(100)

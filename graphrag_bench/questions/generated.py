@@ -27,7 +27,7 @@ from graphrag_bench.text import normalise_name, words
 
 @dataclass(frozen=True)
 class QA:
-    """Generated question. `origin` is the user and task, or the facts of a specific question."""
+    """Generated question. `origin` is its user and task if it is abstract, else its facts."""
 
     text: str
     type: str
@@ -60,7 +60,7 @@ def distinct(questions: Iterable[QA]) -> list[QA]:
 
 
 def write_set(folder: Path, dataset: Dataset, questions: Sequence[QA]) -> None:
-    """Write corpus and questions to a folder. Raises UserError if it has other questions."""
+    """Write corpus and questions to a folder; raise UserError if the folder has other questions."""
     rows = [
         {"id": f"{one.type}-{number:04d}"} | {k: v for k, v in asdict(one).items() if v is not None}
         for number, one in enumerate(questions, 1)
@@ -116,9 +116,9 @@ class Chains:
     def sample(self, hops: int, n: int, rng: np.random.Generator) -> list[Chain]:
         """Return a random sample of up to `n` distinct chains of `hops` facts with a unique answer.
 
-        The nodes of a chain are distinct, and no single fact joins its first and last node. The
-        relations of the chain lead from the first node only to the last node. Two names, or two
-        relations, count as equal if one contains the words of the other.
+        The nodes of a chain are distinct, and no single fact joins its first and last node. From
+        the first node, the relations of the chain lead to no node other than the last node. Two
+        names, or two relations, count as equal if one contains the words of the other.
         """
         chains: dict[tuple[int, tuple[str, ...]], Chain] = {}
         for first in rng.permutation(np.array(self.rows, np.int64)).tolist():
@@ -205,8 +205,8 @@ def specific_questions(
     """Generate up to `n` questions, in equal numbers for each number of `hops`.
 
     Also return the number of rejected questions. If `llm` is None, questions are phrased by a
-    template. A question by `llm` is rejected, and replaced by one about another chain if possible,
-    if it is unreadable, or if it contains the answer or the name of an intermediate node.
+    template. A question phrased by `llm` is rejected if it is unreadable or contains the answer or
+    the name of an intermediate node. If possible, a question about another chain replaces it.
     """
     chains, questions, n_refused = Chains(graph), list[QA](), 0
     for place, number in enumerate(hops):
