@@ -23,7 +23,8 @@ _GROUPS = ("dataset", "method", "profile", "fidelity", "llm", "embedder", "pooli
 class TableRuns:
     """The runs of a paper's table, and the `params` of a sweep over them.
 
-    Of the named `rows`, those that select a data set come last. `pairs` are (row, data set).
+    `rows` maps the names of rows to settings. Rows that also select a data set come last. `pairs`
+    lists the row and the data set of each run.
     """
 
     rows: Mapping[str, tuple[str, ...]]

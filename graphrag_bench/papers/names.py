@@ -25,7 +25,8 @@ class PrintedMethod(_Entry):
     """Settings that correspond to a method in a paper's table.
 
     A run must have the settings `run`. `also` lists the paper's values of other settings. The paper
-    averages over `seeds` (`NAME=0..9`). `ignores` are prefixes of settings without effect.
+    averages over the values of `seeds` (`NAME=0..9`). `ignores` lists prefixes of settings that do
+    not affect the method.
     """
 
     run: list[str]
@@ -39,8 +40,9 @@ class PrintedMethod(_Entry):
 class PrintedSetting(_Entry):
     """Settings that correspond to a setting in a paper's table. A plain list is short for `run`.
 
-    `levels` is a setting and its values. If `over` is set, the row prints the lowest or highest
-    result over these values. `layer` is a layer of a tree (`0`, `1`, or `>1` for higher layers).
+    A run must have the settings `run`. `also` lists further settings. `levels` is a setting with
+    several values. If `over` is set, the row prints the lowest or highest result over these values.
+    `layer` is a layer of a tree (`0`, `1`, or `>1` for all higher layers).
     """
 
     run: list[str] = []
@@ -59,8 +61,8 @@ class PrintedSetting(_Entry):
 class PrintedSet(_Entry):
     """Card and further settings (`run`) that correspond to a data set in a paper's table.
 
-    Runs use the card `stand_in` for a data set that the paper does not name. If `abstract`,
-    questions are generated. `metrics` and `methods` rename metrics and methods for this data set.
+    Without a `card`, runs use the card `stand_in`. If `abstract` is true, questions are generated
+    from the corpus. `metrics` and `methods` rename metrics and methods for this data set.
     """
 
     card: str | None
@@ -101,7 +103,8 @@ class PrintedMetric(_Entry):
 
     The value of a `metric` can be `a|b`: `b` is used if a run has no `a`. `judged` is the mean win
     rate over the `criteria`. `time` covers all steps. `seconds` and `tokens` cover one stage or
-    operator. `layers` is the fraction of retrieved nodes in one `layer`. `none` has the reason.
+    operator. `layers` is the fraction of retrieved nodes in one layer of a tree. The value of
+    `none` explains why there is no measurement.
     """
 
     kind: Literal[
@@ -125,7 +128,8 @@ class PrintedMetric(_Entry):
 class Grid(_Entry):
     """Cells of a table for which the paper prints no number: all combinations of the listed names.
 
-    An entry of `over` is a printed setting or one of this project with its values (`NAME=a,b,c`).
+    Each entry of `over` is a setting with its values (`NAME=a,b,c`), as printed or of this project.
+    `versus` lists the opponents of win rates.
     """
 
     datasets: list[str]
@@ -154,9 +158,9 @@ class TableShape(_Entry):
 
 
 class Paper(_Entry):
-    """The content of `paper.yaml`. `source` names the sections that state the `settings`.
+    """The content of `paper.yaml`. `source` names the sections that state the common `settings`.
 
-    `making` has the settings of `graphrag-bench questions` that generate the abstract questions.
+    `making` has the settings of `graphrag-bench questions` for the abstract questions.
     """
 
     title: str
@@ -181,7 +185,8 @@ class Condition(_Entry):
     """Statement of a paper about some rows of its tables, and the setting that follows from it.
 
     `tables` and `rows` are glob patterns. `paper` is the quoted sentence and `place` its section.
-    If `paper` is NOT_STATED, `by` gives the source. Without a `value`, the setting varies by row.
+    If `paper` is NOT_STATED, `by` gives the source of the value. A condition has no `value` if the
+    setting differs between rows.
     """
 
     name: str

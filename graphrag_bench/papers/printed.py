@@ -29,7 +29,8 @@ TableRow = tuple[str, str, str, tuple[str, ...]]
 class PrintedCell:
     """One cell of a paper's table; `shown` is its text, or "" for a dash.
 
-    `setting` lists settings as printed, such as `triples=50`. A win rate is that of `method`.
+    `setting` lists settings as printed, such as `triples=50`. A win rate is the percentage of
+    questions that `method` wins. `note` says why a value is `suspicious`.
     """
 
     dataset: str
@@ -91,7 +92,7 @@ class PaperTable:
 
     @property
     def owner(self) -> str:
-        """The paper that defines the models and data sets: the one in `like`, or this paper."""
+        """The paper that defines models and data sets: the paper in `like`, or else this paper."""
         return self.paper.like or self.paper_name
 
     @property
@@ -193,7 +194,7 @@ class Recipe:
 
     @property
     def row_words(self) -> tuple[str, ...] | None:
-        """The overrides of the run except the data set, or None if the data set has no card."""
+        """The overrides of the run without its data set, or None if the data set has no card."""
         own, table, paper = self.required, self.table, self.table.paper
         if self.place.run_card is None:
             return None
@@ -233,7 +234,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Part:
-    """Run (two for a win rate) that measures a cell at one level (see `PrintedSetting`)."""
+    """The run of a cell at one level (see `PrintedSetting`), or the two runs of a win rate."""
 
     level: str
     own: Recipe
