@@ -4,9 +4,9 @@ The files are stored in HOME/data/NAME, where `run dataset=NAME` finds them. Wit
 they are stored in DIR, and `run` needs the same setting. Repeat the command to resume a download.
 
 Each file is checked against the sha256 on the data set's card or on the hub. If neither states a
-sha256, that of the download is stored in fetched.json. The command warns if our reader has not been
-tested with the original files, or if the numbers or ids of documents or questions differ from the
-card. The publisher's licence applies.
+sha256, the sha256 of the download is stored in fetched.json. The command warns if our reader has
+not been tested with the original files, or if the numbers or ids of documents or questions differ
+from the card. The publisher's licence applies.
 
 example
   graphrag-bench fetch dataset=musique

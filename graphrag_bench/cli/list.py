@@ -62,7 +62,7 @@ def main(options: Namespace) -> None:
 
 
 def entries(kind: str) -> Iterator[tuple[str, str, str]]:
-    """Yield name, description and file of each choice. Built-in ones come first, without a file."""
+    """Yield name, description and file of each choice, built-in choices (without a file) first."""
     if kind in ("operators", "builders"):
         for one in paper_first(operators.all()) if kind == "operators" else builders.all():
             text = one.docstring.partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Parse command-line arguments: options, words, and settings NAME=VALUE."""
+"""Parse command-line arguments: options, positional arguments, and settings NAME=VALUE."""
 
 import argparse
 import re
@@ -36,7 +36,7 @@ Work = Callable[[argparse.Namespace], int | None]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser of options, words and settings NAME=VALUE. `about` from "example" on comes last."""
+    """Parser of options, positional arguments and settings. It prints examples in `about` last."""
 
     def __init__(self, command: str, about: str) -> None:
         above, sign, below = about.partition("\nexample")
@@ -74,7 +74,7 @@ class Parser(argparse.ArgumentParser):
             self._settings[name] = f"--{name}"
 
     def add_word(self, name: str, shown: str, meaning: str, n: str | None = None) -> None:
-        """Accept positional words, called `shown` in the help. `n` is argparse's `nargs`."""
+        """Accept positional arguments, called `shown` in the help. `n` is argparse's `nargs`."""
         self.add_argument(name, metavar=shown, help=meaning, nargs=n)
 
     def add_flag(self, name: str, meaning: str, *synonyms: str) -> None:
@@ -159,14 +159,14 @@ def add_settings_help(parser: Parser, usage: str, *, without: Collection[str] = 
 
 
 def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[str, str]]:
-    """Yield `NAME=DEFAULT` and the meaning of each run setting with the prefix `of` in its name."""
+    """Yield `NAME=DEFAULT` and the meaning of each run setting whose name begins with `of`."""
     for name, default, meaning in described_settings():
         if name not in GROUPS and name.startswith(of) and not _within(name, without):
             yield f"{name}={default}", meaning
 
 
 def register_folders(words: Sequence[str]) -> list[str]:
-    """Add config folders from words; return the words without --config-dir and hydra.searchpath."""
+    """Add config folders from arguments, and return the arguments that do not name folders."""
     rest, places, plugins = list[str](), list[str](), list[str]()
     every = iter(words)
     for word in every:
@@ -192,7 +192,7 @@ def is_setting(argument: str) -> bool:
 
 
 def runs_and_settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split words into names of runs and settings. An existing folder is always a run."""
+    """Split arguments into names of runs and settings. An existing folder is always a run."""
     named = [word for word in words if not is_setting(word) or Path(word).is_dir()]
     return named, [word for word in words if word not in named]
 
@@ -200,7 +200,7 @@ def runs_and_settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def refuse_other_settings(
     command: str, words: Sequence[str], settings: Sequence[str], own: Sequence[str] = ()
 ) -> None:
-    """Raise a UserError for a setting of a group that is not in `settings`."""
+    """Raise a UserError if an argument changes a setting outside the groups in `settings`."""
     problems = [
         f"{command} has no setting '{name}'. "
         + did_you_mean(name.partition(".")[0], [*settings, *own])
@@ -211,7 +211,7 @@ def refuse_other_settings(
 
 
 def setting_name(word: str) -> str:
-    """Return the path of the setting in a word, e.g. `llm_judge` for `llm@llm_judge=local`."""
+    """Return the path of the setting that a command-line argument changes, without `llm@`."""
     return word.lstrip("+~").partition("=")[0].removeprefix("llm@")
 
 

@@ -27,7 +27,10 @@ VERSION_BASE = "1.3"
 def compose_settings(
     overrides: Sequence[str] = (), values: Mapping[str, Any] | None = None, name: str = PRIMARY
 ) -> dict[str, Any]:
-    """Return the settings of a run. A mapping in `values` for a group, e.g. `llm`, replaces it."""
+    """Return the settings of a run with these overrides, based on the configuration file `name`.
+
+    `values` maps settings to new values. A mapping for a group, e.g. `llm`, replaces the group.
+    """
     whole = composition(overrides, name)
     settings = settings_of(whole, whole.hydra)
     if not values:
@@ -71,7 +74,7 @@ def _hydra() -> Iterator[ConfigLoader]:
 
 
 def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | None:
-    """Return the overrides of each cell of a sweep, or None if cells depend on earlier results."""
+    """Return the overrides of each cell, or None if a cell depends on results of earlier cells."""
     if config.hydra.runtime.choices["hydra/sweeper"] != "basic":
         return None
     params: Mapping[str, Any] = config.hydra.sweeper.get("params") or {}
@@ -92,14 +95,14 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | Non
 
 
 def parse_overrides(overrides: Sequence[str]) -> list[Override]:
-    """Parse overrides by Hydra's grammar. For example, `method=glob(*)` matches all methods."""
+    """Parse overrides with Hydra's grammar. For example, `method=glob(*)` matches all methods."""
     with _hydra() as loader:
         parser = OverridesParser.create(config_loader=loader)
         return parser.parse_overrides([*map(quote, overrides)])
 
 
 def value_of(text: str, name: str = "value") -> Any:
-    """Parse a value by Hydra's grammar: a number, a list, true, null, or the text itself."""
+    """Parse a value with Hydra's grammar: a number, a list, true, null, or the text itself."""
     (override,) = parse_overrides([f"{name}={text}"])
     if override.is_sweep_override():
         raise multiple_values_error(f"{name}={text}")
@@ -107,7 +110,7 @@ def value_of(text: str, name: str = "value") -> Any:
 
 
 def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
-    """Return the settings that Hydra composed, with `given` and `row`. `hydra` is Hydra's node."""
+    """Return the settings that Hydra composed. `hydra` is the node with Hydra's own settings."""
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)
     own, choices = plain["method"], hydra.runtime.choices

@@ -24,7 +24,7 @@ _BUILT_IN = (
 
 
 def load_plugins(names: Sequence[str] = ()) -> None:
-    """Import the built-in operators and builders, then the plug-in packages (names or paths)."""
+    """Import the built-in operators and builders, then plug-in packages, given by name or path."""
     for name in _BUILT_IN:
         import_below(name)
     add_folders(config_folders(names))

@@ -90,7 +90,7 @@ class GraphSettings(_Settings):
     """How many graphs are built, and files to import instead of building a graph."""
 
     per: Literal["all", "partition"] = "all"
-    """`all` builds one graph. `partition` builds one for each scope of questions, e.g. a book."""
+    """`all` builds one graph. `partition` builds a graph for each scope, e.g. for each book."""
     import_from: Text | None = None
     """Graph to import: a GraphRAG folder or a .graphml file."""
     checkpoint: Text | None = None
@@ -202,8 +202,9 @@ class RunSettings(_Settings):
     """Form of the answers. `auto` is the form on the data set's card. With `free`, short answers
     become free text, and other forms stay."""
     answer_tokens: Literal["auto"] | PositiveInt = "auto"
-    """Maximum number of tokens of an open answer (of any answer with regime=published), within the
-    model's window. `auto` means 512, 4,096 with profile=zhou2025, or 2,048 with other profiles."""
+    """Maximum number of tokens of an open answer, within the model's window. With
+    regime=published, it limits all answers. `auto` means 512 tokens by default, 4,096 with
+    profile=zhou2025, and 2,048 with any other profile."""
     regime: Regime = "house"
     """Conditions of the comparison. With `house`, all methods share the context budget, the prompt
     for prose answers, and the instruction for a context without the answer. With `published`, each
@@ -267,7 +268,7 @@ class RunSettings(_Settings):
 
     @property
     def open_tokens(self) -> int | None:
-        """Token limit of open answers, or of all (`regime=published`). None: that of each form."""
+        """Token limit of answers (see `answer_tokens`). None means the limit of the answer form."""
         own = self.answer_tokens
         return ANSWER_TOKENS.get(self.profile) if own == "auto" else own
 

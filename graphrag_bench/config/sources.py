@@ -13,8 +13,9 @@ A method's file may list the parameters that its sources (papers, authors' code)
     fidelity: {conversion: llm, build.extraction: llm}
     pooled: {form: paths}
 
-These mappings change the file with `profile=zhou2025`, with `fidelity=paper` and with path pooling.
-Settings of the user override them. `unstated` means that the source states no value.
+Each mapping changes the file under a condition: `zhou2025` with `profile=zhou2025`, `fidelity` with
+`fidelity=paper`, and `pooled` with path pooling. Settings of the user override these changes.
+`unstated` means that the source states no value, so the value in the file is kept.
 """
 
 import copy
@@ -146,7 +147,7 @@ def _parsed(text: str, path: str) -> Any:
 
 
 def method_file(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return a method's file, merged over its `defaults`. `above` are the methods based on it."""
+    """Return a method's file, merged over its `defaults`. Methods in `above` are based on it."""
     if name in above:
         raise UserError(f"The method '{name}' is based on itself: {' <- '.join((*above, name))}.")
     if (path := file_of("method", name)) is None:

@@ -1,4 +1,4 @@
-"""Prepare the words of a command for Hydra: expand `~` and quote values.
+"""Prepare the arguments of a command for Hydra: expand `~` and quote values.
 
 Outside of quotes, Hydra's grammar accepts only ASCII letters, and no `~`, `;`, `=` or `#`.
 """
@@ -28,13 +28,13 @@ _IN_QUOTES = re.compile(r"""("(?:\\.|[^"])*"|'(?:\\.|[^'])*')$""", re.DOTALL)
 
 
 def expand_home_in(word: str) -> str:
-    """Replace a leading `~` of each path in a command-line word by the home folder."""
+    """Replace a leading `~` of each path in a command-line argument by the home folder."""
     name, equals, value = word.partition("=")
     return f"{name}{equals}{_HOME.sub(lambda _: str(Path.home()), value)}" if equals else word
 
 
 def quote(word: str) -> str:
-    """Quote the value of an override, or each of its values, if Hydra's grammar cannot parse it."""
+    """Quote each value of an override if Hydra's grammar cannot parse the override."""
     name, equals, value = word.partition("=")
     if not equals or name.startswith("-"):
         return word

@@ -67,7 +67,7 @@ def inner_lists(item: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]
 
 
 def combinator_settings(form: str) -> dict[str, Setting]:
-    """Map the fields of combinator `form` to settings. The first is named like the combinator."""
+    """Map fields of a combinator to settings. The first setting is named like the combinator."""
     _, *own = signature_of(registered[form]).parameters.values()
     return {
         one.name: Setting(one.name if place else form, one.annotation, one.default)
@@ -83,7 +83,10 @@ def inner_path(path: str, key: str, item: Mapping[str, Any]) -> str:
 @combinator("branch")
 @dataclass(frozen=True)
 class Branch(Step):
-    """Step that runs lists of steps (arms) and merges their results, or keeps those in `only`."""
+    """Step that runs lists of steps, called arms, on copies of the state and merges the results.
+
+    If `only` is given, only the results in these slots are kept.
+    """
 
     arms: Arms
     merge: Rule = "interleave"
@@ -126,7 +129,7 @@ class Branch(Step):
 @combinator("each")
 @dataclass(frozen=True)
 class Each(Step):
-    """Step that runs its inner steps for each item of a slot and merges the results."""
+    """Step that runs its inner steps for each item of a slot (e.g. a node) and merges results."""
 
     slot: str
     steps: Steps
@@ -134,7 +137,10 @@ class Each(Step):
     at_most: PositiveInt = 64
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Run the steps on the first `at_most` items. Without items, unset slots become empty."""
+        """Run the steps on each of the first `at_most` items, and return the merged results.
+
+        Without items, no step runs, and the unset output slots of the steps get empty values.
+        """
         values = [state.get(self.slot) for state in states]
         items = [[] if value is None else split(value)[: self.at_most] for value in values]
         pairs = list(zip(states, items, strict=True))
@@ -287,11 +293,11 @@ class Switch(Step):
 class Resolve(Step):
     """Step that runs its inner steps for the sub-questions of a plan, and then for the question.
 
-    Sub-questions run in dependency order. Independent sub-questions run together. Each runs on a
-    copy of the state, in which `question` is the sub-question, `question_kind` is its kind, and
-    `dependencies` are the answered sub-questions that it depends on. The steps of `answer` run only
-    for sub-questions, because later steps answer the final question. The ranked rows are merged in
-    the order of the sub-questions, with the final question last.
+    Sub-questions run in dependency order. Independent sub-questions run together. Each sub-question
+    runs on a copy of the state, in which `question` is the sub-question, `question_kind` is its
+    kind, and `dependencies` are the answered sub-questions that it depends on. The steps of
+    `answer` run only for sub-questions, because later steps answer the final question. Ranked rows
+    are merged in the order of the sub-questions, with the final question last.
     Source: PankRAG (2025), sections 2.2 and 2.3.
     """
 

@@ -35,7 +35,10 @@ _RRF_K = 60
 
 
 def merged_state(start: RetrievalState, outcomes: Sequence[Outcome], rule: str) -> Outcome:
-    """Merge the slots written since `start`, or return the first failure of the outcomes."""
+    """Merge the values that the outcomes wrote since `start`, or return the first failure.
+
+    A slot whose values cannot be merged gets the last value.
+    """
     values: dict[str, list[Any]] = {}
     for outcome in outcomes:
         if isinstance(outcome, Failure):

@@ -46,7 +46,10 @@ class Pipeline:
 
     @property
     def packing(self) -> Steps:
-        """The steps of `generate` before the first that writes the answer or may call a model."""
+        """The steps of `generate` before the first step that writes the answer or may call a model.
+
+        A `PooledPacker` is included even if it may call a model.
+        """
 
         def packs(step: Step) -> bool:
             answers = any("answer" in op.operator.returns for op in step.operators())
@@ -82,7 +85,7 @@ class Pipeline:
         attributes: frozenset[str] | None = None,
         slots: frozenset[str] = frozenset(),
     ) -> list[str]:
-        """Return the pipeline's problems. `slots` have a value before the first step."""
+        """Return the problems of the pipeline. `slots` are written before the first step."""
         checker = Checker(resources, attributes, {"question", *slots})
         for step in self.steps():
             step.check(checker)

@@ -24,9 +24,9 @@ class Checker:
     """State of the check at a step of a pipeline: the slots so far, and the problems found.
 
     `written` contains the slots that earlier steps always write. `maybe` contains the slots that
-    they write only sometimes. Only combinators may read these. `unread` contains the slots whose
-    value no step has read, each with the step that wrote it. `resources` are the resources of the
-    method, and `attributes` are the attributes of its graph. The value None turns off the check.
+    they write only sometimes. Only combinators may read these slots. `unread` contains the slots
+    whose value no step has read, each with the step that wrote it. `resources` are the resources of
+    the method, and `attributes` the attributes of its graph. The value None turns off the check.
     """
 
     resources: frozenset[str] | None = None
@@ -37,7 +37,10 @@ class Checker:
     problems: list[str] = field(default_factory=list)
 
     def after(self, steps: "Steps", written: Iterable[str] = ()) -> "Checker":
-        """Check `steps`, which may also read `written`, with a copy, and return the copy."""
+        """Return a copy of this checker after it has checked `steps`.
+
+        The steps may also read the slots in `written`.
+        """
         slots = {*self.written, *written}
         copy = replace(self, written=slots, maybe={*self.maybe}, unread={**self.unread})
         for step in steps:
@@ -45,11 +48,14 @@ class Checker:
         return copy
 
     def unread_of(self, arm: "Checker") -> set[str]:
-        """Return the slots that an arm wrote but did not read. `arm` is its checker."""
+        """Return the slots that an arm wrote but did not read. `arm` is the arm's checker."""
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
     def join(self, arms: "Sequence[Checker]", written: Iterable[str]) -> None:
-        """Add the slots that the arms of a combinator wrote. Slots in `written` always are."""
+        """Add the slots that the arms of a combinator wrote, given the checkers of the arms.
+
+        Slots in `written` are always written, and the other slots only sometimes.
+        """
         before = {s: w for s, w in self.unread.items() if all(a.unread.get(s) == w for a in arms)}
         after = {s: w for arm in arms for s, w in arm.unread.items() if self.unread.get(s) != w}
         self.unread = {**before, **after}
@@ -111,7 +117,7 @@ _MODELS = frozenset({"llm", "llm_build", "llm_judge"})
 
 @dataclass(frozen=True)
 class Failure:
-    """Failure of a step for one question. `where`, the operator's traceback, is not stored."""
+    """Failure of a step for one question. `where` is the operator's traceback. It is not stored."""
 
     step: str
     kind: str
@@ -162,7 +168,7 @@ class Execution:
     resources: Mapping[str, Any]
     workers: int = 1
     ledger: Ledger | None = None
-    failure_limit: float = 1.0
+    failure_limit: float = 1.0  # for each step, see `FailureGate`
     failure_after: int = 50
     traces: dict[str, list[StepTrace]] = field(default_factory=dict)
     fallbacks: dict[str, dict[str, None]] = field(default_factory=dict)

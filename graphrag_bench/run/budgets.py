@@ -51,8 +51,8 @@ _SLOTS: Mapping[Filling, str] = {"chunk": "chunks", "node": "nodes"}
 class ContextWindow:
     """Context window of the reader in tokens (None if unknown), and the tokens of a chunk.
 
-    `reserved` tokens are left for instructions, question and answer. If the tokenizer of another
-    model counts tokens, the reader needs at most `margin` tokens for each of them.
+    `reserved` tokens are left for instructions, question and answer. If tokens are counted with the
+    tokenizer of another model, the reader needs at most `margin` tokens for each counted token.
     """
 
     median_chunk: int
@@ -128,7 +128,11 @@ def context_budget(
     settings: RunSettings, pipeline: Pipeline, window: ContextWindow,
     file: Mapping[str, Any] | None, *, swept: bool,
 ) -> ContextBudget:  # fmt: skip
-    """Return the context budget of a run. It is not filled up if the user set a number of items."""
+    """Return the context budget of a run, which is unbounded if no step packs a context.
+
+    An equal budget is filled with more items, unless the user set a number of items, e.g. with
+    `method.top_k=8`. If `swept` is true, a budget that no step can use is ignored.
+    """
     wish, own = settings.budget_context, settings.method.get("budget")
     number = wish if isinstance(wish, int) else None
     if not packers(pipeline):
@@ -162,7 +166,7 @@ def own_budget(settings: RunSettings) -> int | None:
 def reported_budget(
     settings: RunSettings, pipeline: Pipeline, budget: ContextBudget
 ) -> int | Literal["auto", "native"]:
-    """Return `budget_context`. `auto` is resolved to `native`, or to a number if one is needed."""
+    """Return `budget_context`. `auto` becomes `native`, or a number if a step packs a context."""
     wish = settings.budget_context
     if is_native(settings):
         return "native" if wish == "auto" else wish
@@ -186,8 +190,8 @@ def with_budget(
     """Return the pipeline with the step settings that follow from the context budget.
 
     If chunks or nodes fill the budget, their block in the prompt has no top-k, and the steps that
-    rank these items return enough of them. Under a profile, a block with `top_k=auto` includes
-    every item that fits. A `share` above 1 is a number of tokens, which scales with the budget.
+    rank these items return enough items to fill it. Under a profile, a block with `top_k=auto`
+    includes every item that fits. A `share` above 1 is in tokens and scales with the budget.
     """
     slot, whole, tokens = _SLOTS.get(budget.filling, ""), own_budget(settings), budget.tokens
     blocks = {id(op) for op in packers(pipeline)}
@@ -250,9 +254,10 @@ def _item_numbers(pipeline: Pipeline, file: Mapping[str, Any]) -> set[str]:
 
 @dataclass(frozen=True)
 class Block:
-    """A block of a prompt with its share of the context budget. `n_tokens` is None if unbounded.
+    """A block of a prompt, e.g. the block of its chunks, with its share of the context budget.
 
-    `whole` is the number of typical chunks that fit into a bounded block of chunks, else None.
+    `n_tokens` is the size of the block, or None if the block is unbounded. `whole` is the number of
+    typical chunks that fit into a bounded block of chunks, and None for other blocks.
     """
 
     op: OperatorStep
@@ -290,7 +295,10 @@ def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) ->
 def empty_blocks(
     pipeline: Pipeline, budget: ContextBudget, window: ContextWindow, *, asked: bool = False
 ) -> str:
-    """Return a message if no chunk (no item, if the user `asked` for the budget) fits, else ""."""
+    """Return a message that suggests a larger budget if no chunk fits into any block, else "".
+
+    If the user set the budget (`asked`), a method with blocks of other items needs no chunk.
+    """
     every = context_blocks(pipeline, budget, window.median_chunk)
     chunks = [block for block in every if block.whole is not None]
     if not chunks or any(block.whole for block in chunks) or (asked and len(chunks) < len(every)):

@@ -54,7 +54,7 @@ def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
 
 @dataclass
 class Command:
-    """The experiments of one command. If `sized`, stand-ins replace papers' missing data sets."""
+    """The experiments of one command. If `sized`, stand-ins replace missing data sets of papers."""
 
     shared: ProcessCache = field(default_factory=process_cache)
     sized: bool = False
@@ -115,7 +115,10 @@ class Command:
 
 
 def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[RunSettings]:
-    """Return the settings of the reference methods (`role`), unless `asked` has the baseline."""
+    """Return the settings of the reference methods, which are the built-in methods with a `role`.
+
+    The list is empty if the methods of the command (`asked`) include the baseline.
+    """
     settings = experiment.settings
     if settings.reference_rows == "off" or settings.evaluation.baseline in asked:
         return []

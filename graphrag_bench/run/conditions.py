@@ -67,7 +67,7 @@ def result_settings(settings: RunSettings) -> dict[str, Any]:
 
 
 def condition_values(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
-    """Return the settings and derived values that affect results. A limit of None is no limit."""
+    """Return settings that affect results, and values derived from them (None means no limit)."""
     published = settings.regime == "published"
     bounds = [own_budget(settings), settings.budget_context]
     return {

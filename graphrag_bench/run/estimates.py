@@ -35,7 +35,7 @@ PROSE_TOKENS, REPLY_TOKENS, ROW_TOKENS, REPORT_TOKENS = 300, 150, 1000, 300
 """Usual numbers of tokens of an answer in prose, of a reply during retrieval, of the texts in a
 retrieval prompt without a context budget, and of a community report."""
 ROUNDS_SHARE = 0.5
-"""Usual fraction of the allowed rounds that are needed by a search that can stop early."""
+"""Typical fraction of the maximum number of rounds that a search with early stopping uses."""
 _SAMPLE = 200
 _UNKNOWN = (500.0, 100.0)
 _LISTS = frozenset({"chunks", "nodes", "relationships", "subgraph", "exploration"})
@@ -56,7 +56,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Expected and maximum (`most`) cost of a step. For an artifact, `stage` is "build"."""
+    """Expected and maximum (`most`) cost of a step or an artifact (with the stage "build")."""
 
     stage: str
     step: str
@@ -77,7 +77,7 @@ _ESTIMATE = "{:<32} {:>9} {:>12} {:>11} {:>9}  {:>10} {:>10}"
 
 
 def estimate_table(head: str, rows: Mapping[str, Sequence[Estimate]]) -> Iterator[str]:
-    """Yield the lines of a table. The row of a name sums the estimates of that name."""
+    """Yield the lines of a table. The row of a name has the sum of the estimates of this name."""
     yield _ESTIMATE.format(head, "calls", "prompt", "completion", "USD", "at most", "USD")
     for name, each in rows.items():
         expected, most = total(one.expected for one in each), total(one.most for one in each)
@@ -108,9 +108,10 @@ def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator
 def estimates(
     experiment: Experiment, n_early: int, n_answers: int, *, unpaid: bool = True
 ) -> list[Estimate]:
-    """Return the cost of each build and step for `n_early` questions, `n_answers` of them answered.
+    """Return the estimated cost of each step and artifact that calls a model.
 
-    If `unpaid` is true, stored artifacts cost nothing.
+    Retrieval runs for `n_early` questions, of which `n_answers` are also answered. If `unpaid` is
+    true, stored artifacts cost nothing.
     """
     rows, store = list[Estimate](), experiment.store()
     sizes = cache(partial(_sizes, experiment))
@@ -240,7 +241,7 @@ _WORD = " word"
 
 
 def stand_in(values: Mapping[str, Any]) -> Dataset | None:
-    """Return a data set with the sizes that papers print, or None if the data set is on disk."""
+    """Return a stand-in with the sizes that papers state, or None if the data set is on disk."""
     source = values["dataset"]
     card = load_card(str(source["name"]))
     if source.get("root") or is_on_disk(card, Path(str(values["paths"]["home"]))):

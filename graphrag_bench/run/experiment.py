@@ -38,7 +38,7 @@ GIVEN = frozenset({*Models.NAMES, BUDGET})
 
 @dataclass(frozen=True, repr=False)
 class Experiment:
-    """A run that is prepared and checked, but not started. `trial` counts its repeats from 0."""
+    """A run that is prepared and checked, but not started."""
 
     settings: RunSettings  # with the final values of budget_context and pooling
     dataset: Dataset
@@ -48,7 +48,7 @@ class Experiment:
     window: budgets.ContextWindow
     context_budget: ContextBudget
     budget_set: bool = False  # by the user
-    trial: int = 0
+    trial: int = 0  # number of the repeat, counted from 0
 
     @classmethod
     def prepare(
@@ -131,7 +131,7 @@ class Experiment:
     def by_scope(
         self, questions: Sequence[Question]
     ) -> list[tuple[str | None, Models, list[Question]]]:
-        """Return (scope, models, questions) of each graph. A graph of the corpus has no scope."""
+        """Return (scope, models, questions) of each graph. The scope of a whole corpus is None."""
         if self.settings.graph.per == "all":
             return [(None, self.models, list(questions))]
         groups = group_by(sorted(questions, key=lambda q: q.scope or ""), lambda q: q.scope)

@@ -1,4 +1,8 @@
-"""The folder of a run. Finished questions are appended to a journal, which is sorted at the end."""
+"""The folder of a run.
+
+Finished questions are appended to a journal, which is merged into the records at the end. The
+shards of a run share its folder, but each shard has its own journal, ledger and records.
+"""
 
 import json
 import math
@@ -105,7 +109,10 @@ class RunFolder:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Lock this shard, also against other divisions, because 1/4 and 1/5 share questions."""
+        """Lock this shard of the run. Raises RunLocked if another process is working on it.
+
+        It excludes the whole run and shards of other divisions, as 1/4 and 1/5 share questions.
+        """
         own, division = self.file("run", "lock"), self.shard.partition("-of-")[2]
         refusal = (
             f"Another process runs {self.path}. Wait for it, or divide the questions among four "
@@ -127,7 +134,10 @@ class RunFolder:
         return read_json(self.path / METRICS)
 
     def write_metrics(self, metrics: Row, *, keep_wider: bool = False) -> Row:
-        """Write metrics and the stored selections. `keep_wider` keeps a file of more questions."""
+        """Write and return the metrics, with the selections in the stored metrics.
+
+        If `keep_wider` is true, stored metrics that cover more questions are not overwritten.
+        """
         stored = self.metrics()
         new = metrics | ({SELECTED: stored[SELECTED]} if SELECTED in stored else {})
         if not (keep_wider and is_narrower(new, stored)):

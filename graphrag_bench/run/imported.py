@@ -38,7 +38,10 @@ def import_run(
     file: Path, title: str, settings: DatasetSettings, home: str | Path,
     *, reference: str = "", allow_unmatched: bool = False,
 ) -> StoredRun:  # fmt: skip
-    """Store the rankings and answers of a system, whose publication is `reference`, as a run."""
+    """Store the rankings and answers of the system `title` as a run, and score the run.
+
+    `reference` is the publication of the system.
+    """
     if not (name := title.strip()):
         raise UserError("name= is empty. Set it to the name of the system.")
     dataset = dataset_of(settings, home)
@@ -120,7 +123,8 @@ def export_beir(run: StoredRun, folder: Path) -> int:
     """Write the data set of a run in the BEIR format, and return the number of questions.
 
     A question without gold documents gets the placeholder `NO_PASSAGE` with score 0, because BEIR
-    ignores questions without qrels. The folder may have only the files of `export_trec`.
+    ignores questions without qrels. Raises UserError for gold with alternative documents, and for
+    a folder with files other than those of `export_trec`.
     """
     data = run.require_dataset()
     for name, gold in data.gold.items():

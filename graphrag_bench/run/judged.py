@@ -62,7 +62,8 @@ def sort_rows(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[s
 def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
     """Return judged values by question and metric: 0 to 1, or None for an unreadable reply.
 
-    The last row of a value counts. If a metric has several judges, its name includes the judge.
+    If a value has several rows, the last row is used. If a metric has several judges, its name
+    includes the judge ("judged_correctness by MODEL").
     """
     rows = list(_read(folder.path / JUDGED))
     judges: dict[str, set[str]] = {}

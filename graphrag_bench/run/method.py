@@ -53,7 +53,7 @@ RESERVED = frozenset({*MethodKeys.model_fields, "budget", FILE, *KEYS, *STAGES})
 
 @dataclass(frozen=True)
 class Method:
-    """A method with its parameters and its pipeline. `edits` are its differences from its file."""
+    """A method with its parameters and its pipeline. `edits` are changes to its file's steps."""
 
     keys: MethodKeys
     parameters: Mapping[str, Any]
@@ -74,7 +74,7 @@ class Method:
 
     @property
     def role(self) -> str:
-        """The role as reference method. A method with edits has the role ""."""
+        """The role as reference method, e.g. "baseline", or "". A method with edits has no role."""
         return "" if self.edits else self.keys.role or ""
 
 

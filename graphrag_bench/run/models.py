@@ -48,7 +48,7 @@ _CONFIGURED = ("llm", "llm_build", "llm_judge", "embedder", "nlp", "cross_encode
 
 
 class Models(Mapping[str, Any]):
-    """The models, the corpus and the files to import of a run. They are loaded on first use."""
+    """The models of a run, its corpus and the files that it imports, all loaded on first use."""
 
     NAMES = (
         "corpus", "openie", "import_from", "training", "embedder", "nlp",
@@ -83,7 +83,8 @@ class Models(Mapping[str, Any]):
     def charge(self, ledger: Path, earlier: Paths, others: Paths = tuple) -> None:
         """Record calls in the file `ledger`, and reset the counts of failed calls.
 
-        The budget also counts `earlier` ledgers and ledgers of concurrent processes (`others`).
+        The budget also counts the costs in the `earlier` ledgers of the run, and in the ledgers of
+        other processes that work on the run at the same time (`others`).
         """
         self.gates.clear()
         if self.ledger_path != ledger:
@@ -289,7 +290,7 @@ class ProcessCache:
         weigh: Callable[[T], int] = lambda model: 1 + isinstance(model, Vllm),
         most: int = MOST_OF_A_KIND,
     ) -> T:  # fmt: skip
-        """Return the cached object of a kind, or make it. A vLLM weighs 2, as it fills a GPU."""
+        """Return the cached object, or make it. A vLLM counts as two objects, as it fills a GPU."""
         recent, key = self._recent.setdefault(kind, {}), key_of(settings)
         if (known := recent.pop(key, None)) is None:
             value = make()

@@ -143,7 +143,7 @@ def timing_rows(finished: QuestionResult, workers: int = 1) -> Iterator[Row]:
 
 
 def context_rows(finished: QuestionResult, chunk_table: ChunkTable) -> list[Row]:
-    """Return a list with the row of the context, or []. Texts of whole documents become None."""
+    """Return a list with the row of the context, or []. The text of a whole document is None."""
     outcome = finished.outcome
     context = None if isinstance(outcome, Failure) else outcome.get("context")
     if not isinstance(context, Context):
@@ -163,7 +163,11 @@ def _fingerprint(texts: Sequence[str | None]) -> str:
 def context_texts(
     folder: RunFolder, rows: Mapping[str, Row], dataset: Dataset
 ) -> dict[str, Sequence[str | None]]:
-    """Return the stored texts of unchanged contexts by question (None for a missing document)."""
+    """Return the texts of the stored context of each question, by id.
+
+    A question is left out if its texts were not stored (`trace=off`) or have changed in the data
+    set. A text is None if its document is no longer in the data set.
+    """
     passages = {document.id: document.passage for document in dataset.documents}
     stored = {row["question"]: row for row in read_lines(*folder.files("contexts"))}
     of_questions: dict[str, Sequence[str | None]] = {}

@@ -117,9 +117,10 @@ def _of_builds(recipes: Sequence[tuple[PlannedArtifact, Mapping[str, Any]]]) -> 
 
 
 def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
-    """Return the costs by stage, step and question, without calls for questions not `selected`.
+    """Return the paid and cached costs of a run by stage, step and question.
 
-    Calls of an embedding API belong to no question.
+    Calls for questions that are not in `selected` are left out. Calls of an embedding API belong to
+    no question.
     """
     every = read_ledger(*experiment.folder.files("ledger"), *experiment.ledgers(selected))
     ids = frozenset(question.id for question in selected)
@@ -152,7 +153,7 @@ def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None)
 
 @dataclass(frozen=True)
 class References:
-    """The `keys` of a run's artifacts by scope (None for the whole corpus) and resource."""
+    """Keys of a run's artifacts by scope and resource. The scope of the whole corpus is None."""
 
     dataset: str  # the folder of the corpus in artifacts/
     keys: Mapping[str | None, Mapping[str, str]]

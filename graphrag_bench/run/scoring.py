@@ -27,7 +27,12 @@ from graphrag_bench.run.record import context_texts, documents_in
 
 @dataclass(frozen=True)
 class Scoring:
-    """How questions are scored. Mappings are keyed by question id, and by metric in `judged`."""
+    """How questions are scored: the answer `metrics`, and the settings in `evaluation`.
+
+    The other fields are keyed by question id: `questions` has the question, `texts` has the texts
+    of the context (None if unknown), and `judged` has the values of judged metrics, by metric (None
+    if unreadable).
+    """
 
     metrics: tuple[str, ...] = DEFAULT_METRICS
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
@@ -68,7 +73,10 @@ def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
 
 
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:
-    """Return the answer metrics of a data set: its card's or the default, and further metrics."""
+    """Return the answer metrics of a data set: its card's metrics, or else the default metrics.
+
+    Metrics of options and sub-answers follow if the gold has any. `evaluation.metrics` come last.
+    """
     golds, names = dataset.gold.values(), list(dataset.card.metrics or DEFAULT_METRICS)
     names += ["multiple_choice"] * any(gold.options for gold in golds)
     names += ["strrec", "strem", "strhit"] * any(gold.sub_answers for gold in golds)
@@ -204,7 +212,10 @@ def score(
 
 
 def contexts(rows: Iterable[Row]) -> dict[str, Any]:
-    """Return a `digest` of all contexts and, as `room`, the mean number of texts in full ones."""
+    """Return a `digest` of all contexts and their `room`, or {} if all contexts are empty.
+
+    `room` is, by kind, the mean number of texts in the contexts from which such texts were cut.
+    """
     identities: dict[str, list[tuple[str, str, int]]] = {}
     room: dict[str, list[int]] = {}
     for row in rows:

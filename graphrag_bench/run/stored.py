@@ -48,9 +48,10 @@ shows, and items of lists (except steps)."""
 class StoredRun:
     """A stored run, read from its folder.
 
-    `read` caches the data sets of several runs. Cells of a sweep that differ only in the settings
-    in `EXTENT` share a folder: `extent` has the values of one cell, and `varied` its overrides
-    (None for a single run). `scored_as` lists the stored settings of scoring that are replaced.
+    `loaded` is the run's data set if it is in memory. `read` caches the data sets of several runs.
+    Cells of a sweep that differ only in the settings in `EXTENT` share a folder: `extent` has the
+    values of one cell, and `varied` lists the overrides of this cell (None for a single run).
+    `scored_as` lists the stored settings of scoring that are replaced.
     """
 
     folder: RunFolder
@@ -329,7 +330,8 @@ def _questions(dataset: Dataset, extent: Mapping[str, Any]) -> list[str]:
 def scores_of(run: StoredRun, settings: EvaluationSettings | None = None) -> Scores:
     """Return the metrics of each selected question that did not fail, by id.
 
-    If every answer was repeated, values are means over the repeats of a question without failure.
+    `settings` are the settings of scoring, by default the settings of the run. If every answer was
+    repeated, a value is the mean over the repeats in which the question did not fail.
     """
     repeats = run.metrics.get("repeats") or {}
     whole = repeats.get("questions") == run.metrics["answered"]

@@ -25,10 +25,10 @@ CELL, SWEEP, CSV = "cell.json", "sweep.json", "table.csv"
 
 @dataclass(frozen=True)
 class Sweep:
-    """A `command` (its time and process id) that runs several cells.
+    """A command that runs several cells. `command` is the time and the process id of the command.
 
     `varied` lists the settings that differ between cells, and `methods` the methods of each data
-    set. `cells` are the overrides of each cell, or () if they depend on earlier results.
+    set. `cells` has the overrides of each cell, or is () if cells depend on earlier results.
     """
 
     command: str = ""
@@ -58,9 +58,10 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a sweep, or the job of a single run, with its result. `error` is "" if finished.
+    """A cell of a sweep, or the job of a single run, with its result.
 
-    `runs` are the folders of its run and of the reference methods, `problems` messages about them.
+    `runs` are the folders of its run and of the runs of reference methods, and `problems` are
+    messages about these runs. `error` is "" for a finished cell.
     """
 
     command: str
@@ -109,7 +110,7 @@ _ADAPTERS: dict[type, TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in (
 
 
 def read(folder: Path, kind: type[T]) -> T | None:
-    """Return the last sweep or the cell (see `kind`) of a folder, or None if it cannot be read."""
+    """Return the sweep or the cell (`kind`) stored in a folder, or None if it cannot be read."""
     with suppress(OSError, ValidationError):
         text = (folder / (SWEEP if kind is Sweep else CELL)).read_bytes()
         return cast(T, _ADAPTERS[kind].validate_json(text))
@@ -148,7 +149,7 @@ def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
 def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
     """Find runs by folder, key prefix or method, and score them by the same rule.
 
-    The folder of a sweep selects the runs of its table, any other folder all runs below it.
+    The folder of a sweep selects the runs of its table. Any other folder selects all runs below it.
     """
     runs: list[StoredRun] = []
     for name in names:

@@ -55,7 +55,7 @@ class Skeleton:
         return f"{self.kind}_{self.name}"
 
     def write(self, into: Path) -> list[Path]:
-        """Write the files, or raise UserError if one exists. Return their paths, sorted."""
+        """Write the files and return their paths, sorted. Raises UserError if a file exists."""
         inner = into / self.package
         if not inner.exists() and find_spec(self.package) is not None:
             there = f"A Python package '{self.package}' is already installed"
