@@ -210,7 +210,7 @@ class Experiment:
         return ""
 
     def selection(self) -> tuple[list[Question], frozenset[str]]:
-        """Return the questions of the run, interleaved by type, and the ids of those to answer."""
+        """Return the questions, interleaved by type, and the ids of the questions to answer."""
         settings = self.settings
         part = within_split(self.dataset.interleaved(), settings.split, settings.dev_share)
         selected = part[: settings.limit]

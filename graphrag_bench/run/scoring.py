@@ -91,7 +91,7 @@ def check_scoring(dataset: Dataset, evaluation: EvaluationSettings, answering: b
 
 
 def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str, float]:
-    """Return the metrics that the gold allows for a stored result, and readable judged values."""
+    """Return the metrics of a stored result that its gold allows, and readable judged values."""
     matching = Matching(scoring.evaluation.normaliser, scoring.evaluation.containment)
     scores = _of_evidence(row, gold, scoring.evaluation.cuts)
     scores |= _of_context(row, gold, scoring, matching)

@@ -94,7 +94,7 @@ class StoredRun:
 
     @property
     def home(self) -> Path | None:
-        """The home, which is the folder with runs/, or None if the run was moved elsewhere."""
+        """The home folder, which contains runs/, or None if the run was moved elsewhere."""
         above = self.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
         return above[3] if len(above) > 3 and above[2].name == "runs" else None
 
@@ -206,7 +206,7 @@ def find_run(name: str, home: str | Path) -> StoredRun:
 
 
 def key_of_run(name: str, runs: Mapping[str, Sequence[str]], home: str | Path) -> str:
-    """Return the key of a run by its method or key; `runs` has the method and data set by key."""
+    """Return the key of a run by its method or key. `runs` has method and data set of each key."""
     keys = [key for key in runs if runs[key][0] == name]
     if len(keys) > 1:
         several = ", ".join(f"{key} ({runs[key][1]})" for key in keys)
@@ -355,10 +355,10 @@ def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
 
 
 def with_one_rule(runs: Sequence[StoredRun]) -> list[StoredRun]:
-    """Return the runs, scored by the rule of the first run.
+    """Return the runs, scored with the settings `RULE` of the first run.
 
-    Cells of a sweep and runs whose data set cannot be read keep their own rule. Raises UserError if
-    runs of one data set were scored with different gold and cannot be scored again.
+    Cells of a sweep and runs whose data set cannot be read keep their own settings. Raises
+    UserError if runs of one data set were scored with different gold and cannot be scored again.
     """
     for dataset, group in group_by(runs, lambda run: str(run.metrics["dataset"])).items():
         by_gold = group_by(group, lambda run: str(run.metrics.get("gold")))
