@@ -16,7 +16,7 @@ _OF_ROW = ("status", "documents", "fallbacks", "calls", "prompt_tokens", "comple
 def export_inspect(run: StoredRun, file: Path) -> int:
     """Write the scored questions of a run to an .eval or .json file; return their number.
 
-    Context, ranked documents and gold are metadata. Paths and addresses are removed.
+    Context, ranked documents and gold evidence are metadata. Paths and addresses are removed.
     """
     if file.suffix not in (".eval", ".json"):
         raise UserError(f"'{file}' must end in .eval or .json.")

@@ -20,8 +20,8 @@ def retrieved(
 ) -> list[tuple[RetrievalState, ChunkTable]]:
     """Return the retrieval state and the chunk table of each question in `texts` (id to text).
 
-    A question of the data set keeps its scope and entities. Calls from several threads run one
-    after another. Raises AnsweringFailed if a question fails.
+    If the data set has a question with the same id and text, its scope and entities are used. Calls
+    from several threads run one after another. Raises AnsweringFailed if a question fails.
     """
     known = {(one.id, one.text): one for one in experiment.dataset.questions}
     asked = [known.get(one) or new_question(experiment, *one) for one in texts.items()]
@@ -36,7 +36,10 @@ def retrieved(
 
 
 def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float]:
-    """Return the float32 score of each document's best chunk, in strictly decreasing order."""
+    """Return the score of each document's best chunk as a 32-bit float, highest score first.
+
+    If two chunks have equal scores, the lower-ranked chunk gets the next smaller float.
+    """
     scores: dict[str, float] = {}
     lowest = np.float32(np.inf)
     for row, score in chunks.items():

@@ -26,9 +26,10 @@ _SLACK, _MOST_ITERATIONS, _BLOCK = 0.2, 10, 4096
 class Mixture:
     """Settings of clustering by Gaussian mixtures.
 
-    A row joins each component whose posterior is above `threshold` (0..1), or else its most
-    probable component. Mixtures of 1, 2, ... up to min(50, n) - 1 components are fitted to n rows,
-    until `patience` successive mixtures have not lowered the BIC. The lowest BIC is used. Ties are
+    Vectors are first reduced to `dimension` dimensions by the method `reduction`. A row joins each
+    component whose posterior is above `threshold` (0..1), or else its most probable component.
+    Mixtures of 1, 2, ... up to min(50, n) - 1 components are fitted to n rows, until `patience`
+    successive mixtures have not lowered the BIC. The mixture with the lowest BIC is used. Ties are
     broken by fewer components. More than `max_swept_rows` rows get max(n // 100 - 1, 1) components.
     """
 
@@ -100,7 +101,10 @@ def _two_levels(points: FloatArray, mixture: Mixture, rng: Generator) -> Cluster
 def mixture_layer(
     vectors: NDArray[Any], mixture: Mixture, rng: Generator, neighbours: int | None = None
 ) -> Clusters:
-    """Return the soft clusters of the rows of `vectors` (n, d) that a single mixture finds."""
+    """Return the soft clusters of the rows of `vectors` (n, d) that a single mixture finds.
+
+    `neighbours` is the neighbourhood size of UMAP (default sqrt(n - 1)). `max_tokens` is ignored.
+    """
     points = np.asarray(vectors, np.float64)
     n = len(points)
     if n < 3 or len(np.unique(np.round(points, DECIMALS), axis=0)) < 3:

@@ -13,7 +13,10 @@ from graphrag_bench.columns import Columns, Texts, row_ids
 
 @dataclass(frozen=True, eq=False)
 class Communities(Columns):
-    """Communities at all levels, coarsest (0) first. Rows of the bool CSR matrices mark members."""
+    """Communities at all levels, coarsest (0) first.
+
+    Row i of the bool CSR matrices `nodes` and `chunks` marks the members of community i.
+    """
 
     level: IntArray
     parent: IntArray  # -1 at level 0

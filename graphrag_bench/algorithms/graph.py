@@ -80,9 +80,10 @@ class Graph(Columns):
         n_nodes: int | None = None,
         relations: str | Sequence[str] | Texts = "related to",
     ) -> "Graph":
-        """Return a graph without synonymy edges. `relations` is one name for all, or one for each.
+        """Return a graph without synonymy edges. Weights are 1 by default.
 
-        Weights are 1 by default. `node_chunk` and `relationship_chunk` are CSR or dense.
+        `relations` is one name for all relationships, or a list with one name per relationship.
+        `node_chunk` and `relationship_chunk` are CSR matrices or dense arrays.
         """
         from scipy.sparse import csr_matrix, issparse
 
@@ -178,7 +179,7 @@ class Graph(Columns):
 
     @cached_property
     def adjacency(self) -> Any:
-        """Symmetric matrix of the total weight between two nodes, float64 CSR, without loops."""
+        """Total weight between each pair of nodes (symmetric float64 CSR), without self-loops."""
         from scipy.sparse import csr_matrix
 
         pairs, n = self.pairs, self.n_nodes
@@ -189,7 +190,7 @@ class Graph(Columns):
 
     @cached_property
     def neighbours(self) -> Neighbours:
-        """Neighbours of each node, whatever the direction of the relationship."""
+        """Distinct neighbours of each node, whatever the direction of the relationship."""
         pairs = self.pairs
         ends = np.stack([pairs.source, pairs.target])
         both = Neighbours.of_rows(ends.ravel(), ends[::-1].ravel(), self.n_nodes)
@@ -240,7 +241,10 @@ class Graph(Columns):
         return self.names[head], relation, self.names[tail]
 
     def chunks_of_node(self, node: int) -> tuple[int, ...]:
-        """Return the chunks of a node's description, ascending, or () if they are unknown."""
+        """Return the chunks that the description of a node comes from, in ascending order.
+
+        The result is () without a description, or if the node has several chunks and no fragments.
+        """
         return _quoted(self.node_fragments, node, self.descriptions, self.node_chunk)
 
     def chunks_of_relationship(self, row: int) -> tuple[int, ...]:
@@ -332,8 +336,8 @@ def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
     """Count possible faults of a graph. Return a pair (count, total) for each kind of fault.
 
     The links of a node lead to its neighbours, or to its chunks if the graph has no relationships.
-    In the largest connected part, nodes are also connected by shared chunks. The largest hubs are
-    the 1 % of the nodes with the most links, or a single node in a small graph.
+    The largest part is the largest connected component, where shared chunks also connect nodes. The
+    largest hubs are the 1 % of the nodes with the most links, or a single node in a small graph.
 
     >>> graph = Graph.from_arrays([0], [1], [[1, 1], [1, 0], [0, 0]], names=["a", "b", "c"])
     >>> graph_health(graph)["nodes in one chunk"], graph_health(graph)["isolated nodes"]

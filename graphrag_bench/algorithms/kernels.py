@@ -57,8 +57,9 @@ def walk_step(
     """Compute one step of a random walk with restarts, and return the change of each column (L1).
 
     `mass` (n, k) are the probabilities of nodes before the step, and the array `step` is filled
-    with those after the step. Node v is reached from `nodes[starts[v]:starts[v + 1]]` with the
-    probabilities in the same slice of `chances`. Isolated mass is distributed like `restart`.
+    with the probabilities after the step. Node v is reached from `nodes[starts[v]:starts[v + 1]]`
+    with the probabilities in the same slice of `chances`. The mass of `isolated` nodes is
+    distributed like `restart`.
     """
     k, flat, n_ways = mass.shape[1], mass.reshape(-1), len(nodes)
     lost, change, own = np.zeros(k), np.zeros(k), np.zeros(k)
@@ -89,8 +90,9 @@ def node_masses(
 ) -> tuple[IntArray, FloatArray, float]:
     """Return the nodes that forward push reached, their masses, and a flow rate.
 
-    The flow rate is `damping * share` times the sum of all residuals. Times the strength, it
-    estimates further steps. Residuals in `state` are multiplied by the strengths in place.
+    The flow rate is `damping * share` times the sum of all residuals. The flow rate times the
+    strength of a node is added to its mass as an estimate of further steps. Residuals in `state`
+    are multiplied by the strengths in place.
     """
     n, flat = len(touched), state.reshape(-1)
     nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)
@@ -135,8 +137,9 @@ def push(
     """Return the nodes that forward push reaches until no residual is above `border`.
 
     `starts`, `nodes` and `chances` are as in `walk_step`. `state` (n, 2) has the residual and the
-    mass of each node, both divided by its strength. Therefore, the residual that a node passes on
-    is multiplied by the probability of the step back. At first only `seeds` have residuals.
+    mass of each node, both divided by the strength of the node. Therefore, the residual that a node
+    passes on to a neighbour is multiplied by the probability of the step from the neighbour back to
+    the node. At first only `seeds` have residuals.
     """
     size, flat = len(state) + 1, state.reshape(-1)
     waiting = np.empty(size, np.int32)  # ring buffer of nodes with residuals above the border

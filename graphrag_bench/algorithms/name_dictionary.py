@@ -67,7 +67,10 @@ def title_key(title: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class NameDictionary(Columns):
-    """Lookup of names by key. `longest` has the word count of the longest key per first word."""
+    """Dictionary that looks up names and finds names in texts. `row_of` maps keys to rows.
+
+    `longest` maps the first word of a key to the word count of the longest such key.
+    """
 
     row_of: TextRows
     longest: TextRows
@@ -78,8 +81,9 @@ class NameDictionary(Columns):
     ) -> "NameDictionary":
         """Return a dictionary of names and aliases. A name of several rows finds the first row.
 
-        A leading article is optional. If the rest is the name of another row, both names find that
-        row, unless the rest is a function word (`the who`) or too short for `matches`.
+        A name with a leading article is also found without the article. If this short name is the
+        name of another row, both names find the other row, unless the short name is a function word
+        (`the who`) or too short for `matches`.
         """
         row_of: dict[str, int] = {}
         further: dict[str, int] = {}
@@ -131,7 +135,7 @@ def _without_article(key: str) -> str:
 
 
 def _is_name(key: str) -> bool:
-    """Return whether `matches` searches for a key. Short keys and function words are common."""
+    """Return whether `matches` searches for a key. It skips function words and short keys."""
     return len(key.replace(" ", "")) >= 3 and key not in _FUNCTION_WORDS
 
 
@@ -155,7 +159,7 @@ def save_merges(folder: Path, merges: Iterable[Merge]) -> None:
 
 
 def load_merges(folder: Path) -> tuple[Merge, ...]:
-    """Return the aliases in a folder. Older versions wrote no file without aliases."""
+    """Return the aliases in a folder. Older versions wrote no file if there were no aliases."""
     text = (folder / FILE).read_text(encoding="utf-8") if (folder / FILE).is_file() else ""
     # a name may have other line breaks
     return tuple(Merge(**json.loads(line)) for line in text.split("\n") if line)

@@ -104,10 +104,11 @@ class Mass(NamedTuple):
 def masses(
     walk: Walk, resets: Sequence[Reset], damping: float, top_k: int, first: int = 0
 ) -> Iterator[Mass]:
-    """Yield the personalised PageRank of each restart distribution. All weights 0 mean uniform.
+    """Yield the personalised PageRank of each restart distribution in `resets`.
 
-    The walk continues with probability `damping`. Above `EXACT_UP_TO` nodes, PageRank is
-    approximated, most precisely for the `top_k` best rows from row `first` on.
+    A distribution whose weights are all 0 is replaced by the uniform distribution. The walk
+    continues with probability `damping`. Above `EXACT_UP_TO` nodes, PageRank is approximated, most
+    precisely for the `top_k` best rows from row `first` on.
     """
 
     @cache

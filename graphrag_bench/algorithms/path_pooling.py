@@ -40,9 +40,11 @@ def pool_scores(
     nearest entity (sources="set") or each entity ("per_entity"). Of equally short paths, the path
     with the largest sum of scores is used. Sums are compared to six decimals. Ties are broken by
     the positions of the triples. If `search` is `bfs`, the kernels are all simple paths of at most
-    four triples. The i-th triple of a kernel gets the score `centre + lowest / (i * a)`, where
-    centre is the mean or maximum of the kernel's scores (`pooling`), and lowest is the minimum of
-    all scores. The highest score in any kernel counts. A triple in no kernel forms its own kernel.
+    four triples. If `search` is `random_walk`, they are the paths of 256 random walks. The i-th
+    triple of a kernel gets the score `centre + lowest / (i * a)`, where centre is the mean or
+    maximum of the kernel's scores (`pooling`), and lowest is the minimum of all scores. The pooled
+    score of a triple is its highest score in any kernel. A triple in no kernel forms its own
+    kernel.
     Source: path pooling (Wang et al. 2025), section 3.3.
     """
     base: FloatArray = np.asarray(scores, np.float64)
@@ -110,9 +112,9 @@ def _simple_paths(ways: Ways, start: int) -> Iterator[Kernel]:
 def random_walks(
     onward: Ways, back: Ways, entities: Sequence[int], rng: np.random.Generator
 ) -> list[Kernel]:
-    """Return the distinct paths of random walks that stop before a visited node, in order.
+    """Return the distinct paths of random walks from random entities, by first occurrence.
 
-    Every second walk follows triples against their direction.
+    A walk stops before it returns to a visited node. Every second walk follows triples backwards.
     Source: path pooling (Wang et al. 2025), section 4.3.1.
     """
     kernels: dict[Kernel, None] = {}
@@ -133,8 +135,10 @@ def random_walks(
 def prompt_order(
     best_first: IntArray, order: Literal["recency", "lost_in_middle", "best_first"]
 ) -> IntArray:
-    """Return rows in prompt order: best last (`recency`), or at both ends (`lost_in_middle`).
+    """Return rows in their order in the prompt, given the rows from best to worst.
 
+    The best rows come last (`recency`), at both ends, e.g. d1 d3 d5 d4 d2 (`lost_in_middle`), or
+    first (`best_first`).
     Source: path pooling (Wang et al. 2025), sections 3.4 and 4.3.3.
     """
     if order == "lost_in_middle":

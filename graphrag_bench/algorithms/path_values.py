@@ -96,7 +96,7 @@ class StepNodes:
 
 @dataclass(frozen=True)
 class Route:
-    """Link from a chunk to the chunk that its `sentence` names, whose score grows by `score`."""
+    """Link from a chunk to a chunk that `sentence` names. The child's score grows by `score`."""
 
     parent: int
     child: int

@@ -54,7 +54,8 @@ class Neighbours:
 class Pairs(Columns):
     """Pairs of nodes that are joined by relationships in either direction, `source` <= `target`.
 
-    `weight` is summed, `first` is the first relationship, and `of` maps relationships to pairs.
+    `weight` is the summed weight of each pair, and `first` is its first relationship. `of` maps
+    each relationship to its pair.
     """
 
     source: IntArray
@@ -90,7 +91,7 @@ def inverse(sums: ArrayLike) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Views(Columns):
-    """Properties of a graph that are stored on disk. Of `transition`, only the values are."""
+    """Properties of a graph that are stored on disk. `transition` has only the matrix's values."""
 
     pairs: Pairs
     adjacency: Any
@@ -111,7 +112,7 @@ def save_views(folder: Path, graph: Any) -> None:
 
 
 def load_views(folder: Path) -> dict[str, Any]:
-    """Return the stored properties of a graph by name. Those of older versions are left out."""
+    """Return the stored properties of a graph by name, or {} if an older version stored them."""
     if not (folder / "dictionary").is_dir():
         return {}
     from scipy.sparse import csr_matrix

@@ -25,7 +25,7 @@ Identities = Mapping[str, Callable[[], str]]
 
 @dataclass(frozen=True)
 class PlannedArtifact:
-    """Artifact that a run will build or load. `inputs` maps the resources read to their keys."""
+    """Artifact that a run will build or load. `inputs` maps each input resource to its key."""
 
     builder: Builder
     settings: Mapping[str, Any]
@@ -69,8 +69,8 @@ def plan(
     """Return all artifacts needed for the wanted resources, in dependency order.
 
     `choices` maps a resource to its variant (`"kg"`), or to a mapping with `variant` and settings.
-    `identities` has a function for the identity of each resource that is not built, e.g. a model.
-    Raises a UserError that lists all problems.
+    `identities` maps each resource that is not built, e.g. a model, to a function that returns its
+    identity. Raises a UserError that lists all problems.
     """
     planner = _Planner(choices, identities)
     for resource in sorted(set(wanted)):

@@ -67,7 +67,7 @@ class Store:
     def resources(
         self, plan: list[PlannedArtifact], wanted: set[str], primitives: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return resources, loaded or built. `primitives` are the resources that are not built."""
+        """Return the wanted resources, loaded or built. `primitives` are not built, e.g. models."""
         by_name = {planned.resource: planned for planned in plan}
 
         @cache

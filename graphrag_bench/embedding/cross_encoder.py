@@ -35,7 +35,8 @@ class CrossEncoder(TransformerModel):
     ) -> list[FloatArray]:
         """Return the logits of the passages of each question, as float64 arrays (n_passages,).
 
-        As probabilities, they would have ties. On a GPU, last digits depend on the other questions.
+        Logits are not converted to probabilities, because rounding would create ties. On a GPU, the
+        last digits of a score may depend on the other questions.
         """
         pairs = [[(q, one) for one in texts] for q, texts in zip(questions, passages, strict=True)]
         if not any(pairs):

@@ -92,9 +92,10 @@ class Hashing(Embedder):
 def encode_in_blocks(
     texts: Sequence[str], embedder: Embedder, advance: Advance = no_advance
 ) -> Vectors:
-    """Encode passages, float32 (n, dimension), in blocks that a cached embedder can store.
+    """Return the vectors of passages, float32 (n, dimension), encoded in blocks.
 
-    Equal passages are encoded once. Blocks grow up to a limit while each takes less than 5 s.
+    A cached embedder can store each finished block. Equal passages are encoded once. The block size
+    doubles, up to a limit, after every block that took less than 5 s.
     """
     row_of = {text: row for row, text in enumerate(sorted({*texts}, key=lambda t: (len(t), t)))}
     rows, distinct = np.array([row_of[text] for text in texts], np.int64), list(row_of)
@@ -120,7 +121,7 @@ def encode_in_blocks(
 def blocks(
     texts: Iterable[str], most: int, weight: Callable[[str], int] = len, n_texts: float = inf
 ) -> Iterator[list[str]]:
-    """Yield blocks of up to `n_texts` texts, weighing up to `most`. A heavier text is a block."""
+    """Yield blocks of one text, or of up to `n_texts` texts with a total weight of up to `most`."""
     block: list[str] = []
     total = 0
     for text in texts:

@@ -25,8 +25,9 @@ _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"
 class TextLengths:
     """Number of texts that are longer than the window of an embedder, and the maximum length.
 
-    An unknown `window` is None. `long_texts` is None if texts of any length are accepted. Lengths
-    are tokens with the prefix and special tokens, counted in cl100k if the tokenizer is unknown.
+    `window` is None if the window is unknown. `long_texts` is None if the embedder accepts texts of
+    any length. Lengths are numbers of tokens, including the prefix and special tokens. If the
+    tokenizer is unknown, cl100k counts the tokens.
     """
 
     window: int | None
@@ -95,7 +96,8 @@ class WindowEncoder:
     def encode(self, texts: Sequence[str], prefix: str, embed: Embed) -> Vectors:
         """Return one unit vector per text. `embed` encodes a list of texts with their prefixes.
 
-        In mode `windows`, a long text has the normalised mean of its windows, weighted by tokens.
+        In mode `windows`, the vector of a long text is the normalised mean of the vectors of its
+        windows, weighted by the number of tokens in each window.
         """
         prefixed = [prefix + text for text in texts]
         if self.size is None or self.mode == "cut":
@@ -131,10 +133,10 @@ class WindowEncoder:
 
 
 def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
-    """Yield (start, end) in tokens of overlapping windows of at most `room` tokens.
+    """Yield overlapping windows of at most `room` tokens, as (start, end) in tokens.
 
     `begins` marks the tokens that begin a word. If possible, a window ends at a word boundary in
-    its second half. The overlap is an eighth of `room`, or up to a quarter to begin with a word.
+    its second half. Windows overlap by 1/8 of `room`, or by up to 1/4 to begin with a word.
     """
     overlap, start = room // 8, 0
     while len(begins) - start > room:

@@ -1,4 +1,4 @@
-"""Embeddings from any server with an OpenAI-compatible API."""
+"""Embeddings from any OpenAI-compatible server (see configs/embedder/openai_compatible.yaml)."""
 
 import copy
 from collections.abc import Mapping, Sequence

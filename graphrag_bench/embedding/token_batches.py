@@ -17,7 +17,8 @@ from graphrag_bench.embedding.precision import NumberFormat
 from graphrag_bench.embedding.tokenizer import FastTokenizer
 
 TOKENS_PER_BATCH = {"cpu": 512, "mps": 4096, "cuda": 16384}
-"""Number of tokens to which batches are padded on each device. Larger ones are hardly faster."""
+"""Maximum number of tokens per batch, including padding, for each type of device.
+Larger batches are hardly faster."""
 _MAX_THREADS = 16
 _STEPS = ((16, 1), (32, 2), (64, 8))
 """(number of tokens, n): Texts of up to this number of tokens are padded to multiples of n."""
@@ -36,7 +37,8 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
     """Divide texts into batches, given their lengths in tokens, and start with the longest texts.
 
     Yield (padded length, whether no text is padded, positions of the texts). A batch has at most
-    `n_tokens` tokens with padding, or one text. Models compute unpadded batches without a mask.
+    `n_tokens` tokens with padding, or one text. Padded texts are in separate batches, because
+    models compute unpadded batches without an attention mask.
     """
     groups: dict[tuple[int, bool], list[int]] = {}
     for row, length in enumerate(lengths):

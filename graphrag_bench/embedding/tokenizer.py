@@ -128,7 +128,8 @@ Tokenizer = OpenAIEncoding | HuggingFace
 def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
     """Return the tokenizer for a setting. If it is None, return the default for a model.
 
-    The default for OpenAI's models is o200k or cl100k. For other models, cl100k is an estimate.
+    The default for OpenAI's models is o200k or cl100k. For all other models it is cl100k, and token
+    counts are estimates. Raises UserError if the setting is unknown.
     """
     if setting is None:
         if _O200K.search(model.lower()):

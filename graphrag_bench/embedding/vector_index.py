@@ -20,7 +20,7 @@ _MAX_CANDIDATES = 2**22
 LEAST_PRODUCTS = 2**28
 """Minimum number of multiplications for which a GPU is used. Starting the GPU also takes time."""
 _AT_ONCE = 2**26
-"""Maximum number of products in memory at the same time (256 MB)."""
+"""Maximum number of similarity scores in GPU memory at the same time (256 MB)."""
 
 
 class DeviceRows:
@@ -32,7 +32,7 @@ class DeviceRows:
         self._rows: Any = torch.tensor(rows, dtype=torch.float32, device=device)
 
     def nearest(self, queries: Vectors, k: int) -> tuple[Vectors, IntArray]:
-        """Return the `k` largest products per query and their rows. Ties are broken arbitrarily."""
+        """Return the `k` highest scores per query and their rows. Ties are broken arbitrarily."""
         import torch
 
         wanted = torch.tensor(queries, dtype=torch.float32, device=self._rows.device)
@@ -48,7 +48,7 @@ class DeviceRows:
         return best.cpu().numpy(), ids.cpu().numpy()
 
     def at_least(self, queries: Vectors, least: float, most: int) -> tuple[IntArray, ...] | None:
-        """Find (query, row) pairs with a product >= `least`. Over `most` pairs give None."""
+        """Return the pairs (query, row) with a score >= `least`, or None for over `most` pairs."""
         import torch
 
         wanted = torch.tensor(queries, dtype=torch.float32, device=self._rows.device)
@@ -82,9 +82,10 @@ class VectorIndex(Columns):
     def search(self, queries: Vectors, k: int) -> list[Ranked[Any]]:
         """For each query, return the `k` rows of the index with the highest cosine (-1..1).
 
-        Ties are broken by the lower row number. The scores of candidates from faiss or a GPU are
-        computed separately, because the rounding of batched products depends on the other queries.
-        If rounding might hide a better row, the query is searched again with more candidates.
+        Ties are broken by the lower row number. First, faiss or a GPU finds more than `k`
+        candidates. Then each score is computed separately, because the rounding of batched products
+        depends on the other queries. If rounding might hide a better row, the query is searched
+        again with more candidates.
         """
         results: list[Ranked[Any]] = [Ranked.empty() for _ in range(len(queries))]
         k = min(k, len(self.vectors))

@@ -25,7 +25,11 @@ T = TypeVar("T")
 
 @dataclass
 class Extractor:
-    """Client for the language model that builds a graph. It counts all and truncated replies."""
+    """Client for the language model that builds a graph.
+
+    It counts replies and, separately, truncated replies. If `max_tokens` is None, a reply has at
+    most 4,096 tokens, or fewer if the window is too small.
+    """
 
     llm: ChatModel
     max_tokens: int | None
@@ -51,7 +55,10 @@ class Extractor:
         *,
         retry: bool = True,
     ) -> list[T | Failure]:
-        """Return the reply or error of each prompt. With advice, raise UserError if all failed."""
+        """Send prompts about `items` to the model, and return the parsed reply or error of each.
+
+        If `advice` is given and all replies failed, raises a UserError that ends with the advice.
+        """
 
         def read(text: str, cut: bool) -> T:
             self.n_replies += 1
@@ -83,9 +90,10 @@ class Extractor:
         advice: str,
         is_valid: Callable[[str], bool] = bool,
     ) -> list[str | None]:
-        """Return the text of each reply, or None and count a fallback for an invalid reply.
+        """Send prompts to the model, and return the text of each reply.
 
-        Raises UserError if no reply is valid.
+        The text is None, and a fallback is counted, if the call failed or `is_valid` rejects the
+        text. Raises UserError if no reply is valid.
         """
 
         def read(text: str, cut: bool) -> str:
@@ -110,7 +118,8 @@ def list_faults(
 ) -> dict[str, float]:
     """Count all chunks, the chunks with each kind of fault, and the chunks with any fault.
 
-    Each of `readings` maps chunks to parsed replies. A chunk that a mapping lacks has failed.
+    Each of `readings` maps chunks to parsed replies. A chunk that is missing in a mapping has
+    failed. A chunk in `malformed` or with a skipped item is malformed.
     """
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
     failed = {row for reading in readings for row in range(n_chunks) if row not in reading}

@@ -19,7 +19,7 @@ _SEPARATORS = re.compile(r"(?<=[\n。．！？.!?\u3000\u200b\t])|(?= )")
 """Places at which a text may be cut. A space belongs to the next word, as in the tokenizer."""
 
 ChunkRow = tuple[str, str, str]
-"""Document id, title and text of a chunk. A chunk of several documents has one row for each."""
+"""(document id, title, text) of a chunk. A chunk of several documents has a row per document."""
 
 
 @artifact("chunk_table.presplit")

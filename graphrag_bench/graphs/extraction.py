@@ -116,9 +116,9 @@ def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> 
 
     A triple is the subject, verb and object of a clause. The title of a passage replaces he, she,
     it and they as a subject. Two named entities without such a triple get a co-occurrence triple,
-    unless their sentence has more than 8 named entities. The same holds for the title and a named
-    entity, but in any sentence. `statistics["relation_share"]` is the fraction (0..1) of sentences
-    with a subject, a verb and an object.
+    unless their sentence has more than 8 named entities. The title and a named entity without such
+    a triple get a co-occurrence triple in any sentence. `statistics["relation_share"]` is the
+    fraction (0..1) of sentences with a subject, a verb and an object.
     """
     rows, n_sentences, n_related = [], 0, 0
     for title, tagged in sentences.read_chunks(chunk_table, nlp, progress):

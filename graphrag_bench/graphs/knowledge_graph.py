@@ -34,10 +34,10 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
 
     The nodes are the distinct normalised names of entities, including heads and tails of triples,
     in order of first appearance. Each distinct triple is a relationship, and its weight is the
-    number of times it was extracted. Triples with an empty part or equal ends are dropped. If
-    `titles` is "about" (an option of this project), the title of a passage becomes its first
-    entity. If an entity of the passage shares no extracted triple with the title, a new triple
-    joins the two. Raises UserError if nothing was extracted.
+    number of times it was extracted. Triples with an empty part, or with equal head and tail, are
+    dropped. If `titles` is "about" (an option of this project), the title of a passage becomes its
+    first entity. If an entity of the passage shares no extracted triple with the title, a new
+    triple joins the two. Raises UserError if nothing was extracted.
     Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2.
     """
     return _merged(extraction, chunk_table, titles).graph(len(chunk_table))
@@ -137,10 +137,11 @@ def kg_synonymy(
 def synonym_pairs(
     vectors: Vectors, per_node: int, threshold: float, progress: Progress
 ) -> tuple[IntArray, FloatArray]:
-    """Return the pairs (i, j) of unit vectors with a cosine of at least `threshold` as `i * n + j`.
+    """Return the pairs of unit vectors whose cosine is at least `threshold`, and the cosines.
 
     Each of n vectors is paired only with the `per_node` vectors of highest cosine. Ties are broken
-    by the lower row. The cosines, which are also returned, have six decimals.
+    by the lower row. The pair of the rows i < j is the number `i * n + j`. These numbers are
+    ascending. Cosines are rounded to six decimals.
     """
     import faiss
 

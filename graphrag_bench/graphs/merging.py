@@ -24,9 +24,10 @@ Mention = tuple[int, str, Sequence[int]]
 class Merger:
     """Builder of a graph from mentions of entities and relationships.
 
-    All entities with the same normalised name become one node. If `named` is true, equal triples
-    (head, relation, tail) become one relationship. Otherwise, all mentions of the same two nodes
-    become one relationship, whatever their direction.
+    All entities with the same normalised name become one node. If `signs` is false, names are
+    normalised without symbols. If `named` is true, equal triples (head, relation, tail) become one
+    relationship. Otherwise, all mentions of the same two nodes become one relationship, whatever
+    their direction.
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:
@@ -92,11 +93,13 @@ class Merger:
         attributes: bool = False,
         most_tokens: int | None = None,
     ) -> Graph:
-        """Return the graph of all mentions. `keywords` and `attributes` add these columns.
+        """Return the graph of all mentions.
 
-        The type of a node is its most frequent type. Ties are broken by the first mention. The
-        first distinct descriptions that fit `most_tokens` (None: all), but at least one, are joined
-        in alphabetical order. The first mention of a relationship determines its direction.
+        `keywords=True` adds the keyword column, and `attributes=True` adds types and attributes of
+        nodes. The type of a node is its most frequent type. Ties are broken by the first mention.
+        Distinct descriptions are joined in alphabetical order. If `most_tokens` is set, only the
+        first descriptions that fit are kept, but at least one. The first mention of a relationship
+        determines its direction.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         columns: dict[str, Any] = {}

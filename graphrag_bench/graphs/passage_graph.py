@@ -32,7 +32,7 @@ def passage(
     Entities are equal if their normalised names are equal. The name of an edge lists the shared
     entities in order of first appearance, and its weight is their number. Entities in more than
     `max_df` passages are ignored, because an entity in m passages joins m (m - 1) / 2 pairs of
-    passages. If `max_df` is None, none is ignored. The statistics count all and ignored entities.
+    passages. If `max_df` is None, all entities stay. The statistics count all and ignored entities.
     Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 4, and their report, section B.8.
     Deviation: entities are found by spaCy and linked if their names are equal. The authors' code
     asks the web service WAT for Wikipedia titles with a prior probability above 0.8.

@@ -1,4 +1,4 @@
-"""Parse records in replies, such as `("entity"<|>Ada Marsh<|>person<|>The founder of a town.)`."""
+"""Parse replies with records like `("entity"<|>Ada Marsh<|>person<|>The founder of a town.)`."""
 
 import re
 from collections.abc import Iterator
@@ -103,7 +103,7 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
 
 
 def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
-    """Parse the records of facts, and of the entities of each fact, as `read_records` does.
+    """Parse the records of facts and of their entities in a reply. Format: see `read_records`.
 
     The fields of a fact are its text and its completeness score (0..10, default 10). The fields of
     an entity are its name and its description. An entity belongs to the last fact before it.

@@ -201,7 +201,7 @@ def _batches(communities: Communities) -> Iterator[list[int]]:
 
 
 class Contents:
-    """Members, relationships and texts of communities. Default facts are "head relation tail"."""
+    """Members, relationships and texts of communities. Empty facts become "head relation tail"."""
 
     def __init__(self, graph: Graph, communities: Communities) -> None:
         self.graph, self.communities = graph, communities
@@ -243,7 +243,10 @@ class Contents:
         return ", ".join(self.names[node] for node in self.members(community)[:3])
 
     def sentences(self, community: int, most: int) -> list[tuple[int, str]]:
-        """Return (member, sentence) pairs, in rounds over the members and their relationships."""
+        """Return at most `most` sentences about a community, as pairs (member, sentence).
+
+        Each round adds the next sentence about every member, and then one about a relationship.
+        """
         members, split = self.members(community), sentences.split_sentences
         described = [
             [(member, text) for text in split(self.descriptions[member])][:most]

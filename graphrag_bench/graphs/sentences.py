@@ -35,7 +35,10 @@ def named_entities(sentence: Sentence) -> list[str]:
 
 
 def co_occurring(names: Collection[str], title: str) -> list[tuple[str, str]]:
-    """Return pairs of up to 8 distinct `names`, and of a `title` that is no name with each name."""
+    """Return all pairs of the distinct `names` in a sentence, or none for more than 8 names.
+
+    A `title` that is not one of the names is always paired with each name.
+    """
     pairs = list(combinations(names, 2)) if len(names) <= 8 else []
     apart = title and title not in names
     return [*pairs, *((title, other) for other in names if apart)]
@@ -73,7 +76,7 @@ def central_sentences(
     The order of sentences is kept. If all sentences fit `max_tokens`, all are returned. Otherwise,
     at least one is returned. The centrality of a sentence is its mean cosine to all sentences of
     the group. Ties are broken by order. Sentences of fewer than four words are skipped, unless all
-    are that short. So are sentences that are very similar to a more central selected sentence.
+    are that short. Near copies of a more central selected sentence are also skipped.
     Source: Erkan and Radev 2004 (LexRank), section 3.
     """
     central = [list(dict.fromkeys(texts)) for texts, _ in groups]

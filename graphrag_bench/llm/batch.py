@@ -26,8 +26,8 @@ _AGAIN = (WAITING, "retries_exhausted", "malformed")
 class BatchFile:
     """Batch file of the requests without a stored reply. It replaces an earlier file of requests.
 
-    A command without new requests leaves an empty file. If the next command finds it, requests with
-    a failed or unreadable reply are written too.
+    A command without new requests leaves an empty file. A command that finds an empty file also
+    writes the requests with a failed or unreadable reply. Other kinds of files raise UserError.
     """
 
     def __init__(self, path: str) -> None:
@@ -75,7 +75,7 @@ class BatchFile:
 
 
 def is_batch(file: str | Path, field: str = "custom_id") -> bool:
-    """Return whether the first JSON object, in the first 100 lines of a file, has this field."""
+    """Return whether the first JSON object in a file's first 100 lines has the field `field`."""
     with suppress(OSError), Path(file).open(encoding="utf-8-sig", errors="replace") as lines:
         for line in islice(lines, 100):
             with suppress(ValueError, RecursionError):
@@ -87,8 +87,9 @@ def is_batch(file: str | Path, field: str = "custom_id") -> bool:
 def import_replies(file: str | Path, cache: str | Path) -> str:
     """Store the replies of a batch, and return the number of lines of each kind as a text.
 
-    A `failed` line (an error or an unusable reply) can be imported again. A `known` line was
-    imported before. For a `foreign` line, this cache has no request.
+    The kinds are `replies`, `failed` (errors and unusable replies, which can be imported again),
+    `known` (imported before), `foreign` (no such request in this cache) and `unreadable` (not a
+    JSON reply). Raises UserError if the file has requests instead of replies.
     """
     counts = dict.fromkeys(("replies", "failed", "known", "foreign", "unreadable"), 0)
     with closing(Cache(cache)) as store, open(file, encoding="utf-8-sig", errors="replace") as rows:

@@ -120,7 +120,7 @@ _KINDS: Mapping[str, type[Any]] = {kind.KIND: kind for kind in get_args(CacheRow
 
 
 class Cache:
-    """Cache file. Each method commits before it returns. If `reading`, the file is not changed."""
+    """Cache file, unchanged if `reading` is true. Each method commits before it returns."""
 
     def __init__(self, path: str | Path, *, reading: bool = False) -> None:
         self.path = Path(path)

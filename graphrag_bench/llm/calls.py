@@ -29,8 +29,9 @@ class Request:
 class ModelCall:
     """Tokens, price and time of a call to a model. Tokens are counted by the server.
 
-    `seconds` is the time of the last attempt, 0 if cached. `fingerprint` identifies the server's
-    configuration. `completion_tokens` include `reasoning_tokens`. `key` is the cache key, or "".
+    `seconds` is the time of the last attempt, or 0 for a cached reply. `fingerprint` identifies the
+    server's configuration. `completion_tokens` include `reasoning_tokens`. `key` is the cache key,
+    or "" without a cache.
     """
 
     model: str = ""
@@ -58,8 +59,8 @@ class CallFailed(Exception):
     """A call to a model failed, but the run can continue.
 
     `reason` is `content_filter`, `context_overflow`, `unreadable`, `retries_exhausted`,
-    `malformed`, `refused` or `empty`. `paid` is an unusable reply that was charged. If `of_server`,
-    the server or the network failed, and a later call may succeed.
+    `malformed`, `refused` or `empty`. `paid` is an unusable reply for which the server charged.
+    `of_server` is true if the server or the network failed, so that a later call may succeed.
     """
 
     retries = 0
@@ -97,15 +98,15 @@ class RequestsWritten(RunStopped):
 
 CallOutcome = Completion | CallFailed
 Log = Callable[[CallOutcome, str], None]
-"""Function that receives the reply or failure of a call, and the item of the call."""
+"""Function that receives the reply or failure of a call, and the item, e.g. the id of a chunk."""
 
 
 class FailureGate:
     """Limit on the failure rate of the calls of one pipeline step, shared by all threads.
 
-    A call without a readable reply has failed, even if a fallback is used. The rate assumes at
-    least `after` calls. `OUTAGE_FAILURES` consecutive server failures also stop the run if `limit`
-    < 1.
+    A call without a readable reply has failed, even if a fallback is used. The run stops if
+    failures exceed the fraction `limit` of the calls, where at least `after` calls are assumed. If
+    `limit` is below 1, the run also stops after `OUTAGE_FAILURES` consecutive server failures.
     """
 
     def __init__(self, step: str, limit: float = 0.2, after: int = 50) -> None:
@@ -151,7 +152,7 @@ class Usage:
 
     @classmethod
     def of(cls, meters: "Iterable[Meter]") -> "Usage":
-        """Return the numbers summed over the calls of several meters."""
+        """Return the total usage of several meters."""
         return cls(*map(sum, zip(*(astuple(meter.usage) for meter in meters), strict=True)))
 
 

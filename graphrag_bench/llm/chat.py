@@ -77,11 +77,12 @@ class ChatModel(ABC):
         log: calls.Log | None = None, gate: calls.FailureGate | None = None,
         stop_on_outage: bool = False,
     ) -> Self:  # fmt: skip
-        """Return a copy of the model with a new meter and the given parts. Other parts are kept.
+        """Return a copy of the model with a new meter. Given arguments replace the model's values.
 
-        `trial` is the number of the repetition, which has its own cache rows and seed, but the same
-        identity. `log` is called in any thread. If `stop_on_outage` is true and the server failed
-        for a prompt, ServerFailed is raised when all calls have ended.
+        `trial` is the number of the repetition. Each repetition has its own cache rows and seed,
+        but the same identity. `log` may be called from any thread. If `stop_on_outage` is true and
+        the server failed for a prompt, ServerFailed is raised when all calls have ended. Raises
+        UserError if the budget is in dollars and the model has no prices.
         """
         other = copy.copy(self)
         other._original, other.meter = self._root, calls.Meter()
@@ -178,7 +179,7 @@ class ChatModel(ABC):
     def _reply(self, request: Request) -> Completion:
         """Return the stored reply to a request. If there is none, request a reply and store it.
 
-        Unreadable replies are requested again, but not truncated ones, which would be cut again.
+        Failed and unreadable replies are requested again. Truncated, readable replies are kept.
         """
         if (store := self.cache) is None:
             return self._within_budget(request)
@@ -237,7 +238,10 @@ def reserved_tokens(most: int, window: int | None) -> int:
 
 
 def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
-    """Return the token limit of a reply: `most`, or the window minus the prompt if that is less."""
+    """Return the token limit of a reply: `most`, or the window minus the prompt if that is less.
+
+    The rest of the window is rounded down to a multiple of 256. The minimum is `reserved_tokens`.
+    """
     if (window := llm.window) is None:
         return most
     n_prompt = TOKENIZER_RATIO * sum(count_tokens(message.content) for message in chat)

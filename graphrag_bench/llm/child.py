@@ -1,4 +1,4 @@
-"""Run `python child.py COMMAND...` until standard input, a pipe from the parent process, ends."""
+"""Run a command until standard input, a pipe from the parent, ends: `child.py COMMAND...`."""
 
 import os
 import signal

@@ -28,7 +28,7 @@ _UNITS = {"ms": 0.001, "milli": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0
 
 
 def stated_wait(text: str) -> float | None:
-    """Return the wait in seconds for which an error message asks. If there is none, return None."""
+    """Return the wait in seconds that an error message asks for, or None if it names no time."""
     if not (found := _WAIT.search(text)):
         return None
     parts = _TIME.findall(found[1] or found[2])

@@ -28,7 +28,7 @@ _FORM = re.compile(
 )
 """Placeholders in a reply that repeats the format of the prompt, e.g. [head, relation, tail]."""
 _MIN_ECHO = 30
-"""Number of characters below which an object may be equal to a text of the prompt by chance."""
+"""Minimum length of an echo in characters. Shorter objects may be in the prompt by chance."""
 
 
 class ListReply(NamedTuple, Generic[ModelT]):
@@ -43,7 +43,8 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
     """Parse a reply of a language model, and return the first JSON object that fits `model`.
 
     Numbers become text if `model` requires text, and invalid items in lists of texts are dropped.
-    `repair` should be false for truncated replies. Raises UnreadableReply if no object fits.
+    If `repair` is true, malformed JSON is repaired as a last attempt. This should not be done for
+    truncated replies. Raises UnreadableReply if no object fits.
     """
     problem = "it holds no JSON object"
     for candidate in _candidates(text, repair):
@@ -164,7 +165,7 @@ def _fitting(candidate: Any, model: type[ModelT], texts_only: bool) -> tuple[Mod
 
 
 def _repair(candidate: Any, error: ValidationError, texts_only: bool) -> int | None:
-    """Convert numbers and drop invalid items. Return the number dropped, or None on failure."""
+    """Convert numbers, drop invalid items, and return how many were dropped (None: failure)."""
     at_fault: dict[tuple[int | str, ...], None] = {}
     for one in error.errors(include_url=False):
         place, wrong = one["loc"], one["input"]

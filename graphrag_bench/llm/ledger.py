@@ -128,8 +128,9 @@ class Spending:
 class Budget:
     """Limit on the tokens or US dollars of a run, shared by all models and threads.
 
-    The amount spent is `before` plus the costs of this object's calls and of lines added to
-    `others`, the ledgers of the run's other processes. Their running calls are not counted.
+    `others` returns the ledgers of the run's other processes. The amount spent is `before` plus the
+    costs of this object's calls and of the lines that were added to these ledgers. The amount may
+    exceed the limit, because running calls of the other processes are not counted.
     """
 
     tokens: int | None = None

@@ -1,4 +1,4 @@
-"""GGUF models, which run in this process with the package `xllamacpp`."""
+"""GGUF models, which run in this process with `xllamacpp`. Settings: see configs/llm/local.yaml."""
 
 import os
 import threading
@@ -25,9 +25,10 @@ PACKAGED, PACKAGED_CONTENT = "SmolLM2-135M-Instruct.Q4_1.gguf", "b179c9523d0e"
 
 @dataclass(eq=False)
 class Local(ChatModel):
-    """Model from a GGUF file. The first call starts a server in this process.
+    """Model from a GGUF file, by default a packaged model. The first call starts a server.
 
-    Its settings and the hardware are not part of the identity, but may change the rounding.
+    The server runs in this process. Only the file and `decoding` are part of the identity. Other
+    settings and the hardware may change the rounding.
     """
 
     model_path: str | None = None

@@ -1,4 +1,4 @@
-"""Chat models on any server with an OpenAI-compatible API."""
+"""Chat models on OpenAI-compatible servers. Settings: see configs/llm/openai_compatible.yaml."""
 
 import json
 import re
@@ -205,8 +205,8 @@ def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, An
 def without_reasoning(text: str) -> str:
     """Remove the reasoning from a reply. If the reply ends inside the reasoning, the result is "".
 
-    Reasoning is enclosed in tags at the beginning. If the opening tag is in the prompt, a closing
-    tag is recognised on its own line, or directly after a sentence or a word.
+    Reasoning is enclosed in tags at the beginning. Some chat templates write the opening tag in the
+    prompt. A closing tag alone is recognised on its own line, or after a sentence or a word.
     """
     text = _SPEAKER.sub("", text)
     if _CHANNEL.match(text):

@@ -19,8 +19,9 @@ class Scripted(ChatModel):
     """Test model that gives planned replies, and counts words as tokens.
 
     `replies` maps patterns to replies. A pattern is a substring, or a regular expression if it
-    begins with `re:`. The first pattern that matches the last user message selects the reply. A
-    CallFailed is raised. If no pattern matches, `answer(chat)` returns the reply or None.
+    begins with `re:`. The first pattern that matches the last user message selects the reply. If
+    the reply is a CallFailed, it is raised. If no pattern matches, `answer(chat)` returns the reply
+    or None.
 
     >>> from graphrag_bench.llm.chat import reply
 

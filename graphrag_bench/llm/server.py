@@ -81,7 +81,7 @@ class RateLimiter:
 
 @dataclass(eq=False)
 class Server:
-    """Client of one server. Calls run one by one until one succeeds, as the key may be wrong."""
+    """Client of one server. Until a call succeeds, calls run one by one: the key may be wrong."""
 
     model: str
     address: str
@@ -283,7 +283,7 @@ def _no_answer(n: int, problem: str) -> CallFailed:
 
 
 def unsupported_field(message: str, sent: Body) -> str | None:
-    """Return the field that an error calls unsupported, or None. `param` and quotes go first."""
+    """Return the field that an error message calls unsupported, or None if it names no field."""
     if not _NOT_SUPPORTED.search(message):
         return None
     names = sorted(set(sent) - {"model", "messages", "input"}, key=len, reverse=True)

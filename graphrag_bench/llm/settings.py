@@ -32,8 +32,9 @@ class Decoding(_Group):
 class Dialect(_Group):
     """Fields of a request that a server supports. They are not part of cache keys.
 
-    `length` is the server's name for `max_tokens`. `schema_as` says how a JSON schema is sent: in
-    `response_format` (`json_schema`), or in the prompt (`words`; `json_object` also requests JSON).
+    `length` is the server's name for `max_tokens`. `schema_as` says how a JSON schema is sent:
+    `json_schema` sends it in `response_format`, and `words` adds it to the prompt. `json_object`
+    adds it to the prompt, and requests a JSON object in `response_format`.
     """
 
     length: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -46,7 +47,7 @@ class Dialect(_Group):
 class Limits(_Group):
     """Rate limits of a server. They are not part of cache keys.
 
-    A call counts toward `tokens_per_minute` with its prompt and `max_tokens` when it starts.
+    When a call starts, its prompt and its `max_tokens` count toward `tokens_per_minute`.
     """
 
     concurrency: Count = 16

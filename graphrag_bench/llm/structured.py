@@ -24,11 +24,11 @@ _CORRECTION = Prompt("graphrag_bench.llm:prompts/correction.j2")
 
 @dataclass(frozen=True)
 class ReplyFormat(Generic[T]):
-    """Parser of the replies to one kind of prompt, which `purpose` names in error messages.
+    """Parser of the replies to one kind of prompt. In error messages, `purpose` names the kind.
 
     `read(text, cut)` returns the parsed value or raises UnreadableReply. `cut` is true if the reply
     reached `max_tokens`. `denies(value, text)` returns whether the value from a corrective retry
-    lacks the content of the first reply `text`. The retry then counts as unreadable.
+    lacks the content of the first reply `text`. If so, the retry counts as unreadable.
     """
 
     purpose: str
@@ -85,8 +85,9 @@ def ask_about(
 ) -> list[R]:  # fmt: skip
     """Ask a model about each item of a list, and return one result per item.
 
-    `fit` converts the parsed reply and the item to a result. If it raises UnreadableReply or the
-    reply is unreadable, `fallback` returns the result. Raises CallFailed if there is no reply.
+    `chat` returns the prompt for an item, and `fit` converts the parsed reply and the item to a
+    result. If the reply is unreadable or `fit` raises UnreadableReply, `fallback` returns the
+    result instead. Raises CallFailed if there is no reply about an item.
     """
     chats = [chat(item) for item in items]
     results = []
@@ -108,8 +109,8 @@ def ask_each(
 ) -> list[T | Failure]:  # fmt: skip
     """Send prompts to a model, and return the parsed reply or the failure for each prompt.
 
-    After all replies have arrived, unreadable replies are requested once more. `items` names the
-    subject of each prompt in the ledger. `advance` counts prompts when their first reply arrives.
+    At the end, unreadable replies are requested once more. `items` names the subject of each prompt
+    in the ledger. `advance` is called when the first reply to a prompt arrives.
     """
     results: dict[int, T | Failure] = {}
     corrections: dict[int, tuple[Completion, Chat]] = {}

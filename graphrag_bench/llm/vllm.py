@@ -1,4 +1,4 @@
-"""Models on a GPU of this machine, served by a child process `vllm serve`."""
+"""Models on a GPU, served by a child process `vllm serve`. Settings: see configs/llm/vllm.yaml."""
 
 import os
 import re

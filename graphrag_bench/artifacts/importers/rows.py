@@ -79,7 +79,10 @@ def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
 
 
 def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Map each text's id to the chunks that equal it, or else contain it or are part of it."""
+    """Map the id of each imported text to the chunks with the same text, ignoring white space.
+
+    Without such a chunk, the id is mapped to the chunks that contain the text or are part of it.
+    """
     squashed = [without_spaces(text) for text in chunk_table.texts]
     same = chunks_by_id(squashed)
 
