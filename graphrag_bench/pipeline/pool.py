@@ -46,7 +46,7 @@ def with_pooling(
     """Return a step that applies path pooling before the step `item`, which is parsed as `packer`.
 
     `read` parses a list of steps, given the list and its path in the file. Raises UserError for an
-    unknown mode or an unknown key of `path_pooling`.
+    unknown mode or an unknown key of `path_pooling`. For `all_rows`, see `StepOptions`.
     """
     path, pool = packer.label.partition(" ")[0], item["path_pooling"] or {}
     for key in pool:

@@ -29,7 +29,7 @@ class ReaderPrompt(Prompt):
     """Answering prompt of a method. `prose` names the prompt that replaces it for prose answers."""
 
     prose: str = ""
-    licensed: bool = True
+    licensed: bool = True  # if false, the prompt has no licence
 
     @property
     def files(self) -> tuple[Prompt, ...]:

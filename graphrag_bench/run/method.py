@@ -32,9 +32,9 @@ from graphrag_bench.run.folder import paths_of
 class MethodKeys(BaseModel):
     """The keys of a method's file other than parameters and steps.
 
-    `title` is the name in tables, `page` the folder in methods/. With `given`, the slot `chunks`
-    starts with gold passages. `prompts` is a folder of files that replace the method's prompts.
-    `verified` says whether the method was checked against its paper or code.
+    `title` is the name in tables, and `page` is the folder in methods/. With `given`, the slot
+    `chunks` starts with gold passages. `prompts` is a folder of files that replace the method's
+    prompts. `verified` says whether the method was checked against its paper or code.
     """
 
     name: StrictStr
