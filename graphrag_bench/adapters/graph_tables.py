@@ -48,7 +48,7 @@ def graph_tables(graph: Graph, table: ChunkTable) -> tuple[pd.DataFrame, pd.Data
 def export_neo4j(graph: Graph, table: ChunkTable, folder: Path) -> None:
     """Write nodes.csv and relationships.csv for `neo4j-admin database import full`.
 
-    Neo4j limits the number of types, so the relation is a property and not the type of a link.
+    Neo4j limits the number of types, so the relation is the property `name` and not the type.
     """
     nodes, links = graph_tables(graph, table)
     _write_csv(nodes.rename(columns={"id": ":ID", "label": ":LABEL"}), folder / "nodes.csv")

@@ -191,7 +191,7 @@ def _glean(
 ) -> tuple[list[list[RecordReply]], dict[str, float]]:  # fmt: skip
     """Return the replies about each chunk, and their statistics.
 
-    A reply without records or a full window ends a conversation. Failed rounds are counted.
+    Conversations end after a reply without records or at a full window. Failed rounds are counted.
     """
     (extract, missed, more), items = prompts, build_calls.chunk_names(table)
     talks = [extract.render({**values, "passage": text}) for text in table.passages]

@@ -17,7 +17,7 @@ _READ = ("entities", "relationships", "communities", "community_reports", "text_
 
 
 def variants_for(path: Path) -> dict[str, str]:
-    """Return {resource: variant} of the resources in `path`. Raises UserError without resources."""
+    """Return {resource: variant} of the resources in `path`. Raises UserError if there are none."""
     if (path / "entities.parquet").is_file():
         stored = [of for of, table in _TABLES.items() if (path / f"{table}.parquet").is_file()]
         return dict.fromkeys(["graph", *stored], "msgraphrag")
