@@ -1,4 +1,4 @@
-"""Types of arrays, and the order of rows: by score, or by first appearance."""
+"""Array types, and functions that sort rows by score or by first appearance."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -12,7 +12,7 @@ BoolArray = NDArray[np.bool_]
 T = TypeVar("T")
 
 DECIMALS = 6
-"""Decimals kept in rankings, because the last bits of scores depend on batch and processor."""
+"""Scores are rounded to this many decimals. Further digits depend on batch and processor."""
 
 
 def unique(items: Sequence[T]) -> tuple[T, ...]:
@@ -23,7 +23,7 @@ def unique(items: Sequence[T]) -> tuple[T, ...]:
 def best_score_by_id(
     ids: IntArray, scores: FloatArray, least: float = -np.inf
 ) -> tuple[IntArray, FloatArray]:
-    """Return the distinct ids, sorted, and their best scores, which are at least `least`."""
+    """Return the distinct ids, ascending, and the best score of each id, but at least `least`."""
     rows, places = np.unique(ids, return_inverse=True)
     best: FloatArray = np.full(len(rows), least)
     np.maximum.at(best, places, scores)
@@ -31,6 +31,6 @@ def best_score_by_id(
 
 
 def best_first(scores: FloatArray, ids: IntArray | None = None) -> IntArray:
-    """Return positions by rounded score, highest first, with ties by the lower id or position."""
+    """Return positions, best rounded score first. Ties are broken by the lower id or position."""
     keys = -np.round(scores, DECIMALS)
     return np.argsort(keys, kind="stable") if ids is None else np.lexsort((ids, keys))

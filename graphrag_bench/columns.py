@@ -32,7 +32,7 @@ def load_array(folder: Path, name: str) -> NDArray[Any]:
 @show_briefly
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """A sequence of n texts, stored as a UTF-8 blob and the offsets of texts, int64 (n + 1,)."""
+    """Sequence of n texts, stored as a UTF-8 blob and n + 1 offsets of the texts in the blob."""
 
     blob: NDArray[np.uint8]
     offsets: NDArray[np.int64]
@@ -81,7 +81,10 @@ class Texts:
 
 
 class Columns:
-    """Base class of dataclasses whose fields are arrays, texts, CSR matrices or other `Columns`."""
+    """Base class of dataclasses whose fields are arrays, texts, CSR matrices or other `Columns`.
+
+    A field that is None or marked as `NOT_STORED` is not written to disk.
+    """
 
     def save(self, folder: Path) -> None:
         """Write every field into a folder."""
@@ -125,7 +128,7 @@ def _stored(columns: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class TextRows(Columns, Mapping[str, int]):
-    """A mapping on disk from distinct texts to numbers. `sums` are ascending CRC-32 check sums."""
+    """Mapping on disk from distinct texts to numbers. Texts are found by CRC-32 check sums."""
 
     texts: Texts
     numbers: NDArray[np.int64]

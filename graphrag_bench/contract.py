@@ -42,7 +42,7 @@ CallsOf = Callable[[Settings, "Sizes"], int]
 
 @dataclass(frozen=True)
 class Read:
-    """An input: a parameter and its slot. An optional input is only read if `use` names it."""
+    """A parameter and its slot. If optional, it is only read if the step's key `use` names it."""
 
     parameter: str
     slot: str
@@ -339,8 +339,9 @@ class WrongReturn(ValueError):
 def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> dict[str, Any]:
     """Map each slot to the value that an operator returned for it. None values are left out.
 
-    Raises WrongReturn. Ids and lengths for graphs other than `graph`, and the values of lazy scores
-    are not checked.
+    Raises WrongReturn for a wrong type, for ids that do not exist, and for scores that are not
+    finite or of the wrong length. Values of lazy scores are not checked. Ids and lengths are not
+    checked if they belong to a graph other than `graph`.
     """
     values = result if isinstance(result, tuple) else (result,)
     if len(values) != len(operator.returns):

@@ -80,7 +80,10 @@ def exit_code_of(error: Exception) -> int:
 
 
 class UnreadableReply(Exception):
-    """A reply could not be parsed. A retry quotes `problem`, so its wording changes answers."""
+    """A model's reply could not be parsed.
+
+    The prompt of the retry quotes `problem`, so another wording would change the answers.
+    """
 
     def __init__(self, purpose: str, reply: str, problem: str = "it has not the form asked for"):
         super().__init__(f"unreadable reply for {purpose}: {reply[:200]!r}")
@@ -98,7 +101,10 @@ def nearest(name: str, valid: Names, n: int = 3) -> list[str]:
 def did_you_mean(
     name: str, valid: Names, listed: Names | None = None, n: int = 3, prefix: str = ""
 ) -> str:
-    """Suggest up to `n` similar valid names, or list `listed` (default: all), with a `prefix`."""
+    """Return a hint with up to `n` valid names that are similar to `name`.
+
+    If no name is similar, the hint lists `listed` (default: all). Each name begins with `prefix`.
+    """
     names = list(valid)
     if close := nearest(name, names, n):
         return f"Did you mean {' or '.join(repr(prefix + other) for other in close)}?"
@@ -115,7 +121,10 @@ def unknown(kind: str, name: str, valid: Names) -> UserError:
 def by_prefix(
     name: str, values: Mapping[str, T], what: str, place: object, shown: Callable[[T], str] = str
 ) -> T:
-    """Return the value of the key `name` or the only key with this prefix, or raise UserError."""
+    """Return the value of the key `name`, or of the only key that begins with `name`.
+
+    Otherwise, raise a UserError that lists keys, each with the note `shown(value)`.
+    """
     keys = [name] if name in values else [key for key in values if name and key.startswith(name)]
     if len(keys) == 1:
         return values[keys[0]]

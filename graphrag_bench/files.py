@@ -46,7 +46,7 @@ _Loader.add_implicit_resolver(
 
 
 def read_yaml(text: str, where: str) -> object:
-    """Parse YAML: dates stay texts, `1e-3` is a float. Raises UserError, e.g. for repeated keys."""
+    """Parse a YAML text. Dates stay text, `1e-3` is a float, and repeated keys raise UserError."""
     try:
         return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
@@ -60,7 +60,7 @@ def read_yaml(text: str, where: str) -> object:
 
 
 def plain_value(value: Any) -> Any:
-    """Return settings as YAML would give them: no NumPy values, no paths, and no leading `~`."""
+    """Replace NumPy values, path objects and a leading `~` in settings by plain YAML values."""
     value = value.tolist() if hasattr(value, "tolist") else value
     value = os.path.join(".", value.expanduser()) if isinstance(value, Path) else value
     if isinstance(value, str):

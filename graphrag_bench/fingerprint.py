@@ -103,7 +103,7 @@ def identity_of(model: Any) -> str:
 
 
 class ReachedCode:
-    """Digests of the `modules` that a function or class depends on, and its `description`."""
+    """JSON `description` of a function or class, and digests of the `modules` that it needs."""
 
     def __init__(self, item: Callable[..., Any]) -> None:
         self.modules: dict[str, str] = {}
@@ -210,7 +210,7 @@ class ReachedCode:
 
 
 def _module(name: str) -> _ModuleCode | None:
-    """Return the code of a module as it is loaded, or None for a module without a file."""
+    """Return the code of a module when it was last loaded, or None for a module without a file."""
     if (spec := _spec(name)) is None:
         return None
     objects: list[object] = []  # a reload or an edit replaces the spec, a value or its code

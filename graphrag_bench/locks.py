@@ -23,8 +23,9 @@ _MOUNTS = Path("/proc/self/mounts")
 
 
 def lock(path: Path, seconds: float = -1) -> AcquireReturnProxy[SoftFileLease]:
-    """Hold a lock file. Raises filelock.Timeout if it is not free after `seconds` (-1: no limit).
+    """Hold a lock file until the end of a `with` block. Create its folder if necessary.
 
+    Raises filelock.Timeout if the lock is not free after `seconds` (-1 means no limit).
     The lock of a killed process is free at once on the machine of that process, and on others after
     `LEASE_SECONDS` without a heartbeat.
     """

@@ -24,7 +24,7 @@ def no_advance(n: int) -> None:
 
 @dataclass
 class Progress:
-    """Progress display of a run. `part` is a prefix of each label, e.g. the job of a sweep."""
+    """Progress display of a run. Each label begins with `part`, e.g. the name of a sweep's job."""
 
     quiet: bool = False
     stream: TextIO | None = None

@@ -38,7 +38,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt template `package:path`. A file of the same name in `folder` replaces it."""
+    """A prompt template, named `package:path`. A file of the same name in `folder` replaces it."""
 
     name: str
     folder: str | None = None
@@ -163,7 +163,10 @@ class AnswerForm:
 def answer_form(
     name: FormName, open_tokens: int | None = None, *, all_forms: bool = False
 ) -> AnswerForm:
-    """Return a form, with the token limit `open_tokens` if the form is open, or for `all_forms`."""
+    """Return the answer form with this name.
+
+    `open_tokens` replaces the token limit of a form in `OPEN`, or of any form if `all_forms`.
+    """
     form = _forms()[name]
     if open_tokens and (all_forms or name in OPEN):
         return replace(form, max_tokens=open_tokens)

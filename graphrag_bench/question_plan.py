@@ -32,9 +32,10 @@ class SubQuestion:
 @value("plan")
 @dataclass(frozen=True)
 class Plan:
-    """Sub-questions in the order of the model's reply, and the final question, without cycles.
+    """Sub-questions in the order of the model's reply, and the final question.
 
-    `fixes` lists corrections. If the plan does not come from the model, `fallback` is the reason.
+    Dependencies have no cycles. `fixes` lists the corrections of the reply. If the plan does not
+    come from the model, `fallback` is the reason.
     """
 
     sub_questions: tuple[SubQuestion, ...]
@@ -98,7 +99,9 @@ def checked_plan(
 ) -> Plan:
     """Return a plan from which invalid, duplicate and circular dependencies are removed.
 
-    A final question without dependencies waits for each sub-question that no sub-question needs.
+    In a cycle, the dependency on the last sub-question (in the given order) is removed. A final
+    question without dependencies gets a dependency on each sub-question that no other sub-question
+    depends on.
     Source: methods/pankrag/README.md, rules 4, 6 and 8 of the plan normalisation.
     """
     notes = list(fixes)

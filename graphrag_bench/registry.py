@@ -19,7 +19,7 @@ class ContractError(TypeError):
 
 
 def signature_of(function: Callable[..., Any], *, evaluate: bool = True) -> inspect.Signature:
-    """Return a signature, with evaluated hints if `evaluate`. Undefined names raise NameError."""
+    """Return a signature, by default with evaluated type hints. Undefined names raise NameError."""
     is_function = inspect.isfunction(function)
     found = inspect.signature(function, eval_str=evaluate and not is_function)
     if not (evaluate and is_function):

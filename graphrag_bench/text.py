@@ -116,7 +116,10 @@ def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]
 
 
 def search_words(text: str) -> list[str]:
-    """Return `words` of a text with signs and bigrams, but without single letters and digits."""
+    """Return the `words` of a text with signs and bigrams, in no particular order.
+
+    Single letters and digits are dropped, except capitals other than A and I ("vitamin C").
+    """
     every = words(text, signs=True, bigrams=True)
     long = [word for word in every if len(word) > 1 or _UNSPACED.match(word)]
     return long + [capital.lower() for capital in _LONE_CAPITAL.findall(text)]  # "vitamin C"

@@ -35,7 +35,7 @@ class Job:
 
     @classmethod
     def read(cls, config: DictConfig) -> "Job":
-        """Read the results of a job. Without a scored run, its settings are its overrides."""
+        """Read the results of a job. Without a scored run, the job's overrides are its settings."""
         output = Path(config.hydra.runtime.output_dir)
         cell = sweep.read(output, sweep.Cell)
         error = f"no {sweep.CELL}" if cell is None else cell.error

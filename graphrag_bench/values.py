@@ -100,7 +100,7 @@ class Ranked(Generic[T]):
 
     @classmethod
     def best(cls, rows: IntArray, scores: FloatArray, k: int | None = None) -> "Ranked[T]":
-        """Return the `k` distinct rows with the highest scores. Ties are broken by the lower id."""
+        """Rank distinct rows, and keep the `k` best or all. Ties are broken by the lower id."""
         places = np.arange(len(rows))
         if k is not None and 0 < k < len(rows) and np.isfinite(scores).all():
             cut = np.partition(scores, len(rows) - k)[len(rows) - k]
@@ -132,7 +132,10 @@ class Ranked(Generic[T]):
 
 
 class RowScores:
-    """Read-only scores of all rows: dense, sparse (`some_rows`), or computed on access (`lazy`)."""
+    """Read-only scores of all rows of a table: dense, sparse, or `lazy` (computed on each access).
+
+    `some_rows` holds the rows and values of sparse scores, and is None for other scores.
+    """
 
     def __init__(self, values: ArrayLike) -> None:
         dense = np.asarray(values, np.float64)
@@ -239,7 +242,8 @@ class Query:
 class Path:
     """A path in the graph: its nodes in order, and the relationship row of each hop.
 
-    `transition` is i for a path from step i (from 1) to step i + 1 of a reasoning chain, else 0.
+    `transition` is i for a path from step i (counted from 1) to step i + 1 of a reasoning chain. It
+    is 0 for any other path.
     """
 
     nodes: tuple[int, ...]
@@ -250,7 +254,10 @@ class Path:
 
 @dataclass(frozen=True)
 class Subgraph:
-    """Distinct nodes, relationship rows and paths. `texts` are a model's triples without a row."""
+    """A subgraph: distinct nodes and relationship rows, and the paths on which they were found.
+
+    `texts` are triples that a model wrote and that match no relationship of the graph.
+    """
 
     nodes: tuple[int, ...] = ()
     relationships: tuple[int, ...] = ()

@@ -18,7 +18,7 @@ _PACKAGES = (
 
 @cache
 def commit() -> str:
-    """Return the short commit (`+`: with uncommitted changes), or the version of the package."""
+    """Return the short commit, with `+` for uncommitted changes, or the version of the package."""
     if not all((_ROOT / name).exists() for name in ("pyproject.toml", ".git")):
         return f"v{_version('graphrag-bench')}"
     try:

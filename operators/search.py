@@ -74,7 +74,7 @@ def most_similar(
     top_k: int,
     among: BoolArray | None = None,
 ) -> list[Ranked[Any]]:
-    """Return the `top_k` rows most similar to each query or question, if `among` (n,) is true."""
+    """For each query or question, return the `top_k` most similar rows where `among` is true."""
     groups = vectors_of(question, query, embedder)
     return [best_hits(hits, top_k) for hits in search_each(groups, index, top_k, among)]
 

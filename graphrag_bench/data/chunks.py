@@ -17,7 +17,8 @@ from graphrag_bench.text import show_briefly
 class ChunkTable(Columns):
     """Table of all chunks of a corpus. A chunk is identified by its row number.
 
-    `documents` are ids. Rows of `chunk_document` (bool CSR) mark the documents of each chunk.
+    `documents` holds the ids of all documents. `chunk_document` (bool CSR, n_chunks x n_documents)
+    marks the documents of each chunk.
 
     >>> rows = [("d1", "Isk", "A river."), ("d2", "Isk", "A river."), ("d3", "", "The sea.")]
     >>> table = ChunkTable.of(rows)

@@ -120,9 +120,10 @@ class Card(_Part):
         return forms.get(question_type, usual)
 
     def abstract_type(self, question_type: str) -> bool | None:
-        """Return whether a question type is about the whole corpus, or None if the form decides.
+        """Return whether a question type is about the whole corpus, or None if this is unknown.
 
-        If the card does not say it, questions with one form of answers in prose are abstract.
+        If the card has no field `abstract` and a single answer form for all types, the form
+        decides. Prose means that the questions are about the whole corpus.
         """
         if question_type == ABSTRACT:
             return True
@@ -229,9 +230,9 @@ def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
 class Dataset:
     """A data set: its documents, its questions, and the gold answers and evidence of each question.
 
-    `settings` are those of a synthetic data set, or select a data set of a collection. `training`
-    and `validation` are files of questions for scorers. `gold_error` describes an error that makes
-    scoring impossible. `notes` report gold evidence that the corpus lacks.
+    `settings` are the settings of a synthetic data set, or select a data set of a collection.
+    `training` and `validation` are files of questions for scorers. `gold_error` describes an error
+    that makes scoring impossible. `notes` report gold evidence that the corpus lacks.
     """
 
     name: str
@@ -295,8 +296,9 @@ class Dataset:
         ])  # fmt: skip
 
     def interleaved(self) -> tuple[Question, ...]:
-        """Return the questions in an order that mixes types, so that each prefix is like the whole.
+        """Return the questions in an order that mixes the question types evenly.
 
+        For every n, the first n questions have nearly the same shares of types as all questions.
         Ties are broken by the order in which the types first occur.
         """
         groups: dict[str, list[Question]] = defaultdict(list)
@@ -308,9 +310,11 @@ class Dataset:
     def in_form(
         self, form: FormName | None, open_tokens: int | None = None, *, published: bool = False
     ) -> "Dataset":
-        """Return the data set with the given answer form for all questions (None: the card's form).
+        """Return the data set with the given answer form for all questions.
 
-        The form `free` replaces only the form `short`. For the other settings, see `Question`.
+        If `form` is None, a question has the form `choice` if it has options, and otherwise the
+        form in the card. The form `free` replaces only the form `short`. For the other parameters,
+        see `Question`.
         """
 
         def formed(question: Question) -> Question:
@@ -341,7 +345,8 @@ class Dataset:
 class TrainingSet:
     """Training questions for a scorer, which are read only when they are needed.
 
-    `read(n)` returns the first n questions, or all for None. `identity` is a digest of all files.
+    `read(n)` returns the first n questions, or all questions if n is None. `size()` is the number
+    of all questions. `validation()` returns questions for model selection.
     """
 
     identity: str

@@ -83,9 +83,10 @@ def fetch(card: Card, folder: Path, *, endpoint: str = HUB, progress: Progress) 
 
 
 def beir_card(card: Card, name: str) -> Card:
-    """Return a copy of the card that downloads `OWNER/NAME`, or `NAME` of BeIR, in BEIR's layout.
+    """Return a copy of the card that downloads a data set in BEIR's layout from Hugging Face.
 
-    BeIR has the relevance judgements in a separate data set, other owners in the folder `qrels`.
+    `name` is `OWNER/NAME`, or `NAME` for the owner BeIR. BeIR publishes the relevance judgements as
+    a separate data set. Other owners have them in the folder `qrels`.
     """
     owner, _, short = name.rpartition("/")
     of_beir = owner.lower() in ("", "beir")
@@ -164,7 +165,7 @@ def _download(
 
 
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]:
-    """Extract `members` (see `Download`) of a zip or tar, without links, and return their names."""
+    """Extract `members` (see `Download`) of a zip or tar, except links. Return the file names."""
     with TemporaryDirectory(dir=folder) as place:
         inside: Any = {} if archive.suffix == ".zip" else {"filter": "data"}  # a zip stays inside
         if fault := result_or_error(lambda: shutil.unpack_archive(archive, place, **inside)):

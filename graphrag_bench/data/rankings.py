@@ -57,7 +57,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Rankings:
-    """Rankings read from a file, by question id, and their passages that the corpus lacks."""
+    """Rankings from a file by question id, and the ranked passages that are not in the corpus."""
 
     of: Mapping[str, Ranking]
     n_passages: int
@@ -67,9 +67,10 @@ class Rankings:
 def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     """Read rankings from a TREC or JSON file, and match them with the documents and questions.
 
-    A passage is given as a document id, an evidence item, or a text, which matches every document
-    with this text, with or without its title. White space is ignored. The best rank of a document
-    counts. A passage outside the corpus keeps its rank. A question is given by its id or its text.
+    A passage is given as a document id, an evidence item or a text. A text matches every document
+    that has this text, with or without the title. White space is ignored. The best rank of a
+    document counts. A passage outside the corpus keeps its rank. A question is given by its id or
+    its text.
     """
     evidence = (name for gold in dataset.gold.values() for name in gold.evidence)
     ids = {*(document.id for document in dataset.documents), *evidence}

@@ -47,8 +47,9 @@ def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
 class Rows:
     """Documents, questions and gold of a data set that is being read, each stored by id.
 
-    Evidence in `absent` may be missing from the corpus and then counts as not retrieved. `files`
-    lists the documents of evidence with several documents, such as split files.
+    Evidence in `absent` may be missing from the corpus and then counts as not retrieved. Some
+    evidence items consist of several documents, such as a file that was split. `files` maps each
+    such item to its documents.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -68,7 +69,7 @@ class Rows:
         self.documents[document.id] = document
 
     def add_question(self, place: Place, question: Question, gold: Gold) -> None:
-        """Add a question with the options of its gold. A missing id becomes a number, from 0."""
+        """Add a question, with its options in its text. A missing id becomes a number, from 0."""
         name = question.id or str(len(self.questions))
         if gold.correct is not None:
             n = len(gold.options)
@@ -88,7 +89,7 @@ class Rows:
         self.gold[name] = replace(gold, grades=()) if {*gold.grades} <= {1} else gold
 
     def gold_error(self, corpus: Path) -> str:
-        """Return the first error in the gold evidence, or "". Also fill in `Gold.parts`.
+        """Return the first error in the gold evidence, or "". Also set `Gold.parts`.
 
         Evidence must be in the corpus and in the scope of its question.
         """
@@ -186,7 +187,7 @@ def json_file(path: Path) -> object:
 
 
 def records_by_id(path: Path, shape: type[R]) -> Iterator[tuple[str, Place, R]]:
-    """Yield (id, place, object) of each item. Ids are keys; in lists, QIDs or positions from 1."""
+    """Yield (id, place, object) of each item. Its id is its key, its QID or its position from 1."""
     content = json_file(path)
     rows = enumerate(content if isinstance(content, list) else [content], start=1)
     items = [(str(one.get("QID", n) if isinstance(one, dict) else n), one) for n, one in rows]

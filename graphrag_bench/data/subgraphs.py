@@ -18,8 +18,9 @@ NO_TRIPLES = "(no triples)"
 class Subgraphs:
     """The triples of each document, in file order and with unchanged names and relations.
 
-    `head` and `tail` are indices into `names`. The triples of document i are the rows
-    `starts[i]:starts[i + 1]`, and `place` maps the id of the document to i.
+    A triple is one row of `head`, `relation` and `tail`, which are indices into `names` and
+    `relations`. The triples of document i are the rows `starts[i]:starts[i + 1]`, and `place` maps
+    the id of the document to i.
     """
 
     place: Mapping[str, int]

@@ -17,7 +17,7 @@ MOST_TRAINING, MOST_VALIDATION = 300, 100
 
 
 def from_settings(card: Card, settings: Mapping[str, object]) -> Dataset:
-    """Return the data set of the synthetic world with these settings, which are checked."""
+    """Return the data set of a synthetic world. Raises UserError for invalid settings."""
     try:
         return world_dataset(card, make_world(WorldSettings.model_validate(dict(settings))))
     except ValidationError as error:
@@ -38,7 +38,7 @@ def world_of(dataset: Dataset) -> World:
 
 
 def world_dataset(card: Card, world: World) -> Dataset:
-    """Return a data set of the passages of a world, with a question for each chain of facts."""
+    """Return a data set with the passages of a world, and a question for each chain of facts."""
     gold = {}
     for chain in world.chains:
         answer, start = world.entities[chain.answer], world.entities[chain.start]
@@ -57,7 +57,7 @@ def world_dataset(card: Card, world: World) -> Dataset:
 
 
 def training_worlds(dataset: Dataset) -> TrainingSet:
-    """Return training and validation questions about worlds like `dataset` with other seeds."""
+    """Return questions for training and validation about worlds with other seeds than `dataset`."""
     settings = WorldSettings.model_validate(dict(dataset.settings))
 
     def world(place: int, n_questions: int) -> Dataset:

@@ -1,4 +1,4 @@
-"""Synthetic worlds: settings, and the facts behind the questions, which operators do not see."""
+"""Settings, entities and facts of synthetic worlds. Operators see only texts and questions."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -96,6 +96,6 @@ class World:
     chains: tuple[Chain, ...]
 
     def evidence(self, chain: Chain) -> tuple[str, ...]:
-        """Return the passage ids of a chain's facts, in order. No document has id `removed-N`."""
+        """Return the passage ids of a chain's facts, in order. A removed fact gives `removed-N`."""
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)

@@ -31,9 +31,10 @@ _OF_HEAD = {kind: [one for one in grammar.RELATIONS if one.head == kind] for kin
 def make_world(settings: WorldSettings) -> World:
     """Generate the synthetic world with the given settings. Equal settings give equal worlds.
 
-    Every entity has a passage, which introduces it (and its alias, if facts use the alias), and
-    states facts about it. Noise passages imitate or contradict facts, those of questions first.
-    Raises UserError if the world is too small for `n_questions` different questions.
+    Every entity has a passage. It introduces the entity (and its alias, if facts use the alias) and
+    states facts about the entity. Noise passages imitate or contradict facts, beginning with the
+    facts that questions need. Raises UserError if the world is too small for `n_questions`
+    different questions.
     """
     entities = _entities(settings)
     facts = _facts(settings, entities)

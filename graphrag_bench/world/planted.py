@@ -28,7 +28,7 @@ Aliases = Literal["resolved", "as_written"]
 def planted_extraction(
     *, chunk_table: ChunkTable, aliases: Aliases = "resolved", drop: Rate = 0.0
 ) -> Extraction:
-    """Extract the entities and facts of a synthetic world, and from rumours only the entities.
+    """Extract the entities and facts of a synthetic world. From rumours, extract only entities.
 
     By default, aliases are replaced by names. If `aliases` is "as_written", aliases stay separate
     names, and the statement that introduces an alias becomes a triple. `drop` is the fraction of

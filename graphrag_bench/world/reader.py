@@ -127,7 +127,7 @@ def _keywords(prompt: WorldPrompt) -> str:
 
 
 def points(prompt: WorldPrompt) -> list[dict[str, Any]]:
-    """Return all facts with a relation of the question, and the aliases of their entities."""
+    """Return facts with a relation of the question and aliases of their entities, with scores."""
     start = normalise_name(prompt.question.start)
     facts = [one for one in prompt.statements if one.phrase in prompt.question.phrases]
     ends = {start, *(normalise_name(end) for one in facts for end in (one.head, one.tail))}

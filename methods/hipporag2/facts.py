@@ -51,7 +51,7 @@ def filter_none(relationships: Ranked[Relationship]) -> Ranked[Relationship]:
 
 
 class Useful(BaseModel):
-    """Reply to the filter prompt."""
+    """A reply of the model to the filter prompt."""
 
     useful: list[int]
 

@@ -51,7 +51,7 @@ def hybrid(
 
 
 def _overlap(names: Sequence[set[str]], mentions: Mentions) -> FloatArray:
-    """Return the Jaccard index of each set of names and the mentions, (n_sets,)."""
+    """Return the Jaccard index of the mentions with each set of names, (n_sets,)."""
     asked = {normalise_name(name) for name in mentions.names} - {""}
     return np.array([len(one & asked) / max(len(one | asked), 1) for one in names])
 

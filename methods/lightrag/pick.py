@@ -42,10 +42,10 @@ def similar(
 
     The first list contains the most similar chunks of the nodes. The second list contains the most
     similar chunks of the relationships, without chunks of the first list. The length of the
-    first list is at most 5/2 of the number of nodes with chunks, rounded down. That of the second
-    list is at most 5/2 of the number of relationships with new chunks. The lists are interleaved,
-    starting with the first list, and the first `top_k` chunks are returned. If both lists are
-    empty, the first `top_k` given chunks are returned. The score is the cosine (-1..1).
+    first list is at most 5/2 of the number of nodes with chunks, rounded down. The length of the
+    second list is at most 5/2 of the number of relationships with new chunks. The lists are
+    interleaved, starting with the first list, and the first `top_k` chunks are returned. If both
+    lists are empty, the first `top_k` given chunks are returned. The score is the cosine (-1..1).
     Source: LightRAG's code, version 1.5.7, `kg_chunk_pick_method` VECTOR (the default).
     """
     return _picks(question, (nodes, relationships, chunks), graph, chunk_index, embedder, top_k)

@@ -164,7 +164,8 @@ def plan_of(
 ) -> Plan:
     """Convert a reply of the model to a normalised plan, by the rules in the method's README.
 
-    The final question is `original`, or that of the reply if `rewritten`. `fixes` list all changes.
+    The text of the final question is `original`, or the text in the reply if `rewritten`. Its kind
+    is the kind in the reply, or else `kind`. `Plan.fixes` lists all changes.
     Source: PankRAG (2025), Section 2.2.
     """
     hops, fixes = dict[str, SubQuestion](), list[str]()

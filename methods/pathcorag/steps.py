@@ -228,7 +228,7 @@ def k_shortest(
 
 
 def _to_higher_names(graph: Graph, nodes: IntArray) -> BoolArray:
-    """Mark the hops of walks that lead to a name later in the alphabet, (n, k) -> (n, k - 1)."""
+    """Mark hops to a name later in the alphabet, (n, k - 1), given the nodes of walks (n, k)."""
     ids, places = np.unique(nodes, return_inverse=True)
     capitals = [graph.names[node].upper() if node >= 0 else "" for node in ids.tolist()]
     _, order = np.unique(np.array(capitals, object), return_inverse=True)

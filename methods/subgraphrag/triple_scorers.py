@@ -75,7 +75,7 @@ def mlp_scorer(
 ) -> MlpTripleScorer:
     """Combine the trained weights with the vectors of node names and relation names of a graph.
 
-    Raises UserError if the weights were trained with vectors of another length.
+    Raises UserError if the weights were trained with vectors of another dimension.
     Source: SubgraphRAG (Li et al. 2025), Section 3.1.
     """
     kinds: dict[str, int] = {}
@@ -285,7 +285,7 @@ def train(
 
 
 def initial_weights(d: int, chance: np.random.Generator, device: str = "cpu") -> "Weights":
-    """Return random weights, those of linear layers as in torch. `unreadable` (d,) is normal."""
+    """Return random weights: linear layers as in torch, and normally distributed `unreadable`."""
     import torch
 
     n = 4 * d + 2 * N_DISTANCES

@@ -37,7 +37,8 @@ def reader_values(
     `dependencies` are pairs of a sub-question and its answer. Each of the `blocks` holds
     consecutive pieces of one kind: their texts are its `rows`, and the CSV header of the kind is
     its `head`. `table` is true if the rows are numbered CSV rows with this header. `form`,
-    `manner`, `cue` and `licence` describe the answer form.
+    `manner`, `cue` and `licence` describe the answer form. `licence` is empty if there is neither a
+    context nor a dependency.
     """
     form, dependencies = question.answer_form, tuple(dependencies)
     licence = "" if pieces is None and not dependencies else form.licence

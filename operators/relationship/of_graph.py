@@ -17,7 +17,10 @@ def degrees_of_ends(graph: Graph, rows: IntArray) -> IntArray:
 
 
 def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArray:
-    """Return positions in `rows` by `degrees_of_ends`, then weight, then lowest value in `ties`."""
+    """Return positions in `rows`, sorted by `degrees_of_ends` and then weight, highest first.
+
+    Remaining ties are broken by the lower value in `ties`.
+    """
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((ties, -weight, -degrees_of_ends(graph, rows)))
 

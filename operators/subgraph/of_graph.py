@@ -43,7 +43,10 @@ def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Su
 
 
 def way_to_nearest(graph: Graph, start: int, targets: Iterable[int], most: int) -> list[int]:
-    """Return a shortest path to the nearest target without `start`, or [] if over `most` hops."""
+    """Return the nodes of a shortest path to the nearest target, without `start`.
+
+    If no target is within `most` hops, the list is empty.
+    """
     target_ids = np.fromiter(targets, np.int64)
     distance = np.full(graph.n_nodes, -1)
     distance[start] = 0

@@ -46,8 +46,9 @@ def read_dataset(
 
     The default `root` is the card's folder or `home`/data/<name>, where `fetch` saves files.
     `openie` selects one of several OpenIE files. `questions` is a file, or a folder with a file
-    `questions.jsonl`, that replaces the questions. `settings` are those of a synthetic data set, or
-    select a data set of a collection. If not `scored`, errors in the gold are not raised.
+    `questions.jsonl`, that replaces the questions. `settings` are the settings of a synthetic data
+    set, or select a data set of a collection. If `scored` is false, an error in the gold is stored
+    in `Dataset.gold_error` and not raised.
 
     >>> toy = read_dataset("toy")
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers

@@ -85,7 +85,7 @@ def lihua_world(corpus: Path, questions: Path) -> Rows:
     """Read LiHua-World: `LiHuaWorld.zip` (chats) and `query_set.json` (questions).
 
     The evidence of a question is given as time stamps, which are the ids of chats. In rows with
-    shifted columns, they follow the answer after a tab. Source: Fan et al. 2025 (MiniRAG).
+    shifted columns, the stamps follow the answer after a tab. Source: Fan et al. 2025 (MiniRAG).
     """
     rows = Rows()
     try:

@@ -68,9 +68,10 @@ class Section(NamedTuple):
 def folder_rows(folder: Path, store: Path) -> Rows:
     """Read the texts in a folder and its subfolders as documents, sorted by path.
 
-    Each section (`notes.md#2`), page (`report.pdf#p3`) or undivided file becomes a document. File
-    names are left out of titles, because titles become entities of the graph. If evidence names a
-    file, any document of the file counts. Texts of .docx and .pdf files are stored in `store`.
+    Each section (`notes.md#2`), page (`report.pdf#p3`) or undivided file becomes a document. Its
+    title joins the title of the text and the headings by ` > `. File names are left out, because
+    titles become entities of the graph. If evidence names a file, any document of the file counts.
+    Texts of .docx and .pdf files are stored in `store`.
     """
     rows, unreadable, western = Rows(), list[str](), list[str]()
     files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*")}
@@ -179,7 +180,7 @@ def sections(text: str) -> list[Section]:
 
 
 def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
-    """Make a section of each text block, and of adjacent headings without text and sub-headings.
+    """Make a section of each text block, and of each run of headings without text and sub-headings.
 
     Titles begin with `name`, unless the text is below the only heading of level 1.
     """

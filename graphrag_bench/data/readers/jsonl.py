@@ -56,7 +56,7 @@ class _Question(FileRow):
 
 
 def jsonl(corpus: Path, questions: Path) -> Rows:
-    """Read our own format. Field names of FlashRAG, AutoRAG, BEIR, DPR and HotpotQA work, too."""
+    """Read our own format, also with field names of FlashRAG, AutoRAG, BEIR, DPR and HotpotQA."""
     rows = Rows()
     for place, row in _read(corpus, _Document, _DOCUMENT_NAMES):
         document = Document(row.id, row.title, row.text, row.scope, tuple(row.aliases))

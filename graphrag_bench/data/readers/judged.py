@@ -34,7 +34,7 @@ class _Judgement(FileRow):
 
 
 def beir(corpus: Path, queries: Path, split: str) -> Rows:
-    """Read a data set in BEIR's layout. The queries with qrels in `split` become questions."""
+    """Read a data set in BEIR's layout. Queries that are judged in `split` become questions."""
     folder = corpus.parent / QRELS
     files = {file.name.removesuffix(".gz"): file for file in sorted(folder.glob("[!.]*"))}
     splits: dict[str, Path] = {}

@@ -259,7 +259,7 @@ class _ZhouQuestion(_InParts):
 
 
 def zhou2025(corpus: Path, questions: Path) -> Rows:
-    """Read `Corpus.json` and `Question.json`. Source: Zhou et al. 2025, Data/QueryDataset.py."""
+    """Read the data format of Zhou et al. 2025. Source: their code, Data/QueryDataset.py."""
     rows = _PassageRows.of(corpus)
     for place, row in records(questions, _ZhouQuestion):
         gold = Gold(not_blank(row.answer), sub_answers=row.sub_answers)

@@ -34,8 +34,9 @@ class _RogQuestion(FileRow):
 
 
 def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
-    """Read CWQ or WebQSP in RoG's format. Each row is a question and a document of its triples.
+    """Read CWQ or WebQSP in RoG's format. Each row becomes a question and a document.
 
+    The document consists of the triples of the row. Its id and its scope are the id of the row.
     Source: RoG (Luo et al., ICLR 2024), rmanluo/RoG-cwq and rmanluo/RoG-webqsp.
     """
     rows = Rows()
@@ -56,7 +57,7 @@ def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
 
 
 def training_set(dataset: Dataset) -> TrainingSet:
-    """Return the training and validation questions. Reading refuses questions of the run."""
+    """Return training and validation questions. They must not contain questions of the run."""
     if (training := dataset.training) is None:
         wanted = dataset.card.files.get("training", "a file of training questions")
         how = "Set method.scorer=cosine to use an untrained scorer."

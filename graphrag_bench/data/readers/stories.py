@@ -64,7 +64,10 @@ class _Story(FileRow):
 
 
 def squality(corpus: Path, questions: Path) -> Rows:
-    """Read SQuALITY, a story and five questions a line. Source: Wang et al. 2022, v1.3 (txt)."""
+    """Read SQuALITY. Each line has one story and five questions.
+
+    Source: Wang et al. 2022, v1.3 (txt files).
+    """
     rows = Rows()
     for place, row in records(questions, _Story):
         rows.add_document(place, Document(row.id, "", row.document, row.id))
@@ -170,7 +173,8 @@ class _NovelQuestion(FileRow):
 def novelqa(corpus: Path, questions: Path) -> Rows:
     """Read NovelQA: novels (`Books/**/*.txt`) and questions (`Data/**/*.json`).
 
-    A questions file has the name of its novel. It contains a list, or an object {QID: question}.
+    A questions file has the name of its novel. It contains a list of questions, or an
+    object {QID: question}.
     `Gold` and the evidence are published only for some novels. Source: Wang et al. 2024.
     """
     rows = Rows()
