@@ -259,7 +259,7 @@ def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int
 
 
 def token_cuts(text: str) -> list[int]:
-    """Return token starts in characters, and the text's length. A character keeps its marks."""
+    """Return token starts in characters, and the length of the text. Marks are not split off."""
     starts = _token_starts(text, "cl100k")
     if text.isascii():
         return starts

@@ -70,7 +70,7 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     A passage is given as a document id, an evidence item or a text. A text matches every document
     that has this text, with or without the title. White space is ignored. The best rank of a
     document counts. A passage outside the corpus keeps its rank. A question is given by its id or
-    its text.
+    its text. Raises UserError for an unknown or repeated question, or an answer of a wrong type.
     """
     evidence = (name for gold in dataset.gold.values() for name in gold.evidence)
     ids = {*(document.id for document in dataset.documents), *evidence}

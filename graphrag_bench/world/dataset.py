@@ -57,7 +57,7 @@ def world_dataset(card: Card, world: World) -> Dataset:
 
 
 def training_worlds(dataset: Dataset) -> TrainingSet:
-    """Return questions for training and validation about worlds with other seeds than `dataset`."""
+    """Return training and validation questions about worlds like `dataset` but with other seeds."""
     settings = WorldSettings.model_validate(dict(dataset.settings))
 
     def world(place: int, n_questions: int) -> Dataset:

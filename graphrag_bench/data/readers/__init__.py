@@ -48,7 +48,7 @@ def read_dataset(
     `openie` selects one of several OpenIE files. `questions` is a file, or a folder with a file
     `questions.jsonl`, that replaces the questions. `settings` are the settings of a synthetic data
     set, or select a data set of a collection. If `scored` is false, an error in the gold is stored
-    in `Dataset.gold_error` and not raised.
+    in `Dataset.gold_error` and not raised. Raises UserError for an unknown name or an invalid file.
 
     >>> toy = read_dataset("toy")
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
