@@ -67,7 +67,7 @@ class Store:
     def resources(
         self, plan: list[PlannedArtifact], wanted: set[str], primitives: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the wanted resources, loaded or built. `primitives` are not built, e.g. models."""
+        """Return the wanted resources: artifacts, loaded or built, and `primitives` (models)."""
         by_name = {planned.resource: planned for planned in plan}
 
         @cache

@@ -206,7 +206,7 @@ def _cosines(vectors: Vectors, rows: IntArray, others: IntArray) -> Vectors:
 def add_relationships(
     graph: Graph, source: IntArray, target: IntArray, weight: FloatArray, relation: str
 ) -> Graph:
-    """Add relationships, which have no chunks, to a copy. `SYNONYM` makes synonymy edges."""
+    """Return a copy of the graph with more relationships, which have no chunks, of one kind."""
     n, chunks = len(source), graph.relationship_chunk.copy()
     chunks.resize((graph.n_relationships + n, graph.n_chunks))
     return replace(

@@ -76,7 +76,7 @@ class PrintedSet(_Entry):
 
     @property
     def run_card(self) -> str | None:
-        """The card of the data set for runs, or None."""
+        """The card that runs use: the card of the data set, else its stand-in, else None."""
         return self.card or self.stand_in
 
     @property

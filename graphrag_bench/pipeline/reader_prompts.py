@@ -55,7 +55,7 @@ class ReaderPrompt(Prompt):
 
 
 def reader_prompt(prompt: Prompt, operator: Operator, stage: str, regime: Regime) -> Prompt:
-    """Return the answering prompt of an operator in a stage, which depends on the regime."""
+    """Return the prompt with which an operator of a stage asks for the answer in a regime."""
     if regime == "published":
         return ReaderPrompt(prompt.name, prompt.folder, licensed=False)
     if stage != "generate" or not COMMON.variables <= operator.supplies:

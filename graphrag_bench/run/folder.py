@@ -111,7 +111,7 @@ class RunFolder:
     def exclusive(self) -> Iterator[None]:
         """Lock this shard of the run. Raises RunLocked if another process is working on it.
 
-        It excludes the whole run and shards of other divisions, as 1/4 and 1/5 share questions.
+        The lock also blocks the whole run, and shards such as 1/5 that share questions with 1/4.
         """
         own, division = self.file("run", "lock"), self.shard.partition("-of-")[2]
         refusal = (

@@ -153,7 +153,7 @@ _TASKS: list[tuple[Literal["system", "end"], str, Callable[[WorldPrompt], str]]]
     ("end", "nswer:", _short),
     ("end", "Summary:", _short),
 ]
-"""Replies to prompts, recognised by a text in the instructions ("system") or at the end.
+"""Functions that reply. A text in the instructions ("system") or at the end identifies a prompt.
 
 Keep this a list, because the code fingerprint of a list covers the functions in it.
 """

@@ -68,7 +68,7 @@ class ListedQuestions(BaseModel):
 
 @artifact("pseudo_questions.nlp")
 def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> PseudoQuestions:
-    """Make pseudo-questions, i.e. questions that chunks answer or raise, without a model.
+    """Make pseudo-questions without a model, i.e. questions that chunks answer or raise.
 
     Each sentence serves as an answered question. The title of the chunk is put before the sentence
     and counts as a name in the sentence. Sentences without a name are skipped. For each name in the

@@ -348,7 +348,7 @@ def rerank_chunks(
     rerank: Literal["on", "off"] = "on",
     alpha: Weight = 0.6,
 ) -> Ranked[Chunk]:
-    """Rerank chunks by relevance and by similarity to the answers that the question depends on.
+    """Rerank chunks by relevance and by similarity to the answers of earlier sub-questions.
 
     The score of a chunk is `alpha * R + (1 - alpha) * M`. R is the highest score (0..1) of a given
     node in the chunk. M is the mean cosine between the chunk and the answers. A negative mean
@@ -374,7 +374,7 @@ def rerank_points(
     rerank: Literal["on", "off"] = "on",
     alpha: Weight = 0.75,
 ) -> Points:
-    """Rerank statements by relevance and similarity to the answers that the question depends on.
+    """Rerank statements by relevance and by similarity to the answers of earlier sub-questions.
 
     Statements are sorted by the score of `chunk.dependency_rerank`, with R as the statement's score
     / 100. The statements keep their own scores. Ties are broken by the given order.

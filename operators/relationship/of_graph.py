@@ -41,9 +41,9 @@ def onehop(
     broken by higher weight, then by lower id. With `ties="nodes"`, as in LightRAG 1.5.7, they are
     broken by higher weight, then by the order of the given nodes.
     `order="links"` sorts as local search in Microsoft GraphRAG does. Relationships between two
-    given nodes come first. Relationships with one given node follow. They are sorted by the number
-    of given nodes adjacent to their other node, then by score. At most `per_node` * n of these
-    relationships are kept if n nodes are given.
+    given nodes come first. Relationships with one given node follow, sorted by the number of given
+    nodes that are neighbours of the other end, then by score. Of the second group, at most
+    `per_node` * n relationships are kept for n given nodes.
     Source: Zhou et al. (2025), Section 6.1, relationship "Onehop".
     """
     if ties == "id":
