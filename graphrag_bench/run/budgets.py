@@ -32,7 +32,7 @@ from graphrag_bench.text import count_tokens
 LEAST = 2400
 """Minimum of `budget_context=auto`, so that 4 passages of 200 tokens fit a third of the context."""
 CHUNKS, SHARE = 4, 0.33
-"""With `budget_context=auto`, 4 chunks fit into a third of the budget, because some methods fill the
+"""With `budget_context=auto`, 4 chunks fit into a third of the budget, as some methods fill the
 rest with nodes and relationships. Source: Zhou et al. (2025), Section 7.1 (4 chunks)."""
 ASSUMED_WINDOW = 8192
 """Default context window in tokens, if no setting, server or price list states a window."""
