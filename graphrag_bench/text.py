@@ -116,7 +116,7 @@ def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]
 
 
 def search_words(text: str) -> list[str]:
-    """Return the `words` of a text with signs and bigrams, in no particular order.
+    """Return `words(text, signs=True, bigrams=True)`, in no particular order.
 
     Single letters and digits are dropped, except capitals other than A and I ("vitamin C").
     """

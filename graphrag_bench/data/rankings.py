@@ -57,7 +57,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Rankings:
-    """Rankings from a file by question id, and the ranked passages that are not in the corpus."""
+    """Rankings in a file, keyed by question id, and ranked passages that are not in the corpus."""
 
     of: Mapping[str, Ranking]
     n_passages: int

@@ -142,7 +142,7 @@ UNDIRECTED = tuple(m.name for m in (*_CONTEXT_METRICS, *_OTHER_METRICS) if not m
 
 
 def metrics() -> list[Metric]:
-    """Return all metrics; a metric with several values is returned once for each value."""
+    """Return all metrics. A metric with several named values is returned once for each name."""
     every = (*_CONTEXT_METRICS, *ANSWER_METRICS.values(), *_OTHER_METRICS)
     return [replace(one, name=name) for one in every for name in one.gives or (one.name,)]
 

@@ -30,7 +30,7 @@ from graphrag_bench.run.models import Models
 from graphrag_bench.text import count_tokens
 
 LEAST = 2400
-"""Minimum of `budget_context=auto`, so that 4 passages of 200 tokens fit a third of the context."""
+"""Minimum of `budget_context=auto`: 4 passages of 200 tokens fit into a third of it."""
 CHUNKS, SHARE = 4, 0.33
 """With `budget_context=auto`, 4 chunks fit into a third of the budget, as some methods fill the
 rest with nodes and relationships. Source: Zhou et al. (2025), Section 7.1 (4 chunks)."""

@@ -39,7 +39,7 @@ def run_folders(home: Path) -> list[Path]:
 
 
 def find_folder(name: str, home: Path) -> Path:
-    """Return the folder of a run in HOME/runs. `name` is its path, method or start of its key."""
+    """Return the folder of a run in HOME/runs. `name` is a path, a method or the start of a key."""
     root, folders = (home / "runs").resolve(), run_folders(home)
     if not Path(name).is_dir():
         key = key_of_run(name, {path.name: path.parts[-2:-4:-1] for path in folders}, home)

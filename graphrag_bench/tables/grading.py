@@ -149,7 +149,7 @@ def _data(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
 
 
 def _corpus(one: RunConditions, recipe: Recipe, *, silent: bool = False) -> Iterator[Mismatch]:
-    """Yield mismatches in corpus size. If `silent`, the paper need not state a size."""
+    """Yield mismatches in corpus size. If `silent`, a size missing in the paper is no mismatch."""
     if recipe.place.card != one.card:
         return
     sizes = printed_sizes(recipe.table.paper_name, one.card)

@@ -109,7 +109,7 @@ def cross_encoder_rerank(
 AT_ONCE = 64
 """The number of questions whose texts are embedded together."""
 TYPICAL = 50
-"""The number of chunks whose median cosine is the baseline for the cosines of sentences."""
+"""Number of top chunks. Their median cosine is subtracted from the cosine of each sentence."""
 
 
 @operator("chunk.route", batched=True)
