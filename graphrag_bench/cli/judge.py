@@ -150,7 +150,8 @@ def _grade(
     judged = []
     for run in runs:
         rows = answers.judge_answers(run, models, wanted, options.limit, Progress())
-        judged.append((str(run.metrics["title"]), judged_values(rows), run.scopes))
+        known = [row for row in rows if row["question"] in run.gold]
+        judged.append((str(run.metrics["title"]), judged_values(known), run.scopes))
     if models.batch:
         models.batch.stop()
     show_tables([tables.judged_table(judged)], as_json=options.json)

@@ -123,7 +123,11 @@ def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) ->
     if group.startswith("hydra/") and (extra := _EXTRAS.get(name)):
         install = f"needs another package. Install it: pip install 'graphrag-bench[{extra}]'."
     elif group == "method" and name in IN_PLUGIN:
-        install = "is in a plug-in. Install it: pip install ./docs/examples/graphrag_bench_more"
+        install = (
+            "is in a plug-in of the repository. Install it (pip install ./docs/examples/"
+            "graphrag_bench_more) or set plugins=[./docs/examples/graphrag_bench_more/"
+            "graphrag_bench_more]."
+        )
     else:
         own = [f"./{name}"] if file_of(group, f"./{name}") else None
         return unknown(group, name, own or valid or names(group))

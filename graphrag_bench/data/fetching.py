@@ -55,7 +55,7 @@ def fetch(card: Card, folder: Path, *, endpoint: str = HUB, progress: Progress) 
             except ValidationError:
                 raise UserError(f"{manifest} is damaged. Delete {folder}, then repeat.") from None
         ours = {name for one in earlier for name in one.holds}
-        if earlier and all((folder / name).is_file() for name in ours):
+        if ours and all((folder / name).is_file() for name in ours):
             return earlier
         listings = {
             hub: _listing(source, hub, endpoint) if hub else (source.revision, {})

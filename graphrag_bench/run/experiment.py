@@ -10,6 +10,7 @@ from typing import Any
 from graphrag_bench.algorithms.clustering import check_reduction
 from graphrag_bench.artifacts.plan import PlannedArtifact, plan
 from graphrag_bench.artifacts.store import Store
+from graphrag_bench.config import sources
 from graphrag_bench.config.compose import raw_method
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import RunSettings, as_list, check_settings
@@ -274,7 +275,10 @@ def _check_steps(
     slots = frozenset({"chunks"} if config.get("given") else ())
     problems = [*method.unresolved(config), *built[1]]
     problems = problems or built[0].check(resources() | GIVEN, attributes, slots)
-    raise_problems(list(dict.fromkeys(problems)), f"the pipeline of method '{config.get('name')}'")
+    name = str(config.get("name"))
+    if problems and name in sources.IN_PLUGIN and name not in sources.names("method"):
+        raise sources.unknown_choice("method", name)  # a run that was stored with the plug-in
+    raise_problems(list(dict.fromkeys(problems)), f"the pipeline of method '{name}'")
 
 
 _FORM = frozenset({"form", "manner", "cue", "licence"})

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.evaluation.metrics import ANSWER_METRICS
+from graphrag_bench.evaluation.metrics import metrics
 from graphrag_bench.run.folder import Row, RunFolder, read_lines
 
 JUDGED = "judged.jsonl"
@@ -15,17 +15,22 @@ with the fields `missing` and `reason`. `judge` is the identity of the model. Th
 
 def _read(path: Path) -> Iterator[Row]:
     """Check and yield all rows. Fields that only this program writes are "" if they are missing."""
+    computed = {one.name.partition("@")[0] for one in metrics() if one.source != "judge"}
     for number, row in enumerate(read_lines(path), 1):
         where = f"{path}, row {number}"
-        texts = (row.get(name) for name in ("question", "metric"))
-        if "value" not in row or not all(isinstance(text, str) for text in texts):
+        if not {"question", "metric", "value"} <= row.keys():
             raise UserError(f"{where}: a row needs question, metric and value.")
+        row = row | {name: "" for name in ("missing", "judge", "how", "of") if name not in row}
+        for name in ("question", "metric", "judge", "how"):
+            if not isinstance(row[name], str):
+                raise UserError(f"{where}: {name} {row[name]!r} is not a text.")
         value, metric = row["value"], row["metric"]
-        if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (is_number and 0 <= value <= 1):
             raise UserError(f"{where}: value {value!r} is neither a number from 0 to 1 nor null.")
-        if metric in ANSWER_METRICS:
+        if metric.partition("@")[0] in computed:
             raise UserError(f"{where}: '{metric}' is a metric that is computed without a judge.")
-        yield row | {name: "" for name in ("missing", "judge", "how", "of") if name not in row}
+        yield row
 
 
 def judged_rows(folder: Path) -> list[Row]:

@@ -150,13 +150,19 @@ class StoredRun:
         """The settings of the last scoring, without settings that no longer exist."""
         return self._evaluation_in(self.metrics)
 
-    def _evaluation_in(self, metrics: Mapping[str, Any]) -> EvaluationSettings:
-        own = metrics.get("evaluation") or self.config["evaluation"]
+    def _evaluation_in(
+        self, metrics: Mapping[str, Any], changes: Mapping[str, Any] | None = None
+    ) -> EvaluationSettings:
+        stored = metrics.get("evaluation") or self.config["evaluation"]
+        names = EvaluationSettings.model_fields.keys() & stored.keys()
+        own = {name: stored[name] for name in names} | dict(changes or {})
         if not ANSWER_METRICS.keys() >= set(wanted := own.get("metrics") or ()):
-            load_plugins(self.config.get("plugins") or ())  # which define the other metrics
-            check_metrics(wanted, f"{self.folder.path}: evaluation.metrics", installed=False)
-        names = EvaluationSettings.model_fields.keys() & own.keys()
-        return check_evaluation({name: own[name] for name in names})
+            try:
+                load_plugins(self.config.get("plugins") or ())  # which define the other metrics
+                check_metrics(wanted, "evaluation.metrics", installed=False)
+            except UserError as error:
+                raise UserError(f"{self.folder.path}: {error}") from None
+        return check_evaluation(own)
 
     @cached_property
     def scores(self) -> Scores:
@@ -297,7 +303,7 @@ def repeats_of(run: StoredRun, answered: Sequence[str], settings: EvaluationSett
 
 def rescore(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Score a stored run again with changed settings of scoring, and write `metrics.json`."""
-    settings = check_evaluation({**run.evaluation.model_dump(), **changes})
+    settings = run._evaluation_in(run.metrics, changes)
     run = StoredRun(run.folder, run.require_dataset())
     scoring.check_scoring(run.require_dataset(), settings)
     rows = [run.rows[name] for name in scored_questions(run) if name in run.rows]

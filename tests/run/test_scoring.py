@@ -186,6 +186,8 @@ def test_last_judgement_of_each_judge_counts_and_an_invalid_one_is_named(tmp_pat
     for wrong, name in (
         ({"question": "one", "value": 1}, "row 1: .*metric"), (verdict(["one"], 1), "row 1"),
         (verdict("one", 2), "row 1: value 2"), (verdict("one", 1, "accuracy"), "'accuracy'"),
+        (verdict("one", True), "True"), (verdict("one", 1, "evidence_recall@5"), "evidence"),
+        ({**verdict("one", 1), "judge": ["a"]}, "judge"),
     ):  # fmt: skip
         with pytest.raises(UserError, match=name):
             judged(tmp_path, wrong)

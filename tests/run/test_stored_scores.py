@@ -300,3 +300,5 @@ def test_metric_of_a_plug_in_is_known_to_stored_runs(home, monkeypatch):
     (home / "metric_lab.py").write_text("")
     with pytest.raises(UserError, match="first_word"):
         StoredRun(RunFolder(folder)).scores  # noqa: B018
+    rescored = rescore(StoredRun(RunFolder(folder)), {"metrics": ["accuracy"]})
+    assert rescored["evaluation"]["metrics"] == ["accuracy"]
