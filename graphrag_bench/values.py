@@ -329,9 +329,9 @@ SLOTS: dict[str, Any] = {
     "answer": Answer,
 }
 """The type of the value in each slot."""
-for kind in (Ranked, Path, Piece, *SLOTS.values()):
-    if isinstance(kind, type) and is_dataclass(kind):
-        show_briefly(kind)
+for _kind in (Ranked, Path, Piece, *SLOTS.values()):
+    if isinstance(_kind, type) and is_dataclass(_kind):
+        show_briefly(_kind)
 
 
 def value(slot: str) -> Any:

@@ -187,7 +187,7 @@ def json_file(path: Path) -> object:
 
 
 def records_by_id(path: Path, shape: type[R]) -> Iterator[tuple[str, Place, R]]:
-    """Yield (id, place, object) of each item. Its id is its key, its QID or its position from 1."""
+    """Yield the id, location and object of each item. The id is a key, a QID or a number from 1."""
     content = json_file(path)
     rows = enumerate(content if isinstance(content, list) else [content], start=1)
     items = [(str(one.get("QID", n) if isinstance(one, dict) else n), one) for n, one in rows]
